@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What no Get can avoid: hash the key, find the bytes, hand out two blocks that the caller frees.
+#include <sched.h>
+#include <xxhash.h>
+
+#include <atomic>
+#include <cstring>
+
+#include "bench/floors/arguments.hpp"
+#include "bench/floors/team.hpp"
+#include "bench/report/measure.hpp"
+
+namespace weft::bench {
+namespace {
+
+constexpr std::size_t value_bytes = 64;
+constexpr std::size_t slots = 256;
+constexpr char job_name[] = "weft-machine-12345@1";
+constexpr std::size_t peers = 64;
+constexpr std::size_t buckets = 32;
+constexpr std::size_t most = 4096;
+
+// A card as a reader of shared memory finds it: an index by hash, the key to compare, the bytes.
+struct Card {
+  alignas(64) std::atomic<std::uint64_t> hash[buckets];
+  char key[32];
+  unsigned char bytes[value_bytes];
+};
+struct Table {
+  char nspace[64];
+  alignas(64) unsigned char bytes[slots][value_bytes];
+  Card card[peers];
+  std::atomic<unsigned> ready{0};
+};
+struct Timings {
+  std::size_t means = 0, singles = 0;
+  unsigned batch = 1;
+  double mean[most], single[most];
+};
+
+// A value as the C API hands it out: a header that the caller frees and a payload that the caller frees.
+struct Header {
+  std::uint16_t type;
+  unsigned char* payload;
+  std::size_t size;
+  std::uint64_t rest[2];
+};
+
+/// Tells the compiler that somebody looks at it, so that malloc and free do not cancel out.
+template <class T>
+void keep(T* p) {
+  asm volatile("" : : "g"(p) : "memory");
+}
+
+/// The caller's two blocks, filled.
+Header* handed_out(const unsigned char* bytes) {
+  auto* header = static_cast<Header*>(std::malloc(sizeof(Header)));
+  header->type = 27;
+  header->size = value_bytes;
+  header->payload = static_cast<unsigned char*>(std::malloc(value_bytes));
+  std::memcpy(header->payload, bytes, value_bytes);
+  keep(header);
+  return header;
+}
+
+/// The floor: nothing is compared, the bytes are where the hash says.
+Header* get(const Table& table, const char* key) {
+  keep(key);
+  return handed_out(table.bytes[XXH3_64bits(key, std::strlen(key)) % slots]);
+}
+
+/// For reference, the least that answers correctly: is it this namespace, which rank, has its card this key?
+Header* lookup(const Table& table, const char* nspace, std::size_t rank, const char* key) {
+  keep(key);
+  keep(nspace);
+  if (std::strcmp(nspace, table.nspace) != 0 || rank >= peers) std::abort();
+  const Card& card = table.card[rank];
+  const std::size_t length = std::strlen(key);
+  const std::uint64_t hash = XXH3_64bits(key, length) | 1;  // 0 marks an empty bucket
+  std::size_t at = hash % buckets;
+  while (card.hash[at].load(std::memory_order_acquire) != hash) at = (at + 1) % buckets;
+  if (std::memcmp(card.key, key, length + 1) != 0) std::abort();
+  return handed_out(card.bytes);
+}
+
+void fill(Table& table) {
+  const char* key = "weftbench.card";
+  std::strcpy(table.nspace, job_name);
+  for (std::size_t i = 0; i < sizeof table.bytes; ++i) {
+    (&table.bytes[0][0])[i] = static_cast<unsigned char>(i);
+  }
+  const std::uint64_t hash = XXH3_64bits(key, std::strlen(key)) | 1;
+  for (Card& card : table.card) {
+    card.hash[hash % buckets].store(hash, std::memory_order_relaxed);
+    std::strcpy(card.key, key);
+  }
+}
+
+void release(Header* header) {
+  std::free(header->payload);
+  std::free(header);
+}
+
+void miss_once(const char* key, const std::uint64_t* filter) {
+  keep(key);
+  const std::uint64_t hash = XXH3_64bits(key, std::strlen(key));
+  keep(filter + hash % slots);
+}
+
+/// All n measure at once: they start when the last has come, and run for a fixed time, not a fixed count.
+template <class Op>
+void measured(Timings& out, Table& table, unsigned n, Op&& op) {
+  table.ready.fetch_add(1);
+  while (table.ready.load() < n) sched_yield();
+  Sample seen = measure(op, {300'000'000, most, most});
+  out.means = seen.means.size();
+  out.singles = seen.singles.size();
+  out.batch = seen.batch;
+  std::copy(seen.means.begin(), seen.means.end(), out.mean);
+  std::copy(seen.singles.begin(), seen.singles.end(), out.single);
+}
+
+template <class Op>
+void run_floor(Reporter& reporter, const char* name, unsigned n, std::size_t bytes, Op&& op) {
+  struct Results {
+    Table table;
+    Timings of[];
+  };
+  auto* shared = shared_new<Results>(n * sizeof(Timings));
+  fill(shared->table);
+  run_team(n,
+           [&](unsigned rank) { measured(shared->of[rank], shared->table, n, [&] { op(shared->table); }); });
+  Sample all;
+  for (unsigned rank = 0; rank < n; ++rank) {
+    const Timings& r = shared->of[rank];
+    all.merge({{r.mean, r.mean + r.means}, {r.single, r.single + r.singles}, r.batch});
+  }
+  reporter.print(make_record(name, n, bytes, all));
+  munmap(shared, sizeof(Results) + n * sizeof(Timings));
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  using namespace weft::bench;
+  const Arguments arguments =
+      parse_arguments(argc, argv, "hash + two mallocs + 64 B copy + frees, n at once");
+  Reporter reporter = arguments.reporter();
+  const std::uint64_t filter[slots] = {};
+  for (const unsigned n : arguments.sizes) {
+    run_floor(reporter, "floor_get", n, value_bytes,
+              [](const Table& t) { release(get(t, "weftbench.card")); });
+    run_floor(reporter, "floor_get_lookup", n, value_bytes, [next = 0u](const Table& t) mutable {
+      release(lookup(t, job_name, next++ % peers, "weftbench.card"));
+    });
+    run_floor(reporter, "floor_get_missing", n, 0,
+              [&](const Table&) { miss_once("weftbench.none", filter); });
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Putting and getting, without any collective inside what is timed.
+#include <time.h>
+
+#include "bench/weftbench/phases.hpp"
+
+namespace weft::bench {
+namespace {
+
+constexpr const char* card_key = "weftbench.card";
+
+/// Lets the other ranks fall asleep in their fence, so that "alone" means alone. Not a correctness wait.
+void let_others_sleep() {
+  const timespec some{0, 50'000'000};
+  nanosleep(&some, nullptr);
+}
+
+/// All ranks: body() returns a Sample or what print_all() takes; first rank 0 runs it while the others are
+/// blocked in a fence, then all run it at once.
+template <class Body, class PrintAlone, class PrintAll>
+void alone_then_together(const Context& c, Body&& body, PrintAlone&& print_alone, PrintAll&& print_all) {
+  c.job.barrier();
+  if (c.job.is_root()) {
+    let_others_sleep();
+    print_alone(body());
+  }
+  c.job.barrier();
+  if (c.job.size() == 1) return;
+  print_all(body());
+}
+
+template <class Op>
+void measure_get(const Context& c, const std::string& bench, std::size_t bytes, Op&& op) {
+  alone_then_together(
+      c, [&] { return measure(op, c.budget()); },
+      [&](const Sample& s) { c.print(make_record(bench + "_alone", c.job.size(), bytes, s)); },
+      [&](const Sample& s) { c.print_pooled(bench, bytes, s); });
+}
+
+/// `count` keys of 256 B per commit, always the same names: what grows is the card, not the number of keys.
+struct PutTimes {
+  Sample put, commit;
+};
+
+PutTimes put_and_commit(const Context& c, unsigned count) {
+  std::vector<std::byte> bytes(256);
+  std::vector<std::string> keys;
+  for (unsigned k = 0; k < count; ++k) keys.push_back("weftbench.put." + std::to_string(k));
+  PutTimes out;
+  const unsigned batches = c.options.repeats * 3;
+  for (unsigned b = 0; b <= batches; ++b) {
+    bytes[0] = static_cast<std::byte>(b);
+    const std::int64_t begin = now_ns();
+    for (const std::string& key : keys) c.job.put(key.c_str(), bytes);
+    const std::int64_t middle = now_ns();
+    c.job.commit();
+    const std::int64_t end = now_ns();
+    if (b == 0) continue;  // the first one maps pages
+    out.put.means.push_back(static_cast<double>(middle - begin) / count);
+    out.commit.means.push_back(static_cast<double>(end - middle));
+  }
+  out.put.batch = count;
+  return out;
+}
+
+}  // namespace
+
+void get_phase(const Context& c) {
+  const std::size_t size = c.options.get_bytes;
+  const Job& job = c.job;
+  job.put(card_key, std::vector<std::byte>(size, std::byte{42}));
+  job.commit();
+  job.full_fence();
+
+  const auto get_card = [&](const pmix_proc_t& from) {
+    const Fetched value = job.get(from, card_key);
+    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != size)
+      throw Failure("a card came back wrong");
+  };
+  measure_get(c, "get_own", size, [&] { get_card(job.me()); });
+  const pmix_proc_t everybody = job.proc(PMIX_RANK_WILDCARD);
+  measure_get(c, "get_job", 4, [&] { job.get(everybody, PMIX_JOB_SIZE); });
+  measure_get(c, "get_reserved", 2, [&] { job.get(job.me(), PMIX_LOCAL_RANK); });
+
+  pmix_proc_t peer = job.me();
+  if (job.size() > 1) {
+    const auto next_peer = [&] {
+      if (++peer.rank >= job.size()) peer.rank = 0;
+      if (peer.rank == job.rank()) peer.rank = (peer.rank + 1) % job.size();
+    };
+    measure_get(c, "get_peer", size, [&] {
+      next_peer();
+      get_card(peer);
+    });
+  }
+
+  const pmix_info_t optional = flag_info(PMIX_OPTIONAL);
+  measure_get(c, "get_missing", 0, [&] {
+    pmix_value_t* value = nullptr;
+    const pmix_status_t status = PMIx_Get(&peer, "weftbench.none", &optional, 1, &value);
+    if (status != PMIX_ERR_NOT_FOUND) {
+      throw Failure("PMIx_Get of a missing key: " + std::string(PMIx_Error_string(status)));
+    }
+  });
+}
+
+void put_phase(const Context& c) {
+  for (const unsigned count : {1u, 16u}) {
+    const std::string commit = "commit_" + std::to_string(count);
+    const std::size_t bytes = std::size_t{256} * count;
+    alone_then_together(
+        c, [&] { return put_and_commit(c, count); },
+        [&](const PutTimes& t) {
+          if (count > 1) c.print(make_record("put_alone", c.job.size(), 256, t.put));
+          c.print(make_record(commit + "_alone", c.job.size(), bytes, t.commit));
+        },
+        [&](const PutTimes& t) {
+          if (count > 1) c.print_pooled("put", 256, t.put);
+          c.print_pooled(commit, bytes, t.commit);
+        });
+  }
+}
+
+}  // namespace weft::bench

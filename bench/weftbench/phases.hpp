@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What weftbench measures. A phase is entered by all ranks together and left by all; rank 0 prints.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "bench/report/measure.hpp"
+#include "bench/report/record.hpp"
+#include "bench/weftbench/job.hpp"
+#include "bench/weftbench/options.hpp"
+#include "bench/weftbench/process.hpp"
+
+namespace weft::bench {
+
+/// What must be looked at before the first PMIx call, or right after it.
+struct Start {
+  std::int64_t entered_main = 0, joined = 0;  ///< CLOCK_MONOTONIC, ns
+  std::optional<Footprint> before, after;     ///< around PMIx_Init
+};
+
+struct Context {
+  Job& job;
+  const Options& options;
+  const Start& start;
+  Reporter& reporter;
+
+  Budget budget() const {
+    Budget out;
+    out.total_ns = std::int64_t{options.budget_ms} * 1'000'000;
+    return out;
+  }
+  /// Rank 0 prints; what others pass is dropped.
+  void print(const Record& record) const {
+    if (job.is_root()) reporter.print(record);
+  }
+  /// All ranks: prints their timings of one operation as one record. The median is over all ranks' batches.
+  void print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const;
+  /// All ranks: prints one number of each rank, in `unit`; runs = ranks, max = the slowest or largest.
+  void print_per_rank(const std::string& bench, const std::string& unit, double mine) const;
+  /// Rank 0 says why something is not in the output.
+  void skip(const std::string& bench, const std::string& why) const {
+    if (job.is_root()) Reporter::skipped(bench, why);
+  }
+};
+
+struct Phase {
+  const char* name;
+  const char* about;
+  void (*run)(const Context&);
+};
+/// In the order in which they run; the last one ends the job.
+std::span<const Phase> phases();
+
+void init_phase(const Context&);
+void launch_phase(const Context&);
+void memory_phase(const Context&);
+void get_phase(const Context&);
+void put_phase(const Context&);
+void barrier_phase(const Context&);
+void half_fence_phase(const Context&);
+void full_fence_phase(const Context&);
+void finalize_phase(const Context&);
+
+}  // namespace weft::bench

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# All are Debian packages (scripts/install_packages). Nothing is downloaded.
+find_package(Threads REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+
+# Header-only, so that a client process loads no further library because of it.
+add_library(weft_xxhash INTERFACE)
+target_compile_definitions(weft_xxhash INTERFACE XXH_INLINE_ALL)
+add_library(weft_asio INTERFACE)
+target_compile_definitions(weft_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+target_link_libraries(weft_asio INTERFACE Threads::Threads)

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx Standard, chapter "Synchronization and data access operations".
+#include "core/abi/guard.hpp"
+#include "core/abi/role.hpp"
+#include "pmix.h"
+
+using weft::abi::guarded_status;
+using weft::abi::role;
+
+/// PMIx_Fence: nobody named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
+///   procs [nprocs]  who takes part; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
+///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_TIMEOUT (int, seconds, 0 = none)
+///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant died),
+///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
+///   Cost: whole job on one node: one compare-and-swap and one wake; else a round trip to the server.
+///   Tests: tests/multiproc/fence_test.cpp
+pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* client = role().client();
+    if (client == nullptr) return PMIX_ERR_INIT;
+    if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    return client->fence(procs, nprocs, info, ninfo);
+  });
+}
+
+/// PMIx_Fence_nb: the same; cbfunc runs once, on the library's thread.
+pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
+                            pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* client = role().client();
+    if (client == nullptr) return PMIX_ERR_INIT;
+    if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
+      return PMIX_ERR_BAD_PARAM;
+    return client->fence_later(procs, nprocs, info, ninfo,
+                               [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
+  });
+}

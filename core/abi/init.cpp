@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx Standard, chapter "Client initialization and finalization".
+#include "core/abi/guard.hpp"
+#include "core/abi/role.hpp"
+#include "pmix.h"
+
+using weft::abi::role;
+
+namespace {
+
+/// A program that says which model it implements raises PMIX_MODEL_DECLARED in its own process.
+void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::size_t ninfo) {
+  bool declares = false;
+  for (std::size_t i = 0; i < ninfo; ++i) declares |= std::string_view(infos[i].key) == PMIX_PROGRAMMING_MODEL;
+  if (!declares) return;
+  auto copy = weft::data::Infos::copy_of(infos, ninfo);
+  if (!copy) return;
+  client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(*copy)}, [](pmix_status_t) {});
+}
+
+}  // namespace
+
+/// PMIx_Init: makes this process a client of its server, or a singleton. Counted: each call needs a PMIx_Finalize.
+///   proc   written with the own name, also for a singleton; may be NULL
+///   Returns PMIX_SUCCESS; PMIX_ERR_UNREACH as a singleton, with a library that works for one process;
+///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
+///   PMIX_ERR_NO_PERMISSIONS where it refuses.
+///   Cost: one connect, one round trip, four mappings; a singleton: none of these.
+pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
+  return weft::abi::guarded_status([&]() -> pmix_status_t {
+    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+    const std::lock_guard lock(role().mutex);
+    pmix_status_t status = PMIX_SUCCESS;
+    if (role().client_count == 0) {
+      auto started = weft::client::Client::start();
+      if (!started)
+        return started.error().code == weft::Errc::denied ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_SERVER_NOT_AVAIL;
+      status = started->status;
+      role().set_client(std::move(started->client));
+    }
+    ++role().client_count;
+    if (proc != nullptr) *proc = role().client()->self();
+    declare_model(*role().client(), info, ninfo);
+    return status;
+  });
+}
+
+/// PMIx_Finalize: the last one tells the server and forgets everything. PMIX_EMBED_BARRIER (bool) fences first.
+pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
+  return weft::abi::guarded_status([&]() -> pmix_status_t {
+    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+    const std::lock_guard lock(role().mutex);
+    if (role().client_count == 0) return PMIX_ERR_INIT;
+    if (--role().client_count != 0) return PMIX_SUCCESS;
+    const auto status = role().client()->finalize(info, ninfo);
+    role().set_client(nullptr);
+    return status;
+  });
+}
+
+int PMIx_Initialized(void) { return role().client() != nullptr || role().server() != nullptr ? 1 : 0; }
+
+/// Starts with the version of the API that the headers claim: callers compare its first characters.
+const char* PMIx_Get_version(void) { return "4.2.2 Weft " WEFT_VERSION " (PMIx Standard 4.2, ABI libpmix.so.2)"; }
+
+/// PMIx_Abort: asks the server to end processes (none: the caller's whole job). Returns when the host took note.
+pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {
+  return weft::abi::guarded_status([&]() -> pmix_status_t {
+    auto* client = role().client();
+    if (client == nullptr) return PMIX_ERR_INIT;
+    if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
+    return client->abort(status, weft::abi::text_of(msg, 1u << 16), procs, nprocs);
+  });
+}
+
+/// The library makes its own progress; nothing to do.
+void PMIx_Progress(void) {}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx Standard, chapter "Tools and Debuggers": not implemented yet.
+// Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_tool_is_connected: false) and leaves its out-parameters alone; no
+// callback is ever called.
+#include "pmix_tool.h"
+
+pmix_status_t PMIx_tool_init(pmix_proc_t*, pmix_info_t*, size_t) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_finalize() {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+bool PMIx_tool_is_connected() {
+  return false;
+}
+
+pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t*, pmix_proc_t*, pmix_info_t*, size_t) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_connect_to_server(pmix_proc_t*, pmix_info_t*, size_t) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_disconnect(const pmix_proc_t*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_get_servers(pmix_proc_t**, size_t*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_set_server(const pmix_proc_t*, pmix_info_t*, size_t) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_IOF_pull(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_iof_channel_t,
+                            pmix_iof_cbfunc_t, pmix_hdlr_reg_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_IOF_deregister(size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
+
+pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, const pmix_info_t*, size_t,
+                            pmix_op_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}

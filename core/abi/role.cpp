@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/abi/role.hpp"
+
+#include <cstring>
+
+namespace weft::abi {
+
+void Role::set_client(std::unique_ptr<client::Client> client) {
+  client_now_.store(client.get(), std::memory_order_release);
+  client_ = std::move(client);
+}
+
+void Role::set_server(std::unique_ptr<server::Server> server) {
+  server_now_.store(server.get(), std::memory_order_release);
+  server_ = std::move(server);
+}
+
+Role& role() noexcept {
+  static Role* const only = new Role;
+  return *only;
+}
+
+void run_later(std::function<void()> task) {
+  if (auto* client = role().client())
+    client->run_later(std::move(task));
+  else if (auto* server = role().server())
+    server->run_later(std::move(task));
+}
+
+std::string_view text_of(const char* text, std::size_t most) noexcept {
+  return text == nullptr ? std::string_view() : std::string_view(text, ::strnlen(text, most));
+}
+
+}  // namespace weft::abi

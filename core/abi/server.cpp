@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx Standard, chapter "Server-specific interfaces".
+//
+// Completion: with a callback, PMIX_SUCCESS and the callback on the library's thread; with NULL, the call waits and
+// PMIX_OPERATION_SUCCEEDED says that it is done.
+#include "pmix_server.h"
+
+#include "core/abi/guard.hpp"
+#include "core/abi/role.hpp"
+#include "core/server/launch_info.hpp"
+
+using weft::abi::guarded_status;
+using weft::abi::role;
+using weft::abi::text_of;
+using Done = weft::server::Server::Done;
+
+namespace {
+
+template <class Work>
+pmix_status_t run(pmix_op_cbfunc_t cbfunc, void* cbdata, Work&& work) {
+  auto* server = role().server();
+  if (server == nullptr) return PMIX_ERR_INIT;
+  if (cbfunc != nullptr) {
+    work(*server, [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
+    return PMIX_SUCCESS;
+  }
+  const auto status = server->wait_for([&](Done done) { work(*server, std::move(done)); });
+  return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
+}
+
+bool valid(const pmix_proc_t* proc) { return proc != nullptr && proc->nspace[0] != '\0'; }
+
+}  // namespace
+
+/// PMIx_server_init: makes this process the PMIx server of its node. Counted.
+///   module  upcalls, 28 slots (the layout of 4.2); NULL: none. Copied.
+///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name
+///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM
+pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+    const std::lock_guard lock(role().mutex);
+    if (role().server_count == 0) {
+      auto started = weft::server::Server::start(module, info, ninfo);
+      if (!started) return weft::abi::to_status(started.error());
+      role().set_server(std::move(*started));
+    }
+    ++role().server_count;
+    return PMIX_SUCCESS;
+  });
+}
+
+/// PMIx_server_finalize: clients that are still connected see their server go.
+pmix_status_t PMIx_server_finalize(void) {
+  return guarded_status([]() -> pmix_status_t {
+    const std::lock_guard lock(role().mutex);
+    if (role().server_count == 0) return PMIX_ERR_INIT;
+    if (--role().server_count == 0) role().set_server(nullptr);
+    return PMIX_SUCCESS;
+  });
+}
+
+/// PMIx_server_register_nspace: lays a job out in the node segment; its clients may come from then on.
+///   nlocalprocs  local ranks; info as in the Standard's list of job-level information
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (a malformed map or array), _OUT_OF_RESOURCE (the segment is full)
+pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[], size_t ninfo,
+                                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (nspace == nullptr || nlocalprocs < 0 || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    auto infos = weft::data::Infos::copy_of(info, ninfo);
+    if (!infos) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.register_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN + 1)), nlocalprocs, std::move(*infos), std::move(done));
+    });
+  });
+}
+
+void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  const auto status = guarded_status([&]() -> pmix_status_t {
+    if (nspace == nullptr) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.deregister_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(done));
+    });
+  });
+  // The caller has no other way to hear of it, and waits for the callback.
+  if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
+}
+
+/// PMIx_server_register_client: a local process that will come; may precede the registration of its namespace.
+///   server_object  handed back in the upcalls about this client
+pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gid_t gid, void* server_object,
+                                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (!valid(proc)) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.register_client(*proc, {uid, gid, server_object}, std::move(done));
+    });
+  });
+}
+
+void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  const auto status = guarded_status([&]() -> pmix_status_t {
+    if (!valid(proc)) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) { server.deregister_client(*proc, std::move(done)); });
+  });
+  if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
+}
+
+/// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Does not wait for the loop.
+pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* server = role().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (!valid(proc) || env == nullptr) return PMIX_ERR_BAD_PARAM;
+    return server->setup_fork(*proc, env);
+  });
+}
+
+/// PMIx_server_dmodex_request: the card of a local rank, for another node; waits for its first commit.
+pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* server = role().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (!valid(proc) || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+    server->dmodex_request(*proc, [cbfunc, cbdata](pmix_status_t status, weft::server::Server::Blob blob) {
+      cbfunc(status, blob.empty() ? nullptr : reinterpret_cast<char*>(blob.data()), blob.size(), cbdata);
+    });
+    return PMIX_SUCCESS;
+  });
+}
+
+/// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
+pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+                                            pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* server = role().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (nspace == nullptr || cbfunc == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    auto made = weft::server::make_launch_info(info, ninfo);
+    if (!made) return weft::abi::to_status(made.error());
+    // The host reads the answer until it says so: the array lives until then.
+    auto* held = new weft::data::Infos(std::move(*made));
+    server->run_later([held, cbfunc, cbdata] {
+      const auto release = [](pmix_status_t, void* infos) { delete static_cast<weft::data::Infos*>(infos); };
+      cbfunc(PMIX_SUCCESS, held->data(), held->size(), cbdata, release, held);
+    });
+    return PMIX_SUCCESS;
+  });
+}
+
+/// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of `nspace`.
+pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
+                                              pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (nspace == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    auto infos = weft::data::Infos::copy_of(info, ninfo);
+    if (!infos) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.setup_local_support(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(*infos), std::move(done));
+    });
+  });
+}

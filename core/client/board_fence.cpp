@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/client/board_fence.hpp"
+
+#include "core/link/messages.hpp"
+
+namespace weft::client {
+
+using store::Board;
+using store::NoticeKind;
+
+void Control::notify(NoticeKind kind, std::uint32_t arg) noexcept {
+  {
+    const std::lock_guard lock(ring_mutex);
+    (void)ring->push({static_cast<std::uint32_t>(kind), arg});
+  }
+  dirty->fetch_or(dirty_bit, std::memory_order_release);
+  doorbell->ring(doorbell_fd);
+}
+
+BoardFence::BoardFence(Control& control, std::uint32_t me, unsigned waiters, Connection& connection)
+    : control_(control),
+      me_(me),
+      policy_(shm::WaitPolicy::for_waiters(waiters)),
+      connection_(connection),
+      next_(control.board->open_generation()) {}
+
+std::optional<pmix_status_t> BoardFence::ended(store::Generation generation) const noexcept {
+  switch (control_.board->outcome(generation)) {
+    case Board::Outcome::success: return PMIX_SUCCESS;
+    case Board::Outcome::failed: return control_.board->verdict(generation).status;
+    case Board::Outcome::open: break;
+  }
+  if (control_.board->broken(generation)) return control_.board->verdict(generation).status;
+  return std::nullopt;
+}
+
+bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
+  switch (control_.board->arrive(me_, generation)) {
+    case Board::Arrival::not_open: return false;
+    case Board::Arrival::completed:
+      control_.board->waiting().wake_all();
+      if (control_.board->notice_wanted()) control_.notify(NoticeKind::board_ended, generation);
+      return true;
+    case Board::Arrival::full:
+      control_.notify(collect ? NoticeKind::board_full_data : NoticeKind::board_full, generation);
+      return true;
+    case Board::Arrival::waiting:
+    case Board::Arrival::over:
+    case Board::Arrival::broken: return true;
+  }
+  return true;
+}
+
+pmix_status_t BoardFence::enter(Deadline deadline, bool collect) {
+  const auto mine = next_.fetch_add(1, std::memory_order_relaxed);
+  bool arrived = arrive(mine, collect);
+  const auto over = [&] {
+    if (!arrived) arrived = arrive(mine, collect);
+    return ended(mine).has_value();
+  };
+  const auto server_there = [&] { return connection_.alive(); };
+  for (;;) {
+    if (shm::wait_until(control_.board->waiting(), policy_, deadline, over, server_there)) return *ended(mine);
+    if (!server_there()) return PMIX_ERR_LOST_CONNECTION;
+    // The server ends the generation for everybody: nobody can be left in a fence that somebody left. It cannot
+    // while an earlier one is open, so this is asked for again.
+    (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{mine}));
+    deadline = Connection::Clock::now() + std::chrono::milliseconds(100);
+  }
+}
+
+void BoardFence::ask_notice() noexcept {
+  // One wish stands for all open fences of this process; a second is not counted.
+  if (control_.board->cell(me_).notify.load(std::memory_order_acquire) == 0) control_.board->ask_notice(me_);
+}
+
+bool BoardFence::step(Async& fence) {
+  if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);
+  if (!ended(fence.generation)) {
+    ask_notice();
+    if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);  // it may have opened before we asked
+  }
+  const auto status = ended(fence.generation);
+  if (status) {
+    fence.done(*status);
+    return true;
+  }
+  if (!connection_.alive()) {
+    fence.done(PMIX_ERR_LOST_CONNECTION);
+    return true;
+  }
+  return false;
+}
+
+void BoardFence::enter_later(Deadline deadline, bool collect, std::function<void(pmix_status_t)> done) {
+  const auto mine = next_.fetch_add(1, std::memory_order_relaxed);
+  connection_.run_later([this, mine, collect, done = std::move(done)]() mutable {
+    open_.push_back({mine, collect, std::move(done)});
+    if (step(open_.back())) open_.pop_back();
+  });
+  if (deadline)
+    connection_.run_at(*deadline, [this, mine] {
+      if (!ended(mine)) (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{mine}));
+    });
+}
+
+void BoardFence::board_moved() {
+  for (auto fence = open_.begin(); fence != open_.end();) fence = step(*fence) ? open_.erase(fence) : std::next(fence);
+}
+
+}  // namespace weft::client

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a client: find the server, shake hands, map the segment, say goodbye.
+#include "core/client/client.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/link/messages.hpp"
+
+namespace weft::client {
+namespace {
+
+using link::MessageType;
+
+std::string host_name() {
+  char name[256] = {};
+  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
+  return name;
+}
+
+void say(const std::string& text) { std::fprintf(stderr, "weft: [%s] %s\n", host_name().c_str(), text.c_str()); }
+
+std::string who(const link::Identity& identity) {
+  return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
+}
+
+/// A test, or an administrator whose kernel forbids memfd between processes, can ask for the slow path.
+bool segment_wanted() {
+  const char* no = std::getenv("WEFT_NO_SEGMENT");
+  return no == nullptr || *no == '\0' || *no == '0';
+}
+
+}  // namespace
+
+Result<Client::Started> Client::start() {
+  std::unique_ptr<Client> client(new Client);
+  link::Identity identity;
+  switch (link::from_environment(identity)) {
+    case link::Found::none: break;
+    case link::Found::foreign:
+      say("PMIX_NAMESPACE is set but WEFT_SERVER is not: another PMIx library's server started this process and "
+          "cannot be spoken to; going on as a singleton. Launch with weftrun, or unset PMIX_NAMESPACE.");
+      break;
+    case link::Found::malformed:
+      say("PMIX_RANK, PMIX_NAMESPACE or WEFT_TOKEN in the environment is malformed; launch with weftrun, or unset them.");
+      return fail(Errc::denied, "malformed environment");
+    case link::Found::identity:
+      if (auto ok = client->shake_hands(identity); !ok) return tl::unexpected(ok.error());
+      return Started{std::move(client), PMIX_SUCCESS};
+  }
+  client->become_singleton();
+  return Started{std::move(client), PMIX_ERR_UNREACH};
+}
+
+void Client::become_singleton() {
+  singleton_ = true;
+  const auto host = host_name();
+  self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
+  connection_ = std::make_unique<Connection>(shm::Fd());
+  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
+    (void)private_.store(link::nspace_of(self_), rank, key, value.get());
+  };
+  for (const char* one : {PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_UNIV_SIZE, PMIX_MAX_PROCS, PMIX_NUM_NODES,
+                          PMIX_JOB_NUM_APPS, PMIX_APP_SIZE, PMIX_NODE_SIZE})
+    add(PMIX_RANK_WILDCARD, one, data::Value::of(std::uint32_t{1}));
+  for (const char* zero : {PMIX_NODEID, PMIX_APPNUM}) add(0, zero, data::Value::of(std::uint32_t{0}));
+  for (const char* zero : {PMIX_LOCAL_RANK, PMIX_NODE_RANK}) add(0, zero, data::Value::of(std::uint16_t{0}));
+  for (const char* first : {PMIX_RANK, PMIX_APP_RANK, PMIX_GLOBAL_RANK}) add(0, first, data::Value::of_rank(0));
+  add(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, data::Value::of(std::string_view("0")));
+  add(PMIX_RANK_WILDCARD, PMIX_LOCALLDR, data::Value::of_rank(0));
+  add(PMIX_RANK_WILDCARD, PMIX_NODE_LIST, data::Value::of(std::string_view(host)));
+  add(0, PMIX_HOSTNAME, data::Value::of(std::string_view(host)));
+}
+
+Result<void> Client::shake_hands(const link::Identity& identity) {
+  self_ = link::make_proc(identity.nspace, identity.rank);
+  auto socket = link::connect_to(identity.server);
+  if (!socket) {
+    say(who(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
+        ") does not answer: it has ended, or this process is in another network namespace. Launch again with weftrun.");
+    return tl::unexpected(socket.error());
+  }
+  const link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
+                          .nspace = identity.nspace,
+                          .rank = identity.rank,
+                          .token = identity.token};
+  std::array<shm::Fd, link::welcome_fds> fds;
+  auto sent = link::send_frame(socket->get(), MessageType::hello, 0, link::encode(hello));
+  auto answer = sent ? link::receive_frame(socket->get(), &fds) : tl::unexpected(sent.error());
+  if (!answer) {
+    say(who(identity) + ": the server closed the connection during the handshake; see its own messages.");
+    return tl::unexpected(answer.error());
+  }
+  if (answer->type == MessageType::refused) {
+    const auto refused = link::decode<link::Refused>(answer->payload);
+    say(who(identity) + ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
+    return fail(Errc::denied, "refused by the server");
+  }
+  auto welcome = link::decode<link::Welcome>(answer->payload);
+  if (answer->type != MessageType::welcome || !welcome) {
+    say(who(identity) + ": the server's answer to the handshake makes no sense; are both of the same version?");
+    return fail(Errc::corrupt, "handshake");
+  }
+  server_ = link::make_proc(welcome->server_nspace, welcome->server_rank);
+  connection_ = std::make_unique<Connection>(std::move(*socket));
+  connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
+  connection_->on_lost([this] { on_lost(); });
+  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  local_ = welcome->local;
+  // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
+  if (welcome->segment_bytes != 0) (void)map_segment(welcome->segment_bytes, welcome->job, fds);
+  return {};
+}
+
+Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::array<shm::Fd, link::welcome_fds>& fds) {
+  using Access = shm::Window::Access;
+  const int fd = fds[0].get();
+  auto all = shm::Window::map(fd, 0, bytes, Access::read);
+  if (!all) return tl::unexpected(all.error());
+  if (store::check_segment(all->base(), all->size()) != store::Attach::ready) return fail(Errc::corrupt, "segment");
+  auto view = store::JobView::open(all->base(), all->size(), job);
+  if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
+  const auto& h = view->header();
+  const auto& segment = *reinterpret_cast<const store::SegmentHeader*>(all->base());
+  auto control = shm::Window::map(fd, h.control_area.offset, h.control_area.bytes, Access::write);
+  auto card = shm::Window::map(fd, view->local(local_).card,
+                               shm::page_aligned(store::KeyedLog::footprint(h.card_capacity, h.card_buckets)), Access::write);
+  auto doorbell = shm::Window::map(fd, segment.doorbell, shm::page_bytes, Access::write);
+  if (!control || !card || !doorbell) return fail(Errc::os, "mapping the node segment");
+
+  const auto in_control = [&](std::uint64_t offset) { return control->base() + (offset - h.control_area.offset); };
+  control_.board = &store::Board::at(in_control(h.board));
+  control_.ring = reinterpret_cast<shm::NoticeRing*>(in_control(h.rings)) + local_;
+  control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(in_control(h.dirty)) + local_ / 64;
+  control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
+  control_.doorbell = reinterpret_cast<shm::Doorbell*>(doorbell->base());
+  control_.doorbell_fd = fds[1].get();
+  card_ = store::KeyedLog(card->base(), h.card_capacity, h.card_buckets);
+  if (auto ok = card_.adopt(); !ok) return ok;
+  has_card_ = true;
+  own_job_ = *view;
+  segment_ = std::move(*all);
+  control_window_ = std::move(*control);
+  card_window_ = std::move(*card);
+  doorbell_window_ = std::move(*doorbell);
+  doorbell_fd_ = std::move(fds[1]);
+  board_fence_ = std::make_unique<BoardFence>(control_, local_, own_job_.local_count(), *connection_);
+  return {};
+}
+
+pmix_status_t Client::finalize(const pmix_info_t* infos, std::size_t ninfo) {
+  for (std::size_t i = 0; i < ninfo; ++i)
+    if (std::string_view(infos[i].key) == PMIX_EMBED_BARRIER && data::is_true(infos[i].value))
+      if (const auto status = fence(nullptr, 0, nullptr, 0); status != PMIX_SUCCESS) return status;
+  if (singleton_) return PMIX_SUCCESS;
+  const auto answer = connection_->ask_alone(MessageType::finalize, {});
+  return answer ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
+}
+
+Client::~Client() {
+  // Nothing of ours may run on the thread while members go away.
+  if (connection_) connection_->stop();
+}
+
+}  // namespace weft::client

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process of a job, or a singleton: what PMIx_Init makes and PMIx_Finalize ends. All calls from any thread.
+#pragma once
+
+#include <memory>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/client/board_fence.hpp"
+#include "core/client/connection.hpp"
+#include "core/events/registry.hpp"
+#include "core/link/rendezvous.hpp"
+#include "core/store/job_view.hpp"
+#include "core/store/local_values.hpp"
+#include "core/store/lookup.hpp"
+
+namespace weft::client {
+
+class Client {
+ public:
+  struct Started {
+    std::unique_ptr<Client> client;
+    pmix_status_t status;  ///< PMIX_SUCCESS, or PMIX_ERR_UNREACH for a singleton
+  };
+  /// Reads the environment, shakes hands, maps the segment. Without a server in the environment: a singleton.
+  /// Errors, each said on stderr: unreachable (the environment names a server that does not answer), denied.
+  static Result<Started> start();
+  ~Client();
+
+  const pmix_proc_t& self() const noexcept { return self_; }
+  bool singleton() const noexcept { return singleton_; }
+
+  // Data: client_data.cpp. Source: PMIx Standard, chapter "Data access and sharing".
+  pmix_status_t put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value);
+  pmix_status_t commit();
+  pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
+  /// key empty: everything about the process. `found` is written on PMIX_SUCCESS only.
+  pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos, std::size_t ninfo,
+                    const store::GetDirectives& how, data::Value& found);
+  /// done runs on the connection's thread.
+  void get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
+                 std::function<void(pmix_status_t, data::Value)> done);
+  /// A value that stays with the library until finalize (PMIX_GET_POINTER_VALUES).
+  pmix_value_t* keep(data::Value value);
+  pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
+  pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
+
+  // Services: client_services.cpp.
+  pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos, std::size_t ninfo);
+  pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos, std::size_t ninfo,
+                            std::function<void(pmix_status_t)> done);
+  pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
+  void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
+  pmix_status_t cleanup(const pmix_info_t* infos, std::size_t ninfo);
+  pmix_status_t finalize(const pmix_info_t* infos, std::size_t ninfo);
+
+  // Events: client_events.cpp.
+  events::Registry& events() noexcept { return *events_; }
+  void subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done);
+  void notify(events::Event event, std::function<void(pmix_status_t)> done);
+
+  void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
+  bool on_thread() const noexcept { return connection_->on_thread(); }
+
+ private:
+  struct Staged {
+    std::uint8_t scope;
+    std::uint64_t hash;
+    std::string key;
+    std::vector<std::byte> value;
+  };
+
+  Client() = default;
+  void become_singleton();
+  Result<void> shake_hands(const link::Identity& identity);
+  Result<void> map_segment(std::uint64_t bytes, std::uint64_t job, std::array<shm::Fd, link::welcome_fds>& fds);
+  void on_push(link::Frame frame);
+  void on_lost();
+
+  std::optional<store::JobView> job(std::string_view nspace) const;
+  Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  Result<data::Value> find_staged(std::string_view key) const;
+  Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
+  data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
+  pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
+  pmix_status_t fence_through_server(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                                     std::size_t ninfo, std::function<void(pmix_status_t)> done);
+
+  pmix_proc_t self_{};
+  bool singleton_ = false;
+  pmix_proc_t server_{};
+  std::unique_ptr<Connection> connection_;
+  std::unique_ptr<events::Registry> events_;
+  std::mutex subscribed_mutex_;
+  std::vector<pmix_status_t> subscribed_;
+  bool subscribed_all_ = false;
+
+  // The segment; all empty without one.
+  shm::Window segment_, control_window_, card_window_, doorbell_window_;
+  shm::Fd doorbell_fd_;
+  store::JobView own_job_;
+  std::uint32_t local_ = store::none;
+  Control control_;
+  std::unique_ptr<BoardFence> board_fence_;
+
+  mutable std::mutex own_mutex_;        ///< staged puts and the card's writer (KeyedLog I1)
+  std::vector<Staged> staged_;
+  std::atomic<std::size_t> staged_count_{0};
+  std::uint64_t staged_bytes_ = 0;
+  store::KeyedLog card_;
+  bool has_card_ = false;
+
+  store::LocalValues private_;
+  std::mutex kept_mutex_;
+  std::vector<std::unique_ptr<data::Value>> kept_;
+};
+
+}  // namespace weft::client

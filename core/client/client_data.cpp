@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Put, Commit and Get. What the node knows is read here, in the caller's thread; the server is asked for the rest.
+#include <algorithm>
+
+#include "core/client/client.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::client {
+
+using link::MessageType;
+using store::GetDirectives;
+
+namespace {
+
+constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
+
+pmix_status_t status_of(const Error& error) noexcept {
+  switch (error.code) {
+    case Errc::not_found: return PMIX_ERR_NOT_FOUND;
+    case Errc::outside_scope: return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
+    case Errc::no_memory: return PMIX_ERR_NOMEM;
+    case Errc::no_space: return PMIX_ERR_OUT_OF_RESOURCE;
+    case Errc::unreachable: return PMIX_ERR_LOST_CONNECTION;
+    case Errc::not_supported: return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    default: return PMIX_ERROR;
+  }
+}
+
+}  // namespace
+
+pmix_status_t Client::put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value) {
+  if (key.empty() || key.size() > max_key_bytes) return PMIX_ERR_BAD_PARAM;
+  if (scope == PMIX_INTERNAL) return store_internal(self_, key, value);
+  if (scope != PMIX_LOCAL && scope != PMIX_REMOTE && scope != PMIX_GLOBAL) return PMIX_ERR_BAD_PARAM;
+  data::Writer encoded;
+  if (auto ok = data::encode_value(encoded, value); !ok) return status_of(ok.error());
+  const auto need = store::KeyedLog::record_bytes(key.size(), encoded.size());
+  const std::lock_guard lock(own_mutex_);
+  // Refused here, where the caller can tell which key it was, and not at the commit of many.
+  if (has_card_ && staged_bytes_ + need > card_.capacity() - card_.published()) return PMIX_ERR_OUT_OF_RESOURCE;
+  staged_.push_back({scope, store::hash_key(key), std::string(key), std::move(encoded).take()});
+  staged_bytes_ += need;
+  staged_count_.store(staged_.size(), std::memory_order_release);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t Client::commit() {
+  const std::lock_guard lock(own_mutex_);
+  link::Store message;
+  for (auto& put : staged_) {
+    if (has_card_) {
+      const store::Record record{{store::Realm::rank, 0}, put.scope, put.key, put.value};
+      if (auto ok = card_.append(record); !ok) return status_of(ok.error());
+    } else {
+      private_.store_encoded(link::nspace_of(self_), self_.rank, put.key, put.value);
+      message.items.push_back({put.scope, std::move(put.key), std::move(put.value)});
+    }
+  }
+  staged_.clear();
+  staged_bytes_ = 0;
+  staged_count_.store(0, std::memory_order_release);
+  if (singleton_) return PMIX_SUCCESS;
+  if (!has_card_) {
+    const auto answer = connection_->ask(MessageType::store, link::encode(message));
+    const auto done = answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
+    return done ? done->status : status_of(done.error());
+  }
+  // Either we see that the server watches, or the server, which looks again after it said so, sees the commit.
+  std::atomic_thread_fence(std::memory_order_seq_cst);                                      // C1 <-> C2
+  if (own_job_.local(local_).watched.load(std::memory_order_relaxed) != 0)
+    control_.notify(store::NoticeKind::committed, 0);
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value) {
+  if (key.empty() || key.size() > max_key_bytes) return PMIX_ERR_BAD_PARAM;
+  const auto stored = private_.store(link::nspace_of(proc), proc.rank, key, value);
+  return stored ? PMIX_SUCCESS : status_of(stored.error());
+}
+
+std::optional<store::JobView> Client::job(std::string_view nspace) const {
+  if (!segment_) return std::nullopt;
+  if (nspace == own_job_.nspace()) return own_job_;
+  const auto at = store::find_job(segment_.base(), segment_.size(), nspace);
+  if (!at) return std::nullopt;
+  const auto view = store::JobView::open(segment_.base(), segment_.size(), *at);
+  return view ? std::optional(*view) : std::nullopt;
+}
+
+Result<data::Value> Client::find_staged(std::string_view key) const {
+  const auto hash = store::hash_key(key);
+  const std::lock_guard lock(own_mutex_);
+  for (auto put = staged_.rbegin(); put != staged_.rend(); ++put)
+    if (put->hash == hash && put->key == key) {
+      data::Reader in(put->value);
+      return data::Value::decode(in);
+    }
+  return fail(Errc::not_found);
+}
+
+Result<data::Value> Client::find_private(const pmix_proc_t& proc, std::string_view key) const {
+  auto value = private_.find(link::nspace_of(proc), proc.rank, key);
+  // A singleton's job level lies under the wildcard, where any rank's Get of a reserved key ends.
+  if (!value && singleton_ && proc.rank != PMIX_RANK_WILDCARD && store::is_reserved(key))
+    return private_.find(link::nspace_of(proc), PMIX_RANK_WILDCARD, key);
+  return value;
+}
+
+Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+  const auto nspace = link::nspace_of(proc);
+  const bool same_job = nspace == link::nspace_of(self_);
+  if (same_job && (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
+      staged_count_.load(std::memory_order_acquire) != 0)
+    if (auto value = find_staged(key)) return value;
+  if (same_job && own_job_) {
+    auto value = store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
+    if (value || value.error().code != Errc::not_found) return value;
+  } else if (const auto other = job(nspace)) {
+    auto value = store::lookup(*other, proc.rank, key, how, {});
+    if (value || value.error().code != Errc::not_found) return value;
+  }
+  return find_private(proc, key);
+}
+
+data::Value Client::everything(const pmix_proc_t& proc, const GetDirectives&) const {
+  const auto view = job(link::nspace_of(proc));
+  if (view) {
+    const bool same = view->nspace() == link::nspace_of(self_);
+    if (auto all = store::lookup_all(*view, proc.rank, {same, self_.rank})) return std::move(*all);
+  }
+  data::Infos mine;
+  private_.collect(link::nspace_of(proc), proc.rank, mine);
+  if (mine.size() == 0) return {};
+  auto all = store::array_of(mine);
+  return all ? std::move(*all) : data::Value();
+}
+
+/// The key is not here. PMIX_SUCCESS: asking the server may help; else the answer.
+pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+  if (singleton_) return PMIX_ERR_NOT_FOUND;
+  if (!segment_) return PMIX_SUCCESS;
+  if (how.optional) return PMIX_ERR_NOT_FOUND;
+  const auto view = job(link::nspace_of(proc));
+  if (!view) return PMIX_SUCCESS;
+  if (how.realm || proc.rank == PMIX_RANK_WILDCARD) return how.timeout ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+  if (proc.rank == PMIX_RANK_UNDEF) return PMIX_SUCCESS;
+  if (proc.rank >= view->ranks()) return PMIX_ERR_NOT_FOUND;
+  const auto index = view->local_index(proc.rank);
+  if (index == store::none) return PMIX_SUCCESS;
+  const auto state = view->local(index).state.load(std::memory_order_acquire);
+  const bool committed = !view->card(index).empty();
+  if (store::is_reserved(key) || how.immediate || (committed && !how.timeout)) return PMIX_ERR_NOT_FOUND;
+  if (state == store::Local::gone || state == store::Local::finalized)
+    return committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH;
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos, std::size_t ninfo,
+                          const GetDirectives& how, data::Value& found) {
+  if (key.empty()) {
+    found = everything(proc, how);
+    return found.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+  }
+  if (!how.refresh) {
+    auto here = find_here(proc, key, how);
+    if (here) {
+      found = std::move(*here);
+      return PMIX_SUCCESS;
+    }
+    if (here.error().code != Errc::not_found) return status_of(here.error());
+    if (const auto status = miss(proc, key, how); status != PMIX_SUCCESS) return status;
+  }
+  auto directives = data::Infos::copy_of(infos, ninfo);
+  if (!directives) return status_of(directives.error());
+  const link::Get message{proc, std::string(key), std::move(*directives)};
+  const auto answer = connection_->ask(MessageType::get, link::encode(message));
+  auto value = answer ? link::decode<link::GotValue>(answer->payload) : tl::unexpected(answer.error());
+  if (!value) return status_of(value.error());
+  if (value->status == PMIX_SUCCESS) found = std::move(value->value);
+  return value->status;
+}
+
+void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
+                       std::function<void(pmix_status_t, data::Value)> done) {
+  // On the thread, also when the value is here: a callback may not run before the call that asked for it returned.
+  auto shared = std::make_shared<data::Infos>(std::move(infos));
+  connection_->run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
+    const auto how = GetDirectives::parse(shared->data(), shared->size());
+    if (!how) return done(PMIX_ERR_BAD_PARAM, {});
+    if (key.empty()) {
+      auto all = everything(proc, *how);
+      const auto status = all.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+      return done(status, std::move(all));
+    }
+    if (!how->refresh) {
+      auto here = find_here(proc, key, *how);
+      if (here) return done(PMIX_SUCCESS, std::move(*here));
+      if (here.error().code != Errc::not_found) return done(status_of(here.error()), {});
+      if (const auto status = miss(proc, key, *how); status != PMIX_SUCCESS) return done(status, {});
+    }
+    const link::Get message{proc, key, std::move(*shared)};
+    connection_->request(MessageType::get, link::encode(message), [done](Result<link::Frame> answer) {
+      auto value = answer ? link::decode<link::GotValue>(answer->payload) : tl::unexpected(answer.error());
+      if (!value) return done(status_of(value.error()), {});
+      done(value->status, std::move(value->value));
+    });
+  });
+}
+
+pmix_value_t* Client::keep(data::Value value) {
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_back(std::make_unique<data::Value>(std::move(value)));
+  return &kept_.back()->get();
+}
+
+pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+  const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view) {
+    if (!singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
+    out.push_back(self_);
+    return PMIX_SUCCESS;
+  }
+  const auto id = node.empty() ? view->my_node() : store::node_by_name(*view, node);
+  if (id == store::none) return PMIX_ERR_NOT_FOUND;
+  for (const auto rank : store::ranks_on(*view, id)) out.push_back(link::make_proc(view->nspace(), rank));
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
+
+pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
+  const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view) {
+    auto host = singleton_ ? private_.find(link::nspace_of(self_), 0, PMIX_HOSTNAME) : fail(Errc::not_found);
+    if (!host) return PMIX_ERR_NOT_FOUND;
+    out = host->get().data.string;
+    return PMIX_SUCCESS;
+  }
+  out = store::node_names(*view);
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
+
+}  // namespace weft::client

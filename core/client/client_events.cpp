@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events between this process and the others of its node.
+#include <algorithm>
+
+#include "core/client/client.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::client {
+
+using link::MessageType;
+
+void Client::on_push(link::Frame frame) {
+  if (frame.type == MessageType::board_moved) {
+    if (board_fence_) board_fence_->board_moved();
+  } else if (frame.type == MessageType::event) {
+    auto message = link::decode<link::EventMessage>(frame.payload);
+    if (message) events_->deliver({message->code, message->source, message->range, std::move(message->infos)});
+  }
+}
+
+void Client::on_lost() {
+  if (board_fence_) board_fence_->board_moved();  // open fences end: nobody will complete them
+  events_->deliver({PMIX_ERR_LOST_CONNECTION, server_, PMIX_RANGE_PROC_LOCAL, {}});
+}
+
+void Client::subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done) {
+  bool known = singleton_;
+  {
+    const std::lock_guard lock(subscribed_mutex_);
+    known = known || subscribed_all_ ||
+            (!codes.empty() && std::all_of(codes.begin(), codes.end(), [&](pmix_status_t code) {
+              return std::find(subscribed_.begin(), subscribed_.end(), code) != subscribed_.end();
+            }));
+    subscribed_all_ = subscribed_all_ || codes.empty();
+    subscribed_.insert(subscribed_.end(), codes.begin(), codes.end());
+  }
+  if (known) return connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+  connection_->request(MessageType::subscribe, link::encode(link::Subscribe{std::move(codes)}),
+                       [done = std::move(done)](Result<link::Frame> answer) {
+                         done(answer ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION);
+                       });
+}
+
+void Client::notify(events::Event event, std::function<void(pmix_status_t)> done) {
+  const bool stays = singleton_ || event.range == PMIX_RANGE_PROC_LOCAL;
+  auto message = link::EventMessage{event.code, event.source, event.range, {}};
+  if (!stays)
+    if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size())) message.infos = std::move(*copy);
+  // Our own handlers on our thread, in the order in which events are raised.
+  auto shared = std::make_shared<events::Event>(std::move(event));
+  connection_->run_later([this, shared] { events_->deliver(std::move(*shared)); });
+  if (stays) return connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+  connection_->request(MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
+    const auto status = answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
+    done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
+  });
+}
+
+}  // namespace weft::client

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/client/connection.hpp"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <future>
+#include <optional>
+
+namespace weft::client {
+
+Result<void> Connection::send(link::MessageType type, Bytes payload) {
+  if (!socket_ || lost_.load(std::memory_order_acquire)) return fail(Errc::unreachable, "no server");
+  const std::lock_guard lock(send_mutex_);
+  return link::send_frame(socket_.get(), type, 0, payload);
+}
+
+void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
+  ensure_thread();
+  std::uint64_t tag = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    tag = next_tag_++;
+    open_.emplace(tag, std::move(reply));
+  }
+  Result<void> sent = fail(Errc::unreachable, "no server");
+  if (socket_ && !lost_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(send_mutex_);
+    sent = link::send_frame(socket_.get(), type, tag, payload);
+  }
+  if (sent) return;
+  // The reply still comes on the thread, so that callers see one order of events. lose() may have taken it.
+  run_later([this, tag, error = sent.error()] {
+    Reply open;
+    {
+      const std::lock_guard lock(mutex_);
+      const auto found = open_.find(tag);
+      if (found == open_.end()) return;
+      open = std::move(found->second);
+      open_.erase(found);
+    }
+    open(tl::unexpected(error));
+  });
+}
+
+Result<link::Frame> Connection::ask(link::MessageType type, Bytes payload) {
+  if (on_thread()) {
+    std::optional<Result<link::Frame>> answer;
+    request(type, payload, [&](Result<link::Frame> frame) { answer = std::move(frame); });
+    while (!answer) step(true);
+    return std::move(*answer);
+  }
+  std::promise<Result<link::Frame>> promise;
+  auto answer = promise.get_future();
+  request(type, payload, [&](Result<link::Frame> frame) { promise.set_value(std::move(frame)); });
+  return answer.get();
+}
+
+Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload) {
+  if (has_thread()) return ask(type, payload);
+  if (auto sent = send(type, payload); !sent) return tl::unexpected(sent.error());
+  for (;;) {
+    auto frame = link::receive_frame(socket_.get());
+    // What was pushed to us before the server heard our last words is nobody's any more.
+    if (!frame || frame->type == link::MessageType::done) return frame;
+  }
+}
+
+void Connection::run_later(std::function<void()> task) {
+  ensure_thread();
+  {
+    const std::lock_guard lock(mutex_);
+    tasks_.push_back(std::move(task));
+  }
+  wake();
+}
+
+void Connection::run_at(Clock::time_point when, std::function<void()> task) {
+  ensure_thread();
+  {
+    const std::lock_guard lock(mutex_);
+    timers_.emplace(when, std::move(task));
+  }
+  wake();
+}
+
+bool Connection::alive() noexcept {
+  if (!socket_ || lost_.load(std::memory_order_acquire)) return false;
+  if (has_thread()) return true;
+  pollfd p{socket_.get(), POLLRDHUP, 0};
+  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) lost_.store(true);
+  return !lost_.load(std::memory_order_acquire);
+}
+
+void Connection::ensure_thread() {
+  if (has_thread()) return;
+  const std::lock_guard lock(mutex_);
+  if (has_thread() || stopping_.load()) return;
+  wake_fd_ = shm::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  // The application's signals are for its own threads.
+  sigset_t all, old;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &old);
+  thread_ = std::thread([this] { run(); });
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  ::pthread_setname_np(thread_.native_handle(), "weft-client");
+  started_.store(true, std::memory_order_release);
+}
+
+void Connection::run() {
+  thread_id_.store(std::this_thread::get_id(), std::memory_order_release);
+  while (!stopping_.load(std::memory_order_acquire)) step(true);
+}
+
+void Connection::step(bool may_sleep) {
+  run_tasks();
+  int timeout_ms = may_sleep ? -1 : 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!tasks_.empty() || stopping_.load()) timeout_ms = 0;
+    else if (!timers_.empty() && may_sleep) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - Clock::now()).count();
+      timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
+    }
+  }
+  const bool connected = socket_ && !lost_.load(std::memory_order_acquire);
+  pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {connected ? socket_.get() : -1, POLLIN, 0}};
+  if (::poll(fds, 2, timeout_ms) <= 0) return;
+  if ((fds[0].revents & POLLIN) != 0) {
+    std::uint64_t count = 0;
+    (void)!::read(wake_fd_.get(), &count, sizeof count);
+  }
+  if (fds[1].revents != 0) read_one();
+}
+
+void Connection::run_tasks() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      const std::lock_guard lock(mutex_);
+      if (!tasks_.empty()) {
+        task = std::move(tasks_.front());
+        tasks_.pop_front();
+      } else if (!timers_.empty() && timers_.begin()->first <= Clock::now()) {
+        task = std::move(timers_.begin()->second);
+        timers_.erase(timers_.begin());
+      } else {
+        return;
+      }
+    }
+    task();
+  }
+}
+
+void Connection::read_one() {
+  auto frame = link::receive_frame(socket_.get());
+  if (!frame) return lose();
+  Reply reply;
+  if (frame->tag != 0) {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = open_.find(frame->tag); found != open_.end()) {
+      reply = std::move(found->second);
+      open_.erase(found);
+    }
+  }
+  if (reply)
+    reply(std::move(*frame));
+  else if (frame->tag == 0 && push_)
+    push_(std::move(*frame));
+}
+
+void Connection::lose() {
+  lost_.store(true, std::memory_order_release);
+  std::unordered_map<std::uint64_t, Reply> open;
+  {
+    const std::lock_guard lock(mutex_);
+    open.swap(open_);
+  }
+  for (auto& [tag, reply] : open) reply(fail(Errc::unreachable, "the server is gone"));
+  if (lost_hook_) lost_hook_();
+}
+
+void Connection::wake() noexcept {
+  const std::uint64_t one = 1;
+  (void)!::write(wake_fd_.get(), &one, sizeof one);
+}
+
+void Connection::stop() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true, std::memory_order_release);
+  }
+  if (thread_.joinable()) {
+    wake();
+    thread_.join();
+  }
+  std::unordered_map<std::uint64_t, Reply> open;
+  {
+    const std::lock_guard lock(mutex_);
+    open.swap(open_);
+  }
+  for (auto& [tag, reply] : open) reply(fail(Errc::canceled, "the library was finalized"));
+}
+
+}  // namespace weft::client

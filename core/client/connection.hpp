@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The socket to the server and the one thread that reads it. The thread starts when something first needs it: a
+// process that only puts, fences its whole job and gets what is on its node never has it.
+//
+// User callbacks run on that thread, outside all locks of ours.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "core/link/frame.hpp"
+
+namespace weft::client {
+
+class Connection {
+ public:
+  using Clock = std::chrono::steady_clock;
+  using Reply = std::function<void(Result<link::Frame>)>;
+
+  /// socket: empty for a singleton, whose every request ends as unreachable.
+  explicit Connection(shm::Fd socket) noexcept : socket_(std::move(socket)) {}
+  ~Connection() { stop(); }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  /// Before the first request: what to do with frames that nobody asked for, and with the loss of the server.
+  void on_push(std::function<void(link::Frame)> push) { push_ = std::move(push); }
+  void on_lost(std::function<void()> lost) { lost_hook_ = std::move(lost); }
+
+  /// No answer expected. Errors: unreachable, os.
+  Result<void> send(link::MessageType type, Bytes payload);
+  /// The answer, or unreachable, comes to `reply` on the thread; exactly once.
+  void request(link::MessageType type, Bytes payload, Reply reply);
+  /// The same, waiting. On the thread itself it goes on serving until its answer is there.
+  Result<link::Frame> ask(link::MessageType type, Bytes payload);
+  /// For the last words of a process without the thread: the caller reads the socket itself.
+  Result<link::Frame> ask_alone(link::MessageType type, Bytes payload);
+
+  void run_later(std::function<void()> task);
+  void run_at(Clock::time_point when, std::function<void()> task);
+
+  /// Whether the server is still there; asks the kernel where no thread watches.
+  bool alive() noexcept;
+  bool has_thread() const noexcept { return started_.load(std::memory_order_acquire); }
+  bool on_thread() const noexcept { return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire); }
+
+  /// Ends the thread; open requests end as canceled. Not from the thread.
+  void stop();
+
+ private:
+  void ensure_thread();
+  void run();
+  void step(bool may_sleep);
+  void run_tasks();
+  void read_one();
+  void lose();
+  void wake() noexcept;
+
+  shm::Fd socket_;
+  shm::Fd wake_fd_;
+  std::function<void(link::Frame)> push_;
+  std::function<void()> lost_hook_;
+  std::atomic<bool> lost_{false};
+  std::atomic<bool> stopping_{false};
+  std::atomic<bool> started_{false};
+  std::atomic<std::thread::id> thread_id_{};
+  std::thread thread_;
+
+  std::mutex send_mutex_;
+  std::mutex mutex_;  // guards all below
+  std::unordered_map<std::uint64_t, Reply> open_;
+  std::deque<std::function<void()>> tasks_;
+  std::multimap<Clock::time_point, std::function<void()>> timers_;
+  std::uint64_t next_tag_ = 1;
+};
+
+}  // namespace weft::client

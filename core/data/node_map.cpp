@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/data/node_map.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace weft::data {
+namespace {
+
+using Ranks = std::vector<std::uint32_t>;
+
+constexpr std::string_view tag = "weft1:";
+
+bool is_digit(char c) noexcept {
+  return c >= '0' && c <= '9';
+}
+
+// Walks over a text; every take_* leaves the position alone when it fails.
+class Scanner {
+ public:
+  explicit Scanner(std::string_view text) noexcept : left_(text) {}
+
+  bool at_end() const noexcept { return left_.empty(); }
+  std::optional<char> peek() const noexcept {
+    return left_.empty() ? std::nullopt : std::optional(left_.front());
+  }
+  bool take(char c) noexcept {
+    if (left_.empty() || left_.front() != c) return false;
+    left_.remove_prefix(1);
+    return true;
+  }
+  bool take(std::string_view word) noexcept {
+    if (!left_.starts_with(word)) return false;
+    left_.remove_prefix(word.size());
+    return true;
+  }
+  char take_any() noexcept {
+    const char c = left_.front();
+    left_.remove_prefix(1);
+    return c;
+  }
+  std::optional<std::uint64_t> take_number() noexcept {
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + left_.size(), value);
+    if (error != std::errc{}) return std::nullopt;
+    left_.remove_prefix(static_cast<std::size_t>(end - left_.data()));
+    return value;
+  }
+  std::optional<char> take_hex_byte() noexcept {
+    unsigned value = 0;
+    if (left_.size() < 2) return std::nullopt;
+    const auto [end, error] = std::from_chars(left_.data(), left_.data() + 2, value, 16);
+    if (error != std::errc{} || end != left_.data() + 2) return std::nullopt;
+    left_.remove_prefix(2);
+    return static_cast<char>(value);
+  }
+
+ private:
+  std::string_view left_;
+};
+
+// A string that names its format, but none that is read here. Without this check "pmix:..." would be taken
+// for the name of a node.
+bool is_foreign(std::string_view text) noexcept {
+  if (text.starts_with("pmix:") || text.starts_with("blob:")) return true;
+  if (!text.starts_with("weft")) return false;
+  text.remove_prefix(4);
+  const std::size_t digits = text.find_first_not_of("0123456789");
+  return digits != 0 && digits != std::string_view::npos && text[digits] == ':';
+}
+
+// The reserved spelling "raw:" is followed by a NUL where the string came as bytes.
+void skip_raw_tag(Scanner& in) noexcept {
+  if (in.take(std::string_view("raw:"))) in.take('\0');
+}
+
+void append_number(std::string& out, std::uint64_t value, std::size_t width = 0) {
+  char digits[20];
+  const auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
+  const auto length = static_cast<std::size_t>(end - digits);
+  if (length < width) out.append(width - length, '0');
+  out.append(digits, length);
+}
+
+// --- node names ---
+
+// A name cut at one run of digits. Such runs have at most 18 digits: they fit 64 bits with room for +1.
+constexpr std::size_t max_width = 18;
+struct NumberedName {
+  std::string_view prefix, suffix;
+  std::uint64_t number = 0;
+  std::size_t width = 0;
+
+  bool spells(std::uint64_t value, std::string_view name) const {
+    if (!name.starts_with(prefix) || name.size() < prefix.size() + suffix.size()) return false;
+    name.remove_prefix(prefix.size());
+    if (!name.ends_with(suffix)) return false;
+    name.remove_suffix(suffix.size());
+    std::string expected;
+    append_number(expected, value, width);
+    return name == expected;
+  }
+};
+
+// Cuts `name` where `next` first differs from it, if what differs is inside one run of digits.
+std::optional<NumberedName> common_number(std::string_view name, std::string_view next) {
+  const auto differs = std::mismatch(name.begin(), name.end(), next.begin(), next.end());
+  auto begin = static_cast<std::size_t>(differs.first - name.begin());
+  while (begin > 0 && is_digit(name[begin - 1])) --begin;
+  std::size_t end = begin;
+  while (end < name.size() && is_digit(name[end])) ++end;
+  if (end == begin || end - begin > max_width) return std::nullopt;
+
+  NumberedName cut{name.substr(0, begin), name.substr(end), 0, 0};
+  std::from_chars(name.data() + begin, name.data() + end, cut.number);
+  if (name[begin] == '0' && end - begin > 1) cut.width = end - begin;
+  return cut.spells(cut.number + 1, next) ? std::optional(cut) : std::nullopt;
+}
+
+void append_escaped(std::string& out, std::string_view text) {
+  constexpr char hex[] = "0123456789ABCDEF";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool graphic = byte > 0x20 && byte < 0x7f;
+    if (graphic && c != ',' && c != '[' && c != ']' && c != '%') {
+      out += c;
+    } else {
+      out += '%';
+      out += hex[byte >> 4];
+      out += hex[byte & 15];
+    }
+  }
+}
+
+// How many names from `at` on count up by one; 1 if `at` stands alone.
+std::size_t run_of_names(std::span<const std::string> names, std::size_t at,
+                         std::optional<NumberedName>& cut) {
+  if (at + 1 == names.size()) return 1;
+  cut = common_number(names[at], names[at + 1]);
+  if (!cut) return 1;
+  std::size_t length = 2;
+  while (at + length < names.size() && cut->spells(cut->number + length, names[at + length])) ++length;
+  return length;
+}
+
+Result<void> check_names(std::span<const std::string> names) {
+  if (names.empty()) return fail(Errc::invalid, "a node map needs a name");
+  std::size_t bytes = 0;
+  for (const auto& name : names) {
+    if (name.empty() || name.find('\0') != std::string::npos) return fail(Errc::invalid, "bad node name");
+    bytes += name.size();
+  }
+  if (names.size() > max_map_nodes || bytes > max_map_name_bytes) return fail(Errc::no_space, "node map");
+  return {};
+}
+
+// Collects parsed names within the limits.
+class NameList {
+ public:
+  Result<void> add(std::string name) {
+    if (name.empty()) return fail(Errc::invalid, "empty node name");
+    bytes_ += name.size();
+    if (names_.size() == max_map_nodes || bytes_ > max_map_name_bytes)
+      return fail(Errc::no_space, "node map");
+    names_.push_back(std::move(name));
+    return {};
+  }
+  std::vector<std::string> take() && { return std::move(names_); }
+
+ private:
+  std::vector<std::string> names_;
+  std::size_t bytes_ = 0;
+};
+
+Result<std::vector<std::string>> parse_plain_names(std::string_view text) {
+  NameList names;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    const std::string_view name = text.substr(0, comma);
+    if (name.find('\0') != std::string_view::npos) return fail(Errc::invalid, "NUL in a node name");
+    if (const auto added = names.add(std::string(name)); !added) return fail(added.error());
+    if (comma == std::string_view::npos) return std::move(names).take();
+    text.remove_prefix(comma + 1);
+  }
+}
+
+Result<std::string> parse_text(Scanner& in) {
+  std::string out;
+  while (const auto c = in.peek()) {
+    if (*c == ',' || *c == '[') break;
+    const auto byte = static_cast<unsigned char>(in.take_any());
+    if (byte <= 0x20 || byte >= 0x7f || byte == ']') return fail(Errc::invalid, "bad byte in a node map");
+    if (byte != '%') {
+      out += *c;
+      continue;
+    }
+    const auto escaped = in.take_hex_byte();
+    if (!escaped || *escaped == '\0') return fail(Errc::invalid, "bad escape in a node map");
+    out += *escaped;
+  }
+  return out;
+}
+
+struct NumberRange {
+  std::size_t width;
+  std::uint64_t from, to;
+};
+
+Result<NumberRange> parse_number_range(Scanner& in) {
+  const auto width = in.take_number();
+  if (!width || *width > max_width || !in.take(':')) return fail(Errc::invalid, "bad width in a node map");
+  const auto from = in.take_number();
+  if (!from || !in.take('-')) return fail(Errc::invalid, "bad range in a node map");
+  const auto to = in.take_number();
+  if (!to || !in.take(']') || *to < *from) return fail(Errc::invalid, "bad range in a node map");
+  if (*to - *from >= max_map_nodes) return fail(Errc::no_space, "range in a node map");
+  return NumberRange{static_cast<std::size_t>(*width), *from, *to};
+}
+
+Result<void> parse_name_group(Scanner& in, NameList& names) {
+  auto prefix = parse_text(in);
+  if (!prefix) return fail(prefix.error());
+  if (!in.take('[')) return names.add(std::move(*prefix));
+
+  const auto range = parse_number_range(in);
+  if (!range) return fail(range.error());
+  const auto suffix = parse_text(in);
+  if (!suffix) return fail(suffix.error());
+  for (std::uint64_t number = range->from;; ++number) {
+    std::string name = *prefix;
+    append_number(name, number, range->width);
+    name += *suffix;
+    if (auto added = names.add(std::move(name)); !added) return added;
+    if (number == range->to) return {};
+  }
+}
+
+// --- ranks ---
+
+// A run of ranks with one distance between neighbours.
+struct Run {
+  std::uint32_t from, step;
+  std::size_t length;
+};
+
+Run run_at(std::span<const std::uint32_t> ranks, std::size_t at) {
+  Run run{ranks[at], 1, 1};
+  if (at + 1 == ranks.size() || ranks[at + 1] <= ranks[at]) return run;
+  run.step = ranks[at + 1] - ranks[at];
+  run.length = 2;
+  while (at + run.length < ranks.size() && ranks[at + run.length] > ranks[at + run.length - 1] &&
+         ranks[at + run.length] - ranks[at + run.length - 1] == run.step) {
+    ++run.length;
+  }
+  // Two ranks far apart are shorter, and easier to read, as two ranks.
+  if (run.length == 2 && run.step != 1) run.length = 1;
+  return run;
+}
+
+void append_runs(std::string& out, std::span<const std::uint32_t> ranks) {
+  for (std::size_t at = 0; at < ranks.size();) {
+    const Run run = run_at(ranks, at);
+    if (at != 0) out += ',';
+    append_number(out, run.from);
+    if (run.length > 1) {
+      out += '-';
+      append_number(out, ranks[at + run.length - 1]);
+      if (run.step != 1) {
+        out += '+';
+        append_number(out, run.step);
+      }
+    }
+    at += run.length;
+  }
+}
+
+// By how much every rank of `next` is higher than its counterpart in `node`.
+std::optional<std::uint32_t> shift_between(const Ranks& node, const Ranks& next) {
+  if (node.size() != next.size()) return std::nullopt;
+  if (node.empty()) return 0;
+  if (next[0] < node[0]) return std::nullopt;
+  const std::uint32_t shift = next[0] - node[0];
+  for (std::size_t i = 1; i < node.size(); ++i) {
+    if (next[i] < node[i] || next[i] - node[i] != shift) return std::nullopt;
+  }
+  return shift;
+}
+
+Result<void> check_ranks(std::span<const Ranks> nodes) {
+  if (nodes.empty()) return fail(Errc::invalid, "a process map needs a node");
+  std::size_t total = 0;
+  for (const auto& ranks : nodes) {
+    total += ranks.size();
+    for (const auto rank : ranks) {
+      if (rank > max_map_rank) return fail(Errc::invalid, "rank out of range");
+    }
+  }
+  if (nodes.size() > max_map_nodes || total > max_map_ranks) return fail(Errc::no_space, "process map");
+  return {};
+}
+
+class RankList {
+ public:
+  Result<void> add_run(Ranks& node, std::uint64_t from, std::uint64_t to, std::uint64_t step) {
+    if (to < from || to > max_map_rank || step == 0 || (to - from) % step != 0) {
+      return fail(Errc::invalid, "bad range in a process map");
+    }
+    if (auto room = reserve((to - from) / step + 1); !room) return room;
+    for (std::uint64_t rank = from; rank <= to; rank += step)
+      node.push_back(static_cast<std::uint32_t>(rank));
+    return {};
+  }
+  Result<void> add_nodes(Ranks first, std::uint64_t count, std::uint64_t shift) {
+    if (count == 0) return fail(Errc::invalid, "bad repetition in a process map");
+    if (count > max_map_nodes - nodes_.size()) return fail(Errc::no_space, "process map");
+    const std::uint64_t highest = first.empty() ? 0 : *std::max_element(first.begin(), first.end());
+    if (shift > max_map_rank || (!first.empty() && highest + shift * (count - 1) > max_map_rank)) {
+      return fail(Errc::invalid, "rank out of range");
+    }
+    // At most 2^20 nodes of 2^24 ranks: the product cannot overflow.
+    if (auto room = reserve(first.size() * (count - 1)); !room) return room;
+    nodes_.push_back(std::move(first));
+    for (std::uint64_t i = 1; i < count; ++i) {
+      Ranks next = nodes_.back();
+      for (auto& rank : next) rank += static_cast<std::uint32_t>(shift);
+      nodes_.push_back(std::move(next));
+    }
+    return {};
+  }
+  std::vector<Ranks> take() && { return std::move(nodes_); }
+
+ private:
+  Result<void> reserve(std::uint64_t ranks) {
+    if (ranks > max_map_ranks - total_) return fail(Errc::no_space, "process map");
+    total_ += ranks;
+    return {};
+  }
+
+  std::vector<Ranks> nodes_;
+  std::uint64_t total_ = 0;
+};
+
+Result<void> parse_run(Scanner& in, bool encoded, Ranks& node, RankList& list) {
+  const auto from = in.take_number();
+  if (!from) return fail(Errc::invalid, "bad rank in a process map");
+  std::uint64_t to = *from, step = 1;
+  if (in.take('-')) {
+    const auto end = in.take_number();
+    if (!end) return fail(Errc::invalid, "bad range in a process map");
+    to = *end;
+    if (encoded && in.take('+')) {
+      const auto distance = in.take_number();
+      if (!distance) return fail(Errc::invalid, "bad step in a process map");
+      step = *distance;
+    }
+  }
+  return list.add_run(node, *from, to, step);
+}
+
+Result<void> parse_node_ranks(Scanner& in, bool encoded, RankList& list) {
+  Ranks node;
+  const auto first = in.peek();
+  if (first && *first != ';' && *first != '*') {
+    do {
+      if (auto run = parse_run(in, encoded, node, list); !run) return run;
+    } while (in.take(','));
+  }
+  if (!encoded || !in.take('*')) return list.add_nodes(std::move(node), 1, 0);
+  const auto count = in.take_number();
+  if (!count || !in.take('@')) return fail(Errc::invalid, "bad repetition in a process map");
+  const auto shift = in.take_number();
+  if (!shift) return fail(Errc::invalid, "bad repetition in a process map");
+  return list.add_nodes(std::move(node), *count, *shift);
+}
+
+}  // namespace
+
+Result<std::string> encode_node_map(std::span<const std::string> names) {
+  if (const auto checked = check_names(names); !checked) return fail(checked.error());
+  std::string out(tag);
+  for (std::size_t at = 0; at < names.size();) {
+    if (at != 0) out += ',';
+    std::optional<NumberedName> cut;
+    const std::size_t length = run_of_names(names, at, cut);
+    if (length == 1) {
+      append_escaped(out, names[at]);
+    } else {
+      append_escaped(out, cut->prefix);
+      out += '[';
+      append_number(out, cut->width);
+      out += ':';
+      append_number(out, cut->number);
+      out += '-';
+      append_number(out, cut->number + length - 1);
+      out += ']';
+      append_escaped(out, cut->suffix);
+    }
+    at += length;
+  }
+  return out;
+}
+
+Result<std::string> encode_proc_map(std::span<const std::vector<std::uint32_t>> ranks_of_node) {
+  if (const auto checked = check_ranks(ranks_of_node); !checked) return fail(checked.error());
+  std::string out(tag);
+  for (std::size_t at = 0; at < ranks_of_node.size();) {
+    if (at != 0) out += ';';
+    append_runs(out, ranks_of_node[at]);
+    std::size_t count = 1;
+    std::optional<std::uint32_t> shift;
+    while (at + count < ranks_of_node.size()) {
+      const auto next = shift_between(ranks_of_node[at + count - 1], ranks_of_node[at + count]);
+      if (!next || (shift && *next != *shift)) break;
+      shift = next;
+      ++count;
+    }
+    if (count > 1) {
+      out += '*';
+      append_number(out, count);
+      out += '@';
+      append_number(out, *shift);
+    }
+    at += count;
+  }
+  return out;
+}
+
+Result<std::vector<std::string>> parse_node_map(std::string_view text) {
+  Scanner in(text);
+  if (!in.take(tag)) {
+    if (is_foreign(text)) return fail(Errc::not_supported, "node map in another library's spelling");
+    if (text.starts_with("raw:")) {
+      text.remove_prefix(4);
+      if (!text.empty() && text.front() == '\0') text.remove_prefix(1);
+    }
+    return parse_plain_names(text);
+  }
+  NameList names;
+  do {
+    if (const auto group = parse_name_group(in, names); !group) return fail(group.error());
+  } while (in.take(','));
+  if (!in.at_end()) return fail(Errc::invalid, "bytes after a node map");
+  return std::move(names).take();
+}
+
+Result<std::vector<std::vector<std::uint32_t>>> parse_proc_map(std::string_view text) {
+  Scanner in(text);
+  const bool encoded = in.take(tag);
+  if (!encoded) {
+    if (is_foreign(text)) return fail(Errc::not_supported, "process map in another library's spelling");
+    skip_raw_tag(in);
+    if (in.at_end()) return fail(Errc::invalid, "empty process map");
+  }
+  RankList list;
+  do {
+    if (const auto node = parse_node_ranks(in, encoded, list); !node) return fail(node.error());
+  } while (in.take(';'));
+  if (!in.at_end()) return fail(Errc::invalid, "bytes after a process map");
+  return std::move(list).take();
+}
+
+}  // namespace weft::data

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/events/chain.hpp"
+
+#include <utility>
+
+namespace weft::events {
+namespace {
+
+// An info that points to memory of others. The key is one of ours: it always fits.
+pmix_info_t borrowed(const char* key) {
+  pmix_info_t info{};
+  std::char_traits<char>::copy(info.key, key, std::char_traits<char>::length(key));
+  return info;
+}
+
+// The event's infos, then what belongs to this handler only. Observed (tests/unit/core/events): the handler's
+// name comes before its return object, and an event without infos still brings them.
+std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) {
+  std::vector<pmix_info_t> infos(event.infos.data(), event.infos.data() + event.infos.size());
+  if (!spec.name.empty()) {
+    infos.push_back(borrowed(PMIX_EVENT_HDLR_NAME));
+    infos.back().value.type = PMIX_STRING;
+    infos.back().value.data.string = const_cast<char*>(spec.name.c_str());
+  }
+  if (spec.return_object) {
+    infos.push_back(borrowed(PMIX_EVENT_RETURN_OBJECT));
+    infos.back().value.type = PMIX_POINTER;
+    infos.back().value.data.ptr = *spec.return_object;
+  }
+  return infos;
+}
+
+}  // namespace
+
+HandlerRef Chain::next_handler() {
+  while (next_ < handlers_.size()) {
+    const HandlerRef& handler = handlers_[next_++];
+    if (gate_->enter(*handler)) return handler;
+  }
+  return nullptr;
+}
+
+void Chain::drive() {
+  const auto keep_alive = shared_from_this();
+  while (const HandlerRef handler = next_handler()) {
+    if (!call(handler)) return;
+    if (steps_.back().status == PMIX_EVENT_ACTION_COMPLETE) return finish(Outcome::ended_by_handler);
+  }
+  finish(Outcome::finished);
+}
+
+// True: this thread goes on with the chain. False: another thread may be doing so already; touch nothing.
+bool Chain::call(const HandlerRef& handler) {
+  Step& step = steps_.emplace_back(Step{this, handler, infos_for(event_, handler->spec)});
+  {
+    const std::lock_guard lock(mutex_);
+    self_ = shared_from_this();
+  }
+  // results_ changes when this step is completed; from then on the handler must not look at it any more.
+  handler->spec.call(handler->id, event_.code, &event_.source,
+                     step.infos.empty() ? nullptr : step.infos.data(), step.infos.size(), results_.data(),
+                     results_.size(), &Chain::on_completed, &step);
+  gate_->leave(*handler);
+  return advances(returned(step));
+}
+
+StepAction Chain::returned(Step& step) {
+  const std::lock_guard lock(mutex_);
+  const StepRow& row = step_row(step.state, StepInput::returned);
+  step.state = row.next;
+  if (row.next == StepState::over) self_.reset();  // drive() still holds the chain
+  return row.action;
+}
+
+// The status and the results go in together with the change of state: the next handler sees all or nothing.
+// Observed: a handler's status is an info whose key is the handler's name.
+StepAction Chain::completed(Step& step, pmix_status_t status, data::Infos results) {
+  const std::lock_guard lock(mutex_);
+  const StepRow& row = step_row(step.state, StepInput::completed);
+  step.state = row.next;
+  if (!keeps_results(row.action)) return row.action;
+  step.status = status;
+  results_.add(step.handler->spec.name, data::Value::of_status(status));
+  for (pmix_info_t* info = results.data(); info != results.data() + results.size(); ++info) {
+    data::Value value;
+    std::swap(value.get(), info->value);
+    results_.add(info->key, std::move(value), info->flags);
+  }
+  if (row.next == StepState::over) self_.reset();  // on_completed() still holds the chain
+  return row.action;
+}
+
+void Chain::on_completed(pmix_status_t status, pmix_info_t* results, size_t nresults,
+                         pmix_op_cbfunc_t release, void* release_data, void* cookie) noexcept {
+  if (cookie == nullptr) return;
+  Step& step = *static_cast<Step*>(cookie);
+  Chain& chain = *step.chain;
+  std::shared_ptr<Chain> keep_alive;
+  {
+    const std::lock_guard lock(chain.mutex_);
+    keep_alive = chain.self_;
+  }
+  if (keep_alive == nullptr) return;  // a second completion, while the chain is between two handlers
+  // Results that cannot be copied are lost to the handlers after this one; the chain goes on.
+  auto copied = data::Infos::copy_of(results, results == nullptr ? 0 : nresults);
+  const StepAction action = chain.completed(step, status, copied ? std::move(*copied) : data::Infos());
+  if (release != nullptr) release(PMIX_SUCCESS, release_data);
+  if (advances(action)) chain.move_on(step);
+}
+
+void Chain::move_on(const Step& answered) {
+  if (answered.status == PMIX_EVENT_ACTION_COMPLETE) return finish(Outcome::ended_by_handler);
+  drive();
+}
+
+void Chain::abandon() {
+  finish(Outcome::closed);
+}
+
+void Chain::finish(Outcome outcome) {
+  Done done;
+  {
+    const std::lock_guard lock(mutex_);
+    done = std::exchange(done_, nullptr);
+  }
+  gate_->ended(shared_from_this());
+  if (done) done(outcome);
+}
+
+}  // namespace weft::events

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "core/data/value.hpp"
+#include "pmix_common.h"
+
+namespace weft::events {
+
+struct Event {
+  pmix_status_t code = PMIX_SUCCESS;
+  pmix_proc_t source{};  ///< empty namespace, PMIX_RANK_UNDEF: the system itself
+  pmix_data_range_t range = PMIX_RANGE_UNDEF;
+  data::Infos infos;  ///< as the generator gave them, PMIX_EVENT_AFFECTED_PROC(S) among them
+};
+
+}  // namespace weft::events

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/events/handler.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace weft::events {
+namespace {
+
+using data::is_true;
+
+struct PlaceName {
+  std::string_view key;
+  Place place;
+};
+constexpr PlaceName place_names[] = {
+    {PMIX_EVENT_HDLR_FIRST, Place::first},
+    {PMIX_EVENT_HDLR_LAST, Place::last},
+    {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, Place::first_in_category},
+    {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, Place::last_in_category},
+    {PMIX_EVENT_HDLR_PREPEND, Place::prepend},
+    {PMIX_EVENT_HDLR_APPEND, Place::append},
+};
+
+Result<std::string> text_of(const pmix_value_t& value) {
+  if (value.type != PMIX_STRING || value.data.string == nullptr) return fail(Errc::invalid, "not a string");
+  return std::string(value.data.string);
+}
+
+Result<void> set_text(std::string& out, const pmix_value_t& value) {
+  auto text = text_of(value);
+  if (!text) return fail(text.error());
+  out = std::move(*text);
+  return {};
+}
+
+Result<void> set_range(HandlerSpec& spec, const pmix_value_t& value) {
+  const auto number =
+      value.type == PMIX_DATA_RANGE ? Result<std::uint64_t>(value.data.range) : data::as_unsigned(value);
+  if (!number || *number > PMIX_RANGE_PROC_LOCAL) return fail(Errc::invalid, "not a range");
+  spec.source_range = static_cast<pmix_data_range_t>(*number);
+  return {};
+}
+
+// The array itself says that the range is a custom one, with or without PMIX_RANGE beside it.
+Result<void> set_custom_range(HandlerSpec& spec, const pmix_value_t& value) {
+  auto procs = procs_in(value);
+  if (!procs) return fail(procs.error());
+  spec.custom_range = std::move(*procs);
+  return {};
+}
+
+Result<void> add_affected(HandlerSpec& spec, const pmix_value_t& value) {
+  const auto procs = procs_in(value);
+  if (!procs) return fail(procs.error());
+  if (!spec.affected) spec.affected.emplace();
+  spec.affected->insert(spec.affected->end(), procs->begin(), procs->end());
+  return {};
+}
+
+// Two different places, or a place at the edge that also names a neighbour, cannot both be kept.
+class PlaceChoice {
+ public:
+  Result<void> add(Place place) {
+    if (chosen_ && *chosen_ != place) return fail(Errc::invalid, "places that exclude each other");
+    chosen_ = place;
+    return {};
+  }
+  Result<void> apply(HandlerSpec& spec) const {
+    if (chosen_) spec.place = *chosen_;
+    const bool has_neighbour = !spec.before.empty() || !spec.after.empty();
+    const bool fixed = spec.place != Place::prepend && spec.place != Place::append;
+    if (has_neighbour && fixed) return fail(Errc::invalid, "places that exclude each other");
+    return {};
+  }
+
+ private:
+  std::optional<Place> chosen_;
+};
+
+Result<void> read_directive(HandlerSpec& spec, PlaceChoice& place, const pmix_info_t& info) {
+  const std::string_view key(info.key, ::strnlen(info.key, sizeof info.key));
+  const auto& value = info.value;
+  for (const auto& known : place_names) {
+    if (key == known.key) return is_true(value) ? place.add(known.place) : Result<void>{};
+  }
+  if (key == PMIX_EVENT_HDLR_NAME) return set_text(spec.name, value);
+  if (key == PMIX_EVENT_HDLR_BEFORE) return set_text(spec.before, value);
+  if (key == PMIX_EVENT_HDLR_AFTER) return set_text(spec.after, value);
+  if (key == PMIX_RANGE) return set_range(spec, value);
+  if (key == PMIX_EVENT_CUSTOM_RANGE) return set_custom_range(spec, value);
+  if (key == PMIX_EVENT_AFFECTED_PROC || key == PMIX_EVENT_AFFECTED_PROCS) return add_affected(spec, value);
+  if (key == PMIX_EVENT_RETURN_OBJECT) {
+    if (value.type != PMIX_POINTER) return fail(Errc::invalid, "not a pointer");
+    spec.return_object = value.data.ptr;
+    return {};
+  }
+  if (key == PMIX_EVENT_ONESHOT) {
+    spec.one_shot = is_true(value);
+    return {};
+  }
+  if ((info.flags & PMIX_INFO_REQD) != 0) return fail(Errc::not_supported, "required attribute of a handler");
+  return {};
+}
+
+}  // namespace
+
+Result<HandlerSpec> read_spec(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
+                              pmix_notification_fn_t call) {
+  if (call == nullptr) return fail(Errc::invalid, "no handler function");
+  HandlerSpec spec;
+  spec.call = call;
+  spec.codes.assign(codes.begin(), codes.end());
+  spec.category = codes.empty()       ? Category::any_code
+                  : codes.size() == 1 ? Category::one_code
+                                      : Category::several_codes;
+  PlaceChoice place;
+  for (const auto& info : infos) {
+    if (const auto read = read_directive(spec, place, info); !read) return fail(read.error());
+  }
+  if (spec.custom_range) spec.source_range = PMIX_RANGE_CUSTOM;
+  if (const auto placed = place.apply(spec); !placed) return fail(placed.error());
+  return spec;
+}
+
+bool HandlerSpec::matches(const Event& event, const Identity& identity) const {
+  if (codes.empty()) {
+    const pmix_info_t* const non_default = event.infos.find(PMIX_EVENT_NON_DEFAULT);
+    if (non_default != nullptr && is_true(non_default->value)) return false;
+  } else if (std::find(codes.begin(), codes.end(), event.code) == codes.end()) {
+    return false;
+  }
+  const auto custom =
+      custom_range ? std::span<const pmix_proc_t>(*custom_range) : std::span<const pmix_proc_t>();
+  if (!is_source_wanted(source_range, custom, event.source, identity)) return false;
+  if (!affected) return true;
+  const auto hit = affected_by(event);
+  return std::any_of(hit.begin(), hit.end(), [&](const auto& proc) { return covers(*affected, proc); });
+}
+
+}  // namespace weft::events

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One message on the stream between a client and its server: header, then payload.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "transport/shm/segment.hpp"
+#include "weft/bytes.hpp"
+#include "weft/result.hpp"
+
+namespace weft::link {
+
+/// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
+inline constexpr std::uint16_t wire_version = 1;
+/// A payload above this is taken for a broken stream.
+inline constexpr std::uint32_t max_payload = 1u << 30;
+
+enum class MessageType : std::uint16_t {
+  hello = 1,    ///< client: who I am
+  welcome,      ///< server: segment and place, descriptors attached; answers hello
+  refused,      ///< server: status and reason; answers hello
+  get,          ///< client: a value that the segment does not hold
+  value,        ///< server: answers get
+  store,        ///< client without a segment: a commit
+  fence,        ///< client: arrival at a fence that has no board
+  withdraw,     ///< client: its deadline at a board passed
+  done,         ///< server: a status; answers everything but hello and get
+  board_moved,  ///< server: a generation of the job's board ended
+  abort,        ///< client
+  finalize,     ///< client
+  subscribe,    ///< client: event codes that it wants
+  notify,       ///< client: an event it raises
+  event,        ///< server: an event for this client
+  log,          ///< client
+  cleanup,      ///< client: what to remove when it is gone
+};
+
+/// tag: chosen by who asks, returned in the answer.
+struct FrameHeader {
+  std::uint32_t bytes;
+  MessageType type;
+  std::uint16_t reserved;
+  std::uint64_t tag;
+};
+static_assert(sizeof(FrameHeader) == 16);
+
+struct Frame {
+  MessageType type;
+  std::uint64_t tag;
+  std::vector<std::byte> payload;
+};
+
+inline constexpr std::size_t welcome_fds = 2;  ///< segment, doorbell
+
+/// Header and payload as one buffer.
+std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload);
+
+/// Blocking. fds: descriptors to attach. Errors: unreachable (the peer is gone), os.
+Result<void> send_frame(int socket, MessageType type, std::uint64_t tag, Bytes payload,
+                        const std::vector<int>& fds = {});
+
+/// Blocking. Descriptors that come along are stored in `fds` in order. Errors: unreachable, corrupt, os.
+Result<Frame> receive_frame(int socket, std::array<shm::Fd, welcome_fds>* fds = nullptr);
+
+}  // namespace weft::link

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each message as a struct. encode() cannot fail; decode() answers corrupt for anything but exactly one message.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/data/value.hpp"
+#include "core/link/frame.hpp"
+#include "core/link/rendezvous.hpp"
+
+namespace weft::link {
+
+struct Hello {
+  std::uint16_t wire = wire_version;  ///< stays the first field in every version
+  std::uint32_t layout = 0;           ///< layout of the node segment that the client knows; 0: wants none
+  std::string nspace;
+  std::uint32_t rank = 0;
+  Token token;
+};
+
+struct Welcome {
+  std::uint64_t segment_bytes = 0;    ///< 0: no segment, ask for everything
+  std::uint64_t job = 0;              ///< offset of the JobHeader
+  std::uint32_t local = 0;            ///< the client's place
+  std::string server_nspace;
+  std::uint32_t server_rank = 0;
+};
+
+struct Refused {
+  pmix_status_t status = PMIX_ERR_UNREACH;
+  std::string reason;
+};
+
+struct Get {
+  pmix_proc_t proc{};
+  std::string key;             ///< empty: everything known about the process
+  data::Infos directives;
+};
+
+struct GotValue {
+  pmix_status_t status = PMIX_ERR_NOT_FOUND;
+  data::Value value;
+};
+
+struct Store {
+  struct Item {
+    std::uint8_t scope;
+    std::string key;
+    std::vector<std::byte> value;
+  };
+  std::vector<Item> items;
+};
+
+struct Fence {
+  std::vector<pmix_proc_t> procs;
+  data::Infos directives;
+};
+
+struct Withdraw {
+  std::uint32_t generation = 0;
+};
+
+struct Done {
+  pmix_status_t status = PMIX_SUCCESS;
+};
+
+struct BoardMoved {
+  std::uint32_t generation = 0;
+};
+
+struct Abort {
+  std::int32_t status = 0;
+  std::string message;
+  std::vector<pmix_proc_t> procs;
+};
+
+struct Subscribe {
+  std::vector<pmix_status_t> codes;  ///< empty: all (a default handler)
+};
+
+/// notify and event.
+struct EventMessage {
+  pmix_status_t code = 0;
+  pmix_proc_t source{};
+  pmix_data_range_t range = 0;
+  data::Infos infos;
+};
+
+struct Log {
+  data::Infos records;
+  data::Infos directives;
+};
+
+struct Cleanup {
+  data::Infos infos;
+};
+
+template <class Message>
+std::vector<std::byte> encode(const Message& message);
+template <class Message>
+Result<Message> decode(Bytes payload);
+
+/// A pmix_proc_t of this name; a name that is too long is cut, which no comparison will match.
+pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept;
+std::string_view nspace_of(const pmix_proc_t& proc) noexcept;
+
+}  // namespace weft::link

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/link/rendezvous.hpp"
+
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::link {
+namespace {
+
+constexpr char digits[] = "0123456789abcdef";
+
+int nibble(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  return -1;
+}
+
+struct SocketName {
+  sockaddr_un address{};
+  socklen_t length = 0;
+};
+
+Result<SocketName> abstract_name(std::string_view server) {
+  SocketName name;
+  name.address.sun_family = AF_UNIX;
+  if (server.empty() || server.size() > sizeof name.address.sun_path - 1) return fail(Errc::invalid, "server name");
+  std::memcpy(name.address.sun_path + 1, server.data(), server.size());
+  name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + server.size());
+  return name;
+}
+
+}  // namespace
+
+Token Token::random() {
+  Token token;
+  // 16 bytes come whole or not at all, and only before the kernel's pool is ready do they not come.
+  while (::getrandom(token.bytes.data(), token.bytes.size(), 0) != static_cast<ssize_t>(token.bytes.size())) {
+  }
+  return token;
+}
+
+std::optional<Token> Token::parse(std::string_view hex) noexcept {
+  Token token;
+  if (hex.size() != token.bytes.size() * 2) return std::nullopt;
+  for (std::size_t i = 0; i < token.bytes.size(); ++i) {
+    const int high = nibble(hex[2 * i]);
+    const int low = nibble(hex[2 * i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    token.bytes[i] = static_cast<std::uint8_t>(high << 4 | low);
+  }
+  return token;
+}
+
+std::string Token::hex() const {
+  std::string out;
+  for (const auto byte : bytes) {
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
+bool Token::equals(const Token& other) const noexcept {
+  unsigned different = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) different |= bytes[i] ^ other.bytes[i];
+  return different == 0;
+}
+
+Found from_environment(Identity& out) {
+  const char* nspace = std::getenv(env_nspace);
+  const char* rank = std::getenv(env_rank);
+  if (nspace == nullptr || rank == nullptr) return Found::none;
+  const char* server = std::getenv(env_server);
+  const char* token = std::getenv(env_token);
+  if (server == nullptr || token == nullptr) return Found::foreign;
+  const auto parsed = Token::parse(token);
+  const char* end = rank + std::strlen(rank);
+  const auto number = std::from_chars(rank, end, out.rank);
+  if (!parsed || number.ec != std::errc{} || number.ptr != end || std::strlen(nspace) > 255) return Found::malformed;
+  out.nspace = nspace;
+  out.server = server;
+  out.token = *parsed;
+  return Found::identity;
+}
+
+std::string new_server_name() {
+  return "weft-" + std::to_string(::getpid()) + "-" + Token::random().hex().substr(0, 16);
+}
+
+Result<shm::Fd> connect_to(std::string_view server) {
+  const auto name = abstract_name(server);
+  if (!name) return tl::unexpected(name.error());
+  shm::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!fd) return fail(Errc::os, "socket", errno);
+  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name->address), name->length) != 0) {
+    if (errno == EINTR) continue;
+    return fail(errno == ECONNREFUSED ? Errc::unreachable : Errc::os, "connect", errno);
+  }
+  return fd;
+}
+
+Result<shm::Fd> listen_on(std::string_view server) {
+  const auto name = abstract_name(server);
+  if (!name) return tl::unexpected(name.error());
+  shm::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return fail(Errc::os, "socket", errno);
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name->address), name->length) != 0)
+    return fail(Errc::os, "bind", errno);
+  if (::listen(fd.get(), SOMAXCONN) != 0) return fail(Errc::os, "listen", errno);
+  return fd;
+}
+
+}  // namespace weft::link

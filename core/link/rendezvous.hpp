@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a process finds its server: through environment variables that PMIx_server_setup_fork wrote.
+//
+// The socket has an abstract name: it lives in the kernel only, so nothing is left behind by any exit. Values
+// hold none of [ ] * : a launcher of Open MPI 4 hands them on in a text that uses these as separators.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "transport/shm/segment.hpp"
+#include "weft/result.hpp"
+
+namespace weft::link {
+
+inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
+inline constexpr const char* env_rank = "PMIX_RANK";
+inline constexpr const char* env_server = "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
+inline constexpr const char* env_token = "WEFT_TOKEN";    ///< 32 hex digits, known to this rank and its server
+
+/// Proves to the server that a process is the rank it says it is.
+struct Token {
+  std::array<std::uint8_t, 16> bytes{};
+  static Token random();
+  static std::optional<Token> parse(std::string_view hex) noexcept;
+  std::string hex() const;
+  /// In time that does not depend on where they differ.
+  bool equals(const Token& other) const noexcept;
+};
+
+struct Identity {
+  std::string nspace;
+  std::uint32_t rank = 0;
+  std::string server;
+  Token token;
+};
+
+enum class Found { none, identity, foreign, malformed };
+
+/// What the environment says. foreign: another PMIx library started this process, whose server we cannot speak to.
+Found from_environment(Identity& out);
+
+/// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
+std::string new_server_name();
+
+/// Errors: unreachable (nobody listens), os.
+Result<shm::Fd> connect_to(std::string_view server);
+Result<shm::Fd> listen_on(std::string_view server);
+
+}  // namespace weft::link

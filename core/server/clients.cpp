@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A client's way in and out: handshake, finalize, death.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/executor_work_guard.hpp>
+
+#include "core/server/job_info.hpp"
+#include "core/server/server.hpp"
+
+namespace weft::server {
+
+using link::MessageType;
+using store::Local;
+
+void Server::greet(const SessionRef& session, const link::Frame& frame) {
+  // The version stays the first field for ever, so that a refusal can name both.
+  data::Reader peek(frame.payload);
+  const auto wire = peek.u16();
+  if (wire != link::wire_version)
+    return refuse(session, PMIX_ERR_NOT_SUPPORTED,
+                  "it speaks version " + std::to_string(wire) + " of the protocol, the server speaks version " +
+                      std::to_string(link::wire_version) + "; use the libpmix of the same Weft release for both");
+  auto hello = link::decode<link::Hello>(frame.payload);
+  if (!hello) return refuse(session, PMIX_ERR_BAD_PARAM, "malformed greeting");
+  session->proc = link::make_proc(hello->nspace, hello->rank);
+  auto* job = find_job(hello->nspace);
+  if (job == nullptr || !job->writer)
+    return refuse(session, PMIX_ERR_NOT_FOUND, "namespace " + hello->nspace + " is not registered here (any more)");
+  if (!tokens_.accepts(hello->nspace, hello->rank, hello->token))
+    return refuse(session, PMIX_ERR_NO_PERMISSIONS, "its token is not the one of rank " + std::to_string(hello->rank));
+  const auto registered = job->clients.find(hello->rank);
+  const bool owner = registered == job->clients.end() ? session->uid == ::getuid() : session->uid == registered->second.uid;
+  if (!owner && session->uid != ::getuid())
+    return refuse(session, PMIX_ERR_NO_PERMISSIONS, "user " + std::to_string(session->uid) + " may not be this rank");
+  const auto local = job->writer->add_local(hello->rank);
+  if (!local) return refuse(session, PMIX_ERR_NOT_FOUND, "rank " + std::to_string(hello->rank) + " is not one of this node");
+  if (job->sessions.count(*local) != 0)
+    return refuse(session, PMIX_ERR_EXISTS, "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
+                                                std::to_string(job->sessions[*local]->pid));
+  session->greeted = true;
+  session->job = job;
+  session->local = *local;
+  session->has_segment = hello->layout == store::layout_version;
+  job->sessions[*local] = session;
+  (void)session->watch_process();  // without pidfd the closing socket says the same
+
+  const auto object = registered == job->clients.end() ? nullptr : registered->second.object;
+  const auto admit = [this, session](pmix_status_t status) {
+    if (status == PMIX_SUCCESS) return welcome(session);
+    refuse(session, status, "the resource manager does not accept it");
+  };
+  if (module_.client_connected2 != nullptr) {
+    OpUpcall::make(loop_, admit, [&](void* open) {
+      return module_.client_connected2(&session->proc, object, nullptr, 0, on_op_done, open);
+    });
+  } else if (module_.client_connected != nullptr) {
+    // The older upcall has no answer of its own: its status is final.
+    const auto status = module_.client_connected(&session->proc, object, nullptr, nullptr);
+    admit(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
+  } else {
+    welcome(session);
+  }
+}
+
+void Server::refuse(const SessionRef& session, pmix_status_t status, std::string reason) {
+  session->send(MessageType::refused, 0, link::encode(link::Refused{status, std::move(reason)}));
+  session->close();
+}
+
+void Server::welcome(const SessionRef& session) {
+  auto& job = *session->job;
+  auto& local = job.view().local(session->local);
+  local.pid.store(session->pid, std::memory_order_relaxed);
+  local.state.store(Local::connected, std::memory_order_release);
+  job.board().rejoin(session->local);
+  session->proxy_next = job.board().open_generation();
+  link::Welcome message{.server_nspace = self_.nspace, .server_rank = self_.rank};
+  message.local = session->local;
+  std::vector<int> fds;
+  if (session->has_segment) {
+    message.segment_bytes = segment_->size();
+    message.job = job.writer->offset();
+    fds = {segment_->fd(), doorbell_fd_->native_handle()};
+  }
+  // The first bytes on an empty socket: they fit, so the blocking form does not block.
+  if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds)) session->close();
+}
+
+void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
+  session->finalized = true;
+  auto& job = *session->job;
+  leave(job, session->local, Local::finalized, PMIX_ERR_UNREACH);
+  const auto reply = [this, session, tag](pmix_status_t status) {
+    answer(session, tag, status);
+  };
+  if (module_.client_finalized == nullptr) return reply(PMIX_SUCCESS);
+  const auto registered = job.clients.find(session->proc.rank);
+  OpUpcall::make(loop_, reply, [&](void* open) {
+    return module_.client_finalized(&session->proc, registered == job.clients.end() ? nullptr : registered->second.object,
+                                    on_op_done, open);
+  });
+}
+
+/// The rank will not arrive, commit or answer any more.
+void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
+  auto& local = job.view().local(index);
+  local.state.store(state, std::memory_order_release);
+  job.board().lose(index, status);
+  board_moved(job);
+  const auto proc = link::make_proc(job.nspace, local.rank.load(std::memory_order_relaxed));
+  lose_from_fences(proc);
+  retry_gets(proc);
+}
+
+void Server::session_closed(const SessionRef& session) {
+  std::erase(sessions_, session);
+  auto* job = session->job;
+  if (job == nullptr) return;
+  job->sessions.erase(session->local);
+  // A wish of a process that is gone must not keep the board's counter up.
+  (void)job->board().take_notice(session->local);
+  cleanups_.carry_out(session->proc, session->uid);
+  session->job = nullptr;
+  if (session->finalized || stopping_.load()) return;
+  leave(*job, session->local, Local::gone, PMIX_ERR_PROC_ABORTED);
+  announce_loss(session->proc);
+}
+
+void Server::build_job(Job& job, int local_size, const data::Infos& infos, Done done) {
+  const auto fail_with = [&](const Error& error) {
+    return done(error.code == Errc::no_space    ? PMIX_ERR_OUT_OF_RESOURCE
+                : error.code == Errc::no_memory ? PMIX_ERR_NOMEM
+                                                : PMIX_ERR_BAD_PARAM);
+  };
+  if (job.writer) {
+    // A second registration adds what it says; the map itself is fixed.
+    const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), {}, host_);
+    if (!spec) return fail_with(spec.error());
+    for (const auto& key : spec->keys)
+      if (auto ok = job.writer->add_info(key); !ok) return fail_with(ok.error());
+    return done(PMIX_SUCCESS);
+  }
+  std::set<std::uint32_t> registered;
+  for (const auto& [rank, client] : job.clients) registered.insert(rank);
+  const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_);
+  if (!spec) return fail_with(spec.error());
+  auto writer = store::JobWriter::create(*segment_, *spec, limits_);
+  if (!writer) return fail_with(writer.error());
+  job.writer = std::move(*writer);
+  done(PMIX_SUCCESS);
+}
+
+}  // namespace weft::server

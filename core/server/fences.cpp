@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fences that need the daemon: sets other than a whole job on this node, jobs that span nodes, clients without a
+// segment; and what the daemon owes to the boards: notices, withdrawals, the report of what is stuck.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/server/server.hpp"
+#include "core/store/card.hpp"
+
+namespace weft::server {
+namespace {
+
+using store::Board;
+using store::Local;
+
+bool less(const pmix_proc_t& a, const pmix_proc_t& b) {
+  const int order = std::strncmp(a.nspace, b.nspace, sizeof a.nspace);
+  return order != 0 ? order < 0 : a.rank < b.rank;
+}
+bool same(const pmix_proc_t& a, const pmix_proc_t& b) { return !less(a, b) && !less(b, a); }
+
+/// Members of one operation may name them in different orders, and twice: one spelling for all.
+std::vector<pmix_proc_t> canonical(std::vector<pmix_proc_t> procs) {
+  std::sort(procs.begin(), procs.end(), less);
+  procs.erase(std::unique(procs.begin(), procs.end(), same), procs.end());
+  // Ranks beside a wildcard of their namespace say nothing new.
+  std::vector<pmix_proc_t> out;
+  for (const auto& proc : procs) {
+    const bool covered = proc.rank != PMIX_RANK_WILDCARD && std::any_of(procs.begin(), procs.end(), [&](const auto& p) {
+      return p.rank == PMIX_RANK_WILDCARD && link::nspace_of(p) == link::nspace_of(proc);
+    });
+    if (!covered) out.push_back(proc);
+  }
+  return out;
+}
+
+bool collects(const data::Infos& directives) {
+  const auto* info = directives.find(PMIX_COLLECT_DATA);
+  return info != nullptr && data::is_true(info->value);
+}
+
+}  // namespace
+
+void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message) {
+  auto signature = canonical(std::move(message.procs));
+  if (signature.empty()) return answer(session, tag, PMIX_ERR_BAD_PARAM);
+  if (signature.size() == 1 && signature[0].rank == PMIX_RANK_WILDCARD &&
+      link::nspace_of(signature[0]) == session->job->nspace)
+    return enter_board_for(session, tag);
+  auto* fence = open_fence(signature, session->proc);
+  if (fence == nullptr) return answer(session, tag, PMIX_ERR_NOT_FOUND);
+  const auto me = std::find_if(fence->local.begin(), fence->local.end(),
+                               [&](const Participant& p) { return same(p.proc, session->proc); });
+  if (me == fence->local.end()) {  // open_fence() made it for a caller who is not in the set
+    std::erase_if(fences_, [&](const auto& f) { return f.get() == fence; });
+    return answer(session, tag, PMIX_ERR_BAD_PARAM);
+  }
+  me->session = session;
+  me->tag = tag;
+  me->arrived = true;
+  fence->collect |= collects(message.directives);
+  if (const auto* info = message.directives.find(PMIX_TIMEOUT); info != nullptr && !fence->timer)
+    if (const auto seconds = data::as_unsigned(info->value); seconds && *seconds != 0) {
+      fence->timer = std::make_unique<asio::steady_timer>(loop_, std::chrono::seconds(*seconds));
+      fence->timer->async_wait([this, fence](const std::error_code& error) {
+        if (!error) step_fence(*fence, FenceEvent::timed_out);
+      });
+    }
+  if (fence->directives.size() == 0) fence->directives = std::move(message.directives);
+  // Somebody who died before the first arrival cannot be told apart from one who is late, but by his state.
+  for (const auto& participant : fence->local) {
+    const auto* job = find_job(link::nspace_of(participant.proc));
+    const auto index = job->view().local_index(participant.proc.rank);
+    const auto state = job->view().local(index).state.load(std::memory_order_acquire);
+    if (!participant.arrived && (state == Local::gone || state == Local::finalized))
+      return step_fence(*fence, FenceEvent::lost);
+  }
+  const bool all = std::all_of(fence->local.begin(), fence->local.end(), [](const Participant& p) { return p.arrived; });
+  step_fence(*fence, !all ? FenceEvent::arrived : fence->remote ? FenceEvent::all_local : FenceEvent::all_here);
+}
+
+/// The first fence of this signature that `who` has not entered yet: the generation it means. Nothing: a
+/// participant that this server has never heard of.
+Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who) {
+  for (auto& fence : fences_) {
+    if (fence->state == FenceState::ended || !std::equal(signature.begin(), signature.end(), fence->signature.begin(),
+                                                         fence->signature.end(), same))
+      continue;
+    const auto me = std::find_if(fence->local.begin(), fence->local.end(), [&](const Participant& p) { return same(p.proc, who); });
+    if (me != fence->local.end() && !me->arrived) return fence.get();
+  }
+  auto fence = std::make_unique<SetFence>();
+  fence->signature = signature;
+  fence->number = next_fence_++;
+  for (const auto& proc : signature) {
+    const auto* job = find_job(link::nspace_of(proc));
+    if (job == nullptr || !job->writer) return nullptr;
+    const auto& view = job->view();
+    if (proc.rank == PMIX_RANK_WILDCARD) {
+      fence->remote |= view.local_count() < view.ranks();
+      for (std::uint32_t i = 0; i < view.local_count(); ++i)
+        fence->local.push_back({link::make_proc(job->nspace, view.local(i).rank.load(std::memory_order_relaxed)), nullptr});
+    } else if (proc.rank >= view.ranks()) {
+      return nullptr;
+    } else if (view.local_index(proc.rank) == store::none) {
+      fence->remote = true;
+    } else {
+      fence->local.push_back({proc, nullptr});
+    }
+  }
+  return fences_.emplace_back(std::move(fence)).get();
+}
+
+void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t host_status) {
+  const auto step = fence_step(fence.state, event);
+  fence.state = step.next;
+  switch (step.action) {
+    case FenceAction::none: return;
+    case FenceAction::succeed: return end_fence(fence, PMIX_SUCCESS);
+    case FenceAction::deliver: return end_fence(fence, host_status);
+    case FenceAction::fail_lost: return end_fence(fence, PMIX_ERR_PROC_ABORTED);
+    case FenceAction::fail_timeout: return end_fence(fence, PMIX_ERR_TIMEOUT);
+    case FenceAction::exchange: {
+      Blob blob;
+      if (fence.collect) {
+        auto cards = collect_cards(fence.signature);
+        if (!cards) return end_fence(fence, PMIX_ERR_INVALID_VAL);
+        blob = std::move(*cards);
+      }
+      return exchange(fence.signature, fence.directives, std::move(blob), [this, number = fence.number](pmix_status_t status) {
+        for (auto& open : fences_)
+          if (open->number == number) return step_fence(*open, FenceEvent::host_answered, status);
+      });
+    }
+  }
+}
+
+void Server::end_fence(SetFence& fence, pmix_status_t status) {
+  fence.state = FenceState::ended;
+  for (const auto& participant : fence.local)
+    if (participant.arrived && participant.session) answer(participant.session, participant.tag, status);
+  std::erase_if(fences_, [&](const auto& f) { return f.get() == &fence; });
+}
+
+/// Hands this node's part to the host, takes the other nodes' cards in, says how it went.
+void Server::exchange(const std::vector<pmix_proc_t>& signature, const data::Infos& directives, Blob blob,
+                      std::function<void(pmix_status_t)> done) {
+  if (module_.fence_nb == nullptr) return done(PMIX_ERR_NOT_SUPPORTED);
+  // The host owns and frees what it is given.
+  char* data = nullptr;
+  if (!blob.empty()) {
+    data = static_cast<char*>(std::malloc(blob.size()));
+    if (data == nullptr) return done(PMIX_ERR_NOMEM);
+    std::memcpy(data, blob.data(), blob.size());
+  }
+  using Exchange = Upcall<Blob>;
+  const auto on_cards = [this, done = std::move(done)](pmix_status_t status, const Blob& cards) {
+    if (status == PMIX_SUCCESS) take_blobs(cards);
+    done(status);
+  };
+  Exchange::make(loop_, on_cards, [&](void* open) {
+    const auto answered = [](pmix_status_t status, const char* cards, std::size_t bytes, void* pointer,
+                             pmix_release_cbfunc_t release, void* release_data) {
+      const auto* from = reinterpret_cast<const std::byte*>(cards);
+      Blob copy = cards == nullptr ? Blob() : Blob(from, from + bytes);
+      if (release != nullptr) release(release_data);
+      Exchange::finish_from_host(pointer, status, std::move(copy));
+    };
+    return module_.fence_nb(signature.data(), signature.size(), directives.data(), directives.size(), data, blob.size(),
+                            answered, open);
+  });
+}
+
+/// What the local ranks among `procs` committed since the last fence that sent it.
+Result<Server::Blob> Server::collect_cards(const std::vector<pmix_proc_t>& procs) {
+  store::BlobWriter blob;
+  for (const auto& proc : procs) {
+    auto* job = find_job(link::nspace_of(proc));
+    const auto& view = job->view();
+    const bool whole = proc.rank == PMIX_RANK_WILDCARD;
+    for (std::uint32_t i = 0; i < view.local_count(); ++i) {
+      const auto rank = view.local(i).rank.load(std::memory_order_relaxed);
+      if (!whole && rank != proc.rank) continue;
+      const auto card = view.card(i);
+      // Only a whole job reaches every node that may ask: a subset's fence must not swallow the delta of others.
+      const auto from = whole ? std::exchange(job->collected[i], card.published()) : 0;
+      if (auto ok = blob.add(job->nspace, rank, card, from); !ok) return tl::unexpected(ok.error());
+    }
+  }
+  return std::move(blob).finish();
+}
+
+void Server::lose_from_fences(const pmix_proc_t& proc) {
+  std::vector<SetFence*> hit;
+  for (auto& fence : fences_)
+    if (std::any_of(fence->local.begin(), fence->local.end(), [&](const Participant& p) { return same(p.proc, proc); }))
+      hit.push_back(fence.get());
+  for (auto* fence : hit) step_fence(*fence, FenceEvent::lost);
+}
+
+// ---- boards
+
+/// A client without a segment fences its whole job: the server takes its place at the board.
+void Server::enter_board_for(const SessionRef& session, std::uint64_t tag) {
+  session->proxy_fences.push_back({session->proxy_next++, tag});
+  step_proxies(*session->job);
+}
+
+void Server::step_proxies(Job& job) {
+  auto& board = job.board();
+  for (bool moved = true; moved;) {
+    moved = false;
+    for (auto& [index, session] : job.sessions) {
+      if (session->proxy_fences.empty()) continue;
+      auto& fence = session->proxy_fences.front();
+      if (!fence.arrived) {
+        const auto arrival = board.arrive(index, fence.generation);
+        fence.arrived = arrival != Board::Arrival::not_open;
+        if (arrival == Board::Arrival::completed) board.waiting().wake_all();
+        if (arrival == Board::Arrival::full) board_full(job, true);
+        moved |= fence.arrived;
+      }
+      const auto outcome = board.outcome(fence.generation);
+      const bool broken = outcome == Board::Outcome::open && board.broken(fence.generation);
+      if (outcome == Board::Outcome::open && !broken) {
+        if (board.cell(index).notify.load(std::memory_order_relaxed) == 0) board.ask_notice(index);
+        if (board.outcome(fence.generation) == Board::Outcome::open) continue;
+      }
+      const bool good = board.outcome(fence.generation) == Board::Outcome::success;
+      answer(session, fence.tag, good ? PMIX_SUCCESS : board.verdict(fence.generation).status);
+      session->proxy_fences.pop_front();
+      moved = true;
+    }
+  }
+}
+
+/// All local ranks of a job that spans nodes arrived: the host's exchange, then the release.
+void Server::board_full(Job& job, bool collect) {
+  auto& board = job.board();
+  if (job.view().nodes() <= 1 || job.board_exchanging || board.arrived_count() != board.members()) return;
+  const auto generation = board.open_generation();
+  if (board.broken(generation)) return;
+  job.board_exchanging = true;
+  const std::vector<pmix_proc_t> signature{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
+  data::Infos directives;
+  directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
+  Blob blob;
+  if (collect)
+    if (auto cards = collect_cards(signature)) blob = std::move(*cards);
+  exchange(signature, directives, std::move(blob), [this, nspace = job.nspace, generation](pmix_status_t status) {
+    auto* open = find_job(nspace);
+    if (open == nullptr) return;
+    open->board_exchanging = false;
+    if (status == PMIX_SUCCESS)
+      open->board().complete(generation);
+    else
+      open->board().abort(generation, {status, Board::no_member});
+    board_moved(*open);
+  });
+}
+
+/// A generation ended: tell those who cannot block.
+void Server::board_moved(Job& job) {
+  auto& board = job.board();
+  step_proxies(job);
+  if (!board.notice_wanted()) return;
+  const auto payload = link::encode(link::BoardMoved{board.open_generation()});
+  for (auto& [index, session] : job.sessions)
+    if (session->has_segment && board.take_notice(index)) session->send(link::MessageType::board_moved, 0, payload);
+  step_proxies(job);
+}
+
+void Server::withdraw(const SessionRef& session, store::Generation generation) {
+  auto& job = *session->job;
+  auto& board = job.board();
+  if (board.open_generation() != generation) return;
+  board.abort(generation, {PMIX_ERR_TIMEOUT, session->proc.rank});
+  board_moved(job);
+}
+
+// ---- the report
+
+void Server::arm_stuck_timer() {
+  if (stuck_after_.count() == 0) return;
+  // Looks four times in the limit, so a report is at most a quarter late.
+  const auto period = std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4, std::chrono::milliseconds(250));
+  stuck_timer_ = std::make_unique<asio::steady_timer>(loop_, period);
+  stuck_timer_->async_wait([this](const std::error_code& error) {
+    if (error) return;
+    report_stuck();
+    arm_stuck_timer();
+  });
+}
+
+void Server::report_stuck() {
+  const auto print = [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); };
+  const auto missing_of = [](const store::JobView& view, std::uint32_t index) {
+    const auto& local = view.local(index);
+    return Missing{local.rank.load(std::memory_order_relaxed), local.pid.load(std::memory_order_relaxed)};
+  };
+  std::chrono::seconds age{};
+  for (auto& [name, job] : jobs_) {
+    if (!job->writer || job->view().local_count() == 0) continue;
+    auto& board = job->board();
+    const auto generation = board.open_generation();
+    const auto arrived = board.arrived_count();
+    if (!board_clocks_[name].due(generation, arrived != 0, stuck_after_, age)) continue;
+    std::vector<Missing> missing;
+    for (std::uint32_t i = 0; i < job->view().local_count(); ++i)
+      if (!board.arrived(i, generation)) missing.push_back(missing_of(job->view(), i));
+    std::sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
+    print(stuck_report("fence", name, generation, age, host_, arrived, board.members(), missing));
+  }
+  for (auto& fence : fences_) {
+    if (!fence->clock.due(fence->number, true, stuck_after_, age)) continue;
+    std::vector<Missing> missing;
+    std::size_t arrived = 0;
+    for (const auto& participant : fence->local) {
+      const auto* job = find_job(link::nspace_of(participant.proc));
+      if (participant.arrived)
+        ++arrived;
+      else if (job != nullptr && job->writer)
+        missing.push_back(missing_of(job->view(), job->view().local_index(participant.proc.rank)));
+    }
+    print(stuck_report(fmt::format("fence of {} processes, number", fence->local.size()), link::nspace_of(fence->signature[0]),
+                       fence->number, age, host_, arrived, fence->local.size(), missing));
+  }
+}
+
+}  // namespace weft::server

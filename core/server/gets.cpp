@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gets that a client could not answer from the segment, and direct modex in both directions.
+//
+// A parked Get waits for one of: a commit of its rank (a watched card's notice), the end of its rank, the host's
+// answer, its deadline. Nothing is polled.
+#include <algorithm>
+
+#include "core/server/server.hpp"
+#include "core/store/card.hpp"
+
+namespace weft::server {
+
+using store::Local;
+
+void Server::serve_get(std::unique_ptr<ParkedGet> get) {
+  if (auto verdict = try_get(*get)) return get->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
+  park(std::move(get));
+}
+
+/// The answer if there is one now; nothing if it has to wait. Starts a fetch where another node has the card.
+std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
+  const auto says = [](pmix_status_t status) { return std::optional<Verdict>(std::in_place, status, data::Value(), Blob()); };
+  auto* job = find_job(link::nspace_of(get.proc));
+  if (job == nullptr || !job->writer) return says(PMIX_ERR_NOT_FOUND);
+  const auto& view = job->view();
+  const bool whole_card = get.key.empty();
+  if (!whole_card && !(get.how.refresh && !get.fetched)) {
+    auto value = store::lookup(view, get.proc.rank, get.key, get.how, get.asker);
+    if (value) return Verdict{PMIX_SUCCESS, std::move(*value), {}};
+    if (value.error().code == Errc::outside_scope) return says(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+  }
+  if (get.how.optional) return says(PMIX_ERR_NOT_FOUND);
+  if (get.proc.rank == PMIX_RANK_UNDEF || get.proc.rank == PMIX_RANK_WILDCARD || get.how.realm)
+    return get.how.timeout ? std::nullopt : says(PMIX_ERR_NOT_FOUND);
+  if (get.proc.rank >= view.ranks()) return says(PMIX_ERR_NOT_FOUND);
+
+  const auto index = view.local_index(get.proc.rank);
+  if (index == store::none) {
+    if (whole_card || get.fetched) return says(PMIX_ERR_NOT_FOUND);
+    if (module_.direct_modex == nullptr) return says(PMIX_ERR_NOT_SUPPORTED);
+    return std::nullopt;
+  }
+  const bool committed = !view.card(index).empty();
+  if (whole_card && committed) {
+    store::BlobWriter blob;
+    if (!blob.add(job->nspace, get.proc.rank, view.card(index))) return says(PMIX_ERR_INVALID_VAL);
+    return Verdict{PMIX_SUCCESS, {}, std::move(blob).finish()};
+  }
+  const auto state = view.local(index).state.load(std::memory_order_acquire);
+  if (state == Local::gone || state == Local::finalized) return says(committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH);
+  if (get.how.immediate || (committed && !get.how.timeout) || (!whole_card && store::is_reserved(get.key)))
+    return says(PMIX_ERR_NOT_FOUND);
+  return std::nullopt;
+}
+
+void Server::park(std::unique_ptr<ParkedGet> get) {
+  auto& parked = *get;
+  const auto place = parked_.insert(parked_.end(), std::move(get));
+  if (parked.how.timeout) {
+    parked.timer = std::make_unique<asio::steady_timer>(loop_, *parked.how.timeout);
+    parked.timer->async_wait([this, place](const std::error_code& error) {
+      if (error) return;  // answered meanwhile
+      auto late = std::move(*place);
+      parked_.erase(place);
+      late->done(PMIX_ERR_TIMEOUT, {}, {});
+    });
+  }
+  const auto proc = parked.proc;
+  auto* job = find_job(link::nspace_of(proc));
+  if (job != nullptr && job->writer && proc.rank < job->view().ranks() && job->view().local_index(proc.rank) == store::none &&
+      !parked.fetched)
+    return fetch(proc, {});
+  watch(proc, true);
+  retry_gets(proc);  // it may have committed before it was watched
+}
+
+/// Something about `about` changed: answer what can be answered now.
+void Server::retry_gets(const pmix_proc_t& about) {
+  bool waiting = false;
+  for (auto place = parked_.begin(); place != parked_.end();) {
+    auto& get = **place;
+    const bool concerns = link::nspace_of(get.proc) == link::nspace_of(about) &&
+                          (get.proc.rank == about.rank || get.proc.rank == PMIX_RANK_UNDEF ||
+                           get.proc.rank == PMIX_RANK_WILDCARD);
+    auto verdict = concerns ? try_get(get) : std::nullopt;
+    if (!verdict) {
+      waiting |= concerns;
+      ++place;
+      continue;
+    }
+    auto answered = std::move(*place);
+    place = parked_.erase(place);
+    answered->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
+  }
+  if (!waiting) watch(about, false);
+}
+
+void Server::watch(const pmix_proc_t& proc, bool on) {
+  auto* job = find_job(link::nspace_of(proc));
+  if (job == nullptr || !job->writer) return;
+  const auto index = job->view().local_index(proc.rank);
+  if (index == store::none) return;
+  job->view().local(index).watched.store(on ? 1 : 0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // C2 <-> C1: then look at the card
+}
+
+/// Asks the host for the card of a rank on another node; concurrent Gets of one card share the question.
+void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
+  const auto name = std::pair(std::string(link::nspace_of(proc)), proc.rank);
+  if (!fetching_.insert(name).second) return;
+  using Fetch = Upcall<Blob>;
+  const auto on_blob = [this, proc, name](pmix_status_t status, const Blob& blob) {
+    fetching_.erase(name);
+    if (status == PMIX_SUCCESS) take_blobs(blob);
+    for (auto place = parked_.begin(); place != parked_.end();) {
+      auto& get = **place;
+      if (link::nspace_of(get.proc) != name.first || get.proc.rank != proc.rank) {
+        ++place;
+        continue;
+      }
+      get.fetched = true;
+      auto verdict = status == PMIX_SUCCESS ? try_get(get) : Verdict{status, {}, {}};
+      auto answered = std::move(*place);
+      place = parked_.erase(place);
+      answered->done(verdict->status, std::move(verdict->value), {});
+    }
+  };
+  const pmix_proc_t target = proc;
+  Fetch::make(loop_, on_blob, [&](void* open) {
+    const auto done = [](pmix_status_t status, const char* data, std::size_t bytes, void* pointer,
+                         pmix_release_cbfunc_t release, void* release_data) {
+      const auto* from = reinterpret_cast<const std::byte*>(data);
+      Blob copy = data == nullptr ? Blob() : Blob(from, from + bytes);
+      if (release != nullptr) release(release_data);
+      Fetch::finish_from_host(pointer, status, std::move(copy));
+    };
+    return module_.direct_modex(&target, directives.data(), directives.size(), done, open);
+  });
+}
+
+/// Cards of other nodes, from a fence or a fetch: appended for every client of this node.
+void Server::take_blobs(Bytes blobs) {
+  const auto seen = store::read_cards(blobs, [this](const store::CardRecord& record) {
+    auto* job = find_job(record.nspace);
+    if (job == nullptr || !job->writer || record.rank >= job->view().ranks()) return;
+    if (job->view().local_index(record.rank) != store::none) return;  // ours: it lies in its card
+    (void)job->writer->add_remote(record.rank, record.scope, record.key, record.value);
+  });
+  (void)seen;  // what came before a malformed byte is good; the rest counts as not there
+}
+
+/// A commit of a client without a segment: the server is its card's writer.
+void Server::commit_for(const SessionRef& session, link::Frame frame) {
+  const auto message = link::decode<link::Store>(frame.payload);
+  if (!message || session->has_segment) return answer(session, frame.tag, PMIX_ERR_BAD_PARAM);
+  auto card = session->job->view().card(session->local);
+  for (const auto& item : message->items) {
+    const store::Record record{{store::Realm::rank, 0}, item.scope, item.key, item.value};
+    if (!card.append(record)) return answer(session, frame.tag, PMIX_ERR_OUT_OF_RESOURCE);
+  }
+  answer(session, frame.tag, PMIX_SUCCESS);
+  retry_gets(session->proc);
+}
+
+}  // namespace weft::server

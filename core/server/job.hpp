@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A registered namespace, as the server's loop thread holds it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "core/data/value.hpp"
+#include "core/server/session.hpp"
+#include "core/store/job_builder.hpp"
+
+namespace weft::server {
+
+/// What the host said about a local client before the client itself came.
+struct Registered {
+  uid_t uid = 0;
+  gid_t gid = 0;
+  void* object = nullptr;
+};
+
+struct Job {
+  std::string nspace;
+  std::map<std::uint32_t, Registered> clients;             ///< by rank; may come before the namespace itself
+  std::optional<store::JobWriter> writer;                  ///< once the namespace is registered
+  std::map<std::uint32_t, std::shared_ptr<Session>> sessions;  ///< by local index
+  std::map<std::uint32_t, std::uint64_t> collected;        ///< by local index: card bytes that fences have sent
+  bool board_exchanging = false;                           ///< the host's fence for the open generation is under way
+
+  const store::JobView& view() const { return writer->view(); }
+  store::Board& board() const { return view().board(); }
+};
+
+}  // namespace weft::server

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of a server and its loop.
+#include "core/server/server.hpp"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <asio/buffer.hpp>
+#include <bit>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/topology/memory.hpp"
+
+namespace weft::server {
+namespace {
+
+// Virtual: pages come when touched. A client maps all of it read-only.
+constexpr std::uint64_t default_segment_bytes = std::uint64_t{64} << 30;
+
+std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
+  const char* text = std::getenv(name);
+  if (text == nullptr) return fallback;
+  std::uint64_t value = 0;
+  const char* end = text + std::strlen(text);
+  const auto parsed = std::from_chars(text, end, value);
+  return parsed.ec == std::errc{} && parsed.ptr == end ? value : fallback;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
+
+pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
+  auto proc = link::make_proc("weft-server-" + std::to_string(::getpid()), 0);
+  for (std::size_t i = 0; i < ninfo; ++i) {
+    const std::string_view key = infos[i].key;
+    if (key == PMIX_SERVER_NSPACE && infos[i].value.type == PMIX_STRING && infos[i].value.data.string != nullptr)
+      proc = link::make_proc(infos[i].value.data.string, proc.rank);
+    if (key == PMIX_SERVER_RANK)
+      if (const auto rank = data::as_unsigned(infos[i].value)) proc.rank = static_cast<pmix_rank_t>(*rank);
+  }
+  return proc;
+}
+
+}  // namespace
+
+link::Token TokenBook::token_of(const pmix_proc_t& proc) {
+  const std::lock_guard lock(mutex_);
+  const auto [entry, made] = tokens_.try_emplace({proc.nspace, proc.rank});
+  if (made) entry->second = link::Token::random();
+  return entry->second;
+}
+
+bool TokenBook::accepts(std::string_view nspace, std::uint32_t rank, const link::Token& token) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = tokens_.find({std::string(nspace), rank});
+  return found != tokens_.end() && found->second.equals(token);
+}
+
+void TokenBook::forget(std::string_view nspace) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(tokens_, [&](const auto& entry) { return entry.first.first == nspace; });
+}
+
+Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
+                                              std::size_t ninfo) {
+  std::unique_ptr<Server> server(new Server);
+  if (module != nullptr) server->module_ = *module;
+  server->self_ = identity_from(infos, ninfo);
+  server->host_ = host_name();
+  server->name_ = link::new_server_name();
+  server->stuck_after_ = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
+  server->limits_.card_bytes = number_from_env("WEFT_CARD_BYTES", server->limits_.card_bytes);
+  server->events_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
+
+  auto segment = shm::Segment::create(number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes));
+  if (!segment) return tl::unexpected(segment.error());
+  server->segment_ = std::move(*segment);
+  // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
+  (void)topology::interleave_memory(server->segment_->base(), server->segment_->size(), topology::usable_numa_nodes());
+  if (auto ok = store::format_segment(*server->segment_); !ok) return tl::unexpected(ok.error());
+  const auto& header = *reinterpret_cast<store::SegmentHeader*>(server->segment_->base());
+  server->doorbell_ = reinterpret_cast<shm::Doorbell*>(server->segment_->base() + header.doorbell);
+
+  auto listener = link::listen_on(server->name_);
+  if (!listener) return tl::unexpected(listener.error());
+  shm::Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!bell) return fail(Errc::os, "eventfd", errno);
+  server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
+      server->loop_, asio::local::stream_protocol(), listener->release());
+  server->doorbell_fd_ = std::make_unique<asio::posix::stream_descriptor>(server->loop_, bell.release());
+  server->accept();
+  server->wait_doorbell();
+  server->arm_stuck_timer();
+
+  sigset_t all, old;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the host's own threads
+  server->thread_ = std::thread([s = server.get()] { s->run(); });
+  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
+  ::pthread_setname_np(server->thread_.native_handle(), "weft-server");
+  return server;
+}
+
+Server::~Server() {
+  if (thread_.joinable()) {
+    asio::post(loop_, [this] {
+      for (const auto& session : std::vector<SessionRef>(sessions_)) session->close();
+      stopping_.store(true);
+    });
+    thread_.join();
+  }
+  parked_.clear();
+  fences_.clear();
+}
+
+void Server::run() {
+  const auto guard = asio::make_work_guard(loop_);
+  while (!stopping_.load(std::memory_order_acquire)) {
+    drain_notices();
+    if (loop_.poll() != 0) continue;
+    doorbell_->asleep();
+    drain_notices();
+    loop_.run_one();
+    doorbell_->awake();
+  }
+  loop_.poll();  // what close() posted
+}
+
+void Server::accept() {
+  acceptor_->async_accept([this](const std::error_code& error, asio::local::stream_protocol::socket socket) {
+    if (error == asio::error::operation_aborted) return;
+    // Out of descriptors: those who wait in the backlog are served when somebody leaves; do not spin meanwhile.
+    if (error) {
+      auto retry = std::make_shared<asio::steady_timer>(loop_, std::chrono::milliseconds(50));
+      retry->async_wait([this, retry](const std::error_code&) { accept(); });
+      return;
+    }
+    auto session = std::make_shared<Session>(
+        std::move(socket),
+        Session::Hooks{[this](const SessionRef& s, link::Frame frame) { dispatch(s, std::move(frame)); },
+                       [this](const SessionRef& s) { session_closed(s); }});
+    sessions_.push_back(session);
+    session->start();
+    accept();
+  });
+}
+
+void Server::wait_doorbell() {
+  doorbell_fd_->async_read_some(asio::buffer(&doorbell_count_, sizeof doorbell_count_),
+                                [this](const std::error_code& error, std::size_t) {
+                                  if (!error) wait_doorbell();
+                                });
+}
+
+void Server::drain_notices() {
+  for (auto& [name, job] : jobs_) {
+    if (!job->writer) continue;
+    const auto words = (job->view().header().local_capacity + 63) / 64;
+    for (std::uint32_t word = 0; word < words; ++word) {
+      auto& dirty = job->writer->dirty(word);
+      if (dirty.load(std::memory_order_relaxed) == 0) continue;
+      auto bits = dirty.exchange(0, std::memory_order_acquire);
+      for (; bits != 0; bits &= bits - 1) {
+        const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
+        if (local >= job->view().local_count()) continue;
+        bool collect = false;
+        job->writer->ring(local).drain([&](shm::Notice notice) {
+          collect |= notice.kind == static_cast<std::uint32_t>(store::NoticeKind::board_full_data);
+        });
+        // The bit says "look at me"; what is there to see does not depend on the ring having had room.
+        board_full(*job, collect);
+        board_moved(*job);
+        retry_gets(link::make_proc(name, job->view().local(local).rank.load(std::memory_order_relaxed)));
+      }
+    }
+  }
+}
+
+void Server::dispatch(const SessionRef& session, link::Frame frame) {
+  using link::MessageType;
+  if (!session->greeted) {
+    if (frame.type != MessageType::hello) return session->close();
+    return greet(session, frame);
+  }
+  const auto malformed = [&] { answer(session, frame.tag, PMIX_ERR_BAD_PARAM); };
+  switch (frame.type) {
+    case MessageType::get: {
+      auto message = link::decode<link::Get>(frame.payload);
+      if (!message) return malformed();
+      const auto how = store::GetDirectives::parse(message->directives.data(), message->directives.size());
+      if (!how) return malformed();
+      auto get = std::make_unique<ParkedGet>();
+      get->proc = message->proc;
+      get->key = std::move(message->key);
+      get->how = *how;
+      get->how.hostname = {};  // it points into the message
+      get->asker = {link::nspace_of(session->proc) == link::nspace_of(message->proc), session->proc.rank};
+      get->done = [weak = std::weak_ptr(session), tag = frame.tag](pmix_status_t status, data::Value value, Blob) {
+        if (const auto s = weak.lock())
+          s->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));
+      };
+      return serve_get(std::move(get));
+    }
+    case MessageType::store: return commit_for(session, std::move(frame));
+    case MessageType::fence: {
+      auto message = link::decode<link::Fence>(frame.payload);
+      return message ? enter_fence(session, frame.tag, std::move(*message)) : malformed();
+    }
+    case MessageType::withdraw: {
+      const auto message = link::decode<link::Withdraw>(frame.payload);
+      return message ? withdraw(session, message->generation) : malformed();
+    }
+    case MessageType::abort: {
+      auto message = link::decode<link::Abort>(frame.payload);
+      return message ? abort_request(session, frame.tag, std::move(*message)) : malformed();
+    }
+    case MessageType::finalize: return finalize_client(session, frame.tag);
+    case MessageType::subscribe: {
+      const auto message = link::decode<link::Subscribe>(frame.payload);
+      if (!message) return malformed();
+      session->wants_all_events |= message->codes.empty();
+      session->wanted_events.insert(session->wanted_events.end(), message->codes.begin(), message->codes.end());
+      return answer(session, frame.tag, PMIX_SUCCESS);
+    }
+    case MessageType::notify: {
+      auto message = link::decode<link::EventMessage>(frame.payload);
+      return message ? relay(session, frame.tag, std::move(*message)) : malformed();
+    }
+    case MessageType::log: {
+      auto message = link::decode<link::Log>(frame.payload);
+      return message ? log_request(session, frame.tag, std::move(*message)) : malformed();
+    }
+    case MessageType::cleanup: {
+      const auto message = link::decode<link::Cleanup>(frame.payload);
+      if (!message) return;
+      auto order = CleanupOrder::parse(message->infos.data(), message->infos.size());
+      if (order && !order->empty()) cleanups_.add(session->proc, std::move(*order));
+      return;
+    }
+    default: return session->close();  // a type that only servers send, or none at all
+  }
+}
+
+void Server::answer(const SessionRef& session, std::uint64_t tag, pmix_status_t status) {
+  session->send(link::MessageType::done, tag, link::encode(link::Done{status}));
+}
+
+Job* Server::find_job(std::string_view nspace) {
+  const auto found = jobs_.find(nspace);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+Job& Server::job_entry(const std::string& nspace) {
+  auto& job = jobs_[nspace];
+  if (!job) {
+    job = std::make_unique<Job>();
+    job->nspace = nspace;
+  }
+  return *job;
+}
+
+}  // namespace weft::server

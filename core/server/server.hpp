@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server role: what PMIx_server_init makes and PMIx_server_finalize ends.
+//
+// Threads   The API half may be called from any thread; it posts to the loop. The loop half runs on the loop
+//           thread only and owns all state but the token book and the event registry, which lock for themselves.
+//           Host upcalls and user callbacks run on the loop thread, outside all locks.
+#pragma once
+
+#include <array>
+#include <asio/io_context.hpp>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+#include <future>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "core/events/registry.hpp"
+#include "core/link/messages.hpp"
+#include "core/server/cleanup.hpp"
+#include "core/server/fence_machine.hpp"
+#include "core/server/job.hpp"
+#include "core/server/stuck.hpp"
+#include "core/server/upcall.hpp"
+#include "core/store/local_values.hpp"
+#include "core/store/lookup.hpp"
+#include "pmix_server.h"
+
+namespace weft::server {
+
+/// Tokens by rank: setup_fork runs on the host's thread, the handshake on the loop.
+class TokenBook {
+ public:
+  link::Token token_of(const pmix_proc_t& proc);
+  bool accepts(std::string_view nspace, std::uint32_t rank, const link::Token& token) const;
+  void forget(std::string_view nspace);
+
+ private:
+  using Name = std::pair<std::string, std::uint32_t>;
+  mutable std::mutex mutex_;
+  std::map<Name, link::Token> tokens_;
+};
+
+class Server {
+ public:
+  using Done = std::function<void(pmix_status_t)>;
+  using Blob = std::vector<std::byte>;
+
+  static Result<std::unique_ptr<Server>> start(const pmix_server_module_t* module, const pmix_info_t* infos,
+                                               std::size_t ninfo);
+  ~Server();
+
+  // The API half (server_api.cpp). `done` runs on the loop thread. Source: PMIx Standard, chapter
+  // "Server-specific interfaces".
+  const pmix_proc_t& self() const noexcept { return self_; }
+  bool on_loop() const noexcept { return std::this_thread::get_id() == thread_.get_id(); }
+  void run_later(std::function<void()> task);
+  /// Runs `work(done)` on the loop and waits for its status; on the loop itself it goes on serving meanwhile.
+  pmix_status_t wait_for(const std::function<void(Done)>& work);
+  void register_nspace(std::string nspace, int local_size, data::Infos infos, Done done);
+  void deregister_nspace(std::string nspace, Done done);
+  void register_client(pmix_proc_t proc, Registered client, Done done);
+  void deregister_client(pmix_proc_t proc, Done done);
+  pmix_status_t setup_fork(const pmix_proc_t& proc, char*** env);
+  void setup_local_support(std::string nspace, data::Infos infos, Done done);
+  void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
+  void get(pmix_proc_t proc, std::string key, data::Infos infos, std::function<void(pmix_status_t, data::Value)> done);
+  pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
+  pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
+  pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
+  events::Registry& events() noexcept { return *events_; }
+  void notify(events::Event event, Done done);
+  pmix_value_t* keep(data::Value value);
+
+ private:
+  using SessionRef = std::shared_ptr<Session>;
+
+  Server() = default;
+  void run();
+  void accept();
+  void wait_doorbell();
+  void drain_notices();
+  void dispatch(const SessionRef& session, link::Frame frame);
+  void answer(const SessionRef& session, std::uint64_t tag, pmix_status_t status);
+  Job* find_job(std::string_view nspace);
+  Job& job_entry(const std::string& nspace);
+
+  // clients.cpp
+  void greet(const SessionRef& session, const link::Frame& frame);
+  void refuse(const SessionRef& session, pmix_status_t status, std::string reason);
+  void welcome(const SessionRef& session);
+  void session_closed(const SessionRef& session);
+  void finalize_client(const SessionRef& session, std::uint64_t tag);
+  void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
+  void build_job(Job& job, int local_size, const data::Infos& infos, Done done);
+
+  // gets.cpp
+  struct ParkedGet {
+    pmix_proc_t proc;
+    std::string key;  ///< empty: the whole card as a blob (direct modex of another node)
+    store::GetDirectives how;
+    store::Asker asker;
+    std::function<void(pmix_status_t, data::Value, Blob)> done;
+    std::unique_ptr<asio::steady_timer> timer;
+    bool fetched = false;  ///< the host's direct modex was asked once
+  };
+  /// Nothing: not decided yet.
+  struct Verdict {
+    pmix_status_t status;
+    data::Value value;
+    Blob blob;
+  };
+  void serve_get(std::unique_ptr<ParkedGet> get);
+  std::optional<Verdict> try_get(ParkedGet& get);
+  void park(std::unique_ptr<ParkedGet> get);
+  void retry_gets(const pmix_proc_t& about);
+  void fetch(const pmix_proc_t& proc, const data::Infos& directives);
+  void watch(const pmix_proc_t& proc, bool on);
+  void take_blobs(Bytes blobs);
+  void commit_for(const SessionRef& session, link::Frame frame);
+
+  // fences.cpp
+  struct Participant {
+    pmix_proc_t proc;
+    SessionRef session;
+    std::uint64_t tag = 0;
+    bool arrived = false;
+  };
+  struct SetFence {
+    std::vector<pmix_proc_t> signature;      ///< canonical: sorted, each process once
+    std::vector<Participant> local;
+    bool remote = false;
+    bool collect = false;
+    FenceState state = FenceState::gathering;
+    std::uint64_t number = 0;
+    StuckClock clock;
+    std::unique_ptr<asio::steady_timer> timer;
+    data::Infos directives;
+  };
+  void enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message);
+  SetFence* open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who);
+  void step_fence(SetFence& fence, FenceEvent event, pmix_status_t host_status = PMIX_SUCCESS);
+  void end_fence(SetFence& fence, pmix_status_t status);
+  void exchange(const std::vector<pmix_proc_t>& signature, const data::Infos& directives, Blob blob,
+                std::function<void(pmix_status_t)> done);
+  Result<Blob> collect_cards(const std::vector<pmix_proc_t>& procs);
+  void lose_from_fences(const pmix_proc_t& proc);
+  void enter_board_for(const SessionRef& session, std::uint64_t tag);
+  void step_proxies(Job& job);
+  void board_full(Job& job, bool collect);
+  void board_moved(Job& job);
+  void withdraw(const SessionRef& session, store::Generation generation);
+  void report_stuck();
+  void arm_stuck_timer();
+
+  // services.cpp
+  void abort_request(const SessionRef& session, std::uint64_t tag, link::Abort message);
+  void log_request(const SessionRef& session, std::uint64_t tag, link::Log message);
+
+  // server_events.cpp
+  void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
+  void spread(const events::Event& event, const Session* except);
+  void announce_loss(const pmix_proc_t& proc);
+
+  pmix_server_module_t module_{};
+  pmix_proc_t self_{};
+  std::string host_;
+  std::string name_;  ///< of the abstract socket
+  std::unique_ptr<events::Registry> events_;
+  TokenBook tokens_;
+  store::LocalValues private_;
+  std::mutex launch_mutex_;
+  std::map<std::string, std::vector<std::pair<std::string, std::string>>, std::less<>> launch_variables_;
+  std::mutex kept_mutex_;
+  std::vector<std::unique_ptr<data::Value>> kept_;
+
+  // The loop half.
+  asio::io_context loop_{1};
+  std::thread thread_;
+  std::atomic<bool> stopping_{false};
+  std::optional<shm::Segment> segment_;
+  shm::Doorbell* doorbell_ = nullptr;
+  std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
+  std::unique_ptr<asio::posix::stream_descriptor> doorbell_fd_;
+  std::uint64_t doorbell_count_ = 0;
+  std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
+  std::vector<SessionRef> sessions_;
+  std::list<std::unique_ptr<ParkedGet>> parked_;
+  std::set<std::pair<std::string, std::uint32_t>> fetching_;
+  std::list<std::unique_ptr<SetFence>> fences_;
+  std::uint64_t next_fence_ = 1;
+  std::unique_ptr<asio::steady_timer> stuck_timer_;
+  std::chrono::seconds stuck_after_{60};
+  std::map<std::string, StuckClock> board_clocks_;
+  CleanupBook cleanups_;
+  store::Limits limits_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One client's socket on the server's side. The loop thread only.
+#pragma once
+
+#include <array>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/link/frame.hpp"
+#include "core/store/layout.hpp"
+#include "pmix_common.h"
+
+namespace weft::server {
+
+struct Job;
+
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  using Socket = asio::local::stream_protocol::socket;
+  struct Hooks {
+    std::function<void(const std::shared_ptr<Session>&, link::Frame)> frame;
+    std::function<void(const std::shared_ptr<Session>&)> closed;  ///< once, however it ended
+  };
+
+  Session(Socket socket, Hooks hooks) : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), hooks_(std::move(hooks)) {}
+
+  /// Starts reading. limits: nothing but hello, and no more than a page, before the client proved who it is.
+  void start();
+  /// The process behind the socket; also ends the session when the process ends while others hold the socket.
+  Result<void> watch_process();
+  void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
+  void close();
+  int native_handle() { return socket_.native_handle(); }
+
+  // What the server knows about the client.
+  bool greeted = false;
+  bool finalized = false;
+  bool has_segment = false;
+  pmix_proc_t proc{};
+  Job* job = nullptr;
+  std::uint32_t local = store::none;
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  bool wants_all_events = false;
+  std::vector<pmix_status_t> wanted_events;
+
+  /// A fence of the whole job that the server enters for a client without a segment.
+  struct ProxyFence {
+    store::Generation generation;
+    std::uint64_t tag;
+    bool arrived = false;
+  };
+  std::deque<ProxyFence> proxy_fences;
+  store::Generation proxy_next = 0;
+
+ private:
+  void read_header();
+  void read_payload();
+  void write_next();
+
+  Socket socket_;
+  asio::posix::stream_descriptor pid_watch_;
+  Hooks hooks_;
+  link::FrameHeader header_{};
+  link::Frame frame_{};
+  std::deque<std::vector<std::byte>> outbox_;
+  bool closed_ = false;
+};
+
+}  // namespace weft::server

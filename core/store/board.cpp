@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/store/board.hpp"
+
+#include <new>
+
+namespace weft::store {
+namespace {
+
+// Generations wrap after 2^32 fences: compare by distance.
+bool before(Generation a, Generation b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+
+}  // namespace
+
+Board& Board::create(std::byte* memory, std::uint32_t members, bool remote) noexcept {
+  auto& board = *new (memory) Board{};
+  board.members_ = members;
+  board.remote_ = remote ? 1 : 0;
+  for (std::uint32_t i = 0; i < members; ++i) new (&board.cells()[i]) Cell{};
+  return board;
+}
+
+std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
+  const auto history = static_cast<std::uint16_t>(history_of(w) << 1 | (failed ? 1 : 0));
+  return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
+}
+
+Board::Arrival Board::arrive(std::uint32_t me, Generation generation) noexcept {
+  auto w = word_.load(std::memory_order_acquire);                          // W2 <- W1
+  if (broken(generation)) return Arrival::broken;
+  if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
+  cells()[me].arrived.store(generation, std::memory_order_release);        // I2: the name before the count
+  for (;;) {
+    if (generation_of(w) + 1 != generation) return Arrival::over;
+    const auto count = count_of(w) + 1;
+    const bool last = count == members_;
+    const auto to = last && remote_ == 0 ? next_word(w, false) : w + 1;
+    // The last arriver takes over what all others did before they arrived, and hands it on. seq_cst, because
+    // it then asks whether somebody sleeps or wants a message (S2, N2).
+    if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire)) continue;  // W1
+    if (!last) return Arrival::waiting;
+    return remote_ == 0 ? Arrival::completed : Arrival::full;
+  }
+}
+
+Board::Outcome Board::outcome(Generation generation) const noexcept {
+  const auto w = word_.load(std::memory_order_seq_cst);                    // W2 <- W1
+  const auto ended = generation_of(w);
+  if (before(ended, generation)) return Outcome::open;
+  const auto age = ended - generation;
+  if (age >= 16) return Outcome::success;  // a member is never 16 failed generations behind: it arrives in order
+  return (history_of(w) >> age & 1) != 0 ? Outcome::failed : Outcome::success;
+}
+
+Board::Verdict Board::verdict(Generation generation) const noexcept {
+  const auto& past = past_[generation % past_.size()];
+  if (past.generation.load(std::memory_order_acquire) == generation)       // V2 <- V1
+    return {past.status.load(std::memory_order_relaxed), past.member.load(std::memory_order_relaxed)};
+  const auto why = broken_why_.load(std::memory_order_acquire);
+  return {static_cast<std::int32_t>(why), static_cast<std::uint32_t>(why >> 32)};
+}
+
+bool Board::broken(Generation generation) const noexcept {
+  const auto from = broken_from_.load(std::memory_order_seq_cst);          // B2 <- B1
+  return from != 0 && !before(generation, from);
+}
+
+bool Board::complete(Generation generation) noexcept {
+  auto w = word_.load(std::memory_order_acquire);
+  while (generation_of(w) + 1 == generation && count_of(w) == members_)
+    if (word_.compare_exchange_weak(w, next_word(w, false), std::memory_order_seq_cst)) {
+      waiting_.wake_all();
+      return true;
+    }
+  return false;
+}
+
+bool Board::abort(Generation generation, Verdict verdict) noexcept {
+  auto& past = past_[generation % past_.size()];
+  past.generation.store(0, std::memory_order_relaxed);
+  past.status.store(verdict.status, std::memory_order_relaxed);
+  past.member.store(verdict.member, std::memory_order_relaxed);
+  past.generation.store(generation, std::memory_order_release);            // V1 -> V2, before the CAS (I3)
+  auto w = word_.load(std::memory_order_acquire);
+  while (generation_of(w) + 1 == generation)
+    if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // W1
+      waiting_.wake_all();
+      return true;
+    }
+  return false;
+}
+
+void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
+  // The open generation goes with it even where its cell says arrived: it may have died before it was counted.
+  const auto from = open_generation();
+  const auto old = broken_from_.load(std::memory_order_relaxed);
+  if (old == 0 || before(from, old)) {
+    broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status), std::memory_order_release);
+    broken_from_.store(from, std::memory_order_seq_cst);                   // B1 -> B2
+  }
+  waiting_.wake_all();
+}
+
+void Board::rejoin(std::uint32_t member) noexcept {
+  const auto why = broken_why_.load(std::memory_order_relaxed);
+  if (static_cast<std::uint32_t>(why >> 32) == member) broken_from_.store(0, std::memory_order_seq_cst);
+}
+
+}  // namespace weft::store

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the local ranks of a job meet: arrival at a fence of the whole job, by identity and generation.
+//
+//   | word, 1 line | waiting, 1 line | verdict, 1 line+ (server) | cells: 1 line a member |
+//   word = generation:32 | history:16 | count:16
+//
+// I1  `word` is the only thing that all members write, by compare-and-swap. It names the open generation, how many
+//     arrived at it, and in bit i of history whether generation - 1 - i ended without success. One CAS opens the
+//     next generation: by the last arriver, or by the server (failure; success where other nodes take part).
+// I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts itself:
+//     whoever counts `count` arrivals finds their names in the cells.
+// I3  The verdict of a failed generation is written by the server before the CAS that sets its history bit.
+// I4  `broken_from` names the first generation that cannot complete because a member is gone; it is the open one
+//     when the server learns of the loss. A generation that completes all the same is a success: outcome() first.
+// I5  A member counts its own arrivals (`cell.arrived`), so it knows its next generation without the word.
+// Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
+//     die, breaks the board from the open generation on, so nobody waits for a count that cannot be reached.
+//     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
+//     after one slice (transport/shm/wait.hpp).
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <optional>
+
+#include "transport/shm/wait.hpp"
+
+namespace weft::store {
+
+using Generation = std::uint32_t;
+
+class Board {
+ public:
+  enum class Arrival {
+    waiting,    ///< counted; others are missing
+    completed,  ///< this arrival ended the generation: wake() is owed
+    full,       ///< the last local arrival, but other nodes take part: the server has to be told
+    not_open,   ///< `generation` is not open yet: the one before it is still running
+    over,       ///< `generation` ended without this member (a timeout of somebody else): ask outcome()
+    broken,     ///< it cannot complete: see broken()
+  };
+  enum class Outcome { open, success, failed };
+  struct Verdict {
+    std::int32_t status;
+    std::uint32_t member;  ///< who is to blame, or no_member
+  };
+  static constexpr std::uint32_t no_member = 0xffffffff;
+  static constexpr std::uint32_t max_members = 0xffff;
+
+  struct alignas(64) Cell {
+    std::atomic<Generation> arrived{0};     ///< generations this member arrived at; own process only
+    std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
+  };
+  static_assert(sizeof(Cell) == 64);
+
+  static constexpr std::uint64_t footprint(std::uint32_t members);
+  /// memory: zeroed. remote: other nodes take part, so the server and not the last arriver completes.
+  static Board& create(std::byte* memory, std::uint32_t members, bool remote) noexcept;
+  static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
+
+  /// Member `me` (its own process only) arrives at `generation`, counted from 1.
+  Arrival arrive(std::uint32_t me, Generation generation) noexcept;
+  Outcome outcome(Generation generation) const noexcept;
+  /// After an outcome other than open; status and blame of a failed generation, if it is among the last 16.
+  Verdict verdict(Generation generation) const noexcept;
+  bool broken(Generation generation) const noexcept;
+
+  /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked for.
+  bool complete(Generation generation) noexcept;
+  bool abort(Generation generation, Verdict verdict) noexcept;
+  /// Server: `member` is gone and will not arrive again.
+  void lose(std::uint32_t member, std::int32_t status) noexcept;
+  /// Server: `member` is back (a new process under the same identity, or a second Init).
+  void rejoin(std::uint32_t member) noexcept;
+
+  Generation open_generation() const noexcept { return generation_of(word_.load(std::memory_order_acquire)) + 1; }
+  std::uint32_t arrived_count() const noexcept { return count_of(word_.load(std::memory_order_acquire)); }
+  std::uint32_t members() const noexcept { return members_; }
+  bool arrived(std::uint32_t member, Generation g) const noexcept {
+    return static_cast<std::int32_t>(cells()[member].arrived.load(std::memory_order_acquire) - g) >= 0;
+  }
+
+  shm::WaitWord& waiting() noexcept { return waiting_; }
+  Cell& cell(std::uint32_t member) noexcept { return cells()[member]; }
+
+  /// A member that cannot block asks for a message (cell.notify) before it looks at the outcome a last time.
+  void ask_notice(std::uint32_t me) noexcept {
+    cell(me).notify.store(1, std::memory_order_relaxed);
+    async_waiters_.fetch_add(1, std::memory_order_seq_cst);                 // N1 -> N2
+  }
+  /// Whoever ended a generation: is somebody to be told by message?
+  bool notice_wanted() const noexcept { return async_waiters_.load(std::memory_order_seq_cst) != 0; }  // N2 <- N1
+  /// Server: takes the wish of `member`; it is told at most once for each ask_notice().
+  bool take_notice(std::uint32_t member) noexcept {
+    if (cell(member).notify.exchange(0, std::memory_order_acq_rel) == 0) return false;
+    async_waiters_.fetch_sub(1, std::memory_order_relaxed);
+    return true;
+  }
+
+ private:
+  static Generation generation_of(std::uint64_t w) noexcept { return static_cast<Generation>(w >> 32); }
+  static std::uint16_t history_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w >> 16); }
+  static std::uint32_t count_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w); }
+  static std::uint64_t next_word(std::uint64_t w, bool failed) noexcept;
+  Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
+  const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
+
+  // word_ holds generations ended, so that zeroed memory is a board whose generation 1 is open.
+  alignas(64) std::atomic<std::uint64_t> word_;
+  alignas(64) shm::WaitWord waiting_;
+  alignas(64) std::atomic<std::uint32_t> async_waiters_;
+  alignas(64) std::uint32_t members_;
+  std::uint32_t remote_;
+  std::atomic<Generation> broken_from_;     // 0: not broken
+  std::atomic<std::uint64_t> broken_why_;   // member:32 | status:32
+  struct Past {
+    std::atomic<Generation> generation;
+    std::atomic<std::int32_t> status;
+    std::atomic<std::uint32_t> member;
+  };
+  std::array<Past, 16> past_;
+};
+
+constexpr std::uint64_t Board::footprint(std::uint32_t members) {
+  return sizeof(Board) + std::uint64_t{members} * sizeof(Cell);
+}
+
+}  // namespace weft::store

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server's side of a job in the segment: laying it out, adding local ranks, appending what it learns later.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/store/job_view.hpp"
+
+namespace weft::store {
+
+/// A rank as the host described it; unknown fields hold none / none16.
+struct RankSpec {
+  std::uint32_t node = none;
+  std::uint32_t appnum = none;
+  std::uint32_t app_rank = none;
+  std::uint32_t global_rank = none;
+  std::uint16_t local_rank = none16;
+  std::uint16_t node_rank = none16;
+};
+
+struct KeySpec {
+  Subject subject;
+  std::string key;
+  data::Value value;
+};
+
+struct JobSpec {
+  std::string nspace;
+  std::vector<RankSpec> ranks;             ///< by rank
+  std::uint32_t nodes = 1;
+  std::uint32_t my_node = 0;
+  std::uint32_t apps = 1;
+  std::vector<std::uint32_t> local_ranks;  ///< ascending
+  std::uint32_t local_capacity = 0;        ///< at least local_ranks.size(): members of the board
+  std::vector<KeySpec> keys;
+};
+
+struct Limits {
+  std::uint64_t card_bytes = 16u << 20;    ///< virtual bytes of a local rank's card
+};
+
+/// Writes the segment's header; once, by its creator.
+Result<void> format_segment(shm::Segment& segment);
+
+/// The writer of one job. The server's loop thread only.
+class JobWriter {
+ public:
+  /// Lays the job out, fills it and publishes it. Errors: no_space, invalid, no_memory; nothing is visible then.
+  static Result<JobWriter> create(shm::Segment& segment, const JobSpec& spec, const Limits& limits);
+
+  const JobView& view() const noexcept { return view_; }
+  std::uint64_t offset() const noexcept { return offset_; }
+
+  /// Gives `rank` a place and a card on this node. Its index, also when it has one already. Errors: no_space.
+  Result<std::uint32_t> add_local(std::uint32_t rank);
+  Result<void> add_info(const KeySpec& key) { return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value); }
+  Result<void> add_remote(std::uint32_t rank, std::uint8_t scope, std::string_view key, Bytes value) {
+    return remote_.append({{Realm::rank, rank}, scope, key, value});
+  }
+  shm::NoticeRing& ring(std::uint32_t local) noexcept;
+  std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;
+
+  /// Takes the job out of sight and gives its memory back. Readers that still look see zeros: no keys.
+  void retire(shm::Segment& segment);
+
+ private:
+  JobWriter() = default;
+  Result<void> append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key, const data::Value& value);
+  JobHeader& header() noexcept { return *reinterpret_cast<JobHeader*>(base_ + offset_); }
+
+  std::byte* base_ = nullptr;
+  std::uint64_t offset_ = 0;
+  std::uint64_t bytes_ = 0;
+  KeyedLog info_, remote_;
+  JobView view_;
+  data::Writer scratch_;
+};
+
+}  // namespace weft::store

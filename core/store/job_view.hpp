@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One job as its readers see it. A Get of anything that the node knows ends here: loads, no system call, no lock.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/data/value.hpp"
+#include "core/store/layout.hpp"
+
+namespace weft::store {
+
+class JobView {
+ public:
+  JobView() = default;
+  /// base: the mapping of the whole segment; job: offset of a JobHeader whose state was seen to be live.
+  /// Errors: corrupt (an area leaves the segment).
+  static Result<JobView> open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept;
+
+  std::string_view nspace() const noexcept { return nspace_; }
+  std::uint32_t ranks() const noexcept { return header_->ranks; }
+  std::uint32_t nodes() const noexcept { return header_->nodes; }
+  std::uint32_t my_node() const noexcept { return header_->my_node; }
+  const JobHeader& header() const noexcept { return *header_; }
+  const RankEntry* rank(std::uint32_t r) const noexcept { return r < header_->ranks ? &ranks_[r] : nullptr; }
+  Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
+  std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
+  std::uint32_t local_index(std::uint32_t r) const noexcept {
+    return r < header_->ranks ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
+  }
+  explicit operator bool() const noexcept { return header_ != nullptr; }
+
+  const KeyedLog& info() const noexcept { return info_; }
+  const KeyedLog& remote() const noexcept { return remote_; }
+  KeyedLog card(std::uint32_t local) const noexcept;
+  Board& board() const noexcept { return Board::at(base_ + header_->board); }
+
+  /// Job-level data: what the host registered about this subject. Errors: not_found, corrupt.
+  Result<Record> find_info(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
+    return info_.find(subject, key, hash);
+  }
+  /// What rank r put: its card if it lives here, the remote cards else. Errors: not_found, corrupt.
+  Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash) const noexcept;
+
+ private:
+  std::byte* base_ = nullptr;
+  const JobHeader* header_ = nullptr;
+  RankEntry* ranks_ = nullptr;
+  Local* locals_ = nullptr;
+  KeyedLog info_, remote_;
+  std::string_view nspace_;
+};
+
+/// All jobs of a segment, found by name.
+std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes, std::string_view nspace) noexcept;
+
+}  // namespace weft::store

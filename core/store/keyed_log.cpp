@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/store/keyed_log.hpp"
+
+#include <xxhash.h>
+
+#include <utility>
+
+namespace weft::store {
+namespace {
+
+constexpr std::size_t max_key_bytes = 511;
+constexpr std::uint64_t padded(std::uint64_t n) { return (n + 7) & ~std::uint64_t{7}; }
+
+}  // namespace
+
+std::uint64_t hash_key(std::string_view key) noexcept { return XXH3_64bits(key.data(), key.size()); }
+
+std::uint64_t KeyedLog::record_bytes(std::size_t key, std::size_t value) noexcept {
+  return padded(sizeof(RecordHeader) + key + value);
+}
+
+Result<void> KeyedLog::append(const Record& record) noexcept {
+  if (record.key.empty() || record.key.size() > max_key_bytes) return fail(Errc::invalid, "key length");
+  const auto at = header_->published.load(std::memory_order_relaxed);        // only the writer stores it (I1)
+  if (!sound(at)) return fail(Errc::corrupt, "log bounds");
+  const auto need = record_bytes(record.key.size(), record.value.size());
+  if (record.value.size() > capacity_ || need > capacity_ - at) return fail(Errc::no_space, "log is full");
+
+  const auto hash = hash_key(record.key);
+  auto& head = heads_[bucket(record.subject, hash)];
+  const RecordHeader h{.previous = head.load(std::memory_order_relaxed),     // only the writer stores it (I1)
+                       .hash = static_cast<std::uint32_t>(hash),
+                       .index = record.subject.index,
+                       .value_bytes = static_cast<std::uint32_t>(record.value.size()),
+                       .key_bytes = static_cast<std::uint16_t>(record.key.size()),
+                       .realm = record.subject.realm,
+                       .scope = record.scope,
+                       .reserved = 0};
+  std::byte* to = data_ + at;
+  std::memcpy(to, &h, sizeof h);
+  std::memcpy(to + sizeof h, record.key.data(), record.key.size());
+  if (!record.value.empty()) std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
+  header_->published.store(at + need, std::memory_order_release);            // P1 -> P2: bytes first
+  head.store(static_cast<std::uint32_t>(at / 8 + 1), std::memory_order_release);  // F1 -> F2: published first (I4)
+  return {};
+}
+
+Result<std::uint64_t> KeyedLog::read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept {
+  RecordHeader h;
+  if (end - at < sizeof h) return fail(Errc::corrupt, "record header");
+  std::memcpy(&h, data_ + at, sizeof h);
+  const auto length = padded(sizeof h + std::uint64_t{h.key_bytes} + h.value_bytes);
+  if (length > end - at || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
+  const std::byte* key = data_ + at + sizeof h;
+  out = {.subject = {h.realm, h.index},
+         .scope = h.scope,
+         .key = {reinterpret_cast<const char*>(key), h.key_bytes},
+         .value = {key + h.key_bytes, h.value_bytes}};
+  return at + length;
+}
+
+Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
+  auto link = heads_[bucket(subject, hash)].load(std::memory_order_acquire);  // F2 <- F1
+  if (link == 0) return fail(Errc::not_found);
+  const auto end = published();
+  if (!sound(end)) return fail(Errc::corrupt, "log bounds");
+  std::uint64_t limit = end;
+  while (link != 0) {
+    const std::uint64_t at = (std::uint64_t{link} - 1) * 8;
+    if (at >= limit || end - at < sizeof(RecordHeader)) return fail(Errc::corrupt, "index chain");  // I3
+    RecordHeader h;
+    std::memcpy(&h, data_ + at, sizeof h);
+    if (h.hash == static_cast<std::uint32_t>(hash) && h.index == subject.index && h.realm == subject.realm) {
+      Record record;
+      const auto next = read(at, end, record);
+      if (!next) return tl::unexpected(next.error());
+      if (record.key == key) return record;
+    }
+    limit = at;
+    link = h.previous;
+  }
+  return fail(Errc::not_found);
+}
+
+Result<void> KeyedLog::adopt() noexcept {
+  const auto end = published();
+  if (!sound(end)) return fail(Errc::corrupt, "log bounds");
+  std::uint64_t at = 0, last = 0;
+  Record record;
+  while (at < end) {
+    const auto next = read(at, end, record);
+    if (!next) return tl::unexpected(next.error());
+    last = std::exchange(at, *next);
+  }
+  if (end == 0) return {};
+  auto& head = heads_[bucket(record.subject, hash_key(record.key))];
+  const auto link = static_cast<std::uint32_t>(last / 8 + 1);
+  if (head.load(std::memory_order_relaxed) < link) head.store(link, std::memory_order_release);  // F1 -> F2
+  return {};
+}
+
+}  // namespace weft::store

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An append-only log of keyed records with a hash index: one process writes, every process of the node reads,
+// nobody waits. Job-level keys, the card of each local rank and the cards of remote ranks are each such a log.
+//
+//   | Header, 1 line | heads: u32 x buckets | record | record | ... zero up to capacity |
+//                                           ^ offset 0 of the data       ^ published
+//   record = RecordHeader, key bytes, value bytes, padding to 8
+//
+// I1  One writer: a process, whose threads take a lock of their own. Everybody else only reads.
+// I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
+// I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same form
+//     and lies strictly before the record. So every chain ends, also one that was written wrong: a reader
+//     refuses a link that does not go backwards.
+// I4  A head is stored after `published` covers its record. A newer record of a key hides the older ones.
+// I5  Offsets, never pointers. Capacity and bucket count come from the job header, which only the server
+//     writes: a client can write the bytes of its own card wrong, not their bounds.
+// Crash: a writer that dies inside append() leaves bytes above `published`, or a record that no head points to;
+//     the first are never read, the second is seen by visit() and linked by the next writer's adopt().
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "weft/bytes.hpp"
+#include "weft/result.hpp"
+
+namespace weft::store {
+
+/// Whose key it is. Rank entries carry the rank in `index`, node entries the node id, app entries the app number.
+enum class Realm : std::uint8_t { rank = 0, job = 1, node = 2, app = 3, session = 4 };
+
+struct Subject {
+  Realm realm;
+  std::uint32_t index;
+  friend bool operator==(Subject, Subject) = default;
+};
+
+/// Hash of a key, without its subject: computed once a Get, used for every place that is looked at.
+std::uint64_t hash_key(std::string_view key) noexcept;
+
+struct Record {
+  Subject subject;
+  std::uint8_t scope;  ///< pmix_scope_t
+  std::string_view key;
+  Bytes value;         ///< encoded, see core/data/value.hpp
+};
+
+class KeyedLog {
+ public:
+  struct Header {
+    alignas(64) std::atomic<std::uint64_t> published{0};  // bytes of data that readers may look at
+  };
+  static_assert(sizeof(Header) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
+  using Head = std::atomic<std::uint32_t>;
+
+  /// Bytes that a log of `capacity` data bytes and `buckets` (a power of two) takes.
+  static constexpr std::uint64_t footprint(std::uint64_t capacity, std::uint32_t buckets) {
+    return sizeof(Header) + std::uint64_t{buckets} * sizeof(Head) + capacity;
+  }
+
+  KeyedLog() = default;
+  /// memory: footprint(capacity, buckets) bytes, zero when new. capacity: a multiple of 8, below 32 GiB.
+  KeyedLog(std::byte* memory, std::uint64_t capacity, std::uint32_t buckets) noexcept
+      : header_(reinterpret_cast<Header*>(memory)),
+        heads_(reinterpret_cast<Head*>(memory + sizeof(Header))),
+        data_(memory + sizeof(Header) + std::uint64_t{buckets} * sizeof(Head)),
+        capacity_(capacity),
+        mask_(buckets - 1) {}
+
+  /// Bytes that append() will take for this record.
+  static std::uint64_t record_bytes(std::size_t key, std::size_t value) noexcept;
+
+  /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
+  Result<void> append(const Record& record) noexcept;
+
+  /// Any process. The newest record of this key. Errors: not_found, corrupt.
+  Result<Record> find(Subject subject, std::string_view key, std::uint64_t hash) const noexcept;
+
+  /// Any process. Calls see(record) for each, oldest first, from byte `from`; returns the `from` of the next call.
+  template <class See>
+  Result<std::uint64_t> visit(std::uint64_t from, See&& see) const {
+    const auto end = published();
+    if (!sound(end) || from > end || (from & 7) != 0) return fail(Errc::corrupt, "log bounds");
+    while (from < end) {
+      Record record;
+      const auto next = read(from, end, record);
+      if (!next) return next;
+      see(record);
+      from = *next;
+    }
+    return from;
+  }
+
+  /// A new writer, before its first append(): links the record that a writer killed inside append() may have
+  /// published without a head. There is at most one, the last, and its `previous` is still right.
+  Result<void> adopt() noexcept;
+
+  std::uint64_t published() const noexcept { return header_->published.load(std::memory_order_acquire); }  // P2 <- P1
+  std::uint64_t capacity() const noexcept { return capacity_; }
+  bool empty() const noexcept { return published() == 0; }
+
+ private:
+  struct RecordHeader {
+    std::uint32_t previous;
+    std::uint32_t hash;
+    std::uint32_t index;
+    std::uint32_t value_bytes;
+    std::uint16_t key_bytes;
+    Realm realm;
+    std::uint8_t scope;
+    std::uint32_t reserved;
+  };
+  static_assert(sizeof(RecordHeader) == 24);
+
+  bool sound(std::uint64_t end) const noexcept { return end <= capacity_ && (end & 7) == 0; }
+  Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
+  std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
+    const std::uint64_t mixed = hash ^ ((std::uint64_t{subject.index} << 3 | static_cast<std::uint64_t>(subject.realm)) *
+                                        0x9E3779B97F4A7C15ull);
+    return static_cast<std::uint32_t>(mixed >> 32) & mask_;
+  }
+
+  Header* header_ = nullptr;
+  Head* heads_ = nullptr;
+  std::byte* data_ = nullptr;
+  std::uint64_t capacity_ = 0;
+  std::uint32_t mask_ = 0;
+};
+
+}  // namespace weft::store

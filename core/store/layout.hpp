@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The map of the node segment. Offsets count from the start of the segment; everything is zero when new.
+//
+//   SegmentHeader | control: Doorbell | JobHeader | its areas | JobHeader | its areas | ...
+//
+// | area of a job      | writer            | readers                    | protocol                              |
+// |--------------------|-------------------|----------------------------|---------------------------------------|
+// | JobHeader          | server            | all                        | immutable once `state` says live      |
+// | ranks: RankEntry[] | server            | all                        | immutable, but local_index (atomic)   |
+// | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
+// | remote: KeyedLog   | server            | all                        | the same                              |
+// | locals: Local[]    | server            | all                        | atomics, see Local                    |
+// | control            | local clients     | all                        | core/store/board.hpp, NoticeRing      |
+// | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
+//
+// A client maps everything read-only, and for writing: `control` of its job, its own card, the doorbell's page.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "core/store/board.hpp"
+#include "core/store/keyed_log.hpp"
+#include "transport/shm/doorbell.hpp"
+#include "transport/shm/notice_ring.hpp"
+#include "transport/shm/segment.hpp"
+
+namespace weft::store {
+
+/// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
+inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
+inline constexpr std::uint32_t max_jobs = 500;
+inline constexpr std::uint32_t none = 0xffffffff;
+inline constexpr std::uint16_t none16 = 0xffff;
+
+struct SegmentHeader {
+  std::uint64_t magic;
+  std::uint64_t bytes;
+  std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
+  std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
+  std::uint64_t doorbell;
+  std::atomic<std::uint64_t> jobs[max_jobs];
+};
+static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
+
+/// What a reader that maps a segment may find; anything but ready falls back to asking over the socket.
+enum class Attach { absent, too_short, not_ready, wrong_version, ready };
+Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
+
+/// One rank of a job, on whichever node; unknown fields hold none / none16. At most 32 bytes a rank and node.
+struct RankEntry {
+  std::uint32_t node;
+  std::atomic<std::uint32_t> local_index;  ///< its place in `locals`, none on other nodes
+  std::uint32_t appnum;
+  std::uint32_t app_rank;
+  std::uint32_t global_rank;
+  std::uint16_t local_rank;
+  std::uint16_t node_rank;
+};
+static_assert(sizeof(RankEntry) == 24);
+
+/// A rank that lives on this node.
+struct alignas(64) Local {
+  enum State : std::uint32_t { registered = 0, connected = 1, finalized = 2, gone = 3 };
+  std::atomic<std::uint32_t> rank;
+  std::atomic<std::uint32_t> state;
+  /// Set by the server when it waits for a commit of this rank; read by the client after each commit (C1, C2).
+  std::atomic<std::uint32_t> watched;
+  std::atomic<std::int32_t> pid;
+  std::uint64_t card;  ///< offset
+};
+static_assert(sizeof(Local) == 64);
+
+struct Area {
+  std::uint64_t offset;
+  std::uint64_t bytes;
+};
+
+struct JobHeader {
+  enum State : std::uint32_t { absent = 0, live = 1, gone = 2 };
+  std::atomic<std::uint32_t> state;
+  std::uint32_t ranks;
+  std::uint32_t nodes;
+  std::uint32_t apps;
+  std::uint32_t my_node;
+  std::uint32_t local_capacity;            ///< places in `locals`, cells of the board
+  std::atomic<std::uint32_t> local_count;
+  std::uint32_t info_buckets;
+  std::uint32_t remote_buckets;
+  std::uint32_t card_buckets;
+  std::uint64_t info_capacity;
+  std::uint64_t remote_capacity;
+  std::uint64_t card_capacity;
+  Area rank_area, info_area, remote_area, local_area, control_area, card_area;
+  std::uint64_t board;                     ///< offset; inside control_area
+  std::uint64_t rings;                     ///< offset of NoticeRing[local_capacity]; inside control_area
+  std::uint64_t dirty;                     ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
+  char nspace[256];
+};
+
+/// What a client tells its server through its ring.
+enum class NoticeKind : std::uint32_t {
+  committed = 1,    ///< its card grew while `watched` was set
+  board_full = 2,   ///< last local arrival, other nodes take part; arg: generation, its cards stay here
+  board_full_data = 4,  ///< the same, and cards are to be collected
+  board_ended = 3,  ///< it ended a generation and somebody wants a message; arg: generation
+};
+
+}  // namespace weft::store

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/store/lookup.hpp"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace weft::store {
+namespace {
+
+using data::Value;
+
+Result<std::uint32_t> number_of(const pmix_info_t& info) {
+  const auto number = data::as_unsigned(info.value);
+  if (!number || *number > 0xffffffffu) return fail(Errc::type_mismatch, info.key);
+  return static_cast<std::uint32_t>(*number);
+}
+
+Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& to) {
+  const auto number = number_of(info);
+  if (!number) return tl::unexpected(number.error());
+  to = *number;
+  return {};
+}
+
+Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
+  const std::string_view key(info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN));
+  const bool yes = data::is_true(info.value);
+  if (key == PMIX_OPTIONAL) out.optional = yes;
+  else if (key == PMIX_IMMEDIATE) out.immediate = yes;
+  else if (key == PMIX_GET_REFRESH_CACHE) out.refresh = yes;
+  else if (key == PMIX_GET_STATIC_VALUES) out.static_values = yes;
+  else if (key == PMIX_GET_POINTER_VALUES) out.pointer_values = yes;
+  else if (key == PMIX_SESSION_INFO && yes) out.realm = Realm::session;
+  else if (key == PMIX_NODE_INFO && yes) out.realm = Realm::node;
+  else if (key == PMIX_APP_INFO && yes) out.realm = Realm::app;
+  else if (key == PMIX_NODEID) return put_number(info, out.nodeid);
+  else if (key == PMIX_APPNUM) return put_number(info, out.appnum);
+  else if (key == PMIX_SESSION_ID) return put_number(info, out.session);
+  else if (key == PMIX_TIMEOUT) {
+    const auto seconds = number_of(info);
+    if (!seconds) return tl::unexpected(seconds.error());
+    if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+  } else if (key == PMIX_DATA_SCOPE) {
+    if (info.value.type != PMIX_SCOPE) return fail(Errc::type_mismatch, PMIX_DATA_SCOPE);
+    out.scope = info.value.data.scope;
+  } else if (key == PMIX_HOSTNAME) {
+    if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return fail(Errc::type_mismatch, PMIX_HOSTNAME);
+    out.hostname = info.value.data.string;
+  }
+  return {};
+}
+
+Result<Value> decode(const Record& record) {
+  data::Reader in(record.value);
+  return Value::decode(in);
+}
+
+/// A stored job-level key first, because the host's word beats what the map implies.
+Result<Value> find_at(const JobView& job, Subject subject, std::string_view key, std::uint64_t hash) {
+  const auto record = job.find_info(subject, key, hash);
+  if (record) return decode(*record);
+  if (record.error().code != Errc::not_found) return tl::unexpected(record.error());
+  return compute_key(job, subject, key, hash);
+}
+
+bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexcept {
+  if (wanted != PMIX_SCOPE_UNDEF) return scope == wanted || (scope == PMIX_GLOBAL && wanted != PMIX_INTERNAL);
+  if (own || scope == PMIX_GLOBAL) return true;
+  return here ? scope == PMIX_LOCAL : scope == PMIX_REMOTE;
+}
+
+Result<Value> find_put(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
+                       const GetDirectives& how, Asker asker) {
+  const auto record = job.find_card(rank, key, hash);
+  if (!record) return tl::unexpected(record.error());
+  const bool own = asker.same_job && asker.rank == rank;
+  if (!visible(record->scope, how.scope, own, job.local_index(rank) != none)) return fail(Errc::outside_scope);
+  return decode(*record);
+}
+
+std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
+  const auto* entry = job.rank(rank);
+  return entry == nullptr || entry->appnum == none ? 0 : entry->appnum;
+}
+
+/// The caller named a realm: the qualifiers say which node or application, else it is the rank's or the caller's.
+Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Asker asker) {
+  const auto about = job.rank(rank) != nullptr ? rank : asker.same_job ? asker.rank : PMIX_RANK_UNDEF;
+  switch (*how.realm) {
+    case Realm::node:
+      if (how.nodeid) return {Realm::node, *how.nodeid};
+      if (!how.hostname.empty()) return {Realm::node, node_by_name(job, how.hostname)};
+      return {Realm::node, job.rank(about) != nullptr ? job.rank(about)->node : job.my_node()};
+    case Realm::app: return {Realm::app, how.appnum ? *how.appnum : app_of(job, about)};
+    default: return {Realm::session, how.session.value_or(0)};
+  }
+}
+
+/// Job level, then what a key without a realm means: my node, my application, my session.
+Result<Value> find_job_level(const JobView& job, std::uint32_t about, std::string_view key, std::uint64_t hash) {
+  const auto* entry = job.rank(about);
+  const std::uint32_t node = entry != nullptr && entry->node != none ? entry->node : job.my_node();
+  for (const Subject subject : {Subject{Realm::job, 0}, Subject{Realm::node, node}, Subject{Realm::app, app_of(job, about)},
+                                Subject{Realm::session, 0}}) {
+    auto value = find_at(job, subject, key, hash);
+    if (value || value.error().code != Errc::not_found) return value;
+  }
+  return fail(Errc::not_found);
+}
+
+Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint64_t hash, const GetDirectives& how,
+                            Asker asker) {
+  for (std::uint32_t r = 0; r < job.ranks(); ++r) {
+    auto value = find_put(job, r, key, hash, how, asker);
+    if (value || value.error().code != Errc::not_found) return value;
+  }
+  return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+}
+
+}  // namespace
+
+Result<Value> array_of(const data::Infos& infos) {
+  Value out;
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* items = static_cast<pmix_info_t*>(std::calloc(infos.size(), sizeof(pmix_info_t)));
+  if (array == nullptr || items == nullptr) {
+    std::free(array);
+    std::free(items);
+    return fail(Errc::no_memory);
+  }
+  *array = {PMIX_INFO, infos.size(), items};
+  out.get().type = PMIX_DATA_ARRAY;
+  out.get().data.darray = array;
+  for (std::size_t i = 0; i < infos.size(); ++i) {
+    std::memcpy(items[i].key, infos.data()[i].key, sizeof items[i].key);
+    items[i].flags = infos.data()[i].flags;
+    if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok) return tl::unexpected(ok.error());
+  }
+  return out;
+}
+
+Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t count) {
+  GetDirectives out;
+  for (std::size_t i = 0; i < count; ++i)
+    if (auto ok = parse_one(infos[i], out); !ok) return tl::unexpected(ok.error());
+  // A host or node number without PMIX_NODE_INFO can only mean it; the same holds for an application.
+  if (!out.realm && (out.nodeid || !out.hostname.empty())) out.realm = Realm::node;
+  if (!out.realm && out.appnum) out.realm = Realm::app;
+  return out;
+}
+
+Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
+                     Asker asker) {
+  const auto hash = hash_key(key);
+  if (how.realm) return find_at(job, subject_of(job, rank, how, asker), key, hash);
+  if (rank == PMIX_RANK_UNDEF) return find_anywhere(job, key, hash, how, asker);
+  if (rank == PMIX_RANK_WILDCARD) return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  if (!is_reserved(key)) {
+    auto value = find_put(job, rank, key, hash, how, asker);
+    if (value || value.error().code != Errc::not_found) return value;
+    const auto record = job.find_info({Realm::rank, rank}, key, hash);
+    return record ? decode(*record) : Result<Value>(tl::unexpected(record.error()));
+  }
+  auto value = find_at(job, {Realm::rank, rank}, key, hash);
+  if (value || value.error().code != Errc::not_found) return value;
+  value = find_put(job, rank, key, hash, how, asker);
+  if (value || value.error().code != Errc::not_found) return value;
+  return find_job_level(job, rank, key, hash);
+}
+
+Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {
+  data::Infos found;
+  const Subject subject = rank == PMIX_RANK_WILDCARD ? Subject{Realm::job, 0} : Subject{Realm::rank, rank};
+  // The newest record of a key wins: later ones replace earlier ones of the same name.
+  const auto take = [&](const Record& record) {
+    auto value = decode(record);
+    if (value && found.find(record.key) == nullptr) found.add(record.key, std::move(*value));
+  };
+  std::vector<Record> records;
+  const auto collect = [&](const Record& record) {
+    if (record.subject == subject) records.push_back(record);
+  };
+  (void)job.info().visit(0, collect);
+  if (const auto local = job.local_index(rank); local != none) {
+    const bool own = asker.same_job && asker.rank == rank;
+    (void)job.card(local).visit(0, [&](const Record& record) {
+      if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
+    });
+  } else {
+    (void)job.remote().visit(0, collect);
+  }
+  for (auto record = records.rbegin(); record != records.rend(); ++record) take(*record);
+  compute_all(job, subject, found);
+  if (found.size() == 0) return fail(Errc::not_found);
+  return array_of(found);
+}
+
+}  // namespace weft::store

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One Get in one job: from the caller's process, key and directives to the place in the segment.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "core/store/job_keys.hpp"
+
+namespace weft::store {
+
+/// The directives of PMIx_Get, decoded once. Source: PMIx Standard, chapter "Data access and sharing".
+struct GetDirectives {
+  bool optional = false;        ///< PMIX_OPTIONAL: what is not known here is not found
+  bool immediate = false;       ///< PMIX_IMMEDIATE: ask the server, but wait for nobody's commit
+  bool refresh = false;         ///< PMIX_GET_REFRESH_CACHE: ask the rank's own node again
+  bool static_values = false;   ///< PMIX_GET_STATIC_VALUES: the caller brings the pmix_value_t
+  bool pointer_values = false;  ///< PMIX_GET_POINTER_VALUES: the library keeps what it returns
+  std::optional<std::chrono::seconds> timeout;
+  pmix_scope_t scope = PMIX_SCOPE_UNDEF;
+  std::optional<Realm> realm;   ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
+  std::optional<std::uint32_t> nodeid, appnum, session;
+  std::string_view hostname;    ///< borrowed from the caller's info array
+
+  /// Errors: type_mismatch, for a directive whose value is of a type it cannot have.
+  static Result<GetDirectives> parse(const pmix_info_t* infos, std::size_t count);
+};
+
+/// The caller, so that "my node" and "my application" have a meaning.
+struct Asker {
+  bool same_job = false;
+  std::uint32_t rank = PMIX_RANK_UNDEF;
+};
+
+/// A reserved key is one that the Standard owns.
+inline bool is_reserved(std::string_view key) noexcept { return key.substr(0, 4) == "pmix"; }
+
+/// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a key
+/// that only one rank has). No system call; a lock-free read of the segment and one decode.
+/// Errors: not_found, outside_scope, corrupt, no_memory.
+Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
+                           Asker asker);
+
+/// A PMIX_DATA_ARRAY of copies. Errors: no_memory.
+Result<data::Value> array_of(const data::Infos& infos);
+
+/// Everything known about (rank): a PMIX_DATA_ARRAY of pmix_info_t. Errors: not_found (nothing is), no_memory.
+Result<data::Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker);
+
+}  // namespace weft::store

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/topology/local.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <utility>
+
+namespace weft::topology {
+namespace {
+
+// A process runs on one node, and callers compare and keep the pointer: one per process, for ever.
+struct Local {
+  std::atomic<void*> topology{nullptr};
+  std::mutex loading;  // guards what follows
+  std::function<std::string()> xml_source;
+};
+Local& local() {
+  static Local* const one = new Local;  // never destroyed: threads may ask while the process exits
+  return *one;
+}
+
+Result<void*> load(const Module& module, const std::function<std::string()>& xml_source) {
+  const std::string xml = xml_source ? xml_source() : std::string();
+  if (!xml.empty()) {
+    // A server with another hwloc may have written it; then this process looks for itself.
+    if (auto topology = module.load_topology(xml.c_str(), Origin::this_node)) return topology;
+  }
+  return module.load_topology(nullptr, Origin::this_node);
+}
+
+}  // namespace
+
+void set_local_xml_source(std::function<std::string()> source) {
+  const std::lock_guard lock(local().loading);
+  local().xml_source = std::move(source);
+}
+
+Result<void*> local_topology() {
+  Local& here = local();
+  if (void* const known = here.topology.load(std::memory_order_acquire)) return known;  // T1 <- T0
+  const auto module = load_module();
+  if (!module) return fail(module.error());
+  const std::lock_guard lock(here.loading);
+  if (void* const known = here.topology.load(std::memory_order_relaxed)) return known;
+  auto topology = load(**module, here.xml_source);
+  if (topology) here.topology.store(*topology, std::memory_order_release);  // T0 -> T1: it is complete
+  return topology;
+}
+
+bool is_local(const void* topology) noexcept {
+  return topology != nullptr && topology == local().topology.load(std::memory_order_acquire);
+}
+
+}  // namespace weft::topology

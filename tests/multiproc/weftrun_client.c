@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank with a will of its own for the tests of weftrun: weftrun_client WORD...; each word is one step.
+//   init finalize          the calls
+//   keys                   prints what the job says about this rank, one "name=value" a line
+//   exit:N signal:N        leave so
+//   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
+//   only:R                 the rest is for rank R; other ranks skip to the word "all"
+//   wait                   until a signal ends the process
+#include <pmix.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static pmix_proc_t me;
+
+static void fail(const char* what, pmix_status_t status) {
+  fprintf(stderr, "weftrun_client: rank %u: %s: %s\n", me.rank, what, PMIx_Error_string(status));
+  exit(99);
+}
+
+// Consumers compare types strictly, so a value of another type than the Standard's is a failure here.
+static pmix_value_t* get(pmix_rank_t rank, const char* key, pmix_data_type_t type) {
+  pmix_proc_t whose;
+  memcpy(&whose, &me, sizeof whose);
+  whose.rank = rank;
+  pmix_value_t* value = NULL;
+  const pmix_status_t status = PMIx_Get(&whose, key, NULL, 0, &value);
+  if (status != PMIX_SUCCESS) fail(key, status);
+  if (value->type != type) {
+    fprintf(stderr, "weftrun_client: %s has type %d, not %d\n", key, value->type, type);
+    exit(98);
+  }
+  return value;
+}
+
+static void print_u32(pmix_rank_t rank, const char* key, const char* name) {
+  pmix_value_t* value = get(rank, key, PMIX_UINT32);
+  printf("%s=%u\n", name, value->data.uint32);
+  PMIX_VALUE_RELEASE(value);
+}
+
+static void print_u16(pmix_rank_t rank, const char* key, const char* name) {
+  pmix_value_t* value = get(rank, key, PMIX_UINT16);
+  printf("%s=%u\n", name, value->data.uint16);
+  PMIX_VALUE_RELEASE(value);
+}
+
+static void print_rank(pmix_rank_t rank, const char* key, const char* name) {
+  pmix_value_t* value = get(rank, key, PMIX_PROC_RANK);
+  printf("%s=%u\n", name, value->data.rank);
+  PMIX_VALUE_RELEASE(value);
+}
+
+static void print_string(pmix_rank_t rank, const char* key, const char* name) {
+  pmix_value_t* value = get(rank, key, PMIX_STRING);
+  printf("%s=%s\n", name, value->data.string == NULL ? "" : value->data.string);
+  PMIX_VALUE_RELEASE(value);
+}
+
+static void print_keys(void) {
+  printf("rank=%u\nnspace=%s\n", me.rank, me.nspace);
+  print_u32(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, "job_size");
+  print_u32(PMIX_RANK_WILDCARD, PMIX_MAX_PROCS, "max_procs");
+  print_u32(PMIX_RANK_WILDCARD, PMIX_UNIV_SIZE, "univ_size");
+  print_u32(PMIX_RANK_WILDCARD, PMIX_NUM_NODES, "num_nodes");
+  print_u32(PMIX_RANK_WILDCARD, PMIX_LOCAL_SIZE, "local_size");
+  print_u32(PMIX_RANK_WILDCARD, PMIX_JOB_NUM_APPS, "num_apps");
+  print_string(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, "local_peers");
+  print_string(PMIX_RANK_WILDCARD, PMIX_MAPBY, "mapby");
+  print_string(PMIX_RANK_WILDCARD, PMIX_BINDTO, "bindto");
+  print_u16(me.rank, PMIX_LOCAL_RANK, "local_rank");
+  print_u16(me.rank, PMIX_NODE_RANK, "node_rank");
+  print_rank(me.rank, PMIX_GLOBAL_RANK, "global_rank");
+  print_rank(me.rank, PMIX_APP_RANK, "app_rank");
+  print_rank(me.rank, PMIX_APPLDR, "app_leader");
+  print_u32(me.rank, PMIX_APPNUM, "appnum");
+  print_u32(me.rank, PMIX_NODEID, "nodeid");
+  print_string(me.rank, PMIX_HOSTNAME, "hostname");
+}
+
+static void init(void) {
+  const pmix_status_t status = PMIx_Init(&me, NULL, 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Init", status);
+}
+
+static void finalize(void) {
+  const pmix_status_t status = PMIx_Finalize(NULL, 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Finalize", status);
+}
+
+static void abort_job(const char* words) {
+  const char* victim = strchr(words, ':');
+  pmix_proc_t other;
+  memcpy(&other, &me, sizeof other);
+  if (victim != NULL) other.rank = (pmix_rank_t)atoi(victim + 1);
+  const pmix_status_t status =
+      PMIx_Abort(atoi(words), "so it was told", victim != NULL ? &other : NULL, victim != NULL ? 1 : 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Abort", status);
+}
+
+int main(int argc, char** argv) {
+  int skip = 0;
+  for (int i = 1; i < argc; ++i) {
+    const char* word = argv[i];
+    if (strcmp(word, "all") == 0) skip = 0;
+    if (skip) continue;
+    if (strcmp(word, "init") == 0) init();
+    if (strcmp(word, "finalize") == 0) finalize();
+    if (strcmp(word, "keys") == 0) print_keys();
+    if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
+    if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));
+    if (strncmp(word, "signal:", 7) == 0) raise(atoi(word + 7));
+    if (strncmp(word, "abort:", 6) == 0) abort_job(word + 6);
+    if (strcmp(word, "wait") == 0) {
+      printf("waiting\n");
+      fflush(stdout);
+      for (;;) pause();
+    }
+  }
+  return 0;
+}

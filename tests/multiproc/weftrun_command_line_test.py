@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What is wrong with a command line costs one clear line and starts nothing."""
+import os
+import stat
+import tempfile
+import unittest
+
+from weftrun_common import own_lines, python, run
+
+
+class CommandLine(unittest.TestCase):
+    def refused(self, status, text, *args, **options):
+        with tempfile.TemporaryDirectory() as directory:
+            mark = os.path.join(directory, "mark")
+            # Where the line names a second program, the first one must not have run either.
+            result = run(*[mark if a == "MARK" else a for a in args], **options)
+            self.assertEqual(result.returncode, status, result.stderr)
+            self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+            self.assertEqual(result.stderr.count(b"\n"), 1, result.stderr)
+            self.assertIn(text, result.stderr.decode())
+            self.assertEqual(result.stdout, b"")
+            self.assertFalse(os.path.exists(mark))
+
+    def test_bad_options(self):
+        self.refused(2, "there is no option '--bogus'", "--bogus", "true")
+        self.refused(2, "no program is named")
+        self.refused(2, "-n 'x'", "-n", "x", "true")
+        self.refused(2, "--stdin 4 is not a rank", "-n", "4", "--stdin", "4", "true")
+
+    def test_program_not_found(self):
+        self.refused(127, "'no-such-program'", "-n", "2", "no-such-program")
+        self.refused(127, "'./no-such-program' does not exist", "./no-such-program")
+        self.refused(127, "no-such-program", "-n", "1", "touch", "MARK", ":", "-n", "1", "no-such-program")
+
+    def test_program_not_executable(self):
+        with tempfile.TemporaryDirectory() as directory:
+            plain = os.path.join(directory, "plain")
+            open(plain, "w").close()
+            self.refused(126, "cannot be run", plain)
+            self.refused(126, "it is a directory", directory)
+
+    def test_program_of_a_wrong_format(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for text, reason in ((b"\x00\x01", "Exec format error"), (b"#!/no/such/interpreter\n", "No such file")):
+                odd = os.path.join(directory, "odd")
+                with open(odd, "wb") as file:
+                    file.write(text)
+                os.chmod(odd, stat.S_IRWXU)
+                result = run("-n", "3", odd)
+                self.assertEqual(result.returncode, 126)
+                self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+                self.assertIn(reason, result.stderr.decode())
+                self.assertIn("rank 0 on", result.stderr.decode())
+
+    def test_bad_directories(self):
+        self.refused(125, "--wdir '/no/such/place'", "--wdir", "/no/such/place", "true")
+        self.refused(125, "--wdir '/dev/null'", "--wdir", "/dev/null", "true")
+        self.refused(125, "/dev/null/x", "--output-dir", "/dev/null/x", "true")
+
+    def test_out_of_descriptors(self):
+        code = "import resource,os,sys; resource.setrlimit(resource.RLIMIT_NOFILE,(40,40)); os.execv(sys.argv[1],sys.argv[1:])"
+        import subprocess
+        from weftrun_common import PYTHON, WATCHDOG, WEFTRUN
+        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "64", "sleep", "1000"], capture_output=True,
+                                timeout=WATCHDOG, stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, 125, result.stderr)
+        self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+        self.assertIn("ulimit -n", result.stderr.decode())
+
+    def test_descriptor_limit_of_ranks_is_theirs(self):
+        import resource
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        result = run("-n", "1", *python("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"))
+        self.assertEqual(int(result.stdout), soft)
+
+    def test_help_and_version(self):
+        self.assertIn(b"--output-dir", run("--help").stdout)
+        version = run("--version")
+        self.assertEqual(version.returncode, 0)
+        self.assertTrue(version.stdout.startswith(b"weftrun "))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of weftrun share. They need WEFTRUN and WEFTRUN_CLIENT (paths); ctest sets both."""
+import os
+import signal
+import subprocess
+import sys
+import time
+
+WEFTRUN = os.environ["WEFTRUN"]
+CLIENT = os.environ.get("WEFTRUN_CLIENT", "")
+PYTHON = sys.executable
+WATCHDOG = 60  # seconds; only a hang takes so long
+
+
+def run(*args, data=b"", env=None, cwd=None, stdin=None):
+    """Runs weftrun to its end; returns CompletedProcess with bytes."""
+    given = {"stdin": stdin} if stdin is not None else {"input": data}
+    return subprocess.run([WEFTRUN, *args], capture_output=True, timeout=WATCHDOG, env=env, cwd=cwd, **given)
+
+
+def start(*args, **options):
+    """weftrun with pipes, left running."""
+    defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen([WEFTRUN, *args], **{**defaults, **options})
+
+
+def python(code):
+    """The words that run `code` as a rank."""
+    return [PYTHON, "-E", "-S", "-c", code]  # -E: no unbuffered output, which tears lines
+
+
+def wait_until(condition, what):
+    """Waits for a condition under the watchdog."""
+    end = time.monotonic() + WATCHDOG
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f"did not come about: {what}")
+        time.sleep(0.005)
+
+
+def lives(pid):
+    """True for a process that runs; a zombie has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return stat.read().rsplit(b")", 1)[1].split()[0] not in (b"Z", b"X")
+    except FileNotFoundError:
+        return False
+
+
+def finish(process):
+    """Waits for the end of a started weftrun; returns (status, out, err)."""
+    try:
+        out, err = process.communicate(timeout=WATCHDOG)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        raise
+    return process.returncode, out, err
+
+
+def own_lines(err):
+    """The lines of weftrun itself."""
+    return [line for line in err.decode().splitlines() if line.startswith("weftrun: ")]
+
+
+def read_lines(stream, count):
+    """The next `count` lines of a pipe, as text without newlines."""
+    return [stream.readline().decode().rstrip("\n") for _ in range(count)]
+
+
+def kill_quietly(process):
+    if process.poll() is None:
+        process.send_signal(signal.SIGKILL)
+    process.communicate()

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the ranks get: their number, place, directory, environment, and the job's data over PMIx."""
+import os
+import shutil
+import tempfile
+import unittest
+
+from weftrun_common import CLIENT, own_lines, python, run
+
+
+def environment_without(*names):
+    return {k: v for k, v in os.environ.items() if k not in names}
+
+
+class Job(unittest.TestCase):
+    def test_number_of_ranks(self):
+        for n in (1, 2, 5, 16):
+            result = run("-n", str(n), "sh", "-c", "echo $PMIX_RANK")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(sorted(int(r) for r in result.stdout.split()), list(range(n)))
+            self.assertEqual(result.stderr, b"")
+
+    def test_default_is_one_rank_a_core(self):
+        result = run("echo", "x")
+        self.assertGreaterEqual(result.stdout.count(b"x"), 1)
+        self.assertLessEqual(result.stdout.count(b"x"), len(os.sched_getaffinity(0)))
+
+    def test_several_programs(self):
+        result = run("-n", "2", "-x", "V=a", "sh", "-c", "echo one $PMIX_RANK $V", ":",
+                     "-n", "3", "--wdir", "/", "sh", "-c", "echo two $PMIX_RANK $V $PWD")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(result.stdout.decode().splitlines()),
+                         ["one 0 a", "one 1 a", "two 2 /", "two 3 /", "two 4 /"])
+
+    def test_variables(self):
+        env = {**environment_without("WEFT_TEST_A"), "WEFT_TEST_B": "there", "PMIX_RANK": "77", "PMIX_NAMESPACE": "old",
+               "OMPI_COMM_WORLD_RANK": "9"}
+        result = run("-n", "1", "-x", "WEFT_TEST_A=a b=c", "-x", "WEFT_TEST_B", "env", env=env)
+        lines = result.stdout.decode().splitlines()
+        self.assertIn("WEFT_TEST_A=a b=c", lines)
+        self.assertIn("WEFT_TEST_B=there", lines)
+        self.assertIn("PMIX_RANK=0", lines)
+        self.assertIn("OMPI_COMM_WORLD_RANK=0", lines)
+        self.assertIn("JSM_JSRUN_PORT=0", lines)
+        names = [line.split("=")[0] for line in lines]
+        self.assertEqual(names.count("PMIX_NAMESPACE"), 1)
+        self.assertNotIn("PMIX_NAMESPACE=old", lines)
+
+    def test_unset_variable_is_told(self):
+        result = run("-n", "1", "-x", "WEFT_TEST_NONE", "true", env=environment_without("WEFT_TEST_NONE"))
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("WEFT_TEST_NONE is not set here", result.stderr.decode())
+
+    def test_working_directory(self):
+        with tempfile.TemporaryDirectory() as directory:
+            shutil.copy("/bin/pwd", os.path.join(directory, "where"))
+            result = run("-n", "2", "--wdir", directory, "./where")
+            self.assertEqual(result.stdout.decode().splitlines(), [os.path.realpath(directory)] * 2, result.stderr)
+
+    def test_path_of_the_ranks_is_searched(self):
+        with tempfile.TemporaryDirectory() as directory:
+            shutil.copy("/bin/echo", os.path.join(directory, "weft-test-echo"))
+            result = run("-n", "1", "-x", "PATH=" + directory, "weft-test-echo", "found")
+            self.assertEqual(result.stdout, b"found\n", result.stderr)
+
+    def test_nothing_is_inherited_but_the_streams(self):
+        read_end, write_end = os.pipe()
+        os.set_inheritable(write_end, False)
+        result = run("-n", "2", *python("import os; print(sorted(os.listdir('/proc/self/fd')))"))
+        os.close(read_end)
+        os.close(write_end)
+        for line in result.stdout.decode().splitlines():
+            self.assertEqual(line, "['0', '1', '2', '3']")  # 3: the listing itself
+
+    def test_binding(self):
+        result = run("-n", "2", "--bind-to", "core", "--report-bindings",
+                     *python("import os; print(os.environ['PMIX_RANK'], sorted(os.sched_getaffinity(0)))"))
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(len(own_lines(result.stderr)), 2)
+        for line in result.stdout.decode().splitlines():
+            rank, processors = line.split(" ", 1)
+            self.assertTrue(set(eval(processors)) <= os.sched_getaffinity(0))
+            self.assertIn(f"rank {rank} on", "".join(own_lines(result.stderr)))
+        free = run("-n", "2", "--bind-to", "none", "--report-bindings",
+                   *python("import os; print(sorted(os.sched_getaffinity(0)))"))
+        for line in free.stdout.decode().splitlines():
+            self.assertEqual(set(eval(line)), os.sched_getaffinity(0))
+        self.assertEqual(free.stderr.count(b"not bound"), 2)
+
+    def test_own_affinity_mask_is_respected(self):
+        one = min(os.sched_getaffinity(0))
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {one})
+        try:
+            for bind in ("core", "numa", "none"):
+                result = run("-n", "2", "--bind-to", bind, *python("import os; print(sorted(os.sched_getaffinity(0)))"))
+                self.assertEqual(result.stdout, b"[%d]\n" % one * 2, result.stderr)
+        finally:
+            os.sched_setaffinity(0, before)
+
+    def test_verbose_tells_every_variable_and_who_connected(self):
+        result = run("--verbose", "-n", "2", CLIENT, "init", "finalize")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        told = result.stderr.decode()
+        self.assertIn("JSM_JSRUN_PORT=0", told)
+        self.assertIn("PMIX_NAMESPACE=weft-", told)
+        self.assertIn("2 of 2 ranks connected", told)
+        self.assertIn("0 of 3 ranks connected", run("-v", "-n", "3", "true").stderr.decode())
+
+    def keys(self, *args):
+        """Runs the client's `keys` as several ranks; returns one dictionary a rank."""
+        ranks = {}
+        result = run(*args)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with_tags = [line.split("] ", 1) for line in result.stdout.decode().splitlines()]
+        for tag, text in with_tags:
+            name, value = text.split("=", 1)
+            ranks.setdefault(int(tag[1:]), {})[name] = value
+        return ranks
+
+    def test_job_data(self):
+        program = [CLIENT, "init", "keys", "finalize"]
+        ranks = self.keys("--tag-output", "-n", "3", *program, ":", "-n", "2", *program)
+        self.assertEqual(sorted(ranks), [0, 1, 2, 3, 4])
+        for rank, keys in ranks.items():
+            self.assertEqual(keys["rank"], str(rank))
+            for name in ("job_size", "max_procs", "univ_size", "local_size"):
+                self.assertEqual(keys[name], "5", name)
+            self.assertEqual(keys["num_nodes"], "1")
+            self.assertEqual(keys["num_apps"], "2")
+            self.assertEqual(keys["local_peers"], "0,1,2,3,4")
+            for name in ("local_rank", "node_rank", "global_rank"):
+                self.assertEqual(keys[name], str(rank), name)
+            second = rank >= 3
+            self.assertEqual(keys["appnum"], "1" if second else "0")
+            self.assertEqual(keys["app_leader"], "3" if second else "0")
+            self.assertEqual(keys["app_rank"], str(rank - 3 if second else rank))
+            self.assertEqual(keys["nodeid"], "0")
+            self.assertEqual(keys["hostname"], os.uname().nodename)
+            self.assertFalse(set("[]*;") & set(keys["nspace"]))
+
+    def test_job_data_of_bound_ranks(self):
+        ranks = self.keys("--tag-output", "-n", "2", "--bind-to", "core", CLIENT, "init", "keys", "finalize")
+        self.assertEqual({keys["bindto"] for keys in ranks.values()}, {"core"})
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Policy and placement on made-up machines.
+#include <gtest/gtest.h>
+#include <hwloc.h>
+
+#include <string>
+#include <vector>
+
+#include "tools/weftrun/mapping.hpp"
+#include "tools/weftrun/processors.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+Topology synthetic(const char* description) {
+  hwloc_topology_t raw = nullptr;
+  EXPECT_EQ(hwloc_topology_init(&raw), 0);
+  EXPECT_EQ(hwloc_topology_set_synthetic(raw, description), 0);
+  EXPECT_EQ(hwloc_topology_load(raw), 0);
+  return Topology(raw);
+}
+
+std::vector<std::vector<unsigned>> processors_of(const std::vector<Place>& places) {
+  std::vector<std::vector<unsigned>> all;
+  for (const auto& place : places) all.push_back(place.processors);
+  return all;
+}
+
+using Sets = std::vector<std::vector<unsigned>>;
+
+constexpr const char* two_nodes_four_cores_two_threads = "pack:2 [numa] core:4 pu:2";
+
+TEST(Placement, CoresInOrder) {
+  const auto machine = synthetic(two_nodes_four_cores_two_threads);
+  const auto places = place_ranks(machine.get(), 3, {BindTo::core, MapBy::core, false});
+  EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_EQ(places[2].label, "core 2");
+}
+
+TEST(Placement, MapByNumaDealsToTheNodesInTurn) {
+  const auto machine = synthetic(two_nodes_four_cores_two_threads);
+  const auto places = place_ranks(machine.get(), 4, {BindTo::core, MapBy::numa, false});
+  EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {8, 9}, {2, 3}, {10, 11}}));
+}
+
+TEST(Placement, BindToNumaGivesTheWholeNode) {
+  const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
+  const auto by_slot = place_ranks(machine.get(), 4, {BindTo::numa, MapBy::slot, false});
+  EXPECT_EQ(processors_of(by_slot), (Sets{{0, 1}, {0, 1}, {2, 3}, {2, 3}}));
+  const auto by_node = place_ranks(machine.get(), 4, {BindTo::numa, MapBy::numa, false});
+  EXPECT_EQ(processors_of(by_node), (Sets{{0, 1}, {2, 3}, {0, 1}, {2, 3}}));
+  EXPECT_EQ(by_node[1].label, "NUMA node 1");
+}
+
+TEST(Placement, MoreRanksThanCoresBeginAgain) {
+  const auto machine = synthetic("pack:1 [numa] core:2 pu:1");
+  const auto places = place_ranks(machine.get(), 5, {BindTo::core, MapBy::slot, true});
+  EXPECT_EQ(processors_of(places), (Sets{{0}, {1}, {0}, {1}, {0}}));
+}
+
+TEST(Placement, NoCoreTwiceWhileAnotherIsFree) {
+  auto machine = synthetic("pack:2 [numa] core:4 pu:1");
+  hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+  hwloc_bitmap_set_range(allowed, 0, 4);  // four cores of the first node, one of the second
+  ASSERT_EQ(hwloc_topology_restrict(machine.get(), allowed, 0), 0);
+  hwloc_bitmap_free(allowed);
+  const auto places = place_ranks(machine.get(), 5, {BindTo::core, MapBy::numa, false});
+  EXPECT_EQ(processors_of(places), (Sets{{0}, {4}, {1}, {2}, {3}}));
+}
+
+TEST(Placement, NotBoundHasNoProcessors) {
+  const auto machine = synthetic(two_nodes_four_cores_two_threads);
+  const auto places = place_ranks(machine.get(), 2, {BindTo::none, MapBy::slot, false});
+  EXPECT_EQ(processors_of(places), (Sets{{}, {}}));
+}
+
+Policy automatic(std::uint32_t ranks, Processors processors) {
+  return choose_policy(ranks, processors, BindTo::automatic, MapBy::automatic);
+}
+
+TEST(PolicyChoice, FewRanksAreBoundToCores) {
+  EXPECT_EQ(automatic(1, {8, 4, 1}).bind, BindTo::core);
+  EXPECT_EQ(automatic(2, {8, 4, 2}).bind, BindTo::core);
+}
+
+TEST(PolicyChoice, MoreAreBoundToNodesWhereThereAreSeveral) {
+  const Policy several = automatic(3, {8, 8, 2});
+  EXPECT_EQ(several.bind, BindTo::numa);
+  EXPECT_EQ(several.map, MapBy::numa);
+  EXPECT_EQ(automatic(3, {8, 8, 1}).bind, BindTo::none);
+}
+
+TEST(PolicyChoice, OversubscribedRanksAreFree) {
+  const Policy policy = automatic(9, {16, 8, 2});
+  EXPECT_TRUE(policy.oversubscribed);  // by cores: a second thread is no second core
+  EXPECT_EQ(policy.bind, BindTo::none);
+  EXPECT_EQ(automatic(2, {1, 1, 1}).bind, BindTo::none);
+  EXPECT_FALSE(automatic(8, {16, 8, 2}).oversubscribed);
+}
+
+TEST(PolicyChoice, TheUserDecides) {
+  EXPECT_EQ(choose_policy(99, {2, 2, 1}, BindTo::core, MapBy::automatic).bind, BindTo::core);
+  EXPECT_EQ(choose_policy(99, {2, 2, 1}, BindTo::numa, MapBy::slot).map, MapBy::slot);
+  EXPECT_EQ(choose_policy(1, {2, 2, 1}, BindTo::none, MapBy::core).map, MapBy::core);
+}
+
+TEST(ProcessorCount, AgreesWithHwloc) {
+  const auto machine = load_topology();
+  const Processors counted = count_processors();
+  EXPECT_EQ(counted.threads, static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_PU)));
+  EXPECT_EQ(counted.cores, static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_CORE)));
+  EXPECT_GE(counted.numa_nodes,
+            static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_NUMANODE)));
+}
+
+}  // namespace
+}  // namespace weft::weftrun

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Standard output and error: every byte, in order, whatever the reader does, within bounded memory."""
+import hashlib
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from weftrun_common import PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, own_lines, python, read_lines, run, start, wait_until
+
+# Bytes that follow from a seed, so that the test can make the same: all values, no period that fits a buffer.
+MAKE = ("import random,sys,os\n"
+        "def make(seed, size): return random.Random(seed).randbytes(size)\n"
+        "def put(fd, data):\n"
+        "    view = memoryview(data)\n"
+        "    while view: view = view[os.write(fd, view):]\n")
+exec(MAKE)  # pylint: disable=exec-used
+
+
+class Output(unittest.TestCase):
+    def test_binary_output_and_error(self):
+        size = 6_000_000
+        result = run("-n", "1", *python(MAKE + f"put(1, make(1, {size})); put(2, make(2, {size}))"))
+        self.assertEqual(result.returncode, 0)
+        self.assertEqual(hashlib.sha256(result.stdout).hexdigest(), hashlib.sha256(make(1, size)).hexdigest())
+        self.assertEqual(hashlib.sha256(result.stderr).hexdigest(), hashlib.sha256(make(2, size)).hexdigest())
+
+    def test_no_newline_no_byte_added(self):
+        self.assertEqual(run("-n", "1", "printf", "a\\0b").stdout, b"a\0b")
+        self.assertEqual(run("-n", "1", "true").stdout, b"")
+
+    def test_output_of_many_ranks_is_complete(self):
+        size = 300_000
+        code = f"put(1, bytes([65 + int(os.environ['PMIX_RANK'])]) * {size})"
+        result = run("-n", "16", *python(MAKE + code))
+        for rank in range(16):
+            self.assertEqual(result.stdout.count(bytes([65 + rank])), size)
+
+    def test_to_a_file_at_its_offset(self):
+        with tempfile.TemporaryFile() as file:
+            file.write(b"before ")
+            file.flush()
+            status = subprocess.run([WEFTRUN, "-n", "1", "sh", "-c", "echo out; echo err >&2"], stdin=subprocess.DEVNULL,
+                                    stdout=file, stderr=file, timeout=WATCHDOG).returncode
+            self.assertEqual(status, 0)
+            file.write(b"after")
+            file.flush()
+            file.seek(0)
+            text = file.read()
+        self.assertIn(text, (b"before out\nerr\nafter", b"before err\nout\nafter"))
+
+    def test_to_a_socket(self):
+        import socket
+        here, there = socket.socketpair()
+        size = 3_000_000
+        job = start("-n", "1", *python(MAKE + f"put(1, make(3, {size}))"), stdout=there.fileno())
+        there.close()
+        received = bytearray()
+        here.settimeout(WATCHDOG)
+        while chunk := here.recv(65536):
+            received += chunk
+        self.assertEqual(finish(job)[0], 0)
+        self.assertEqual(bytes(received), make(3, size))
+        here.close()
+
+    def test_blocking_mode_of_our_streams_is_left_alone(self):
+        read_end, write_end = os.pipe()
+        job = start("-n", "1", "sh", "-c", "echo x; sleep 1000", stdout=write_end, stderr=write_end)
+        self.assertEqual(os.read(read_end, 2), b"x\n")
+        self.assertTrue(os.get_blocking(write_end))
+        job.terminate()
+        finish(job)
+        os.close(read_end)
+        os.close(write_end)
+
+    def test_tagged_lines_are_whole(self):
+        # Long lines in small pieces from all ranks at once, on both streams into one pipe.
+        code = ("import os,sys\nr = os.environ['PMIX_RANK']\n"
+                "for i in range(200):\n"
+                "    for part in range(10): os.write(1 + i % 2, (r * 50).encode())\n"
+                "    os.write(1 + i % 2, b'\\n')\n")
+        result = subprocess.run([WEFTRUN, "--tag-output", "-n", "8", *python(code)], stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=WATCHDOG)
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(len(lines), 8 * 200)
+        for line in lines:
+            self.assertRegex(line, r"^\[(\d)\] \1{500}$")
+
+    def test_tagged_line_without_newline(self):
+        self.assertEqual(run("--tag-output", "-n", "1", "printf", "a\\nb").stdout, b"[0] a\n[0] b\n")
+
+    def test_output_directory(self):
+        size = 1_000_000
+        with tempfile.TemporaryDirectory() as directory:
+            target = os.path.join(directory, "new", "place")
+            result = run("--output-dir", target, "-n", "3",
+                         *python(MAKE + f"r = int(os.environ['PMIX_RANK']); put(1, make(r, {size})); put(2, b'e%d' % r)"))
+            self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
+            self.assertEqual(sorted(os.listdir(target)), sorted(f"rank.{r}.{s}" for r in range(3) for s in ("out", "err")))
+            for rank in range(3):
+                with open(os.path.join(target, f"rank.{rank}.out"), "rb") as file:
+                    self.assertEqual(file.read(), make(rank, size))
+                with open(os.path.join(target, f"rank.{rank}.err"), "rb") as file:
+                    self.assertEqual(file.read(), b"e%d" % rank)
+
+    def test_failure_names_the_file(self):
+        with tempfile.TemporaryDirectory() as directory:
+            result = run("--output-dir", directory, "-n", "1", "false")
+            self.assertIn(f"see {directory}/rank.0.err", own_lines(result.stderr)[0])
+
+    def test_slow_reader_bounds_memory_and_loses_nothing(self):
+        ranks, each = 8, 16_000_000
+        job = start("-n", str(ranks), *python(MAKE + f"put(1, b'x' * {each})"))
+        fd = job.stdout.fileno()
+        seen = 0
+        # Nobody reads: the ranks must come to rest, all of them, with weftrun small.
+        wait_until(lambda: self.is_asleep(job.pid), "weftrun at rest")
+        largest = 0
+        while chunk := os.read(fd, 1 << 20):
+            seen += len(chunk)
+            if seen % 16 == 0:
+                largest = max(largest, self.resident_bytes(job.pid))
+        self.assertEqual(finish(job)[0], 0)
+        self.assertEqual(seen, ranks * each)
+        self.assertLess(largest, 64 << 20)  # an eighth of what passed through
+
+    def test_reader_that_leaves(self):
+        job = start("-n", "2", "yes")
+        read_lines(job.stdout, 3)
+        job.stdout.close()
+        job.stdout = None
+        status, _, err = finish(job)
+        self.assertEqual(status, 128 + signal.SIGPIPE)
+        self.assertEqual(len(own_lines(err)), 1, err)
+        self.assertIn("SIGPIPE", err.decode())
+
+    def test_full_disk(self):
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([WEFTRUN, "-n", "2", "sh", "-c", "echo x; sleep 1000"], stdin=subprocess.DEVNULL,
+                                    stdout=full, stderr=subprocess.PIPE, timeout=WATCHDOG)
+        self.assertEqual(result.returncode, 125)
+        self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+        self.assertIn("cannot write standard output: No space left", result.stderr.decode())
+
+    def test_closed_streams(self):
+        code = "import os,sys; os.close(0); os.close(1); os.execv(sys.argv[1], sys.argv[1:])"
+        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c", "cat; echo x; echo y >&2"],
+                                stderr=subprocess.PIPE, timeout=WATCHDOG)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(result.stderr, b"y\ny\n")
+
+    def test_on_a_terminal(self):
+        master, slave = os.openpty()
+        job = start("-n", "1", "sh", "-c", "test -t 1 || echo not a terminal", stdout=slave)
+        os.close(slave)
+        text = b""
+        try:
+            while chunk := os.read(master, 1000):
+                text += chunk
+        except OSError:  # the terminal's other side has closed
+            pass
+        os.close(master)
+        self.assertEqual(finish(job)[0], 0)
+        self.assertEqual(text.replace(b"\r", b""), b"not a terminal\n")
+
+    @staticmethod
+    def is_asleep(pid):
+        """True when weftrun has handled some output and does not get any more processor time."""
+        def ticks():
+            with open(f"/proc/{pid}/stat", "rb") as stat:
+                fields = stat.read().rsplit(b")", 1)[1].split()
+            return fields[0], int(fields[11]) + int(fields[12])
+        with open(f"/proc/{pid}/io", "rb") as io:
+            has_read = int(io.readline().split()[1]) > 100_000
+        return has_read and ticks()[0] == b"S"
+
+    @staticmethod
+    def resident_bytes(pid):
+        with open(f"/proc/{pid}/statm", "rb") as statm:
+            return int(statm.read().split()[1]) * 4096
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "tools/weftrun/environment.hpp"
+#include "tools/weftrun/fd.hpp"
+#include "tools/weftrun/job.hpp"
+#include "tools/weftrun/messages.hpp"
+#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+int print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
+}
+
+int run(int argc, char** argv) {
+  Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
+  if (!options.help.empty()) return print(options.help);
+  if (options.show_version) {
+    return print(fmt::format("weftrun {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
+  }
+  ensure_standard_descriptors();
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
+  forget_other_jobs();
+  return Job(std::move(options)).run();
+}
+
+}  // namespace
+}  // namespace weft::weftrun
+
+int main(int argc, char** argv) {
+  using namespace weft::weftrun;
+  try {
+    return run(argc, argv);
+  } catch (const Stop& stop) {
+    fmt::print(stderr, "{}\n", stop.what());
+    return stop.exit_code();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", messages::note(fmt::format("{}; the job was ended", error.what())));
+    return exit_status::own_failure;
+  }
+}

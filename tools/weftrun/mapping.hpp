@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which rank runs where: the policy (what the options and the number of ranks ask for) and the placement (which
+// processors that means on this machine). Both are pure functions.
+#pragma once
+
+#include <hwloc.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/processors.hpp"
+
+namespace weft::weftrun {
+
+/// Never `automatic`: that has been decided.
+struct Policy {
+  BindTo bind = BindTo::none;
+  MapBy map = MapBy::slot;
+  bool oversubscribed = false;  ///< more ranks than cores
+};
+
+/// Without options as mpirun 4 does it: up to two ranks are bound to cores, more to NUMA nodes, and none when they
+/// outnumber the cores. Binding to the only NUMA node binds to nothing and is left out.
+Policy choose_policy(std::uint32_t ranks, const Processors& processors, BindTo bind, MapBy map) noexcept;
+
+struct Place {
+  std::vector<unsigned> processors;  ///< the operating system's numbers, ascending; empty: not bound
+  std::string label;                 ///< "core 3", "NUMA node 1"
+};
+
+struct TopologyCloser {
+  void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
+
+/// The machine as far as this process may use it (cgroup and affinity mask). Takes milliseconds. Throws Stop.
+Topology load_topology();
+
+/// One place for each rank. Where there are more ranks than cores the cores are used again from the first.
+std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy);
+
+}  // namespace weft::weftrun

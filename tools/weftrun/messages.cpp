@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace weft::weftrun::messages {
+namespace {
+
+std::string at(const Where& where) {
+  return fmt::format("rank {} on {} (pid {}, {})", number(where.rank), where.host, where.pid, where.program);
+}
+
+std::string see_output(const Where& where) {
+  if (where.error_file.empty()) return "its own output above should tell why";
+  return fmt::format("see {}", where.error_file);
+}
+
+std::string signal_name(int signal) {
+  const char* abbreviation = ::sigabbrev_np(signal);
+  if (abbreviation == nullptr) return fmt::format("signal {}", signal);
+  return fmt::format("signal {} (SIG{})", signal, abbreviation);
+}
+
+/// What helps most with a process that this signal ended.
+std::string signal_advice(int signal, bool core_dumped, const Where& where) {
+  switch (signal) {
+    case SIGKILL:
+      return "if nobody sent it, the kernel ran out of memory: look at dmesg, or run fewer ranks";
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+      return "somebody else sent it: weftrun did not";
+    case SIGPIPE:
+      return "the reader of its output or of one of its connections has gone";
+    case SIGXCPU:
+    case SIGXFSZ:
+      return "a limit was reached: see ulimit -a";
+    default:
+      return core_dumped ? "a core file was written: load it into gdb"
+                         : see_output(where) + "; for a core file run: ulimit -c unlimited";
+  }
+}
+
+const char* end_of_job = "the job was ended";
+
+}  // namespace
+
+std::string usage(std::string_view what) { return fmt::format("weftrun: {}; try weftrun --help", what); }
+
+std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path) {
+  if (searched_path) {
+    return fmt::format("weftrun: program '{}' is not in any directory of PATH; nothing was started. For one in the "
+                       "current directory write ./{}",
+                       program, program);
+  }
+  return fmt::format("weftrun: program '{}' does not exist (looked from {}); nothing was started. Check the name, or "
+                     "--wdir",
+                     program, directory);
+}
+
+std::string program_not_executable(std::string_view program, std::string_view reason) {
+  return fmt::format("weftrun: program '{}' cannot be run: {}; nothing was started. Check its type and permissions "
+                     "(ls -l, file)",
+                     program, reason);
+}
+
+std::string bad_directory(std::string_view directory, int error) {
+  return fmt::format("weftrun: cannot change to --wdir '{}': {}; nothing was started. Name a directory that exists",
+                     directory, std::strerror(error));
+}
+
+std::string bad_output_directory(std::string_view path, int error) {
+  return fmt::format("weftrun: cannot write '{}': {}; nothing was started. Give --output-dir a directory that can be "
+                     "written",
+                     path, std::strerror(error));
+}
+
+std::string no_such_input_rank(Rank rank, std::uint32_t size) {
+  return fmt::format("weftrun: --stdin {} is not a rank of this job of {}; nothing was started. It can be 0 to {}",
+                     number(rank), size, size - 1);
+}
+
+std::string no_descriptors(int error) {
+  return fmt::format("weftrun: cannot make the pipes for the ranks: {}; nothing was left running. Raise ulimit -n, or "
+                     "use --output-dir",
+                     std::strerror(error));
+}
+
+std::string no_guard(int error) {
+  return fmt::format("weftrun: cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
+                     std::strerror(error));
+}
+
+std::string no_topology() {
+  return "weftrun: hwloc cannot read this machine's topology; nothing was started. Use --bind-to none --map-by slot";
+}
+
+std::string server_failed(std::string_view step, std::string_view reason) {
+  return fmt::format("weftrun: the PMIx server cannot start: {} says {}; nothing was started. Run with --verbose to "
+                     "see which libpmix is used",
+                     step, reason);
+}
+
+std::string variable_not_set(std::string_view name) {
+  return fmt::format("weftrun: -x {0}: {0} is not set here, so the ranks do not get it; give it a value with -x "
+                     "{0}=VALUE",
+                     name);
+}
+
+std::string start_failed(const Where& where, std::string_view step, int error) {
+  return fmt::format("weftrun: rank {} on {} ({}) cannot start: {}: {}; {}", number(where.rank), where.host,
+                     where.program, step, std::strerror(error), end_of_job);
+}
+
+std::string rank_killed(const Where& where, int signal, bool core_dumped) {
+  return fmt::format("weftrun: {} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), end_of_job,
+                     signal_advice(signal, core_dumped, where));
+}
+
+std::string rank_failed(const Where& where, int status, bool in_between) {
+  const char* when = in_between ? " after PMIx_Init but without PMIx_Finalize" : "";
+  return fmt::format("weftrun: {} exited with status {}{}; {}. What to do: {}", at(where), status, when, end_of_job,
+                     see_output(where));
+}
+
+std::string rank_left_without_finalize(const Where& where) {
+  return fmt::format("weftrun: {} exited with status 0 after PMIx_Init but without PMIx_Finalize; {}. What to do: see "
+                     "that every way out of the program calls MPI_Finalize",
+                     at(where), end_of_job);
+}
+
+std::string rank_aborted(const Where& where, int status, std::string_view text, const std::vector<Rank>& named) {
+  const auto target = named.empty() ? std::string() : fmt::format(" for ranks {}", ranges(named));
+  const bool says_nothing = text.empty() || text == "N/A";
+  const auto message = says_nothing ? std::string() : fmt::format(" and the message '{}'", text);
+  const auto consequence = named.empty() ? end_of_job : "these ranks were ended";
+  return fmt::format("weftrun: {} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}", at(where),
+                     target, status, message, consequence, see_output(where));
+}
+
+std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size) {
+  return fmt::format("weftrun: the job did not end within --timeout {:g} seconds: {} of {} ranks still ran (rank {}) "
+                     "and were ended. Give it more time, or see what they wait for: WEFT_STUCK_AFTER=SECONDS",
+                     seconds, running.size(), size, ranges(running));
+}
+
+std::string ended_by_signal(int signal) {
+  return fmt::format("weftrun: got {}: ending the job; ranks that stay get SIGKILL after 2 seconds, or at once if you "
+                     "send it again",
+                     signal_name(signal));
+}
+
+std::string output_lost(std::string_view stream, int error) {
+  return fmt::format("weftrun: cannot write {}: {}; {}, for its output would be incomplete", stream,
+                     std::strerror(error), end_of_job);
+}
+
+std::string reader_gone(std::string_view stream) {
+  return fmt::format("weftrun: nobody reads {} any more; the ranks that write there are told so by SIGPIPE", stream);
+}
+
+std::string binding(Rank rank, std::string_view host, std::string_view label, const std::vector<unsigned>& cpus) {
+  if (cpus.empty()) return fmt::format("weftrun: rank {} on {}: not bound", number(rank), host);
+  return fmt::format("weftrun: rank {} on {}: bound to {} (processors {})", number(rank), host, label, ranges(cpus));
+}
+
+std::string note(std::string_view text) { return fmt::format("weftrun: {}", text); }
+
+std::string ranges(const std::vector<unsigned>& numbers) {
+  std::string text;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!text.empty()) text += ',';
+    text += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    i = last + 1;
+  }
+  return text;
+}
+
+std::string ranges(const std::vector<Rank>& ranks) {
+  std::vector<unsigned> numbers;
+  numbers.reserve(ranks.size());
+  for (const Rank rank : ranks) numbers.push_back(number(rank));
+  return ranges(numbers);
+}
+
+}  // namespace weft::weftrun::messages

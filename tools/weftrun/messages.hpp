@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every line that weftrun says to its user, in one place: what happened, where, and what can be done.
+// All functions are pure; a line has no newline at its end and begins with "weftrun: ".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/weftrun/rank.hpp"
+
+namespace weft::weftrun::messages {
+
+/// Where a rank is or was.
+struct Where {
+  Rank rank;
+  std::string host;
+  int pid;
+  std::string program;
+  std::string error_file;  ///< where its standard error went; empty: forwarded
+};
+
+// The command line and the start.
+std::string usage(std::string_view what);
+std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path);
+std::string program_not_executable(std::string_view program, std::string_view reason);
+std::string bad_directory(std::string_view directory, int error);
+std::string bad_output_directory(std::string_view path, int error);
+std::string no_such_input_rank(Rank rank, std::uint32_t size);
+std::string no_descriptors(int error);
+std::string no_guard(int error);
+std::string no_topology();
+std::string server_failed(std::string_view step, std::string_view reason);
+std::string variable_not_set(std::string_view name);
+std::string start_failed(const Where& where, std::string_view step, int error);
+
+// How a job ended.
+std::string rank_killed(const Where& where, int signal, bool core_dumped);
+std::string rank_failed(const Where& where, int status, bool in_between);  ///< between Init and Finalize
+std::string rank_left_without_finalize(const Where& where);
+std::string rank_aborted(const Where& where, int status, std::string_view text, const std::vector<Rank>& named);
+std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size);
+std::string ended_by_signal(int signal);
+std::string output_lost(std::string_view stream, int error);
+std::string reader_gone(std::string_view stream);
+
+// What --report-bindings and --verbose say.
+std::string binding(Rank rank, std::string_view host, std::string_view label, const std::vector<unsigned>& cpus);
+std::string note(std::string_view text);
+
+/// "0-3,7": how a set of ranks or processors is written everywhere. The numbers must ascend.
+std::string ranges(const std::vector<unsigned>& numbers);
+std::string ranges(const std::vector<Rank>& ranks);
+
+}  // namespace weft::weftrun::messages

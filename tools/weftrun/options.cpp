@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "tools/weftrun/messages.hpp"
+#include "tools/weftrun/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+template <class Value>
+using Names = std::array<std::pair<const char*, Value>, 3>;
+
+constexpr Names<BindTo> bind_names{{{"none", BindTo::none}, {"core", BindTo::core}, {"numa", BindTo::numa}}};
+constexpr Names<MapBy> map_names{{{"slot", MapBy::slot}, {"core", MapBy::core}, {"numa", MapBy::numa}}};
+
+/// PMIX_LOCAL_RANK has 16 bits.
+constexpr std::uint32_t most_ranks = 65'535;
+
+[[noreturn]] void refuse(const std::string& what) { throw Stop(exit_status::usage, messages::usage(what)); }
+
+template <class Value>
+Value named(const char* option, const std::string& text, const Names<Value>& names) {
+  for (const auto& [name, value] : names) {
+    if (text == name) return value;
+  }
+  refuse(fmt::format("{} '{}' is unknown; it can be {}, {} or {}", option, text, names[0].first, names[1].first,
+                     names[2].first));
+}
+
+std::optional<std::uint32_t> whole_number(std::string_view text) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::uint32_t rank_count(const std::string& text) {
+  const auto count = whole_number(text);
+  if (!count || *count == 0 || *count > most_ranks) {
+    refuse(fmt::format("-n '{}' is not a number of ranks; it can be 1 to {}", text, most_ranks));
+  }
+  return *count;
+}
+
+InputTarget input_target(const std::string& text) {
+  if (text == "all") return {InputTarget::Kind::all, Rank{0}};
+  if (text == "none") return {InputTarget::Kind::none, Rank{0}};
+  const auto rank = whole_number(text);
+  if (!rank) refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
+  return {InputTarget::Kind::one, Rank{*rank}};
+}
+
+std::chrono::milliseconds time_limit(const std::string& text) {
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  const bool is_number = error == std::errc() && end == text.data() + text.size();
+  // The upper bound (some 30 years) keeps the sum with the clock inside its range.
+  if (!is_number || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9) {
+    refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
+  }
+  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
+}
+
+EnvironmentSetting environment_setting(const std::string& text) {
+  const auto equals = text.find('=');
+  EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
+  if (equals != std::string::npos) setting.value = text.substr(equals + 1);
+  if (setting.name.empty()) refuse(fmt::format("-x '{}' names no variable; write -x NAME or -x NAME=VALUE", text));
+  return setting;
+}
+
+/// What CLI11 fills in, as text; the checks above turn it into Options with our own wording of errors.
+struct Raw {
+  std::string ranks, directory, bind, map, input, output_directory, limit;
+  std::vector<std::string> settings;
+  bool report_bindings = false, tag_output = false, quiet = false, verbose = false, version = false;
+  bool ignored = false;
+};
+
+void add_app_options(CLI::App& grammar, Raw& raw) {
+  grammar.add_option("-n,--np", raw.ranks, "Ranks of this program (also -np); default: one for each core")
+      ->type_name("N");
+  grammar.add_option("-x", raw.settings, "Set a variable for this program; repeatable")
+      ->type_name("NAME[=VALUE]")
+      ->allow_extra_args(false);  // one value each, or it would swallow the program's name
+  grammar.add_option("--wdir,--wd", raw.directory, "Change to this directory before the program starts")
+      ->type_name("DIR");
+}
+
+void add_job_options(CLI::App& grammar, Raw& raw) {
+  grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa")->type_name("WHAT");
+  grammar.add_option("--map-by", raw.map, "Place ranks one after the other by: slot, core, numa")->type_name("WHAT");
+  grammar.add_flag("--report-bindings", raw.report_bindings, "Say on standard error where each rank is bound");
+  grammar.add_flag("--tag-output", raw.tag_output, "Start each line of output with [rank]");
+  grammar.add_option("--output-dir", raw.output_directory, "Write DIR/rank.<r>.out and .err instead of forwarding")
+      ->type_name("DIR");
+  grammar.add_option("--timeout", raw.limit, "End the job after this time, with status 124")->type_name("SECONDS");
+  grammar.add_option("--stdin", raw.input, "Who reads standard input: a rank (default 0), all, none")
+      ->type_name("WHO");
+  grammar.add_flag("-q,--quiet", raw.quiet, "Say nothing about how the job went; the exit status tells");
+  grammar.add_flag("-v,--verbose", raw.verbose, "Say what is set, started and connected");
+  grammar.add_flag("-V,--version", raw.version, "Print the version and leave");
+  // Scripts written for mpirun pass these; on one node both are always allowed.
+  grammar.add_flag("--oversubscribe,--allow-run-as-root", raw.ignored, "Accepted; always allowed");
+}
+
+/// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is changed,
+/// and only up to the program: what follows is the program's.
+void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
+  for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--"; ++i) {
+    const auto equals = args[i].find('=');
+    const std::string longer = args[i][1] == '-' ? args[i] : "-" + args[i];
+    const CLI::Option* option = grammar.get_option_no_throw(longer.substr(0, equals));
+    if (option != nullptr) args[i] = longer;
+    else if (args[i].size() == 2) option = grammar.get_option_no_throw(args[i]);
+    const bool value_follows = option != nullptr && equals == std::string::npos && option->get_expected_max() > 0;
+    if (value_follows) ++i;
+  }
+}
+
+/// Fills in `raw` and returns what follows the options: program and arguments.
+std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string> args) {
+  grammar.prefix_command();  // the first word that is not ours ends the options
+  accept_single_dashes(grammar, args);
+  std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
+  try {
+    grammar.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ParseError& error) {
+    refuse(error.what());
+  }
+  auto rest = grammar.remaining();
+  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
+  else if (!rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-') {
+    refuse(fmt::format("there is no option '{}'", rest.front()));
+  }
+  return rest;
+}
+
+std::vector<std::vector<std::string>> split_at_colons(const std::vector<std::string>& args) {
+  std::vector<std::vector<std::string>> sections(1);
+  for (const auto& arg : args) {
+    if (arg == ":") sections.emplace_back();
+    else sections.back().push_back(arg);
+  }
+  return sections;
+}
+
+App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
+  App app;
+  if (program.empty()) refuse("no program is named");
+  if (program.front().empty()) refuse("the program's name is empty");
+  app.argv = std::move(program);
+  if (!raw.ranks.empty()) app.ranks = rank_count(raw.ranks);
+  else if (!single) refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
+  for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
+  app.directory = raw.directory;
+  return app;
+}
+
+void take_job_options(const Raw& raw, Options& options) {
+  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, bind_names);
+  if (!raw.map.empty()) options.map = named("--map-by", raw.map, map_names);
+  if (!raw.input.empty()) options.input = input_target(raw.input);
+  if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
+  options.output_directory = raw.output_directory;
+  options.report_bindings = raw.report_bindings;
+  options.tag_output = raw.tag_output;
+  options.quiet = raw.quiet;
+  options.verbose = raw.verbose;
+}
+
+template <class Value>
+const char* name_in(const Names<Value>& names, Value wanted) noexcept {
+  for (const auto& [name, value] : names) {
+    if (value == wanted) return name;
+  }
+  return "automatic";
+}
+
+}  // namespace
+
+const char* name_of(BindTo bind) noexcept { return name_in(bind_names, bind); }
+const char* name_of(MapBy map) noexcept { return name_in(map_names, map); }
+
+Options parse_options(const std::vector<std::string>& args) {
+  Options options;
+  const auto sections = split_at_colons(args);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    CLI::App grammar("Run a program as the ranks of one job on this node.", "weftrun");
+    grammar.set_help_flag("-h,--help", "Print this and leave");
+    grammar.footer("weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
+    Raw raw;
+    add_app_options(grammar, raw);
+    if (i == 0) add_job_options(grammar, raw);  // they speak of the whole job and belong in front
+    std::vector<std::string> program;
+    try {
+      program = read_section(grammar, sections[i]);
+    } catch (const CLI::CallForHelp&) {
+      options.help = grammar.help();
+      return options;
+    }
+    if (raw.version) {
+      options.show_version = true;
+      return options;
+    }
+    if (i == 0) take_job_options(raw, options);
+    options.apps.push_back(make_app(raw, std::move(program), sections.size() == 1));
+  }
+  return options;
+}
+
+}  // namespace weft::weftrun

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The processes of the job: start, signal, collect their ends.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "tools/weftrun/rank.hpp"
+#include "tools/weftrun/spawn.hpp"
+
+namespace weft::weftrun {
+
+class Processes {
+ public:
+  explicit Processes(std::uint32_t size) : processes_(size) {}
+
+  /// Starts the process of `rank`. On failure nothing is there for it.
+  SpawnResult start(Rank rank, const SpawnRequest& request);
+
+  struct Ended {
+    Rank rank;
+    int wait_status;  ///< as waitpid tells it
+  };
+  /// All ranks that have ended since the last call, in the order in which the kernel tells of them. Reaps adopted
+  /// orphans on the way.
+  std::vector<Ended> collect();
+
+  /// To the process groups of all living ranks, or of those named.
+  void send(int signal) const;
+  void send(int signal, const std::vector<Rank>& ranks) const;
+
+  pid_t pid(Rank rank) const noexcept { return processes_[index(rank)].pid; }  ///< also after its end
+  bool lives(Rank rank) const noexcept { return processes_[index(rank)].lives; }
+  std::uint32_t living() const noexcept { return living_; }
+  std::vector<Rank> living_ranks() const;
+
+ private:
+  struct Process {
+    pid_t pid = -1;
+    bool lives = false;
+  };
+  std::vector<Process> processes_;
+  std::unordered_map<pid_t, Rank> by_pid_;  // of the living
+  std::uint32_t living_ = 0;
+};
+
+}  // namespace weft::weftrun

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/remains.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tools/weftrun/messages.hpp"
+#include "tools/weftrun/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+std::string contents(const std::string& path) {
+  std::string text;
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char bytes[4096];
+  for (;;) {
+    const auto length = file ? ::read(file.get(), bytes, sizeof bytes) : 0;
+    if (length <= 0) return text;
+    text.append(bytes, static_cast<std::size_t>(length));
+  }
+}
+
+template <class See>
+void each_process(See&& see) {
+  struct Closer {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Closer> proc(::opendir("/proc"));
+  while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
+    const long pid = std::strtol(entry->d_name, nullptr, 10);
+    if (pid > 0) see(static_cast<pid_t>(pid));
+  }
+}
+
+/// 0 for a process that has gone meanwhile.
+pid_t parent_of(pid_t pid) {
+  const std::string stat = contents(fmt::format("/proc/{}/stat", pid));
+  const auto name_end = stat.rfind(')');  // a program's name may hold spaces and parentheses
+  if (name_end == std::string::npos || stat.size() < name_end + 4) return 0;
+  return static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10));
+}
+
+bool has_variable(pid_t pid, const std::string& assignment) {
+  const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
+  return variables.find(std::string(1, '\0') + assignment + std::string(1, '\0')) != std::string::npos;
+}
+
+/// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being found.
+/// The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not outlive it.
+void kill_job(const std::string& assignment) {
+  constexpr int most_passes = 5000;
+  for (int pass = 0; pass < most_passes; ++pass) {
+    bool found = false;
+    each_process([&](pid_t pid) {
+      if (pid == ::getpid() || !has_variable(pid, assignment)) return;
+      found = ::kill(pid, SIGKILL) == 0 || found;
+    });
+    if (!found) return;
+    ::usleep(1000);
+  }
+}
+
+[[noreturn]] void run_guard(int line, const std::string& assignment) {
+  // Out of reach of the terminal's signals, and holding nothing open that somebody might wait for the end of.
+  ::setsid();
+  ::prctl(PR_SET_NAME, "weftrun-guard");
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::dup2(line, 0);
+  ::syscall(SYS_close_range, 1U, ~0U, 0U);
+  char said = 0;
+  ssize_t length;
+  do {
+    length = ::read(0, &said, 1);
+  } while (length < 0 && errno == EINTR);
+  if (length == 0) kill_job(assignment);
+  ::_exit(0);
+}
+
+}  // namespace
+
+void adopt_orphans() noexcept { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+
+void end_orphans(pid_t spared) {
+  const pid_t self = ::getpid();
+  for (;;) {
+    siginfo_t info{};
+    // No child of ours at all is the usual case. (The guard does not count: it was made to be invisible to wait.)
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
+    each_process([self, spared](pid_t pid) {
+      if (pid != spared && parent_of(pid) == self) ::kill(pid, SIGKILL);
+    });
+    if (::waitpid(-1, nullptr, 0) < 0 && errno != EINTR) return;
+  }
+}
+
+Guard::Guard(const std::string& nspace) {
+  Pipe pipe = make_pipe(true, true);
+  const std::string assignment = "PMIX_NAMESPACE=" + nspace;
+  // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child left"
+  // speaks of ranks and what they started.
+  pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
+  if (pid_ == 0) run_guard(pipe.read.get(), assignment);
+  if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
+  line_ = std::move(pipe.write);
+}
+
+Guard::~Guard() {
+  const char good_bye = 1;
+  // Without a guard (it was killed) there is nobody to tell; SIGPIPE is ignored.
+  if (::write(line_.get(), &good_bye, 1) == 1) ::waitpid(pid_, nullptr, __WCLONE);
+}
+
+}  // namespace weft::weftrun

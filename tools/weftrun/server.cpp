@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/server.hpp"
+
+#include <fmt/format.h>
+#include <pmix.h>
+#include <pmix_server.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+#include "tools/weftrun/messages.hpp"
+#include "tools/weftrun/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+/// Whom the upcalls speak to; they carry no context of ours. Set before the library starts, cleared after its end.
+std::atomic<Server*> current{nullptr};
+
+void require(pmix_status_t status, const char* step) {
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED) return;
+  throw Stop(exit_status::own_failure, messages::server_failed(step, PMIx_Error_string(status)));
+}
+
+/// Many registrations under way at once: one wait for all of them instead of two thread switches for each.
+class Outstanding {
+ public:
+  static void completed(pmix_status_t status, void* self) {
+    auto& outstanding = *static_cast<Outstanding*>(self);
+    const std::lock_guard lock(outstanding.mutex_);
+    if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) outstanding.worst_ = status;
+    if (--outstanding.count_ == 0) outstanding.none_left_.notify_one();
+  }
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+  }
+  /// returned: what the call said. Anything but PMIX_SUCCESS means that its callback never comes.
+  void began(pmix_status_t returned) {
+    if (returned != PMIX_SUCCESS) completed(returned, this);
+  }
+  pmix_status_t wait() {
+    std::unique_lock lock(mutex_);
+    none_left_.wait(lock, [this] { return count_ == 0; });
+    return worst_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable none_left_;
+  std::size_t count_ = 0;
+  pmix_status_t worst_ = PMIX_SUCCESS;
+};
+
+/// The library's text for a set of processors, or "" where it has none to give.
+std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), hwloc_bitmap_t bits) {
+  char source[] = "hwloc";
+  pmix_cpuset_t cpuset;
+  cpuset.source = source;
+  cpuset.bitmap = bits;
+  char* text = nullptr;
+  if (generate(&cpuset, &text) != PMIX_SUCCESS || text == nullptr) return {};
+  std::string result(text);
+  std::free(text);
+  return result;
+}
+
+std::vector<Locality> localities_of(const JobMap& map) {
+  std::vector<Locality> localities;
+  if (map.policy.bind == BindTo::none) return localities;
+  hwloc_bitmap_t bits = hwloc_bitmap_alloc();
+  for (const auto& place : map.places) {
+    hwloc_bitmap_zero(bits);
+    for (const unsigned processor : place.processors) hwloc_bitmap_set(bits, processor);
+    localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
+                          generated(&PMIx_server_generate_locality_string, bits)});
+  }
+  hwloc_bitmap_free(bits);
+  return localities;
+}
+
+using Generator = pmix_status_t (*)(const char*, char**);
+
+std::string map_text(Generator generate, const std::string& input, const char* step) {
+  char* text = nullptr;
+  require(generate(input.c_str(), &text), step);
+  std::string result(text == nullptr ? "" : text);
+  std::free(text);
+  return result;
+}
+
+std::string ranks_of_node(std::uint32_t size) {
+  std::string list;
+  for (std::uint32_t rank = 0; rank < size; ++rank) list += fmt::format("{}{}", rank == 0 ? "" : ",", rank);
+  return list;
+}
+
+std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
+  std::vector<Rank> named;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (procs[i].rank == PMIX_RANK_WILDCARD) return {};  // the whole job
+    if (nspace == procs[i].nspace) named.push_back(Rank{procs[i].rank});
+  }
+  std::sort(named.begin(), named.end());
+  return named;
+}
+
+}  // namespace
+
+/// Called on the library's thread. They only note what happened: the answer must not wait for weftrun's loop.
+struct Upcalls {
+  static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+    return advance(proc, Server::Stage::connected);
+  }
+  static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
+    return advance(proc, Server::Stage::finalized);
+  }
+
+  static pmix_status_t abort(const pmix_proc_t* proc, void*, int status, const char* message, pmix_proc_t procs[],
+                             std::size_t count, pmix_op_cbfunc_t, void*) {
+    Server* server = current.load(std::memory_order_acquire);
+    if (server == nullptr || server->stage_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
+    server->on_abort_({Rank{proc->rank}, status, message == nullptr ? "" : message,
+                       named_ranks(server->nspace_, procs, procs == nullptr ? 0 : count)});
+    return PMIX_OPERATION_SUCCEEDED;
+  }
+
+ private:
+  static pmix_status_t advance(const pmix_proc_t* proc, Server::Stage stage) {
+    Server* server = current.load(std::memory_order_acquire);
+    auto* at = server == nullptr ? nullptr : server->stage_of(*proc);
+    if (at == nullptr) return PMIX_ERR_NOT_FOUND;
+    at->store(stage, std::memory_order_release);
+    return PMIX_OPERATION_SUCCEEDED;
+  }
+};
+
+Server::Server(const JobMap& map, hwloc_topology_t topology, OnAbort on_abort)
+    : nspace_(map.nspace),
+      size_(map.size),
+      stages_(std::make_unique<std::atomic<Stage>[]>(map.size)),
+      on_abort_(std::move(on_abort)) {
+  current.store(this, std::memory_order_release);
+  try {
+    start(topology);
+    register_job(map, topology);
+    register_ranks();
+  } catch (...) {
+    if (started_) PMIx_server_finalize();
+    current.store(nullptr, std::memory_order_release);
+    throw;
+  }
+}
+
+Server::~Server() {
+  PMIx_server_finalize();
+  current.store(nullptr, std::memory_order_release);
+}
+
+void Server::start(hwloc_topology_t topology) {
+  static pmix_server_module_t module{};  // the library may keep the address
+  module.client_connected2 = &Upcalls::connected;
+  module.client_finalized = &Upcalls::finalized;
+  module.abort = &Upcalls::abort;
+  InfoList infos;
+  infos.add_string(PMIX_SERVER_NSPACE, nspace_ + "-weftrun");
+  infos.add_rank(PMIX_SERVER_RANK, Rank{0});
+  pmix_topology_t loaded{};
+  char source[] = "hwloc";
+  loaded.source = source;
+  loaded.topology = topology;
+  // Ours, so that the library need not spend milliseconds on loading its own.
+  if (topology != nullptr) infos.add_topology(PMIX_TOPOLOGY2, &loaded);
+  require(PMIx_server_init(&module, infos.data(), infos.size()), "PMIx_server_init");
+  started_ = true;
+}
+
+void Server::register_job(const JobMap& map, hwloc_topology_t topology) {
+  const auto node_map = map_text(&PMIx_generate_regex, map.host, "PMIx_generate_regex");
+  const auto proc_map = map_text(&PMIx_generate_ppn, ranks_of_node(map.size), "PMIx_generate_ppn");
+  auto infos = job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
+  const auto name = name_of_rank(Rank{0});
+  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(size_), infos.data(), infos.size(), nullptr, nullptr),
+          "PMIx_server_register_nspace");
+}
+
+void Server::register_ranks() {
+  Outstanding outstanding;
+  const auto user = ::geteuid();
+  const auto group = ::getegid();
+  for (std::uint32_t r = 0; r < size_; ++r) {
+    const auto name = name_of_rank(Rank{r});
+    outstanding.begin();
+    outstanding.began(
+        PMIx_server_register_client(&name, user, group, nullptr, &Outstanding::completed, &outstanding));
+  }
+  require(outstanding.wait(), "PMIx_server_register_client");
+}
+
+Variables Server::environment_of(Rank rank) const {
+  const auto name = name_of_rank(rank);
+  char** raw = nullptr;
+  require(PMIx_server_setup_fork(&name, &raw), "PMIx_server_setup_fork");
+  Variables variables;
+  for (char** at = raw; at != nullptr && *at != nullptr; ++at) {
+    variables.emplace_back(*at);
+    std::free(*at);
+  }
+  std::free(raw);
+  return variables;
+}
+
+bool Server::has_connected(Rank rank) const noexcept {
+  return stages_[index(rank)].load(std::memory_order_acquire) != Stage::unseen;
+}
+
+bool Server::has_finalized(Rank rank) const noexcept {
+  return stages_[index(rank)].load(std::memory_order_acquire) == Stage::finalized;
+}
+
+std::uint32_t Server::count_connected() const noexcept {
+  std::uint32_t count = 0;
+  for (std::uint32_t r = 0; r < size_; ++r) count += has_connected(Rank{r}) ? 1 : 0;
+  return count;
+}
+
+pmix_proc_t Server::name_of_rank(Rank rank) const noexcept {
+  pmix_proc_t name{};
+  std::strncpy(name.nspace, nspace_.c_str(), PMIX_MAX_NSLEN);
+  name.rank = number(rank);
+  return name;
+}
+
+std::atomic<Server::Stage>* Server::stage_of(const pmix_proc_t& proc) noexcept {
+  if (nspace_ != proc.nspace || proc.rank >= size_) return nullptr;
+  return &stages_[proc.rank];
+}
+
+}  // namespace weft::weftrun

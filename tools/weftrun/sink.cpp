@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/sink.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+
+namespace weft::weftrun {
+namespace {
+
+constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by default
+
+/// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them does
+/// not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
+Fd own_descriptor(int fd, bool& may_block) {
+  struct stat status {};
+  const bool waits_for_reader =
+      ::fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode));
+  may_block = false;
+  if (waits_for_reader && !S_ISSOCK(status.st_mode)) {
+    Fd reopened = reopen_nonblocking(fd, O_WRONLY);
+    if (reopened) return reopened;
+  }
+  may_block = waits_for_reader;
+  return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+bool can_take(int fd) {
+  struct pollfd ask {
+    fd, POLLOUT, 0
+  };
+  return ::poll(&ask, 1, 0) == 1;
+}
+
+/// Never blocks: poll says that a pipe has room for PIPE_BUF bytes.
+ssize_t write_some(int fd, const char* bytes, std::size_t length, bool may_block) {
+  if (!may_block) return ::write(fd, bytes, length);
+  if (!can_take(fd)) {
+    errno = EAGAIN;
+    return -1;
+  }
+  const ssize_t sent = ::send(fd, bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (sent >= 0 || errno != ENOTSOCK) return sent;
+  return ::write(fd, bytes, std::min<std::size_t>(length, PIPE_BUF));
+}
+
+}  // namespace
+
+Sink::Sink(asio::io_context& loop, int fd, Events events)
+    : writer_(loop), may_block_(false), events_(std::move(events)) {
+  Fd own = own_descriptor(fd, may_block_);
+  if (own) writer_.assign(own.release());
+  else broken_ = true;
+}
+
+void Sink::attach(Fd pipe, Rank rank, bool tagged) {
+  if (broken_) return;  // closes the pipe: its writer gets SIGPIPE
+  auto source = std::make_shared<Source>(
+      Source{asio::posix::stream_descriptor(writer_.get_executor()), LineTagger(rank), tagged});
+  source->pipe.assign(pipe.release());
+  sources_.insert(source);
+  await(source);
+}
+
+void Sink::await(const SourcePtr& source) {
+  source->pipe.async_wait(asio::posix::stream_descriptor::wait_read, [this, source](const asio::error_code& error) {
+    if (error || !source->pipe.is_open()) return;
+    readable_.push_back(source);
+    pump();
+  });
+}
+
+void Sink::say(std::string line) {
+  if (broken_) return;
+  line += '\n';
+  lines_.push_back(std::move(line));
+  pump();
+}
+
+/// Runs until everything is written that can be read, or our reader has to catch up.
+void Sink::pump() {
+  if (pumping_ || waiting_ || broken_) return;
+  pumping_ = true;
+  while (flush() && refill()) {
+  }
+  pumping_ = false;
+  if (is_drained() && events_.drained) events_.drained();
+}
+
+/// True when the buffer is empty.
+bool Sink::flush() {
+  while (written_ < buffer_.size()) {
+    const auto sent =
+        write_some(writer_.native_handle(), buffer_.data() + written_, buffer_.size() - written_, may_block_);
+    if (sent >= 0) {
+      written_ += static_cast<std::size_t>(sent);
+    } else if (errno == EAGAIN) {
+      waiting_ = true;
+      writer_.async_wait(asio::posix::stream_descriptor::wait_write, [this](const asio::error_code& error) {
+        if (error) return;
+        waiting_ = false;
+        pump();
+      });
+      return false;
+    } else if (errno != EINTR) {
+      lose(errno);
+      return false;
+    }
+  }
+  if (!buffer_.empty()) at_line_start_ = buffer_.back() == '\n';
+  buffer_.clear();
+  written_ = 0;
+  return true;
+}
+
+/// False when there is nothing to do.
+bool Sink::refill() {
+  if (!lines_.empty()) {
+    if (!at_line_start_) buffer_ = "\n";
+    buffer_ += lines_.front();
+    lines_.pop_front();
+    return true;
+  }
+  if (readable_.empty()) return false;
+  const SourcePtr source = readable_.front();
+  readable_.pop_front();
+  read_from(source);
+  return true;
+}
+
+void Sink::read_from(const SourcePtr& source) {
+  std::array<char, chunk_bytes> bytes;
+  const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
+  if (length > 0) {
+    const std::string_view chunk(bytes.data(), static_cast<std::size_t>(length));
+    if (source->tagged) source->tagger.take(chunk, buffer_);
+    else buffer_ += chunk;
+  }
+  if (length > 0 || (length < 0 && (errno == EAGAIN || errno == EINTR))) {
+    await(source);
+  } else {
+    source->tagger.finish(buffer_);
+    source->pipe.close();
+    sources_.erase(source);
+  }
+}
+
+void Sink::abandon() {
+  readable_.clear();
+  for (const auto& source : sources_) source->pipe.close();
+  sources_.clear();
+  lines_.clear();
+  buffer_.clear();
+  written_ = 0;
+  if (waiting_) {
+    asio::error_code ignored;
+    writer_.cancel(ignored);
+    waiting_ = false;
+  }
+}
+
+void Sink::lose(int error) {
+  broken_ = true;
+  abandon();
+  if (events_.lost) events_.lost(error);
+}
+
+bool Sink::is_drained() const noexcept {
+  return broken_ || (sources_.empty() && lines_.empty() && written_ == buffer_.size());
+}
+
+}  // namespace weft::weftrun

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One of weftrun's own standard streams, and the pipes of all ranks that flow into it.
+//
+// Memory is bounded: one buffer a sink. A pipe is read only when the buffer has been written out completely, so a slow
+// reader of weftrun's output stops the ranks that write, as it would without weftrun.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+
+#include "tools/weftrun/fd.hpp"
+#include "tools/weftrun/line_tagger.hpp"
+#include "tools/weftrun/rank.hpp"
+
+namespace weft::weftrun {
+
+class Sink {
+ public:
+  struct Events {
+    std::function<void()> drained;        ///< no source is open and everything is written; may come again
+    std::function<void(int error)> lost;  ///< a write failed: EPIPE when the reader has gone. Comes once
+  };
+
+  /// fd: stays open and its flags stay as they are.
+  Sink(asio::io_context& loop, int fd, Events events);
+
+  /// Everything read from `pipe` (non-blocking) until its end; with `tagged` line by line.
+  void attach(Fd pipe, Rank rank, bool tagged);
+
+  /// A line of weftrun's own, before anything not yet read; on a line of its own.
+  void say(std::string line);
+
+  /// Closes all pipes; what is not written yet is dropped.
+  void abandon();
+
+  bool is_drained() const noexcept;
+
+ private:
+  struct Source {
+    asio::posix::stream_descriptor pipe;
+    LineTagger tagger;
+    bool tagged;
+  };
+  using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler, which may run after close()
+
+  void await(const SourcePtr& source);
+  void pump();
+  bool flush();
+  bool refill();
+  void read_from(const SourcePtr& source);
+  void lose(int error);
+
+  asio::posix::stream_descriptor writer_;  // on a descriptor of our own
+  bool may_block_;                         // the stream could not be reopened: write small pieces when poll agrees
+  Events events_;
+  std::unordered_set<SourcePtr> sources_;
+  std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn
+  std::deque<std::string> lines_;
+  std::string buffer_;
+  std::size_t written_ = 0;
+  bool waiting_ = false;  // for the reader of our stream
+  bool broken_ = false;
+  bool pumping_ = false;
+  bool at_line_start_ = true;
+};
+
+}  // namespace weft::weftrun

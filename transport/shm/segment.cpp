@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace weft::shm {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    reset();
+    fd_ = other.release();
+  }
+  return *this;
+}
+
+void Fd::reset() noexcept {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+Window& Window::operator=(Window&& other) noexcept {
+  if (this != &other) {
+    Window old(std::move(*this));
+    base_ = std::exchange(other.base_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+  }
+  return *this;
+}
+
+Window::~Window() {
+  if (base_ != nullptr) ::munmap(base_, bytes_);
+}
+
+Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Access access) {
+  const int rights = access == Access::write ? PROT_READ | PROT_WRITE : PROT_READ;
+  void* at = ::mmap(nullptr, bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
+  if (at == MAP_FAILED) return fail(Errc::os, "mmap of the node segment", errno);
+  return Window(static_cast<std::byte*>(at), bytes);
+}
+
+Result<Segment> Segment::create(std::size_t bytes) {
+  // Growing a file past RLIMIT_FSIZE is answered by a signal that kills the process, so ask first.
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+    bytes = limit.rlim_cur;
+  bytes &= ~(page_bytes - 1);
+  Fd fd(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return fail(Errc::os, "memfd_create", errno);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(Errc::os, "ftruncate of the node segment", errno);
+  // A peer that could shrink the file would turn every reader's next load into SIGBUS.
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    return fail(Errc::os, "sealing the node segment", errno);
+  auto window = Window::map(fd.get(), 0, bytes, Window::Access::write);
+  if (!window) return tl::unexpected(window.error());
+  return Segment(std::move(fd), std::move(*window));
+}
+
+Result<std::uint64_t> Segment::allocate(std::size_t bytes) noexcept {
+  const std::uint64_t need = page_aligned(bytes);
+  if (need < bytes) return fail(Errc::no_space, "the node segment is full");
+  for (auto& range : free_)
+    if (range.bytes >= need) {
+      range.bytes -= need;
+      return std::exchange(range.offset, range.offset + need);
+    }
+  if (need > left()) return fail(Errc::no_space, "the node segment is full");
+  return std::exchange(next_, next_ + need);
+}
+
+void Segment::release(std::uint64_t offset, std::size_t bytes) {
+  const std::uint64_t whole = page_aligned(bytes);
+  // A hole that cannot be punched would hand old bytes to the next user: then rather lose the addresses.
+  if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                  static_cast<off_t>(whole)) == 0)
+    free_.push_back({offset, whole});
+}
+
+}  // namespace weft::shm

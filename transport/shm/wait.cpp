@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/wait.hpp"
+
+#include <sched.h>
+
+namespace weft::shm {
+
+unsigned usable_cores() noexcept {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<unsigned>(CPU_COUNT(&set));
+  return std::thread::hardware_concurrency();  // more than 1024 cores: the fixed-size set is too small
+}
+
+WaitPolicy WaitPolicy::for_waiters(unsigned waiters) noexcept {
+  WaitPolicy policy;
+  // Spinning while somebody else needs this core delays the very arrival that is waited for.
+  if (waiters <= usable_cores()) policy.spin = std::chrono::microseconds{50};
+  return policy;
+}
+
+}  // namespace weft::shm
