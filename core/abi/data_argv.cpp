@@ -21,15 +21,25 @@ pmix_status_t PMIx_Argv_append_unique_nosize(char*** argv, const char* text) {
 char** PMIx_Argv_split_inter(const char* text, int delimiter, bool include_empty) {
   return pmix_argv_split_inter(text, delimiter, include_empty);
 }
-char** PMIx_Argv_split(const char* text, int delimiter) { return pmix_argv_split(text, delimiter); }
+char** PMIx_Argv_split(const char* text, int delimiter) {
+  return pmix_argv_split(text, delimiter);
+}
 char** PMIx_Argv_split_with_empty(const char* text, int delimiter) {
   return pmix_argv_split_with_empty(text, delimiter);
 }
 
-char* PMIx_Argv_join(char** argv, int delimiter) { return pmix_argv_join(argv, delimiter); }
-char** PMIx_Argv_copy(char** argv) { return pmix_argv_copy(argv); }
-int PMIx_Argv_count(char** argv) { return pmix_argv_count(argv); }
-void PMIx_Argv_free(char** argv) { pmix_argv_free(argv); }
+char* PMIx_Argv_join(char** argv, int delimiter) {
+  return pmix_argv_join(argv, delimiter);
+}
+char** PMIx_Argv_copy(char** argv) {
+  return pmix_argv_copy(argv);
+}
+int PMIx_Argv_count(char** argv) {
+  return pmix_argv_count(argv);
+}
+void PMIx_Argv_free(char** argv) {
+  pmix_argv_free(argv);
+}
 
 pmix_status_t PMIx_Setenv(const char* name, const char* value, bool overwrite, char*** env) {
   return pmix_setenv(name, value, overwrite, env);

@@ -71,19 +71,41 @@ pmix_boolean_t PMIx_Info_true(const pmix_info_t* info) {
   return info == nullptr ? PMIX_NON_BOOL : data::truth(info->value);
 }
 
-void PMIx_Info_required(pmix_info_t* info) { set(info, PMIX_INFO_REQD); }
+void PMIx_Info_required(pmix_info_t* info) {
+  set(info, PMIX_INFO_REQD);
+}
 void PMIx_Info_optional(pmix_info_t* info) {
   if (info != nullptr) info->flags &= ~static_cast<pmix_info_directives_t>(PMIX_INFO_REQD);
 }
-bool PMIx_Info_is_required(const pmix_info_t* info) { return has(info, PMIX_INFO_REQD); }
-bool PMIx_Info_is_optional(const pmix_info_t* info) { return !has(info, PMIX_INFO_REQD); }
-void PMIx_Info_processed(pmix_info_t* info) { set(info, PMIX_INFO_REQD_PROCESSED); }
-bool PMIx_Info_was_processed(const pmix_info_t* info) { return has(info, PMIX_INFO_REQD_PROCESSED); }
-void PMIx_Info_set_end(pmix_info_t* info) { set(info, PMIX_INFO_ARRAY_END); }
-bool PMIx_Info_is_end(const pmix_info_t* info) { return has(info, PMIX_INFO_ARRAY_END); }
-void PMIx_Info_qualifier(pmix_info_t* info) { set(info, PMIX_INFO_QUALIFIER); }
-bool PMIx_Info_is_qualifier(const pmix_info_t* info) { return has(info, PMIX_INFO_QUALIFIER); }
-void PMIx_Info_persistent(pmix_info_t* info) { set(info, PMIX_INFO_PERSISTENT); }
-bool PMIx_Info_is_persistent(const pmix_info_t* info) { return has(info, PMIX_INFO_PERSISTENT); }
+bool PMIx_Info_is_required(const pmix_info_t* info) {
+  return has(info, PMIX_INFO_REQD);
+}
+bool PMIx_Info_is_optional(const pmix_info_t* info) {
+  return !has(info, PMIX_INFO_REQD);
+}
+void PMIx_Info_processed(pmix_info_t* info) {
+  set(info, PMIX_INFO_REQD_PROCESSED);
+}
+bool PMIx_Info_was_processed(const pmix_info_t* info) {
+  return has(info, PMIX_INFO_REQD_PROCESSED);
+}
+void PMIx_Info_set_end(pmix_info_t* info) {
+  set(info, PMIX_INFO_ARRAY_END);
+}
+bool PMIx_Info_is_end(const pmix_info_t* info) {
+  return has(info, PMIX_INFO_ARRAY_END);
+}
+void PMIx_Info_qualifier(pmix_info_t* info) {
+  set(info, PMIX_INFO_QUALIFIER);
+}
+bool PMIx_Info_is_qualifier(const pmix_info_t* info) {
+  return has(info, PMIX_INFO_QUALIFIER);
+}
+void PMIx_Info_persistent(pmix_info_t* info) {
+  set(info, PMIX_INFO_PERSISTENT);
+}
+bool PMIx_Info_is_persistent(const pmix_info_t* info) {
+  return has(info, PMIX_INFO_PERSISTENT);
+}
 
 }  // extern "C"

@@ -55,7 +55,9 @@ class InfoList {
   std::deque<pmix_info_t> list_;
 };
 
-InfoList& list_of(void* list) noexcept { return *static_cast<InfoList*>(list); }
+InfoList& list_of(void* list) noexcept {
+  return *static_cast<InfoList*>(list);
+}
 
 /// One owned info out of a key and data; `status` says what went wrong if it is empty.
 data::Infos loaded(const char* key, const void* value, pmix_data_type_t type, pmix_status_t& status) {
@@ -71,7 +73,8 @@ data::Infos copied(const char* key, const pmix_value_t& value, pmix_info_directi
   data::Infos out;
   auto copy = data::Value::copy_of(value);
   status = copy ? PMIX_SUCCESS : abi::to_status(copy.error());
-  if (copy) out.add(key, std::move(*copy), flags & ~static_cast<pmix_info_directives_t>(PMIX_INFO_PERSISTENT));
+  if (copy)
+    out.add(key, std::move(*copy), flags & ~static_cast<pmix_info_directives_t>(PMIX_INFO_PERSISTENT));
   return out;
 }
 
@@ -91,9 +94,13 @@ pmix_status_t put(bool valid, Make&& make, Place&& place) noexcept {
 
 extern "C" {
 
-void* PMIx_Info_list_start(void) { return new (std::nothrow) InfoList; }
+void* PMIx_Info_list_start(void) {
+  return new (std::nothrow) InfoList;
+}
 
-void PMIx_Info_list_release(void* list) { delete static_cast<InfoList*>(list); }
+void PMIx_Info_list_release(void* list) {
+  delete static_cast<InfoList*>(list);
+}
 
 /// PMIx_Info_list_add: appends key and a copy of the data, also if the key is there already.
 ///   Errors: PMIX_ERR_BAD_PARAM (NULL list or key), as PMIx_Value_load.
@@ -173,7 +180,9 @@ pmix_status_t PMIx_Info_list_convert(void* list, pmix_data_array_t* array) {
   return PMIX_SUCCESS;
 }
 
-std::size_t PMIx_Info_list_get_size(void* list) { return list == nullptr ? 0 : list_of(list).size(); }
+std::size_t PMIx_Info_list_get_size(void* list) {
+  return list == nullptr ? 0 : list_of(list).size();
+}
 
 /// PMIx_Info_list_get_info: the info at `previous`, which is NULL for the first, else what `next` was set to.
 /// *next is NULL after the last. The cursor is a position, so adding at the end keeps it valid.

@@ -10,7 +10,9 @@ using namespace weft;
 
 namespace {
 
-std::string_view or_empty(const char* text) noexcept { return text == nullptr ? "" : text; }
+std::string_view or_empty(const char* text) noexcept {
+  return text == nullptr ? "" : text;
+}
 
 /// Namespaces of fixed arrays too, so never further than the longest one.
 std::string_view nspace_text(const char* nspace) noexcept {
@@ -34,7 +36,9 @@ bool PMIx_Check_key(const char* key, const char* text) {
 }
 
 /// Reserved are all keys that begin with "pmix".
-bool PMIx_Check_reserved_key(const char* key) { return key != nullptr && std::strncmp(key, "pmix", 4) == 0; }
+bool PMIx_Check_reserved_key(const char* key) {
+  return key != nullptr && std::strncmp(key, "pmix", 4) == 0;
+}
 
 /// An empty namespace stands for any. Observed in 4.2.2.
 bool PMIx_Check_nspace(const char* first, const char* second) {
@@ -42,13 +46,17 @@ bool PMIx_Check_nspace(const char* first, const char* second) {
   return a.empty() || b.empty() || a == b;
 }
 
-bool PMIx_Nspace_invalid(const char* nspace) { return nspace_text(nspace).empty(); }
+bool PMIx_Nspace_invalid(const char* nspace) {
+  return nspace_text(nspace).empty();
+}
 
 bool PMIx_Check_rank(pmix_rank_t a, pmix_rank_t b) {
   return a == b || a == PMIX_RANK_WILDCARD || b == PMIX_RANK_WILDCARD;
 }
 
-bool PMIx_Rank_valid(pmix_rank_t rank) { return rank < PMIX_RANK_VALID; }
+bool PMIx_Rank_valid(pmix_rank_t rank) {
+  return rank < PMIX_RANK_VALID;
+}
 
 bool PMIx_Check_procid(const pmix_proc_t* a, const pmix_proc_t* b) {
   return a != nullptr && b != nullptr && PMIx_Check_nspace(a->nspace, b->nspace) &&

@@ -92,8 +92,8 @@ bool fits_real(std::uint64_t magnitude, int digits) noexcept {
 }
 
 pmix_status_t store_real(const Number& in, void* dest, std::size_t width) noexcept {
-  const int digits = width == sizeof(float) ? std::numeric_limits<float>::digits
-                                            : std::numeric_limits<double>::digits;
+  const int digits =
+      width == sizeof(float) ? std::numeric_limits<float>::digits : std::numeric_limits<double>::digits;
   double number = in.real;
   if (in.shape == Shape::natural) {
     if (!fits_real(in.natural, digits)) return PMIX_ERR_LOST_PRECISION;
@@ -182,7 +182,8 @@ Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std
     return unload_into(out, &value.data, type.width);
   }
   switch (type.shape) {
-    case Shape::none: return fail(Errc::invalid, "an undefined value has nothing to unload");
+    case Shape::none:
+      return fail(Errc::invalid, "an undefined value has nothing to unload");
     case Shape::text: {
       const char* text = value.data.string;
       char* copy = text == nullptr ? nullptr : data::new_text(text);
@@ -191,7 +192,8 @@ Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std
       *size = text == nullptr ? 0 : std::strlen(text);
       return {};
     }
-    case Shape::blob: return unload_bytes(value.data.bo, out, size);
+    case Shape::blob:
+      return unload_bytes(value.data.bo, out, size);
     case Shape::name:
       if (value.data.nspace == nullptr) break;
       *size = type.width;
@@ -200,7 +202,8 @@ Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std
       if (value.type != PMIX_PROC || value.data.proc == nullptr) break;
       *size = type.width;
       return unload_into(out, value.data.proc, type.width);
-    default: break;
+    default:
+      break;
   }
   return unload_copy(value, type, out, size);
 }

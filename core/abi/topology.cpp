@@ -48,8 +48,9 @@ Result<void> check_cpuset(const pmix_cpuset_t* cpuset) {
   return check_source(cpuset->source);
 }
 
-// Fills `source` and the handle together, or neither.
+// Fills `source` and the handle together, or neither. From now on the caller may put the handle into values.
 Result<void> fill(char*& source, void*& handle, void* value) {
+  topology::install_opaque_types();
   if (source == nullptr) {
     auto name = copy_text(topology::source_name);
     if (!name) return fail(name.error());
@@ -191,7 +192,7 @@ void release_answer(void* answer) {
 }  // namespace
 
 /// PMIx_Load_topology: the hwloc_topology_t of this node, shared by the whole process and read-only.
-///   topo  source NULL or "hwloc"; receives both fields
+///   topo  source NULL or "hwloc"; receives both fields. PMIx_Topology_destruct leaves the topology itself alone.
 ///   Errors: PMIX_ERR_BAD_PARAM, _NOT_SUPPORTED (another source, or weft/topology.so is not installed),
 ///   _NOMEM Cost: the first call discovers the node (milliseconds to seconds), later ones nothing. Source:
 ///   PMIx Standard 5, "Process Locality". Tests: tests/unit/core/topology
@@ -203,11 +204,6 @@ extern "C" pmix_status_t PMIx_Load_topology(pmix_topology_t* topo) {
     if (!local) return fail(local.error());
     return fill(topo->source, topo->topology, *local);
   });
-}
-
-/// PMIx_Topology_destruct: frees what the structure owns; the topology of PMIx_Load_topology lives on.
-extern "C" void PMIx_Topology_destruct(pmix_topology_t* topo) {
-  if (topo != nullptr) topology::destroy_topology(*topo);
 }
 
 /// PMIx_Get_cpuset: where this process (the union of all its threads) or this thread may run now.
@@ -231,11 +227,6 @@ extern "C" pmix_status_t PMIx_Get_cpuset(pmix_cpuset_t* cpuset, pmix_bind_envelo
 ///   Errors: PMIX_ERR_BAD_PARAM (NULL, malformed), _NOT_SUPPORTED (another source), _NOMEM
 extern "C" pmix_status_t PMIx_Parse_cpuset_string(const char* cpuset_string, pmix_cpuset_t* cpuset) {
   return weft::abi::guarded([&] { return parse_cpuset(cpuset_string, cpuset); });
-}
-
-/// PMIx_Cpuset_destruct: frees the bitmap and the name of the source.
-extern "C" void PMIx_Cpuset_destruct(pmix_cpuset_t* cpuset) {
-  if (cpuset != nullptr) topology::destroy_cpuset(*cpuset);
 }
 
 /// PMIx_Get_relative_locality: what the processes of two PMIX_LOCALITY_STRINGs share. Needs no hwloc.

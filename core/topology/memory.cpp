@@ -42,7 +42,8 @@ std::vector<unsigned> usable_numa_nodes() {
     const auto cpus = data::parse_proc_map(text);  // the same "0-3,8" spelling
     if (!cpus) continue;
     const auto& list = cpus->front();
-    if (std::any_of(list.begin(), list.end(), [&](auto cpu) { return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &mine); }))
+    if (std::any_of(list.begin(), list.end(),
+                    [&](auto cpu) { return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &mine); }))
       nodes.push_back(node);
   }
   return nodes;

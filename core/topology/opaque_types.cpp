@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/topology/opaque_types.hpp"
 
-#include <cstdlib>
 #include <cstring>
-#include <utility>
 
 #include "core/data/opaque.hpp"
 #include "core/topology/local.hpp"
@@ -81,18 +79,6 @@ constexpr data::OpaqueOps cpuset_ops{cpuset_to_text, cpuset_from_text, copy_of_c
 void install_opaque_types() noexcept {
   data::set_opaque_ops(data::Opaque::topology, &topology_ops);
   data::set_opaque_ops(data::Opaque::cpuset, &cpuset_ops);
-}
-
-void destroy_topology(pmix_topology_t& topology) noexcept {
-  if (topology.topology != nullptr) end_topology(topology.source, topology.topology);
-  std::free(topology.source);
-  topology = {};
-}
-
-void destroy_cpuset(pmix_cpuset_t& cpuset) noexcept {
-  if (cpuset.bitmap != nullptr) end_cpuset(cpuset.source, cpuset.bitmap);
-  std::free(cpuset.source);
-  cpuset = {};
 }
 
 }  // namespace weft::topology

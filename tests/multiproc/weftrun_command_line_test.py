@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is wrong with a command line costs one clear line and starts nothing."""
 import os
+import resource
 import stat
+import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import own_lines, python, run
+from weftrun_common import PYTHON, WATCHDOG, WEFTRUN, own_lines, python, run, with_variable
 
 
 class CommandLine(unittest.TestCase):
@@ -58,17 +60,18 @@ class CommandLine(unittest.TestCase):
         self.refused(125, "/dev/null/x", "--output-dir", "/dev/null/x", "true")
 
     def test_out_of_descriptors(self):
-        code = "import resource,os,sys; resource.setrlimit(resource.RLIMIT_NOFILE,(40,40)); os.execv(sys.argv[1],sys.argv[1:])"
-        import subprocess
-        from weftrun_common import PYTHON, WATCHDOG, WEFTRUN
-        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "64", "sleep", "1000"], capture_output=True,
-                                timeout=WATCHDOG, stdin=subprocess.DEVNULL)
-        self.assertEqual(result.returncode, 125, result.stderr)
-        self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
-        self.assertIn("ulimit -n", result.stderr.decode())
+        code = ("import resource,os,sys; resource.setrlimit(resource.RLIMIT_NOFILE,(40,40)); "
+                "os.execv(sys.argv[1],sys.argv[1:])")
+        with tempfile.TemporaryDirectory() as mark:
+            result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "64", "-x", "WEFT_TEST_MARK=" + mark, "sh", "-c",
+                                     "setsid sleep 1000"], capture_output=True, timeout=WATCHDOG,
+                                    stdin=subprocess.DEVNULL)
+            self.assertEqual(result.returncode, 125, result.stderr)
+            self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
+            self.assertIn("ulimit -n", result.stderr.decode())
+            self.assertEqual(with_variable("WEFT_TEST_MARK=" + mark), [])
 
     def test_descriptor_limit_of_ranks_is_theirs(self):
-        import resource
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         result = run("-n", "1", *python("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"))
         self.assertEqual(int(result.stdout), soft)

@@ -47,6 +47,28 @@ def lives(pid):
         return False
 
 
+def parent(pid):
+    """0 for a process that has gone."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as stat:
+            return int(stat.read().rsplit(b")", 1)[1].split()[1])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def with_variable(assignment):
+    """The processes that have "NAME=VALUE" in their environment."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/environ", "rb") as environ:
+                if assignment.encode() in environ.read().split(b"\0"):
+                    found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
 def finish(process):
     """Waits for the end of a started weftrun; returns (status, out, err)."""
     try:

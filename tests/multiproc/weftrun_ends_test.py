@@ -6,7 +6,8 @@ import tempfile
 import time
 import unittest
 
-from weftrun_common import (CLIENT, finish, kill_quietly, lives, own_lines, python, read_lines, run, start, wait_until)
+from weftrun_common import (CLIENT, PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, parent, python,
+                            read_lines, run, start, wait_until, with_variable)
 
 HOST = os.uname().nodename
 
@@ -92,6 +93,16 @@ class Ends(unittest.TestCase):
         finally:
             kill_quietly(job)
 
+    def test_time_limit_holds_when_only_the_reader_is_late(self):
+        # The ranks have ended long before; what they said fills the pipe to us and weftrun's buffer.
+        job = start("--timeout", "1", "-n", "2", "sh", "-c", "head -c 70000 /dev/zero")
+        try:
+            wait_until(lambda: job.poll() is not None, "the end of a job whose last output nobody reads")
+            self.assertEqual(job.returncode, 124)
+            self.assertIn("not being read", job.stderr.read().decode())
+        finally:
+            kill_quietly(job)
+
     def test_ranks_that_refuse_to_end_are_killed(self):
         job = start("-n", "2", "sh", "-c", "trap '' TERM; echo $$; test $PMIX_RANK = 1 && sleep 0.1 && exit 8; "
                     "while :; do sleep 1000; done")
@@ -112,7 +123,7 @@ class Ends(unittest.TestCase):
         job = start("-n", "3", "sh", "-c", "sleep 1000 & setsid sleep 1000 & echo $$ $!; wait")
         pids = [int(pid) for line in read_lines(job.stdout, 3) for pid in line.split()]
         self.assertEqual([pid for pid in pids if not lives(pid)], [])
-        guards = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and self.parent(pid) == job.pid]
+        guards = [int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent(pid) == job.pid]
         job.kill()
         job.wait()
         wait_until(lambda: not any(lives(pid) for pid in pids + guards), f"the end of {pids} and {guards}")
@@ -127,43 +138,42 @@ class Ends(unittest.TestCase):
                 time.sleep(delay)  # a moment to hit, not something to wait for
                 job.kill()
                 job.wait()
-                wait_until(lambda: not self.with_variable("WEFT_TEST_MARK=" + mark), "the end of all ranks")
+                wait_until(lambda: not with_variable("WEFT_TEST_MARK=" + mark), "the end of all ranks")
 
     def test_a_rank_sees_the_end_of_weftrun_at_any_time(self):
         # The guard gone as well: the ranks themselves still die with weftrun.
         job = start("-n", "2", "sh", "-c", "echo $$; exec sleep 1000")
         pids = [int(line) for line in read_lines(job.stdout, 2)]
         for pid in os.listdir("/proc"):
-            if pid.isdigit() and self.parent(pid) == job.pid and int(pid) not in pids:
+            if pid.isdigit() and parent(pid) == job.pid and int(pid) not in pids:
                 os.kill(int(pid), 9)
         job.kill()
         job.wait()
         wait_until(lambda: not any(lives(pid) for pid in pids), f"the end of {pids}")
         kill_quietly(job)
 
+    def test_children_that_weftrun_had_before_are_spared(self):
+        code = ("import os,subprocess,sys\nold = subprocess.Popen(['sleep', '1000'])\nprint(old.pid, flush=True)\n"
+                "os.execv(sys.argv[1], sys.argv[1:])")
+        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c", "setsid sleep 1000 & echo $!"],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=WATCHDOG)
+        old, *left = [int(line) for line in result.stdout.split()]
+        try:
+            self.assertEqual(result.returncode, 0)
+            self.assertTrue(lives(old))
+            self.assertEqual([pid for pid in left if lives(pid)], [])
+        finally:
+            os.kill(old, 9)
+
+    def test_last_words_come_before_the_line(self):
+        for _ in range(20):
+            result = run("-n", "2", "sh", "-c", "test $PMIX_RANK = 0 || exec sleep 1000; echo last words >&2; exit 9")
+            self.assertEqual(result.returncode, 9)
+            self.assertTrue(result.stderr.startswith(b"last words\nweftrun: rank 0 "), result.stderr)
+
     def test_early_leavers_do_not_end_the_job(self):
         result = run("-n", "3", "sh", "-c", "test $PMIX_RANK != 2 || { sleep 0.2; echo last; }")
         self.assertEqual((result.returncode, result.stdout), (0, b"last\n"), result.stderr)
-
-    @staticmethod
-    def parent(pid):
-        try:
-            with open(f"/proc/{pid}/stat", "rb") as stat:
-                return int(stat.read().rsplit(b")", 1)[1].split()[1])
-        except (FileNotFoundError, ProcessLookupError):
-            return 0
-
-    @staticmethod
-    def with_variable(assignment):
-        found = []
-        for pid in os.listdir("/proc"):
-            try:
-                with open(f"/proc/{pid}/environ", "rb") as environ:
-                    if pid.isdigit() and assignment.encode() in environ.read().split(b"\0"):
-                        found.append(pid)
-            except OSError:
-                continue
-        return found
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ int Job::run() {
                      [this](const char* stream, int error) { on_output_lost(stream, error); }});
   find_programs();
   guard_ = std::make_unique<Guard>(map_.nspace);  // while there is one thread
-  adopt_orphans();
+  orphans_ = std::make_unique<Orphans>(map_.nspace);
   start_server();
   served_ = Clock::now();
   report_bindings();
@@ -58,6 +58,10 @@ int Job::run() {
 }
 
 void Job::catch_signals() {
+  sigset_t children;  // a parent may have left it blocked, and without it no end would ever be seen
+  ::sigemptyset(&children);
+  ::sigaddset(&children, SIGCHLD);
+  ::pthread_sigmask(SIG_UNBLOCK, &children, nullptr);
   child_signals_.add(SIGCHLD);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (!is_ignored(signal)) end_signals_.add(signal);  // nohup stays in force
@@ -101,7 +105,7 @@ void Job::await_relayed_signal() {
 
 void Job::raise(Event event) { raise(event, exit_code_, {}); }
 
-void Job::raise(Event event, int exit_code, const std::string& line) {
+void Job::raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about) {
   const Step& now = step(state_, event);
   const State before = state_;
   state_ = now.next;
@@ -109,7 +113,7 @@ void Job::raise(Event event, int exit_code, const std::string& line) {
   if (now.is_reason && !has_reason_) {
     has_reason_ = true;
     exit_code_ = exit_code;
-    if (!options_.quiet) say(line);
+    if (!options_.quiet) about ? output_->say_after(*about, line) : say(line);
   }
   act(now.action);
 }
@@ -140,17 +144,17 @@ void Job::stop_ranks() {
 
 void Job::start_grace() {
   grace_.expires_after(grace_time);
-  grace_.async_wait([this](const asio::error_code& error) {
-    if (!error) raise(Event::grace_over);
+  grace_.async_wait([this, round = ++grace_round_](const asio::error_code& error) {
+    if (!error && round == grace_round_) raise(Event::grace_over);
   });
 }
 
 void Job::drain() {
-  limit_.cancel();
+  ++grace_round_;
   grace_.cancel();
   input_->close();
-  end_orphans(guard_->pid());  // also what keeps the pipes open for writing
-  // A time limit holds for a slow reader of weftrun's output too.
+  orphans_->end();  // also what keeps the pipes open for writing
+  // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
   if (time_is_up_) start_grace();
   if (output_->is_drained()) raise(Event::output_done);
 }
@@ -168,12 +172,12 @@ void Job::on_rank_end(const Processes::Ended& ended) {
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     raise(Event::rank_failed, exit_status::signal_base + signal,
-          messages::rank_killed(where(rank), signal, WCOREDUMP(status)));
+          messages::rank_killed(where(rank), signal, WCOREDUMP(status)), rank);
   } else if (WEXITSTATUS(status) != 0) {
     raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)));
+          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)), rank);
   } else if (connected && !server_->has_finalized(rank)) {
-    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)));
+    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
   }
 }
 
@@ -181,7 +185,7 @@ void Job::on_abort(const AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= map_.size;
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
-        messages::rank_aborted(where(request.from), request.status, request.message, {}));
+        messages::rank_aborted(where(request.from), request.status, request.message, {}), request.from);
 }
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.

@@ -6,7 +6,9 @@
 #include <asio/io_context.hpp>
 #include <asio/signal_set.hpp>
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,7 +43,8 @@ class Job {
 
   // What happens.
   void raise(Event event);
-  void raise(Event event, int exit_code, const std::string& line);  ///< what to tell if this is the reason
+  /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is told.
+  void raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about = std::nullopt);
   void act(Action action);
   void await_child_signal();
   void await_end_signal();
@@ -73,6 +76,7 @@ class Job {
   JobMap map_;
   asio::io_context loop_{1};
   std::unique_ptr<Guard> guard_;
+  std::unique_ptr<Orphans> orphans_;
   Topology topology_;
   std::unique_ptr<Server> server_;
   std::unique_ptr<Output> output_;
@@ -91,6 +95,7 @@ class Job {
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose
   bool has_reason_ = false;  // the user has been told why the job ends
   bool time_is_up_ = false;
+  unsigned grace_round_ = 0;  // tells a timer that has been started anew from one that was too late to cancel
 };
 
 }  // namespace weft::weftrun

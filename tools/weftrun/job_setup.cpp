@@ -59,6 +59,13 @@ std::vector<unsigned long> affinity_mask(const Place& place) {
   return mask;
 }
 
+/// Programs have been looked at before, so this is a missing interpreter, a wrong format, or a limit.
+int exit_code_for_start(int error) noexcept {
+  const bool is_program =
+      error == ENOENT || error == ENOEXEC || error == EACCES || error == E2BIG || error == ELIBBAD;
+  return is_program ? exit_status::not_executable : exit_status::own_failure;
+}
+
 std::vector<char*> make_argv(const App& app) {
   std::vector<char*> argv;
   for (const auto& word : app.argv) argv.push_back(const_cast<char*>(word.c_str()));  // execve writes to none
@@ -110,13 +117,15 @@ void Job::start_server() {
 void Job::start_ranks() {
   const unsigned long descriptor_limit = raise_descriptor_limit();
   for (std::uint32_t r = 0; r < map_.size; ++r) {
-    const SpawnResult result = start_rank(Rank{r}, descriptor_limit);
-    if (result.pid > 0) continue;
-    // Programs have been looked at before, so this is a missing interpreter, a wrong format or a limit.
-    const bool is_program = result.error == ENOENT || result.error == ENOEXEC || result.error == EACCES ||
-                            result.error == E2BIG || result.error == ELIBBAD;
-    raise(Event::start_failed, is_program ? exit_status::not_executable : exit_status::own_failure,
-          messages::start_failed(where(Rank{r}), result.step, result.error));
+    const Rank rank{r};
+    try {
+      const SpawnResult result = start_rank(rank, descriptor_limit);
+      if (result.pid > 0) continue;
+      raise(Event::start_failed, exit_code_for_start(result.error),
+            messages::start_failed(where(rank), result.step, result.error));
+    } catch (const Stop& stop) {  // no descriptors, no environment: the ranks before this one run already
+      raise(Event::start_failed, stop.exit_code(), stop.what());
+    }
     if (processes_->living() == 0) raise(Event::all_gone);
     return;
   }

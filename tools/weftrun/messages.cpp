@@ -142,6 +142,11 @@ std::string rank_aborted(const Where& where, int status, std::string_view text, 
 }
 
 std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size) {
+  if (running.empty()) {
+    return fmt::format("weftrun: the job did not end within --timeout {:g} seconds: its ranks have ended, but their "
+                       "output is not being read, and the rest of it is lost",
+                       seconds);
+  }
   return fmt::format("weftrun: the job did not end within --timeout {:g} seconds: {} of {} ranks still ran (rank {}) "
                      "and were ended. Give it more time, or see what they wait for: WEFT_STUCK_AFTER=SECONDS",
                      seconds, running.size(), size, ranges(running));

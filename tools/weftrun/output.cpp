@@ -66,6 +66,8 @@ std::string Output::error_file(Rank rank) const {
 
 void Output::say(std::string line) { error_->say(std::move(line)); }
 
+void Output::say_after(Rank rank, std::string line) { error_->say_after(rank, std::move(line)); }
+
 bool Output::is_drained() const noexcept {
   return out_->is_drained() && (!separate_error_ || separate_error_->is_drained());
 }

@@ -34,6 +34,7 @@ class Output {
   std::string error_file(Rank rank) const;
 
   void say(std::string line);
+  void say_after(Rank rank, std::string line);  ///< after what an ended rank has said on standard error
   bool is_drained() const noexcept;
   void abandon();
 

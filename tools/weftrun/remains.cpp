@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -57,6 +58,9 @@ bool has_variable(pid_t pid, const std::string& assignment) {
   return variables.find(std::string(1, '\0') + assignment + std::string(1, '\0')) != std::string::npos;
 }
 
+/// What every process of the job has in its environment, unless it took care not to.
+std::string job_variable(const std::string& nspace) { return "PMIX_NAMESPACE=" + nspace; }
+
 /// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being found.
 /// The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not outlive it.
 void kill_job(const std::string& assignment) {
@@ -92,24 +96,38 @@ void kill_job(const std::string& assignment) {
 
 }  // namespace
 
-void adopt_orphans() noexcept { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+Orphans::Orphans(const std::string& nspace) : assignment_(job_variable(nspace)) {
+  siginfo_t info{};
+  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
+  each_process([&](pid_t pid) {
+    if (parent_of(pid) == ::getpid()) spared_.push_back(pid);
+  });
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
 
-void end_orphans(pid_t spared) {
-  const pid_t self = ::getpid();
+bool Orphans::is_orphan(pid_t pid) const {
+  if (parent_of(pid) != ::getpid()) return false;
+  if (std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return false;
+  return !are_others_ || has_variable(pid, assignment_);
+}
+
+void Orphans::end() {
   for (;;) {
     siginfo_t info{};
-    // No child of ours at all is the usual case. (The guard does not count: it was made to be invisible to wait.)
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;
-    each_process([self, spared](pid_t pid) {
-      if (pid != spared && parent_of(pid) == self) ::kill(pid, SIGKILL);
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;  // the usual case: no child at all
+    std::vector<pid_t> orphans;
+    each_process([&](pid_t pid) {
+      if (is_orphan(pid)) orphans.push_back(pid);
     });
-    if (::waitpid(-1, nullptr, 0) < 0 && errno != EINTR) return;
+    if (orphans.empty()) return;
+    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    for (const pid_t pid : orphans) ::waitpid(pid, nullptr, 0);  // their children are ours then
   }
 }
 
 Guard::Guard(const std::string& nspace) {
   Pipe pipe = make_pipe(true, true);
-  const std::string assignment = "PMIX_NAMESPACE=" + nspace;
+  const std::string assignment = job_variable(nspace);
   // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child left"
   // speaks of ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));

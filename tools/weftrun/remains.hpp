@@ -5,29 +5,40 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "tools/weftrun/fd.hpp"
 
 namespace weft::weftrun {
 
-/// Processes whose parent died become weftrun's children from now on, so that end_orphans() can find them.
-void adopt_orphans() noexcept;
+/// From its construction on, processes whose parent died become weftrun's children, so that they can be found.
+class Orphans {
+ public:
+  /// Children that weftrun has already (a script that ends in `exec weftrun`, and the guard) are nobody's orphans.
+  explicit Orphans(const std::string& nspace);
 
-/// Kills and reaps every child of this process but `spared` (the guard), with all that they in turn leave, until
-/// there is none. Call when no rank runs. Cost: one system call when there is none; otherwise it reads /proc.
-void end_orphans(pid_t spared);
+  /// Kills and reaps what the ranks have left, with all that this leaves in turn, until there is none. Call when no
+  /// rank runs. Cost: one system call when there is none; otherwise it reads /proc.
+  void end();
+
+ private:
+  bool is_orphan(pid_t pid) const;
+
+  std::string assignment_;
+  std::vector<pid_t> spared_;
+  bool are_others_ = false;  // then only what has this job in its environment is known to be the job's
+};
 
 /// A small process that waits for weftrun's end. When weftrun did not say good-bye (kill -9, a crash), it kills every
 /// process that has this job in its environment; the ranks themselves are killed by the kernel at the same moment.
 /// What it cannot find: processes that changed both their environment and their parent.
 class Guard {
  public:
-  /// Call while the process has one thread. Throws Stop (own_failure).
+  /// Call while the process has one thread, before Orphans. Throws Stop (own_failure).
   explicit Guard(const std::string& nspace);
   ~Guard();  ///< the good-bye
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
-  pid_t pid() const noexcept { return pid_; }
 
  private:
   Fd line_;

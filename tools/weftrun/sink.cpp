@@ -16,6 +16,7 @@ namespace weft::weftrun {
 namespace {
 
 constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by default
+constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
 /// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them does
 /// not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
@@ -63,7 +64,7 @@ Sink::Sink(asio::io_context& loop, int fd, Events events)
 void Sink::attach(Fd pipe, Rank rank, bool tagged) {
   if (broken_) return;  // closes the pipe: its writer gets SIGPIPE
   auto source = std::make_shared<Source>(
-      Source{asio::posix::stream_descriptor(writer_.get_executor()), LineTagger(rank), tagged});
+      Source{asio::posix::stream_descriptor(writer_.get_executor()), rank, LineTagger(rank), tagged});
   source->pipe.assign(pipe.release());
   sources_.insert(source);
   await(source);
@@ -79,8 +80,16 @@ void Sink::await(const SourcePtr& source) {
 
 void Sink::say(std::string line) {
   if (broken_) return;
-  line += '\n';
-  lines_.push_back(std::move(line));
+  lines_.push_back({std::move(line), {}, 0});
+  pump();
+}
+
+void Sink::say_after(Rank rank, std::string line) {
+  if (broken_) return;
+  Line& last = lines_.emplace_back(Line{std::move(line), {}, most_left_bytes});
+  for (const auto& source : sources_) {
+    if (source->rank == rank) last.after.push_back(source);
+  }
   pump();
 }
 
@@ -123,33 +132,48 @@ bool Sink::flush() {
 /// False when there is nothing to do.
 bool Sink::refill() {
   if (!lines_.empty()) {
+    if (read_before(lines_.front())) return true;
     if (!at_line_start_) buffer_ = "\n";
-    buffer_ += lines_.front();
+    buffer_ += lines_.front().text;
+    buffer_ += '\n';
     lines_.pop_front();
     return true;
   }
   if (readable_.empty()) return false;
   const SourcePtr source = readable_.front();
   readable_.pop_front();
-  read_from(source);
+  if (!source->pipe.is_open()) return true;
+  read_some(source);
+  if (source->pipe.is_open()) await(source);
   return true;
 }
 
-void Sink::read_from(const SourcePtr& source) {
+/// True when bytes were read that go before the line. A source's wait is left alone: it finds nothing and waits again.
+bool Sink::read_before(Line& line) {
+  for (const auto& source : line.after) {
+    if (line.patience_bytes == 0 || !source->pipe.is_open()) continue;
+    const auto length = read_some(source);
+    if (length <= 0 && buffer_.empty()) continue;
+    line.patience_bytes -= std::min(line.patience_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
+    return true;
+  }
+  return false;
+}
+
+/// Returns what read() says; at the end of the stream the source is closed.
+std::ptrdiff_t Sink::read_some(const SourcePtr& source) {
   std::array<char, chunk_bytes> bytes;
   const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
   if (length > 0) {
     const std::string_view chunk(bytes.data(), static_cast<std::size_t>(length));
     if (source->tagged) source->tagger.take(chunk, buffer_);
     else buffer_ += chunk;
-  }
-  if (length > 0 || (length < 0 && (errno == EAGAIN || errno == EINTR))) {
-    await(source);
-  } else {
+  } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
     source->tagger.finish(buffer_);
     source->pipe.close();
     sources_.erase(source);
   }
+  return length;
 }
 
 void Sink::abandon() {

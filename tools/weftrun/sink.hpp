@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "tools/weftrun/fd.hpp"
 #include "tools/weftrun/line_tagger.hpp"
@@ -32,8 +33,11 @@ class Sink {
   /// Everything read from `pipe` (non-blocking) until its end; with `tagged` line by line.
   void attach(Fd pipe, Rank rank, bool tagged);
 
-  /// A line of weftrun's own, before anything not yet read; on a line of its own.
+  /// A line of weftrun's own, on a line of its own, before anything not yet read.
   void say(std::string line);
+
+  /// The same about a rank that has ended: after what that rank has still written.
+  void say_after(Rank rank, std::string line);
 
   /// Closes all pipes; what is not written yet is dropped.
   void abandon();
@@ -43,16 +47,24 @@ class Sink {
  private:
   struct Source {
     asio::posix::stream_descriptor pipe;
+    Rank rank;
     LineTagger tagger;
     bool tagged;
   };
   using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler, which may run after close()
 
+  struct Line {
+    std::string text;
+    std::vector<SourcePtr> after;  // to be read to their present end first
+    std::size_t patience_bytes;    // but no more than this: somebody else may still write there
+  };
+
   void await(const SourcePtr& source);
   void pump();
   bool flush();
   bool refill();
-  void read_from(const SourcePtr& source);
+  bool read_before(Line& line);
+  std::ptrdiff_t read_some(const SourcePtr& source);
   void lose(int error);
 
   asio::posix::stream_descriptor writer_;  // on a descriptor of our own
@@ -60,7 +72,7 @@ class Sink {
   Events events_;
   std::unordered_set<SourcePtr> sources_;
   std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn
-  std::deque<std::string> lines_;
+  std::deque<Line> lines_;
   std::string buffer_;
   std::size_t written_ = 0;
   bool waiting_ = false;  // for the reader of our stream

@@ -2,6 +2,7 @@
 // The node's topology, when somebody else (the server) has looked at the node already.
 #include "core/topology/local.hpp"
 
+#include "core/data/element.hpp"
 #include "core/topology/opaque_types.hpp"
 #include "synthetic.hpp"
 
@@ -25,8 +26,9 @@ TEST(LocalXml, IsUsedOnceAndShared) {
   EXPECT_EQ(everywhere.value_or("?"), "NM0-1:SK0-1:L30-1:L20-3:L10-7:CR0-7:HT0-15");
 
   // Programs destruct what PMIx_Load_topology gave them; it must stay usable for all others.
+  install_opaque_types();
   pmix_topology_t handed_out{nullptr, *first};
-  destroy_topology(handed_out);
+  data::destroy_elements(PMIX_TOPO, &handed_out, 1);
   EXPECT_EQ(handed_out.topology, nullptr);
   EXPECT_TRUE(test::module().locality(*first, test::cpus("0").get()));
 }

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "core/data/element.hpp"
 #include "core/data/value.hpp"
 #include "core/topology/local.hpp"
 #include "synthetic.hpp"
@@ -88,11 +89,11 @@ TEST_F(OpaqueTypes, OtherSourcesAreNotTouched) {
 
 TEST_F(OpaqueTypes, HandlesAreEndedWithTheirSource) {
   pmix_cpuset_t cpuset{::strdup(source_name), test::cpus("0-3").release()};
-  destroy_cpuset(cpuset);  // the sanitizer counts
+  data::destroy_elements(PMIX_PROC_CPUSET, &cpuset, 1);  // the sanitizer counts
   EXPECT_EQ(cpuset.bitmap, nullptr);
   EXPECT_EQ(cpuset.source, nullptr);
   pmix_topology_t topology{nullptr, test::load(test::synthetic_xml("core:2 pu:1")).release()};
-  destroy_topology(topology);
+  data::destroy_elements(PMIX_TOPO, &topology, 1);
   EXPECT_EQ(topology.topology, nullptr);
 }
 

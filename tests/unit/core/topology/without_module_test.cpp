@@ -6,6 +6,7 @@
 #include <fstream>
 #include <string>
 
+#include "core/data/element.hpp"
 #include "core/topology/local.hpp"
 #include "core/topology/locality.hpp"
 #include "core/topology/memory.hpp"
@@ -36,14 +37,13 @@ TEST(WithoutModule, LocalitiesAndSingleNodesWork) {
 }
 
 TEST(WithoutModule, HandlesAreForgottenNotFreedWrongly) {
+  install_opaque_types();
   int not_ours = 0;
   pmix_cpuset_t cpuset{::strdup("hwloc"), &not_ours};
   pmix_topology_t topology{::strdup("hwloc"), &not_ours};
-  destroy_cpuset(cpuset);
-  destroy_topology(topology);
-  EXPECT_EQ(cpuset.source, nullptr);
+  data::destroy_elements(PMIX_PROC_CPUSET, &cpuset, 1);
+  data::destroy_elements(PMIX_TOPO, &topology, 1);
   EXPECT_EQ(cpuset.bitmap, nullptr);
-  EXPECT_EQ(topology.source, nullptr);
   EXPECT_EQ(topology.topology, nullptr);
 }
 
