@@ -154,6 +154,9 @@ void PMIx_Endpoint_free(pmix_endpoint_t* array, std::size_t n) {
 void PMIx_Topology_construct(pmix_topology_t* object) {
   construct(object);
 }
+void PMIx_Topology_destruct(pmix_topology_t* object) {
+  destruct(PMIX_TOPO, object);
+}
 pmix_topology_t* PMIx_Topology_create(std::size_t n) {
   return create<pmix_topology_t>(n);
 }
@@ -163,6 +166,9 @@ void PMIx_Topology_free(pmix_topology_t* array, std::size_t n) {
 
 void PMIx_Cpuset_construct(pmix_cpuset_t* object) {
   construct(object);
+}
+void PMIx_Cpuset_destruct(pmix_cpuset_t* object) {
+  destruct(PMIX_PROC_CPUSET, object);
 }
 pmix_cpuset_t* PMIx_Cpuset_create(std::size_t n) {
   return create<pmix_cpuset_t>(n);
