@@ -52,6 +52,21 @@ Sample measure(Op&& op, const Budget& budget = {}) {
   return out;
 }
 
+/// Batches of 100 until the budget is spent, at least 3 and at most `most_batches`: for operations that use something
+/// up, here memory, so that they cannot run as often as measure() likes. No single timings.
+template <class Op>
+Sample measure_some(Op&& op, const Budget& budget, std::size_t most_batches = 50) {
+  Sample out;
+  out.batch = 100;
+  const std::int64_t end = now_ns() + budget.total_ns;
+  while (out.means.size() < 3 || (now_ns() < end && out.means.size() < most_batches)) {
+    const std::int64_t t = now_ns();
+    for (unsigned i = 0; i < out.batch; ++i) op();
+    out.means.push_back(static_cast<double>(now_ns() - t) / out.batch);
+  }
+  return out;
+}
+
 /// Collective operations: every process must call op() equally often, so the caller fixes the number of
 /// batches.
 template <class Op>

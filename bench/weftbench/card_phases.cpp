@@ -29,12 +29,18 @@ void alone_then_together(const Context& c, Body&& body, PrintAlone&& print_alone
   print_all(body());
 }
 
-template <class Op>
-void measure_get(const Context& c, const std::string& bench, std::size_t bytes, Op&& op) {
-  alone_then_together(
-      c, [&] { return measure(op, c.budget()); },
-      [&](const Sample& s) { c.print(make_record(bench + "_alone", c.job.size(), bytes, s)); },
-      [&](const Sample& s) { c.print_pooled(bench, bytes, s); });
+/// Both ways to use a Get. Released: the caller frees each value before the next Get, so that malloc hands out the
+/// same two blocks again. Kept: as a library does that builds its table of peers; the blocks are fresh memory, which
+/// costs the caller more than the Get. fetch() returns Fetched.
+template <class Fetch>
+void measure_get(const Context& c, const std::string& bench, std::size_t bytes, Fetch&& fetch) {
+  const auto measured = [&](const std::string& name, auto&& body) {
+    alone_then_together(
+        c, body, [&](const Sample& s) { c.print(make_record(name + "_alone", c.job.size(), bytes, s)); },
+        [&](const Sample& s) { c.print_pooled(name, bytes, s); });
+  };
+  measured(bench, [&] { return measure([&] { fetch(); }, c.budget()); });
+  measured(bench + "_kept", [&] { return measure_some([&] { fetch().release(); }, c.budget()); });
 }
 
 /// `count` keys of 256 B per commit, always the same names: what grows is the card, not the number of keys.
@@ -73,7 +79,7 @@ void get_phase(const Context& c) {
   job.full_fence();
 
   const auto get_card = [&](const pmix_proc_t& from) {
-    const Fetched value = job.get(from, card_key);
+    Fetched value = job.get(from, card_key);
     if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != size)
       throw Failure("a card came back wrong");
   };
@@ -90,18 +96,21 @@ void get_phase(const Context& c) {
     };
     measure_get(c, "get_peer", size, [&] {
       next_peer();
-      get_card(peer);
+      return get_card(peer);
     });
   }
 
   const pmix_info_t optional = flag_info(PMIX_OPTIONAL);
-  measure_get(c, "get_missing", 0, [&] {
+  const auto miss = [&] {
     pmix_value_t* value = nullptr;
     const pmix_status_t status = PMIx_Get(&peer, "weftbench.none", &optional, 1, &value);
-    if (status != PMIX_ERR_NOT_FOUND) {
-      throw Failure("PMIx_Get of a missing key: " + std::string(PMIx_Error_string(status)));
-    }
-  });
+    if (status == PMIX_ERR_NOT_FOUND) return;
+    throw Failure("PMIx_Get of a missing key: " + std::string(PMIx_Error_string(status)));
+  };
+  alone_then_together(
+      c, [&] { return measure(miss, c.budget()); },
+      [&](const Sample& s) { c.print(make_record("get_missing_alone", job.size(), 0, s)); },
+      [&](const Sample& s) { c.print_pooled("get_missing", 0, s); });
 }
 
 void put_phase(const Context& c) {

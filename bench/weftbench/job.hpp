@@ -7,6 +7,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pmix.h"
@@ -29,9 +30,12 @@ inline void expect_success(pmix_status_t status, const char* call) {
 class Fetched {
  public:
   explicit Fetched(pmix_value_t* value) noexcept : value_(value) {}
+  Fetched(Fetched&& other) noexcept : value_(other.release()) {}
   Fetched(const Fetched&) = delete;
   Fetched& operator=(const Fetched&) = delete;
   ~Fetched();
+  /// The caller frees it, or keeps it.
+  pmix_value_t* release() noexcept { return std::exchange(value_, nullptr); }
   const pmix_value_t& operator*() const noexcept { return *value_; }
   const pmix_value_t* operator->() const noexcept { return value_; }
 

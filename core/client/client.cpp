@@ -126,10 +126,10 @@ Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::ar
   const auto& h = view->header();
   const auto& segment = *reinterpret_cast<const store::SegmentHeader*>(all->base());
   auto control = shm::Window::map(fd, h.control_area.offset, h.control_area.bytes, Access::write);
-  auto card = shm::Window::map(fd, view->local(local_).card,
-                               shm::page_aligned(store::KeyedLog::footprint(h.card_capacity, h.card_buckets)), Access::write);
+  auto card = shm::Window::map(fd, view->local(local_).card, shm::page_bytes, Access::write);
+  auto card_rest = shm::Window::map(fd, view->local(local_).card_rest, h.card_rest_bytes, Access::write);
   auto doorbell = shm::Window::map(fd, segment.doorbell, shm::page_bytes, Access::write);
-  if (!control || !card || !doorbell) return fail(Errc::os, "mapping the node segment");
+  if (!control || !card || !card_rest || !doorbell) return fail(Errc::os, "mapping the node segment");
 
   const auto in_control = [&](std::uint64_t offset) { return control->base() + (offset - h.control_area.offset); };
   control_.board = &store::Board::at(in_control(h.board));
@@ -138,13 +138,14 @@ Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::ar
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
   control_.doorbell = reinterpret_cast<shm::Doorbell*>(doorbell->base());
   control_.doorbell_fd = fds[1].get();
-  card_ = store::KeyedLog(card->base(), h.card_capacity, h.card_buckets);
+  card_ = store::KeyedLog(card->base(), h.card_first, h.card_buckets, card_rest->base(), h.card_capacity);
   if (auto ok = card_.adopt(); !ok) return ok;
   has_card_ = true;
   own_job_ = *view;
   segment_ = std::move(*all);
   control_window_ = std::move(*control);
   card_window_ = std::move(*card);
+  card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
   doorbell_fd_ = std::move(fds[1]);
   board_fence_ = std::make_unique<BoardFence>(control_, local_, own_job_.local_count(), *connection_);

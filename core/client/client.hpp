@@ -82,6 +82,7 @@ class Client {
   Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   Result<data::Value> find_staged(std::string_view key) const;
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
+  void prepare_card(std::uint64_t bytes);
   data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
   pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
@@ -98,7 +99,7 @@ class Client {
   bool subscribed_all_ = false;
 
   // The segment; all empty without one.
-  shm::Window segment_, control_window_, card_window_, doorbell_window_;
+  shm::Window segment_, control_window_, card_window_, card_rest_window_, doorbell_window_;
   shm::Fd doorbell_fd_;
   store::JobView own_job_;
   std::uint32_t local_ = store::none;
@@ -111,6 +112,7 @@ class Client {
   std::uint64_t staged_bytes_ = 0;
   store::KeyedLog card_;
   bool has_card_ = false;
+  std::uint64_t populated_ = 0;         ///< bytes of the card's second piece that have memory
 
   store::LocalValues private_;
   std::mutex kept_mutex_;

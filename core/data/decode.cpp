@@ -51,11 +51,10 @@ class Decoder {
     return in_.ok() && value(out.value);
   }
 
-  /// B1: can `count` elements of that type still follow?
-  bool fits(const Type& type, std::size_t count) const noexcept {
-    if (!in_.ok()) return false;
-    if (type.min_wire == 0) return count == 0;
-    return count <= in_.left() / type.min_wire;
+  /// B1: can `count` elements of that type still follow? If not, the reader ran past its end.
+  bool fits(const Type& type, std::size_t count) noexcept {
+    if (count != 0 && (type.min_wire == 0 || count > in_.left() / type.min_wire)) in_.spoil();
+    return in_.ok();
   }
 
  private:

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// One parser and one writer each for node names and for ranks: long, but one format.
 #include "core/data/node_map.hpp"
 
 #include <algorithm>

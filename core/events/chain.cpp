@@ -13,7 +13,7 @@ pmix_info_t borrowed(const char* key) {
   return info;
 }
 
-// The event's infos, then what belongs to this handler only. Observed (tests/unit/core/events): the handler's
+// The event's infos, then what belongs to this handler only. Observed with OpenPMIx 4.2.2: the handler's
 // name comes before its return object, and an event without infos still brings them.
 std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) {
   std::vector<pmix_info_t> infos(event.infos.data(), event.infos.data() + event.infos.size());
@@ -73,7 +73,7 @@ StepAction Chain::returned(Step& step) {
 }
 
 // The status and the results go in together with the change of state: the next handler sees all or nothing.
-// Observed: a handler's status is an info whose key is the handler's name.
+// Observed with OpenPMIx 4.2.2: a handler's status is an info whose key is the handler's name.
 StepAction Chain::completed(Step& step, pmix_status_t status, data::Infos results) {
   const std::lock_guard lock(mutex_);
   const StepRow& row = step_row(step.state, StepInput::completed);

@@ -63,7 +63,8 @@ class Chain : public std::enable_shared_from_this<Chain> {
     StepState state = StepState::calling;
     pmix_status_t status = PMIX_SUCCESS;
   };
-  // The pmix_event_notification_cbfunc_fn_t that handlers get; its last argument is the Step.
+  // The pmix_event_notification_cbfunc_fn_t that handlers get; its last argument is the Step. Out of memory in the
+  // middle of a chain ends the process: a C caller cannot be told, and a chain that stops would hang its waiters.
   static void on_completed(pmix_status_t status, pmix_info_t* results, size_t nresults,
                            pmix_op_cbfunc_t release, void* release_data, void* step) noexcept;
 

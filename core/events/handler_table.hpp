@@ -21,8 +21,8 @@ class HandlerTable {
   std::size_t size() const noexcept;
 
   /// The live handlers that match, in order of service: `first`, one code, several codes, any code, `last`.
-  /// In a category the latest comes first unless it was appended (Observed: events_test.cpp, for the Standard
-  /// leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
+  /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2, for the
+  /// Standard leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
   /// category.
   std::vector<HandlerRef> chain_for(const Event& event, const Identity& identity) const;
 

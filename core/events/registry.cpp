@@ -135,7 +135,8 @@ void Registry::deliver(Event event, Done done) {
     if (state_->closed) {
       outcome = Outcome::closed;
     } else if (!handlers.empty()) {
-      chain = std::make_shared<Chain>(state_, std::move(event), std::move(handlers), std::move(done));
+      chain = std::make_shared<Chain>(state_, std::move(event), std::move(handlers),
+                                      std::exchange(done, nullptr));
       state_->open.insert(chain);
     } else if (in_custom_range(event, state_->identity.self)) {
       state_->cache.add(std::move(event));

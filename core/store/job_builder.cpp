@@ -9,7 +9,7 @@
 namespace weft::store {
 namespace {
 
-constexpr std::uint32_t card_buckets = 256;
+constexpr std::uint32_t card_buckets = 128;
 constexpr std::uint64_t info_slack = 4u << 20;           // keys that arrive after registration
 constexpr std::uint64_t remote_bytes_a_rank = 16u << 10;  // virtual; a page is taken when a card arrives
 
@@ -79,8 +79,11 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.remote_buckets = buckets_for(elsewhere * 4);
   h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(elsewhere * remote_bytes_a_rank, 64u << 10, segment.left() / 4));
   h.card_buckets = card_buckets;
-  const std::uint64_t share = locals == 0 ? 0 : segment.left() / 4 / locals;
-  h.card_capacity = std::min<std::uint64_t>(limits.card_bytes, share) & ~std::uint64_t{7};
+  const std::uint64_t share = (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
+  const std::uint64_t wanted = std::max<std::uint64_t>(limits.card_bytes & ~std::uint64_t{7}, 64);
+  h.card_first = std::min<std::uint64_t>(wanted, shm::page_bytes - KeyedLog::footprint(0, card_buckets));
+  h.card_rest_bytes = std::max<std::uint64_t>(shm::page_bytes, std::min(shm::page_aligned(wanted - h.card_first), share));
+  h.card_capacity = std::min(wanted, h.card_first + h.card_rest_bytes);
 
   h.rank_area = plan.area(std::uint64_t{ranks} * sizeof(RankEntry));
   h.info_area = plan.area(KeyedLog::footprint(h.info_capacity, h.info_buckets));
@@ -89,12 +92,13 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
   const std::uint64_t dirty_at = rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing);
   h.control_area = plan.area(dirty_at + (locals + 63) / 64 * 8 + 8);
-  const auto card_stride = shm::page_aligned(KeyedLog::footprint(h.card_capacity, h.card_buckets));
-  h.card_area = plan.area(card_stride * locals);
+  h.card_area = plan.area(std::uint64_t{shm::page_bytes} * locals);
+  h.card_rest_area = plan.area(h.card_rest_bytes * locals);
 
   auto at = segment.allocate(plan.bytes());
   if (!at) return tl::unexpected(at.error());
-  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area})
+  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
+                     &h.card_rest_area})
     area->offset += *at;
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
@@ -118,7 +122,8 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   auto* local_entries = reinterpret_cast<Local*>(segment.base() + h.local_area.offset);
   for (std::uint32_t i = 0; i < locals; ++i) {
     local_entries[i].rank.store(none, std::memory_order_relaxed);
-    local_entries[i].card = h.card_area.offset + i * card_stride;
+    local_entries[i].card = h.card_area.offset + std::uint64_t{i} * shm::page_bytes;
+    local_entries[i].card_rest = h.card_rest_area.offset + i * h.card_rest_bytes;
   }
 
   JobWriter job;

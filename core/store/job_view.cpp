@@ -41,7 +41,7 @@ std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes, 
 Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept {
   if (job > bytes - sizeof(JobHeader)) return fail(Errc::corrupt, "job offset");
   const auto& h = *reinterpret_cast<const JobHeader*>(base + job);
-  for (const Area area : {h.rank_area, h.info_area, h.remote_area, h.local_area, h.control_area, h.card_area})
+  for (const Area area : {h.rank_area, h.info_area, h.remote_area, h.local_area, h.control_area, h.card_area, h.card_rest_area})
     if (!inside(area, bytes)) return fail(Errc::corrupt, "job area");
   JobView view;
   view.base_ = base;
@@ -55,7 +55,8 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
 }
 
 KeyedLog JobView::card(std::uint32_t local) const noexcept {
-  return KeyedLog(base_ + locals_[local].card, header_->card_capacity, header_->card_buckets);
+  return KeyedLog(base_ + locals_[local].card, header_->card_first, header_->card_buckets,
+                  base_ + locals_[local].card_rest, header_->card_capacity);
 }
 
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash) const noexcept {

@@ -3,6 +3,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weft::store {
@@ -21,10 +22,16 @@ std::uint64_t KeyedLog::record_bytes(std::size_t key, std::size_t value) noexcep
 
 Result<void> KeyedLog::append(const Record& record) noexcept {
   if (record.key.empty() || record.key.size() > max_key_bytes) return fail(Errc::invalid, "key length");
-  const auto at = header_->published.load(std::memory_order_relaxed);        // only the writer stores it (I1)
-  if (!sound(at)) return fail(Errc::corrupt, "log bounds");
+  auto offset = header_->published.load(std::memory_order_relaxed);          // only the writer stores it (I1)
+  if (!sound(offset)) return fail(Errc::corrupt, "log bounds");
   const auto need = record_bytes(record.key.size(), record.value.size());
-  if (record.value.size() > capacity_ || need > capacity_ - at) return fail(Errc::no_space, "log is full");
+  if (record.value.size() > capacity_ || need > capacity_ - offset) return fail(Errc::no_space, "log is full");
+  if (offset < first_ && need > first_ - offset) {
+    // A writer that died may have left bytes here that look like a record.
+    std::memset(at(offset), 0, std::min<std::uint64_t>(first_ - offset, sizeof(RecordHeader)));
+    offset = first_;
+    if (need > capacity_ - offset) return fail(Errc::no_space, "log is full");
+  }
 
   const auto hash = hash_key(record.key);
   auto& head = heads_[bucket(record.subject, hash)];
@@ -36,27 +43,36 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
                        .realm = record.subject.realm,
                        .scope = record.scope,
                        .reserved = 0};
-  std::byte* to = data_ + at;
+  std::byte* to = at(offset);
   std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, record.key.data(), record.key.size());
   if (!record.value.empty()) std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
-  header_->published.store(at + need, std::memory_order_release);            // P1 -> P2: bytes first
-  head.store(static_cast<std::uint32_t>(at / 8 + 1), std::memory_order_release);  // F1 -> F2: published first (I4)
+  header_->published.store(offset + need, std::memory_order_release);        // P1 -> P2: bytes first
+  head.store(static_cast<std::uint32_t>(offset / 8 + 1), std::memory_order_release);  // F1 -> F2: published first (I4)
   return {};
 }
 
-Result<std::uint64_t> KeyedLog::read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept {
+bool KeyedLog::gap_at(std::uint64_t offset, std::uint64_t end) const noexcept {
+  if (offset >= first_ || end <= first_) return false;
+  if (first_ - offset < sizeof(RecordHeader)) return true;
   RecordHeader h;
-  if (end - at < sizeof h) return fail(Errc::corrupt, "record header");
-  std::memcpy(&h, data_ + at, sizeof h);
+  std::memcpy(&h, at(offset), sizeof h);
+  return h.key_bytes == 0;
+}
+
+Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Record& out) const noexcept {
+  RecordHeader h;
+  const auto left = std::min(end - offset, piece_left(offset));
+  if (left < sizeof h) return fail(Errc::corrupt, "record header");
+  std::memcpy(&h, at(offset), sizeof h);
   const auto length = padded(sizeof h + std::uint64_t{h.key_bytes} + h.value_bytes);
-  if (length > end - at || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
-  const std::byte* key = data_ + at + sizeof h;
+  if (length > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
+  const std::byte* key = at(offset) + sizeof h;
   out = {.subject = {h.realm, h.index},
          .scope = h.scope,
          .key = {reinterpret_cast<const char*>(key), h.key_bytes},
          .value = {key + h.key_bytes, h.value_bytes}};
-  return at + length;
+  return offset + length;
 }
 
 Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
@@ -66,17 +82,18 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
   if (!sound(end)) return fail(Errc::corrupt, "log bounds");
   std::uint64_t limit = end;
   while (link != 0) {
-    const std::uint64_t at = (std::uint64_t{link} - 1) * 8;
-    if (at >= limit || end - at < sizeof(RecordHeader)) return fail(Errc::corrupt, "index chain");  // I3
+    const std::uint64_t offset = (std::uint64_t{link} - 1) * 8;
+    if (offset >= limit || std::min(end - offset, piece_left(offset)) < sizeof(RecordHeader))
+      return fail(Errc::corrupt, "index chain");                              // I3
     RecordHeader h;
-    std::memcpy(&h, data_ + at, sizeof h);
+    std::memcpy(&h, at(offset), sizeof h);
     if (h.hash == static_cast<std::uint32_t>(hash) && h.index == subject.index && h.realm == subject.realm) {
       Record record;
-      const auto next = read(at, end, record);
+      const auto next = read(offset, end, record);
       if (!next) return tl::unexpected(next.error());
       if (record.key == key) return record;
     }
-    limit = at;
+    limit = offset;
     link = h.previous;
   }
   return fail(Errc::not_found);
@@ -85,12 +102,16 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
 Result<void> KeyedLog::adopt() noexcept {
   const auto end = published();
   if (!sound(end)) return fail(Errc::corrupt, "log bounds");
-  std::uint64_t at = 0, last = 0;
+  std::uint64_t offset = 0, last = 0;
   Record record;
-  while (at < end) {
-    const auto next = read(at, end, record);
+  while (offset < end) {
+    if (gap_at(offset, end)) {
+      offset = first_;
+      continue;
+    }
+    const auto next = read(offset, end, record);
     if (!next) return tl::unexpected(next.error());
-    last = std::exchange(at, *next);
+    last = std::exchange(offset, *next);
   }
   if (end == 0) return {};
   auto& head = heads_[bucket(record.subject, hash_key(record.key))];

@@ -6,6 +6,10 @@
 //                                           ^ offset 0 of the data       ^ published
 //   record = RecordHeader, key bytes, value bytes, padding to 8
 //
+// A card's data is in two pieces: the first bytes beside those of the other cards, so that a reader of all cards
+// touches few pages, the rest elsewhere. Offsets run through both; no record lies across the seam. What is left
+// of the first piece then starts with a zero header (key length 0), or is too short for one: a gap.
+//
 // I1  One writer: a process, whose threads take a lock of their own. Everybody else only reads.
 // I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
 // I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same form
@@ -66,10 +70,18 @@ class KeyedLog {
       : header_(reinterpret_cast<Header*>(memory)),
         heads_(reinterpret_cast<Head*>(memory + sizeof(Header))),
         data_(memory + sizeof(Header) + std::uint64_t{buckets} * sizeof(Head)),
+        first_(capacity),
         capacity_(capacity),
         mask_(buckets - 1) {}
 
-  /// Bytes that append() will take for this record.
+  /// The same in two pieces: `first` bytes of data in memory, the other capacity - first bytes in `rest`.
+  KeyedLog(std::byte* memory, std::uint64_t first, std::uint32_t buckets, std::byte* rest, std::uint64_t capacity) noexcept
+      : KeyedLog(memory, first, buckets) {
+    capacity_ = capacity;
+    rest_ = rest;
+  }
+
+  /// Bytes that append() will take for this record, a gap before it not counted.
   static std::uint64_t record_bytes(std::size_t key, std::size_t value) noexcept;
 
   /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
@@ -84,6 +96,10 @@ class KeyedLog {
     const auto end = published();
     if (!sound(end) || from > end || (from & 7) != 0) return fail(Errc::corrupt, "log bounds");
     while (from < end) {
+      if (gap_at(from, end)) {
+        from = first_;
+        continue;
+      }
       Record record;
       const auto next = read(from, end, record);
       if (!next) return next;
@@ -114,6 +130,13 @@ class KeyedLog {
   };
   static_assert(sizeof(RecordHeader) == 24);
 
+  std::byte* at(std::uint64_t offset) const noexcept {
+    return offset < first_ ? data_ + offset : rest_ + (offset - first_);
+  }
+  /// Bytes from `offset` to the end of its piece.
+  std::uint64_t piece_left(std::uint64_t offset) const noexcept { return (offset < first_ ? first_ : capacity_) - offset; }
+  /// The rest of the first piece holds no record; only where the second piece has begun.
+  bool gap_at(std::uint64_t offset, std::uint64_t end) const noexcept;
   bool sound(std::uint64_t end) const noexcept { return end <= capacity_ && (end & 7) == 0; }
   Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
   std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
@@ -125,6 +148,8 @@ class KeyedLog {
   Header* header_ = nullptr;
   Head* heads_ = nullptr;
   std::byte* data_ = nullptr;
+  std::byte* rest_ = nullptr;
+  std::uint64_t first_ = 0;  ///< bytes in data_; all of them where there is one piece
   std::uint64_t capacity_ = 0;
   std::uint32_t mask_ = 0;
 };

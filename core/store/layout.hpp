@@ -13,6 +13,9 @@
 // | control            | local clients     | all                        | core/store/board.hpp, NoticeRing      |
 // | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
 //
+// A card has one page among the first pages of all cards, which lie one after the other: reading 64 small cards is
+// then four page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit lies elsewhere.
+//
 // A client maps everything read-only, and for writing: `control` of its job, its own card, the doorbell's page.
 #pragma once
 
@@ -70,7 +73,8 @@ struct alignas(64) Local {
   /// Set by the server when it waits for a commit of this rank; read by the client after each commit (C1, C2).
   std::atomic<std::uint32_t> watched;
   std::atomic<std::int32_t> pid;
-  std::uint64_t card;  ///< offset
+  std::uint64_t card;       ///< offset of its page among the cards' first pages
+  std::uint64_t card_rest;  ///< offset of what follows
 };
 static_assert(sizeof(Local) == 64);
 
@@ -93,8 +97,10 @@ struct JobHeader {
   std::uint32_t card_buckets;
   std::uint64_t info_capacity;
   std::uint64_t remote_capacity;
-  std::uint64_t card_capacity;
-  Area rank_area, info_area, remote_area, local_area, control_area, card_area;
+  std::uint64_t card_first;                ///< bytes of a card's data in its first page
+  std::uint64_t card_capacity;             ///< with those
+  std::uint64_t card_rest_bytes;           ///< virtual bytes from one card's rest to the next's, whole pages
+  Area rank_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
   std::uint64_t board;                     ///< offset; inside control_area
   std::uint64_t rings;                     ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t dirty;                     ///< offset of atomic<u64>[], a bit a ring with news; inside control_area

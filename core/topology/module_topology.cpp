@@ -91,7 +91,7 @@ Result<std::string> locality(const void* topology, const void* cpuset) {
     if (!numbers) return fail(numbers.error());
     if (hwloc_bitmap_iszero(numbers->get()) != 0) continue;
     const auto list = list_of(numbers->get());
-    if (!list) return list;
+    if (!list) return fail(list.error());
     if (!out.empty()) out += ':';
     out += kind.token;
     out += *list;

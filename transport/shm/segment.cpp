@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace weft::shm {
@@ -41,6 +42,12 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   void* at = ::mmap(nullptr, bytes, rights, MAP_SHARED | MAP_NORESERVE, fd, static_cast<off_t>(offset));
   if (at == MAP_FAILED) return fail(Errc::os, "mmap of the node segment", errno);
   return Window(static_cast<std::byte*>(at), bytes);
+}
+
+void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  if (offset < bytes_) (void)::madvise(base_ + offset, std::min<std::size_t>(page_aligned(bytes), bytes_ - offset), MADV_POPULATE_WRITE);
+#endif
 }
 
 Result<Segment> Segment::create(std::size_t bytes) {

@@ -50,6 +50,9 @@ class Window {
   /// offset: a multiple of page_bytes. Errors: os (errno of mmap).
   static Result<Window> map(int fd, std::uint64_t offset, std::size_t bytes, Access access);
 
+  /// Takes memory for [offset, offset + bytes) now, in one call instead of a fault a page; only a hint.
+  void populate(std::size_t offset, std::size_t bytes) noexcept;
+
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return bytes_; }
   explicit operator bool() const noexcept { return base_ != nullptr; }

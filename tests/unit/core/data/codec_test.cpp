@@ -279,6 +279,27 @@ TEST(Decoder, FollowsSixteenLevelsAndNoMore) {
   EXPECT_FALSE(Value::decode(bomb_reader));
 }
 
+TEST(Decoder, ValuesInValuesEndTooWithoutAnArray) {
+  for (const unsigned levels : {max_depth, max_depth + 1}) {
+    Writer wire;
+    for (unsigned i = 0; i < levels; ++i) {
+      wire.u16(PMIX_VALUE);
+      wire.u8(1);
+    }
+    wire.u16(PMIX_UNDEF);
+    Reader reader(wire.view());
+    const auto out = Value::decode(reader);
+    ASSERT_EQ(out.has_value(), levels == max_depth);
+    if (!out) continue;
+    Writer again;
+    EXPECT_TRUE(encode_value(again, out->get()));
+    pmix_value_t outer = empty_value();  // one more level, which only lends what lies below
+    outer.type = PMIX_VALUE;
+    outer.data.ptr = const_cast<pmix_value_t*>(&out->get());
+    EXPECT_FALSE(encode_value(again, outer));
+  }
+}
+
 TEST(Decoder, UnknownTypesAreNotEncoded) {
   pmix_value_t value = empty_value();
   for (const pmix_data_type_t type : {PMIX_KVAL, 777, PMIX_DATA_TYPE_MAX}) {

@@ -103,13 +103,14 @@ TEST_F(Order, EdgesOfACategoryHold) {
 }
 
 TEST_F(Order, NeighboursAreHonouredWhenBothAreThere) {
-  one("late", text(PMIX_EVENT_HDLR_AFTER, "target"));  // the target comes later, and ahead
+  // Without the directives: late, target, early.
+  one("early", text(PMIX_EVENT_HDLR_BEFORE, "target"));  // the target comes later
   one("target");
-  one("early", text(PMIX_EVENT_HDLR_BEFORE, "target"));
-  one("appended");
-  EXPECT_EQ(visit(), (Log{"appended", "early", "target", "late"}));
+  one("late", text(PMIX_EVENT_HDLR_AFTER, "target"));
+  one("newest");
+  EXPECT_EQ(visit(), (Log{"newest", "early", "target", "late"}));
   one("nobody", text(PMIX_EVENT_HDLR_AFTER, "absent"));
-  EXPECT_EQ(visit(), (Log{"nobody", "appended", "early", "target", "late"}));
+  EXPECT_EQ(visit(), (Log{"nobody", "newest", "early", "target", "late"}));
 }
 
 TEST_F(Order, ChainsOfNeighboursAndCirclesEnd) {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests with real processes share. One program is everything: a test runs in it as a host (a PMIx server
+// with a module), and starts itself again, under another name, as the clients of that server.
+//
+// Nothing here sleeps. Every wait has a deadline, and a watchdog ends a test that outlives its time.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::test {
+
+/// Seconds that anything may take here; only a hang does.
+int patience();
+
+using Words = std::vector<std::string>;
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+/// The programs that a test may start instead of itself, by name. What they return is their exit status.
+using Programs = std::map<std::string, std::function<int(const Words&)>, std::less<>>;
+void add_client_programs(Programs& programs);
+void add_data_programs(Programs& programs);
+void add_event_programs(Programs& programs);
+void add_fence_programs(Programs& programs);
+void add_limit_programs(Programs& programs);
+void add_node_programs(Programs& programs);
+void add_singleton_programs(Programs& programs);
+
+/// One process that a test started, with a line of text to and from it. Killed and reaped with this object.
+class Child {
+ public:
+  struct Options {
+    Words before;         ///< words of a program that is to run ours: strace, prlimit
+    Variables variables;  ///< added to the environment
+    bool clean = false;   ///< start from an empty environment instead of ours
+    int keep_fd = -1;     ///< inherited as descriptor 4
+    bool catch_errors = false;  ///< stderr comes to errors()
+  };
+  Child() = default;
+  Child(const std::string& program, const Words& words, const Options& options);
+  Child(Child&& other) noexcept;
+  Child& operator=(Child&& other) noexcept;
+  ~Child();
+
+  pid_t pid() const { return pid_; }
+  /// Writes one line to the child.
+  void tell(std::string_view line) const;
+  /// Reads one line from the child; "" when it ended or time is up.
+  std::string hear();
+  /// A failure of the test unless the next line is this one.
+  void expect(std::string_view line);
+  void kill(int signal = 9) const;
+  /// Waits for its end. The wait status; -1: it did not end in time and was killed.
+  int wait();
+  /// The same, as a test: it exited with 0.
+  void expect_success();
+  /// All that it wrote to stderr, after its end.
+  std::string errors();
+  bool ended();
+
+ private:
+  void forget();
+  pid_t pid_ = -1;
+  int line_ = -1;
+  int errors_ = -1;
+  std::string heard_;
+};
+
+/// The child's side of that line.
+void say(std::string_view line);
+std::string listen();
+/// Ends a child unless the parent's next line is this one.
+void await(std::string_view line);
+
+/// Waits until condition() under the deadline; looks again after each millisecond of poll().
+bool eventually(const std::function<bool()>& condition);
+
+/// Number of open descriptors, of threads, of lines of /proc/<pid>/maps that name `text`.
+std::size_t open_descriptors(pid_t pid = 0);
+Words threads_of(pid_t pid = 0);
+std::size_t mappings_of(std::string_view text, pid_t pid = 0);
+/// Abstract sockets of servers in process `pid`.
+std::size_t sockets_of(pid_t pid);
+/// Names in a directory.
+Words names_in(const std::string& directory);
+
+/// A directory of the test's own, removed with the object.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// The base of all tests: the watchdog, and the proof that nothing is left afterwards.
+class Multiproc : public ::testing::Test {
+ protected:
+  void SetUp() override;
+  void TearDown() override;
+
+ private:
+  std::size_t descriptors_ = 0;
+  Words shared_memory_, temporary_;
+};
+
+int run(int argc, char** argv, const Programs& programs);
+
+}  // namespace weft::test
