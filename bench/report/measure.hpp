@@ -52,8 +52,8 @@ Sample measure(Op&& op, const Budget& budget = {}) {
   return out;
 }
 
-/// Batches of 100 until the budget is spent, at least 3 and at most `most_batches`: for operations that use something
-/// up, here memory, so that they cannot run as often as measure() likes. No single timings.
+/// Batches of 100 until the budget is spent, at least 3 and at most `most_batches`: for operations that use
+/// something up, here memory, so that they cannot run as often as measure() likes. No single timings.
 template <class Op>
 Sample measure_some(Op&& op, const Budget& budget, std::size_t most_batches = 50) {
   Sample out;

@@ -82,11 +82,12 @@ void get_phase(const Context& c) {
     Fetched value = job.get(from, card_key);
     if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != size)
       throw Failure("a card came back wrong");
+    return value;
   };
-  measure_get(c, "get_own", size, [&] { get_card(job.me()); });
+  measure_get(c, "get_own", size, [&] { return get_card(job.me()); });
   const pmix_proc_t everybody = job.proc(PMIX_RANK_WILDCARD);
-  measure_get(c, "get_job", 4, [&] { job.get(everybody, PMIX_JOB_SIZE); });
-  measure_get(c, "get_reserved", 2, [&] { job.get(job.me(), PMIX_LOCAL_RANK); });
+  measure_get(c, "get_job", 4, [&] { return job.get(everybody, PMIX_JOB_SIZE); });
+  measure_get(c, "get_reserved", 2, [&] { return job.get(job.me(), PMIX_LOCAL_RANK); });
 
   pmix_proc_t peer = job.me();
   if (job.size() > 1) {

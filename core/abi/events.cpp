@@ -73,6 +73,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
 }
 
 /// PMIx_Deregister_event_handler: cbfunc is told when the handler does not run any more; NULL: the call waits.
+/// Errors: PMIX_ERR_INIT, _BAD_PARAM (no such handler).
 pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     auto* events = registry();
@@ -82,12 +83,12 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
         weft::abi::run_later([=] { cbfunc(PMIX_SUCCESS, cbdata); });
       });
       if (removed) return PMIX_SUCCESS;
-      weft::abi::run_later([=] { cbfunc(PMIX_ERR_NOT_FOUND, cbdata); });
-      return PMIX_ERR_NOT_FOUND;
+      weft::abi::run_later([=] { cbfunc(PMIX_ERR_BAD_PARAM, cbdata); });
+      return PMIX_ERR_BAD_PARAM;
     }
     std::promise<void> promise;
     auto drained = promise.get_future();
-    if (!events->remove(evhdlr_ref, [&] { promise.set_value(); })) return PMIX_ERR_NOT_FOUND;
+    if (!events->remove(evhdlr_ref, [&] { promise.set_value(); })) return PMIX_ERR_BAD_PARAM;
     drained.get();
     return PMIX_OPERATION_SUCCEEDED;
   });

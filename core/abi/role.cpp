@@ -3,14 +3,18 @@
 
 #include <cstring>
 
+#include "core/topology/opaque_types.hpp"
+
 namespace weft::abi {
 
 void Role::set_client(std::unique_ptr<client::Client> client) {
+  topology::install_opaque_types();  // before the first message that may hold a topology or cpuset
   client_now_.store(client.get(), std::memory_order_release);
   client_ = std::move(client);
 }
 
 void Role::set_server(std::unique_ptr<server::Server> server) {
+  topology::install_opaque_types();
   server_now_.store(server.get(), std::memory_order_release);
   server_ = std::move(server);
 }

@@ -76,6 +76,7 @@ void Client::become_singleton() {
 }
 
 Result<void> Client::shake_hands(const link::Identity& identity) {
+  const shm::ShortSlices prompt;  // for the round trip: the siblings that start up on this core would come first
   self_ = link::make_proc(identity.nspace, identity.rank);
   auto socket = link::connect_to(identity.server);
   if (!socket) {

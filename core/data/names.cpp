@@ -168,9 +168,10 @@ consteval auto packed_statuses() {
     for (const auto& row : status_rows()) sum += row.name.size() + 1;
     return sum;
   }();
+  constexpr std::size_t count = rows.size();
   struct {
     Pool<size> pool;
-    std::array<Status, rows.size()> by_number{};
+    std::array<Status, count> by_number{};
   } out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     out.by_number[i] = {rows[i].status, out.pool.add(rows[i].name), rows[i].preferred};
@@ -210,10 +211,11 @@ consteval auto packed_attributes() {
     for (const auto& row : attribute_rows()) sum += row.name.size() + row.key.size() + 2;
     return sum;
   }();
+  constexpr std::size_t count = rows.size();
   struct {
     Pool<size> pool;
-    std::array<Attribute, rows.size()> by_name{};  // as the script sorted them
-    std::array<Attribute, keys> by_key{};          // the preferred ones
+    std::array<Attribute, count> by_name{};  // as the script sorted them
+    std::array<Attribute, keys> by_key{};    // the preferred ones
   } out;
   std::array<std::size_t, keys> order{};
   for (std::size_t i = 0, key = 0; i < rows.size(); ++i) {
@@ -242,9 +244,10 @@ consteval auto packed_constants() {
     for (const auto& row : constant_rows()) sum += row.name.size() + 1;
     return sum;
   }();
+  constexpr std::size_t count = rows.size();
   struct {
     Pool<size> pool;
-    std::array<Constant, rows.size()> list{};
+    std::array<Constant, count> list{};
   } out;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     out.list[i] = {rows[i].type, rows[i].number, out.pool.add(rows[i].name)};

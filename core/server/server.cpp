@@ -121,6 +121,7 @@ Server::~Server() {
 }
 
 void Server::run() {
+  const shm::ShortSlices prompt;  // clients wait for this thread while their siblings start up on every core
   const auto guard = asio::make_work_guard(loop_);
   while (!stopping_.load(std::memory_order_acquire)) {
     drain_notices();

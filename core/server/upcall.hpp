@@ -20,13 +20,15 @@ class Upcall {
 
   Upcall(asio::io_context& loop, Done done) : loop_(loop), done_(std::move(done)) {}
 
-  /// call(pointer): the host's function. done runs on the loop thread, exactly once.
+  /// On the loop thread. call(pointer): the host's function. done runs on the loop thread, exactly once; before
+  /// make() returns if the host answered at once.
   template <class Call>
   static void make(asio::io_context& loop, Done done, Call&& call) {
     auto* open = new Upcall(loop, std::move(done));
     const pmix_status_t status = call(static_cast<void*>(open));
     if (status == PMIX_SUCCESS) return;  // the callback follows, or came already
-    open->finish(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, Answer{}...);
+    const std::unique_ptr<Upcall> ended(open);
+    ended->done_(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, Answer{}...);
   }
   static void finish_from_host(void* pointer, pmix_status_t status, Answer... answer) {
     static_cast<Upcall*>(pointer)->finish(status, std::move(answer)...);

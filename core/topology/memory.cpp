@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
 #include "core/data/node_map.hpp"
@@ -17,17 +16,22 @@ namespace {
 
 constexpr unsigned max_nodes = 1024;  // what the kernel can be built for
 
+/// The first line of a small file of the kernel's, without its end; empty if there is none.
+std::string read_line(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  char text[4096];
+  const ssize_t length = ::read(file, text, sizeof text);
+  ::close(file);
+  const std::string_view all(text, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return std::string(all.substr(0, all.find('\n')));
+}
+
 }  // namespace
 
 bool has_one_numa_node() noexcept {
-  const int file = ::open("/sys/devices/system/node/online", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return true;
-  char text[64];
-  const ssize_t length = ::read(file, text, sizeof text);
-  ::close(file);
   // "0", or a list such as "0-1" or "0,2".
-  return length <= 0 || std::string_view(text, static_cast<std::size_t>(length)).find_first_of("-,") ==
-                            std::string_view::npos;
+  return read_line("/sys/devices/system/node/online").find_first_of("-,") == std::string::npos;
 }
 
 std::vector<unsigned> usable_numa_nodes() {
@@ -36,9 +40,8 @@ std::vector<unsigned> usable_numa_nodes() {
   if (has_one_numa_node() || ::sched_getaffinity(0, sizeof mine, &mine) != 0) return {};
   std::vector<unsigned> nodes;
   for (unsigned node = 0; node < max_nodes; ++node) {
-    std::ifstream file("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
-    std::string text;
-    if (!std::getline(file, text)) continue;
+    const auto text = read_line("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
+    if (text.empty()) continue;
     const auto cpus = data::parse_proc_map(text);  // the same "0-3,8" spelling
     if (!cpus) continue;
     const auto& list = cpus->front();

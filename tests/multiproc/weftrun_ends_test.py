@@ -153,7 +153,7 @@ class Ends(unittest.TestCase):
         kill_quietly(job)
 
     def test_children_that_weftrun_had_before_are_spared(self):
-        code = ("import os,subprocess,sys\nold = subprocess.Popen(['sleep', '1000'])\nprint(old.pid, flush=True)\n"
+        code = ("import os,subprocess,sys\nold = subprocess.Popen(['sleep', '1000'], stdout=subprocess.DEVNULL)\nprint(old.pid, flush=True)\n"
                 "os.execv(sys.argv[1], sys.argv[1:])")
         result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c", "setsid sleep 1000 & echo $!"],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=WATCHDOG)

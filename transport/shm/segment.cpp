@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <algorithm>
 #include <cerrno>
 
 namespace weft::shm {
@@ -70,10 +71,12 @@ Result<Segment> Segment::create(std::size_t bytes) {
 Result<std::uint64_t> Segment::allocate(std::size_t bytes) noexcept {
   const std::uint64_t need = page_aligned(bytes);
   if (need < bytes) return fail(Errc::no_space, "the node segment is full");
-  for (auto& range : free_)
-    if (range.bytes >= need) {
-      range.bytes -= need;
-      return std::exchange(range.offset, range.offset + need);
+  for (auto range = free_.begin(); range != free_.end(); ++range)
+    if (range->bytes >= need) {
+      const auto at = std::exchange(range->offset, range->offset + need);
+      range->bytes -= need;
+      if (range->bytes == 0) free_.erase(range);
+      return at;
     }
   if (need > left()) return fail(Errc::no_space, "the node segment is full");
   return std::exchange(next_, next_ + need);
@@ -83,8 +86,23 @@ void Segment::release(std::uint64_t offset, std::size_t bytes) {
   const std::uint64_t whole = page_aligned(bytes);
   // A hole that cannot be punched would hand old bytes to the next user: then rather lose the addresses.
   if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                  static_cast<off_t>(whole)) == 0)
-    free_.push_back({offset, whole});
+                  static_cast<off_t>(whole)) != 0)
+    return;
+  // Neighbours grow together, and what ends at next_ was never taken: else jobs of many sizes wear the space out.
+  const auto after = std::find_if(free_.begin(), free_.end(), [&](const Range& r) { return r.offset > offset; });
+  auto range = free_.insert(after, {offset, whole});
+  if (const auto next = range + 1; next != free_.end() && range->offset + range->bytes == next->offset) {
+    range->bytes += next->bytes;
+    free_.erase(next);
+  }
+  if (range != free_.begin() && (range - 1)->offset + (range - 1)->bytes == range->offset) {
+    (range - 1)->bytes += range->bytes;
+    range = free_.erase(range) - 1;
+  }
+  if (range->offset + range->bytes == next_) {
+    next_ = range->offset;
+    free_.erase(range);
+  }
 }
 
 }  // namespace weft::shm

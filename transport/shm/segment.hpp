@@ -77,7 +77,7 @@ class Segment {
   int fd() const noexcept { return fd_.get(); }
   std::byte* base() const noexcept { return window_.base(); }
   std::size_t size() const noexcept { return window_.size(); }
-  /// Bytes never allocated yet.
+  /// Bytes behind the last allocation.
   std::size_t left() const noexcept { return window_.size() - next_; }
 
  private:
@@ -88,7 +88,7 @@ class Segment {
   Fd fd_;
   Window window_;
   std::uint64_t next_ = 0;
-  std::vector<Range> free_;
+  std::vector<Range> free_;  // by offset, none touching another or next_
 };
 
 }  // namespace weft::shm

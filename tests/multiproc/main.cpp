@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/multiproc/harness.hpp"
+
+int main(int argc, char** argv) {
+  weft::test::Programs programs;
+  weft::test::add_client_programs(programs);
+  weft::test::add_data_programs(programs);
+  weft::test::add_event_programs(programs);
+  weft::test::add_fence_programs(programs);
+  weft::test::add_limit_programs(programs);
+  weft::test::add_node_programs(programs);
+  weft::test::add_singleton_programs(programs);
+  return weft::test::run(argc, argv, programs);
+}

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# One program for all tests with real processes: host, clients and nodes are the same binary under other names.
+add_executable(multiproc_test
+  fence_test.cpp
+  harness.cpp
+  host.cpp
+  main.cpp
+  stubs_tmp.cpp
+  values.cpp)
+target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
+gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A client writes the bytes of its own card wrong: whoever reads it neither crashes, nor loops, nor reads outside.
+#include "tests/unit/core/store/logs.hpp"
+
+namespace weft::store {
+namespace {
+
+const std::string keys[] = {"a", "key.one", "key.two", std::string(300, 'k'), "tail"};
+
+ExactLog filled(std::uint32_t buckets) {
+  ExactLog log(2048, buckets);
+  for (int round = 0; round < 3; ++round)
+    for (const auto& key : keys) EXPECT_TRUE(log.put(key, std::string(static_cast<std::size_t>(round * 11), 'v')));
+  return log;
+}
+
+/// Reads every byte that a lookup hands out: the sanitizer checks where it lies.
+std::uint64_t touch(const Record& record) {
+  std::uint64_t sum = record.scope;
+  for (const char c : record.key) sum += static_cast<unsigned char>(c);
+  for (const std::byte b : record.value) sum += static_cast<std::uint64_t>(b);
+  return sum;
+}
+
+TEST(KeyedLogDamage, EndsInAnAnswerWhateverIsWritten) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  std::uint64_t sum = 0;
+  for (const std::uint32_t buckets : {1u, 8u}) {
+    auto log = filled(buckets);
+    const std::vector<std::byte> good(log.block.get(), log.block.get() + log.block.size());
+    for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
+      std::memcpy(log.block.get(), good.data(), good.size());
+      // Mostly where the structure is: the header, the heads, the first records.
+      const auto reach = random.below(2) == 0 ? KeyedLog::footprint(200, buckets) : good.size();
+      testing::damage(random, log.block.get(), reach);
+      for (const auto& key : keys)
+        if (const auto found = log.log.find(rank0, key, hash_key(key))) sum += touch(*found);
+      std::size_t records = 0;
+      (void)log.log.visit(0, [&](const Record& r) { sum += touch(r), ++records; });
+      ASSERT_LE(records, 2048u / 24);
+      (void)log.log.adopt();
+      (void)log.put("after", "value");
+      if (const auto found = log.log.find(rank0, "after", hash_key("after"))) sum += touch(*found);
+    }
+  }
+  EXPECT_NE(sum, 0u);
+}
+
+TEST(KeyedLogDamage, BoundsThatCannotBeAreCorrupt) {
+  for (const std::uint64_t lie : {std::uint64_t{2056}, ~std::uint64_t{0}, std::uint64_t{4}, ~std::uint64_t{7}}) {
+    auto log = filled(8);
+    log.published() = lie;
+    EXPECT_EQ(log.get("a"), corrupt());
+    EXPECT_EQ(log.log.visit(0, [](const Record&) {}).error().code, Errc::corrupt);
+    EXPECT_EQ(log.log.adopt().error().code, Errc::corrupt);
+    EXPECT_EQ(log.put("a", "b").error().code, Errc::corrupt);
+  }
+}
+
+TEST(KeyedLogDamage, ALinkThatDoesNotGoBackIsRefused) {
+  auto log = filled(1);
+  auto* head = log.heads();
+  auto* newest = reinterpret_cast<std::uint32_t*>(log.data() + (*head - 1) * 8);  // its `previous`
+  *newest = *head;  // to itself
+  EXPECT_EQ(log.get("nowhere"), corrupt());
+  *newest = *head + 1;  // forward
+  EXPECT_EQ(log.get("nowhere"), corrupt());
+  *head = static_cast<std::uint32_t>(log.published() / 8 + 1);  // to the end
+  EXPECT_EQ(log.get("a"), corrupt());
+  *head = 0xffffffff;
+  EXPECT_EQ(log.get("a"), corrupt());
+}
+
+TEST(KeyedLogDamage, LengthsBeyondTheEndAreRefused) {
+  ExactLog log(256, 1);
+  ASSERT_TRUE(log.put("key", "value"));
+  auto* value_bytes = reinterpret_cast<std::uint32_t*>(log.data() + 12);
+  auto* key_bytes = reinterpret_cast<std::uint16_t*>(log.data() + 16);
+  for (const std::uint32_t lie : {9u, 1000u, 0xffffffffu}) {
+    *value_bytes = lie;
+    EXPECT_EQ(log.get("key"), corrupt()) << lie;
+    EXPECT_EQ(log.log.visit(0, [](const Record&) {}).error().code, Errc::corrupt);
+  }
+  *value_bytes = 5;
+  for (const std::uint16_t lie : {std::uint16_t{9}, std::uint16_t{512}, std::uint16_t{0xffff}}) {
+    *key_bytes = lie;
+    EXPECT_EQ(log.get("key"), corrupt()) << lie;
+  }
+  *key_bytes = 3;
+  EXPECT_EQ(log.get("key"), "value");
+}
+
+}  // namespace
+}  // namespace weft::store

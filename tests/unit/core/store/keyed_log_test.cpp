@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// KeyedLog at its edges: one thread, memory of exactly its size.
+#include "core/store/keyed_log.hpp"
+
+#include <sys/mman.h>
+
+#include "tests/unit/core/store/logs.hpp"
+
+namespace weft::store {
+namespace {
+
+TEST(KeyedLog, AnEmptyOneHasNothing) {
+  ExactLog log(1024);
+  EXPECT_TRUE(log.log.empty());
+  EXPECT_EQ(log.get("key"), missing());
+  EXPECT_EQ(log.count(), 0u);
+  EXPECT_TRUE(log.log.adopt());
+  EXPECT_EQ(log.log.published(), 0u);
+}
+
+TEST(KeyedLog, WithoutRoomForARecordEveryAppendIsRefused) {
+  for (const std::uint64_t capacity : {0, 8, 24}) {
+    ExactLog log(capacity);
+    EXPECT_EQ(log.put("k", "v").error().code, Errc::no_space);
+    EXPECT_EQ(log.get("k"), missing());
+  }
+}
+
+TEST(KeyedLog, FillsToTheLastByteAndNotFurther) {
+  const auto each = KeyedLog::record_bytes(2, 5);
+  ExactLog log(3 * each);
+  for (const char* key : {"k1", "k2", "k3"}) EXPECT_TRUE(log.put(key, "12345"));
+  EXPECT_EQ(log.log.published(), 3 * each);
+  EXPECT_EQ(log.put("k4", "").error().code, Errc::no_space);
+  EXPECT_EQ(log.count(), 3u);
+  EXPECT_EQ(log.get("k3"), "12345");
+  EXPECT_EQ(log.get("k4"), missing());
+}
+
+TEST(KeyedLog, OneByteTooManyLeavesItUnchanged) {
+  const auto each = KeyedLog::record_bytes(1, 7);  // no padding: one more byte needs eight more
+  ExactLog log(2 * each);
+  ASSERT_TRUE(log.put("a", "1234567"));
+  EXPECT_EQ(log.put("b", "12345678").error().code, Errc::no_space);
+  EXPECT_EQ(log.log.published(), each);
+  EXPECT_EQ(log.get("b"), missing());
+  EXPECT_TRUE(log.put("b", "1234567"));
+}
+
+TEST(KeyedLog, KeysUpTo511Bytes) {
+  ExactLog log(8192);
+  const std::string longest(511, 'x');
+  EXPECT_TRUE(log.put(longest, "v"));
+  EXPECT_EQ(log.get(longest), "v");
+  EXPECT_EQ(log.get(longest.substr(1)), missing());
+  EXPECT_EQ(log.put(longest + 'x', "v").error().code, Errc::invalid);
+  EXPECT_EQ(log.put("", "v").error().code, Errc::invalid);
+  EXPECT_EQ(log.count(), 1u);
+}
+
+TEST(KeyedLog, ValuesOfNothingAndOfAnything) {
+  ExactLog log(1 << 20);
+  EXPECT_TRUE(log.put("empty", ""));
+  EXPECT_EQ(log.get("empty"), "");
+  const std::string big(900'000, 'b');
+  EXPECT_TRUE(log.put("big", big));
+  EXPECT_EQ(log.get("big"), big);
+  const std::string binary("\0\xff\0", 3);
+  EXPECT_TRUE(log.put("binary", binary));
+  EXPECT_EQ(log.get("binary"), binary);
+}
+
+// The record's length field has 32 bits: a longer value must not come back short.
+TEST(KeyedLog, ValuesOf4GiBAreRefused) {
+  constexpr std::uint64_t capacity = std::uint64_t{8} << 30, bytes = std::uint64_t{1} << 32;
+  const auto map = [](std::uint64_t size) {
+    return static_cast<std::byte*>(
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+  };
+  auto* memory = map(KeyedLog::footprint(capacity, 8));
+  auto* value = map(bytes);
+  ASSERT_NE(memory, MAP_FAILED);
+  ASSERT_NE(value, MAP_FAILED);
+  KeyedLog log(memory, capacity, 8);
+  const auto refused = log.append({rank0, 1, "k", {value, bytes}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::no_space);
+  EXPECT_TRUE(log.empty());
+  ::munmap(memory, KeyedLog::footprint(capacity, 8));
+  ::munmap(value, bytes);
+}
+
+TEST(KeyedLog, TheNewestValueWinsAndTheOldOnesStay) {
+  ExactLog log(4096);
+  for (const char* value : {"one", "two", "three"}) EXPECT_TRUE(log.put("key", value));
+  EXPECT_EQ(log.get("key"), "three");
+  std::string seen;
+  EXPECT_TRUE(log.log.visit(0, [&](const Record& r) { seen += std::string(as_text(r.value)) + ' '; }));
+  EXPECT_EQ(seen, "one two three ");
+}
+
+TEST(KeyedLog, SubjectsAreKeptApart) {
+  for (const std::uint32_t buckets : {1u, 8u}) {
+    ExactLog log(1 << 16, buckets);
+    std::vector<Subject> subjects;
+    for (const auto realm : {Realm::rank, Realm::job, Realm::node, Realm::app, Realm::session})
+      for (const std::uint32_t index : {0u, 1u, 7u, 0xffffffffu}) subjects.push_back({realm, index});
+    for (std::size_t i = 0; i < subjects.size(); ++i) EXPECT_TRUE(log.put("key", std::to_string(i), subjects[i]));
+    for (std::size_t i = 0; i < subjects.size(); ++i) EXPECT_EQ(log.get("key", subjects[i]), std::to_string(i));
+    EXPECT_EQ(log.get("key", {Realm::rank, 2}), missing());
+  }
+}
+
+TEST(KeyedLog, ManyKeysInOneBucket) {
+  ExactLog log(1 << 16, 1);
+  for (int i = 0; i < 500; ++i) EXPECT_TRUE(log.put("key." + std::to_string(i), std::to_string(i * i)));
+  for (int i = 0; i < 500; ++i) EXPECT_EQ(log.get("key." + std::to_string(i)), std::to_string(i * i));
+  EXPECT_EQ(log.get("key.500"), missing());
+}
+
+TEST(KeyedLog, AnEqualHashIsNotAnEqualKey) {
+  ExactLog log(4096, 1);
+  ASSERT_TRUE(log.put("key", "value"));
+  EXPECT_EQ(log.log.find(rank0, "other", hash_key("key")).error().code, Errc::not_found);
+}
+
+TEST(KeyedLog, VisitGoesOnWhereItStopped) {
+  ExactLog log(4096);
+  ASSERT_TRUE(log.put("a", "1"));
+  const auto from = log.log.visit(0, [](const Record&) {});
+  ASSERT_TRUE(from);
+  ASSERT_TRUE(log.put("b", "2"));
+  std::string seen;
+  const auto end = log.log.visit(*from, [&](const Record& r) { seen += r.key; });
+  EXPECT_EQ(seen, "b");
+  EXPECT_EQ(*end, log.log.published());
+  EXPECT_EQ(log.log.visit(*end, [](const Record&) { FAIL(); }).value(), *end);
+}
+
+TEST(KeyedLog, VisitRefusesAPlaceThatCannotBe) {
+  ExactLog log(4096);
+  ASSERT_TRUE(log.put("a", "1"));
+  for (const std::uint64_t from : {std::uint64_t{1}, std::uint64_t{4}, log.log.published() + 8, ~std::uint64_t{7}})
+    EXPECT_EQ(log.log.visit(from, [](const Record&) {}).error().code, Errc::corrupt);
+}
+
+TEST(KeyedLog, CarriesScopeAndSubject) {
+  ExactLog log(4096);
+  ASSERT_TRUE(log.log.append({{Realm::node, 5}, 3, "k", bytes_of("v")}));
+  const auto found = log.log.find({Realm::node, 5}, "k", hash_key("k"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->scope, 3);
+  EXPECT_EQ(found->subject, (Subject{Realm::node, 5}));
+  EXPECT_EQ(found->key, "k");
+}
+
+// ---- what a killed writer leaves, byte by byte; keyed_log_processes_test.cpp kills real ones
+
+TEST(KeyedLog, AWriterDeadBeforePublishingLeavesNothing) {
+  ExactLog log(4096);
+  ASSERT_TRUE(log.put("a", "old"));
+  std::memset(log.data() + log.published(), 0xee, 200);
+  EXPECT_EQ(log.count(), 1u);
+  EXPECT_EQ(log.get("a"), "old");
+  ASSERT_TRUE(log.log.adopt());
+  ASSERT_TRUE(log.put("a", "new"));
+  EXPECT_EQ(log.get("a"), "new");
+  EXPECT_EQ(log.count(), 2u);
+}
+
+TEST(KeyedLog, AWriterDeadBeforeTheHeadIsAdopted) {
+  for (const std::uint32_t buckets : {1u, 64u})
+    for (const bool first : {true, false}) {
+      ExactLog log(4096, buckets);
+      if (!first) {
+        ASSERT_TRUE(log.put("other", "x"));
+        ASSERT_TRUE(log.put("key", "old"));
+      }
+      const std::vector<std::uint32_t> before(log.heads(), log.heads() + buckets);
+      ASSERT_TRUE(log.put("key", "new"));
+      std::copy(before.begin(), before.end(), log.heads());
+
+      EXPECT_EQ(log.get("key"), first ? missing() : "old");  // not linked, not wrong
+      ASSERT_TRUE(log.log.adopt());
+      EXPECT_EQ(log.get("key"), "new");
+      ASSERT_TRUE(log.put("later", "y"));
+      EXPECT_EQ(log.get("key"), "new");
+      EXPECT_EQ(log.get("other"), first ? missing() : "x");
+    }
+}
+
+TEST(KeyedLog, AdoptingASoundLogChangesNothing) {
+  ExactLog log(4096);
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(log.put("k" + std::to_string(i), "v"));
+  const std::vector<std::byte> before(log.block.get(), log.block.get() + log.block.size());
+  ASSERT_TRUE(log.log.adopt());
+  EXPECT_EQ(std::memcmp(before.data(), log.block.get(), before.size()), 0);
+}
+
+}  // namespace
+}  // namespace weft::store

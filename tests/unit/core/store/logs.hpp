@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Logs for tests: in memory of an exact size, with the words that a writer stores in reach, and records that check
+// themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/store/keyed_log.hpp"
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::store {
+
+inline constexpr Subject rank0{Realm::rank, 0};
+
+inline Bytes bytes_of(std::string_view text) { return as_bytes(text); }
+
+struct ExactLog {
+  explicit ExactLog(std::uint64_t capacity, std::uint32_t buckets = 8)
+      : block(KeyedLog::footprint(capacity, buckets)), log(block.get(), capacity, buckets), buckets_(buckets) {}
+
+  Result<void> put(std::string_view key, std::string_view value, Subject subject = rank0) {
+    return log.append({subject, 1, key, bytes_of(value)});
+  }
+  /// The value's text, or "-" and the error's number.
+  std::string get(std::string_view key, Subject subject = rank0) const {
+    const auto found = log.find(subject, key, hash_key(key));
+    return found ? std::string(as_text(found->value)) : "-" + std::to_string(static_cast<int>(found.error().code));
+  }
+  std::size_t count() const {
+    std::size_t n = 0;
+    EXPECT_TRUE(log.visit(0, [&](const Record&) { ++n; }));
+    return n;
+  }
+
+  std::uint64_t& published() { return *reinterpret_cast<std::uint64_t*>(block.get()); }
+  std::uint32_t* heads() { return reinterpret_cast<std::uint32_t*>(block.get() + sizeof(KeyedLog::Header)); }
+  std::uint32_t buckets() const { return buckets_; }
+  std::byte* data() { return block.get() + KeyedLog::footprint(0, buckets_); }
+
+  testing::ExactBlock block;
+  KeyedLog log;
+
+ private:
+  std::uint32_t buckets_;
+};
+
+inline std::string missing() { return "-" + std::to_string(static_cast<int>(Errc::not_found)); }
+inline std::string corrupt() { return "-" + std::to_string(static_cast<int>(Errc::corrupt)); }
+
+/// A value that says which it is, and every byte of which follows from that.
+inline std::vector<std::byte> numbered_value(std::uint64_t number) {
+  std::vector<std::byte> out(8 + number * 7 % 90);
+  std::memcpy(out.data(), &number, 8);
+  for (std::size_t i = 8; i < out.size(); ++i) out[i] = static_cast<std::byte>(number * 31 + i);
+  return out;
+}
+
+/// The number of a value, 0 if one of its bytes is not what the number says.
+inline std::uint64_t number_of(Bytes value) {
+  std::uint64_t number = 0;
+  if (value.size() < 8) return 0;
+  std::memcpy(&number, value.data(), 8);
+  const auto whole = numbered_value(number);
+  return value.size() == whole.size() && std::memcmp(value.data(), whole.data(), whole.size()) == 0 ? number : 0;
+}
+
+}  // namespace weft::store

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/doorbell.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <thread>
+#include <vector>
+
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::shm {
+namespace {
+
+std::uint64_t rings(int fd) {
+  std::uint64_t count = 0;
+  return ::read(fd, &count, sizeof count) == sizeof count ? count : 0;
+}
+
+TEST(Doorbell, IsSilentWhileTheServerIsAwake) {
+  Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Doorbell bell;
+  bell.ring(fd.get());
+  EXPECT_EQ(rings(fd.get()), 0u);
+  bell.asleep();
+  bell.awake();
+  bell.ring(fd.get());
+  EXPECT_EQ(rings(fd.get()), 0u);
+}
+
+TEST(Doorbell, RingsOnceASleep) {
+  Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Doorbell bell;
+  for (int sleep = 0; sleep < 3; ++sleep) {
+    bell.asleep();
+    for (int i = 0; i < 5; ++i) bell.ring(fd.get());
+    EXPECT_EQ(rings(fd.get()), 1u);
+  }
+}
+
+TEST(Doorbell, ABadDescriptorHarmsNobody) {
+  Doorbell bell;
+  bell.asleep();
+  bell.ring(-1);
+  EXPECT_EQ(bell.sleeping.load(), 0u);
+}
+
+// A server that goes to sleep although a notice waits never wakes again: the clients then wait for its answer, and
+// the watchdog ends the test.
+TEST(Doorbell, NoNoticeIsSleptThrough) {
+  testing::Watchdog watchdog;
+  Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  Doorbell bell;
+  std::atomic<std::uint32_t> notices{0};
+  std::atomic<std::uint32_t> served{0};
+  const std::uint32_t each = testing::rounds(100'000);
+  constexpr std::uint32_t clients = 2;
+  std::vector<std::thread> ringers;
+  for (std::uint32_t c = 0; c < clients; ++c)
+    ringers.emplace_back([&] {
+      for (std::uint32_t i = 0; i < each; ++i) {
+        const auto mine = notices.fetch_add(1, std::memory_order_release) + 1;
+        bell.ring(fd.get());
+        while (static_cast<std::int32_t>(served.load(std::memory_order_acquire) - mine) < 0) std::this_thread::yield();
+      }
+    });
+  while (served.load(std::memory_order_relaxed) < clients * each) {
+    const auto seen = notices.load(std::memory_order_acquire);
+    if (seen != served.load(std::memory_order_relaxed)) {
+      served.store(seen, std::memory_order_release);
+      continue;
+    }
+    bell.asleep();
+    if (notices.load(std::memory_order_acquire) == seen) {
+      pollfd p{fd.get(), POLLIN, 0};
+      ::poll(&p, 1, -1);
+      (void)rings(fd.get());
+    }
+    bell.awake();
+  }
+  for (auto& ringer : ringers) ringer.join();
+  EXPECT_EQ(served.load(), clients * each);
+}
+
+}  // namespace
+}  // namespace weft::shm

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/shm/segment.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::shm {
+namespace {
+
+constexpr std::size_t page = page_bytes;
+
+Segment made(std::size_t bytes) {
+  auto segment = Segment::create(bytes);
+  EXPECT_TRUE(segment.has_value());
+  return std::move(*segment);
+}
+
+bool is_zero(const std::byte* from, std::size_t bytes) {
+  return std::all_of(from, from + bytes, [](std::byte b) { return b == std::byte{0}; });
+}
+
+TEST(Segment, AllocatesWholePagesUntilTheLastOne) {
+  auto segment = made(4 * page);
+  EXPECT_EQ(segment.allocate(1).value(), 0u);
+  EXPECT_EQ(segment.allocate(page).value(), page);
+  EXPECT_EQ(segment.allocate(page + 1).value(), 2 * page);
+  EXPECT_EQ(segment.left(), 0u);
+  const auto full = segment.allocate(1);
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, Errc::no_space);
+}
+
+TEST(Segment, RefusesWhatCannotFitWithoutLosingWhatCan) {
+  auto segment = made(4 * page);
+  for (const std::size_t bytes : {5 * page, ~std::size_t{0}, ~std::size_t{0} - page})
+    EXPECT_EQ(segment.allocate(bytes).error().code, Errc::no_space);
+  EXPECT_EQ(segment.allocate(4 * page).value(), 0u);
+}
+
+TEST(Segment, ReleasedBytesReadAsZeroAndServeAgain) {
+  auto segment = made(8 * page);
+  const auto first = segment.allocate(2 * page).value();
+  const auto second = segment.allocate(2 * page).value();
+  std::fill_n(segment.base() + first, 4 * page, std::byte{7});
+  segment.release(first, 2 * page);
+  EXPECT_TRUE(is_zero(segment.base() + first, 2 * page));
+  EXPECT_FALSE(is_zero(segment.base() + second, 2 * page));  // the neighbour keeps its bytes
+  EXPECT_EQ(segment.allocate(2 * page).value(), first);
+}
+
+TEST(Segment, AClientsMappingSeesTheZeroesToo) {
+  auto segment = made(2 * page);
+  const auto at = segment.allocate(page).value();
+  segment.base()[at] = std::byte{7};
+  auto client = Window::map(segment.fd(), 0, segment.size(), Window::Access::read);
+  ASSERT_TRUE(client);
+  EXPECT_EQ(client->base()[at], std::byte{7});
+  segment.release(at, page);
+  EXPECT_EQ(client->base()[at], std::byte{0});
+}
+
+// Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space out.
+TEST(Segment, SpaceOfAllSizesComesBackWhole) {
+  testing::Random random;
+  auto segment = made(64 * page);
+  struct Piece {
+    std::uint64_t at;
+    std::size_t bytes;
+  };
+  std::vector<Piece> held;
+  for (int round = 0; round < 2000; ++round) {
+    if (held.empty() || random.below(2) == 0) {
+      const std::size_t bytes = (1 + random.below(20)) * page;
+      if (const auto at = segment.allocate(bytes)) {
+        ASSERT_TRUE(is_zero(segment.base() + *at, bytes));
+        for (const auto& other : held) ASSERT_TRUE(*at + bytes <= other.at || other.at + other.bytes <= *at);
+        std::fill_n(segment.base() + *at, bytes, std::byte{7});
+        held.push_back({*at, bytes});
+      }
+    } else {
+      const auto which = held.begin() + static_cast<std::ptrdiff_t>(random.below(held.size()));
+      segment.release(which->at, which->bytes);
+      held.erase(which);
+    }
+  }
+  for (const auto& piece : held) segment.release(piece.at, piece.bytes);
+  EXPECT_TRUE(segment.allocate(64 * page));  // all of it, in one piece
+}
+
+TEST(Segment, ShrinksToTheFileSizeLimitInsteadOfDying) {
+  const auto child = testing::start_child([] {
+    const rlimit limit{16 * page + 100, RLIM_INFINITY};
+    if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
+    auto segment = Segment::create(std::size_t{1} << 30);
+    if (!segment || segment->size() != 16 * page) return false;
+    const auto at = segment->allocate(16 * page);
+    if (!at) return false;
+    segment->base()[16 * page - 1] = std::byte{1};
+    segment->release(*at, 16 * page);
+    return true;
+  });
+  EXPECT_TRUE(testing::ended_well(testing::reap(child)));
+}
+
+TEST(Segment, ALimitOfNothingIsAnError) {
+  const auto child = testing::start_child([] {
+    const rlimit limit{100, RLIM_INFINITY};
+    return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 && !Segment::create(std::size_t{1} << 20);
+  });
+  EXPECT_TRUE(testing::ended_well(testing::reap(child)));
+}
+
+TEST(Segment, NobodyCanShrinkOrGrowIt) {
+  auto segment = made(4 * page);
+  EXPECT_NE(::ftruncate(segment.fd(), page), 0);
+  EXPECT_EQ(errno, EPERM);
+  EXPECT_NE(::ftruncate(segment.fd(), 8 * page), 0);
+  EXPECT_NE(::fcntl(segment.fd(), F_ADD_SEALS, F_SEAL_WRITE), 0);  // nor take the server's own writing away
+}
+
+TEST(Segment, TakesMemoryOnlyWhereItIsTouched) {
+  auto segment = made(std::size_t{64} << 30);
+  (void)segment.allocate(std::size_t{1} << 30);
+  segment.base()[0] = segment.base()[std::size_t{1} << 29] = std::byte{1};
+  struct stat facts {};
+  ASSERT_EQ(::fstat(segment.fd(), &facts), 0);
+  EXPECT_LE(facts.st_blocks, 64);  // of 512 bytes; two pages, with slack for larger ones
+}
+
+TEST(Window, WritesReachTheOtherMappingAndReadOnlyMeansIt) {
+  auto segment = made(4 * page);
+  auto writable = Window::map(segment.fd(), page, page, Window::Access::write);
+  ASSERT_TRUE(writable);
+  writable->base()[5] = std::byte{9};
+  EXPECT_EQ(segment.base()[page + 5], std::byte{9});
+
+  auto readable = Window::map(segment.fd(), 0, 4 * page, Window::Access::read);
+  ASSERT_TRUE(readable);
+  const auto child = testing::start_child([&] {
+    ::signal(SIGSEGV, SIG_DFL);  // also where a sanitizer would write a report
+    readable->base()[page + 5] = std::byte{1};
+    return true;
+  });
+  const int status = testing::reap(child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+TEST(Window, ABadDescriptorIsAnError) {
+  const auto window = Window::map(-1, 0, page, Window::Access::read);
+  ASSERT_FALSE(window);
+  EXPECT_EQ(window.error().code, Errc::os);
+  EXPECT_EQ(window.error().sys, EBADF);
+}
+
+TEST(Window, MovesWithoutUnmappingTwice) {
+  auto segment = made(2 * page);
+  auto a = Window::map(segment.fd(), 0, page, Window::Access::write);
+  auto b = Window::map(segment.fd(), page, page, Window::Access::write);
+  ASSERT_TRUE(a && b);
+  Window moved(std::move(*a));
+  EXPECT_FALSE(*a);
+  moved = std::move(*b);
+  EXPECT_FALSE(*b);
+  moved.base()[0] = std::byte{3};
+  EXPECT_EQ(segment.base()[page], std::byte{3});
+}
+
+TEST(Fd, ClosesOnceAndReleases) {
+  const int raw = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  {
+    Fd fd(raw);
+    Fd other(std::move(fd));
+    EXPECT_FALSE(fd);
+    EXPECT_EQ(other.get(), raw);
+  }
+  EXPECT_EQ(::fcntl(raw, F_GETFD), -1);
+  Fd kept(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int out = kept.release();
+  kept.reset();
+  EXPECT_NE(::fcntl(out, F_GETFD), -1);
+  ::close(out);
+}
+
+}  // namespace
+}  // namespace weft::shm
