@@ -17,10 +17,10 @@ void Control::notify(NoticeKind kind, std::uint32_t arg) noexcept {
   doorbell->ring(doorbell_fd);
 }
 
-BoardFence::BoardFence(Control& control, std::uint32_t me, unsigned waiters, Connection& connection)
+BoardFence::BoardFence(Control& control, std::uint32_t me, shm::WaitPolicy policy, Connection& connection)
     : control_(control),
       me_(me),
-      policy_(shm::WaitPolicy::for_waiters(waiters)),
+      policy_(policy),
       connection_(connection),
       next_(control.board->open_generation()) {}
 

@@ -37,7 +37,7 @@ class BoardFence {
  public:
   using Deadline = std::optional<Connection::Clock::time_point>;
 
-  BoardFence(Control& control, std::uint32_t me, unsigned waiters, Connection& connection);
+  BoardFence(Control& control, std::uint32_t me, shm::WaitPolicy policy, Connection& connection);
 
   /// collect: cards are to travel to other nodes; on this one they are read where they lie.
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the

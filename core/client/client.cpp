@@ -149,7 +149,8 @@ Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::ar
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
   doorbell_fd_ = std::move(fds[1]);
-  board_fence_ = std::make_unique<BoardFence>(control_, local_, own_job_.local_count(), *connection_);
+  const auto policy = shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
+  board_fence_ = std::make_unique<BoardFence>(control_, local_, policy, *connection_);
   return {};
 }
 

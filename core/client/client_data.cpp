@@ -112,6 +112,7 @@ Result<data::Value> Client::find_staged(std::string_view key) const {
 }
 
 Result<data::Value> Client::find_private(const pmix_proc_t& proc, std::string_view key) const {
+  if (private_.empty()) return fail(Errc::not_found);
   auto value = private_.find(link::nspace_of(proc), proc.rank, key);
   // A singleton's job level lies under the wildcard, where any rank's Get of a reserved key ends.
   if (!value && singleton_ && proc.rank != PMIX_RANK_WILDCARD && store::is_reserved(key))

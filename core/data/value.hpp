@@ -45,12 +45,12 @@ class Value {
   Value(Value&& other) noexcept : raw_(other.release()) {}
   Value& operator=(Value&& other) noexcept {
     if (this != &other) {
-      destroy_value(raw_);
+      end();
       raw_ = other.release();
     }
     return *this;
   }
-  ~Value() { destroy_value(raw_); }
+  ~Value() { end(); }
 
   static Value of(bool v) noexcept;
   static Value of(std::uint16_t v) noexcept;
@@ -81,6 +81,11 @@ class Value {
   }
 
  private:
+  // Most values that end were moved from: a Get moves its result through five functions.
+  void end() noexcept {
+    if (raw_.type != PMIX_UNDEF) destroy_value(raw_);
+  }
+
   pmix_value_t raw_{};
 };
 

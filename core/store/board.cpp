@@ -47,21 +47,26 @@ Board::Outcome Board::outcome(Generation generation) const noexcept {
   const auto ended = generation_of(w);
   if (before(ended, generation)) return Outcome::open;
   const auto age = ended - generation;
-  if (age >= 16) return Outcome::success;  // a member is never 16 failed generations behind: it arrives in order
+  // Who is that far behind sat out 16 generations, and none of those can have succeeded.
+  if (age >= 16) return history_of(w) == 0xffff ? Outcome::failed : Outcome::success;
   return (history_of(w) >> age & 1) != 0 ? Outcome::failed : Outcome::success;
 }
 
 Board::Verdict Board::verdict(Generation generation) const noexcept {
   const auto& past = past_[generation % past_.size()];
-  if (past.generation.load(std::memory_order_acquire) == generation)       // V2 <- V1
-    return {past.status.load(std::memory_order_relaxed), past.member.load(std::memory_order_relaxed)};
+  if (past.generation.load(std::memory_order_acquire) == (known | generation)) {       // V2 <- V1
+    const Verdict found{past.status.load(std::memory_order_acquire), past.member.load(std::memory_order_acquire)};
+    // Unless the server overwrote it meanwhile with the verdict 16 generations later.
+    if (past.generation.load(std::memory_order_relaxed) == (known | generation)) return found;
+  }
   const auto why = broken_why_.load(std::memory_order_acquire);
+  if (why == 0) return {0, no_member};
   return {static_cast<std::int32_t>(why), static_cast<std::uint32_t>(why >> 32)};
 }
 
 bool Board::broken(Generation generation) const noexcept {
   const auto from = broken_from_.load(std::memory_order_seq_cst);          // B2 <- B1
-  return from != 0 && !before(generation, from);
+  return from != 0 && !before(generation, static_cast<Generation>(from));
 }
 
 bool Board::complete(Generation generation) noexcept {
@@ -77,9 +82,9 @@ bool Board::complete(Generation generation) noexcept {
 bool Board::abort(Generation generation, Verdict verdict) noexcept {
   auto& past = past_[generation % past_.size()];
   past.generation.store(0, std::memory_order_relaxed);
-  past.status.store(verdict.status, std::memory_order_relaxed);
-  past.member.store(verdict.member, std::memory_order_relaxed);
-  past.generation.store(generation, std::memory_order_release);            // V1 -> V2, before the CAS (I3)
+  past.status.store(verdict.status, std::memory_order_release);            // who reads this reads the 0 above, too
+  past.member.store(verdict.member, std::memory_order_release);
+  past.generation.store(known | generation, std::memory_order_release);    // V1 -> V2, before the CAS (I3)
   auto w = word_.load(std::memory_order_acquire);
   while (generation_of(w) + 1 == generation)
     if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // W1
@@ -90,19 +95,36 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
 }
 
 void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
-  // The open generation goes with it even where its cell says arrived: it may have died before it was counted.
-  const auto from = open_generation();
-  const auto old = broken_from_.load(std::memory_order_relaxed);
-  if (old == 0 || before(from, old)) {
-    broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status), std::memory_order_release);
-    broken_from_.store(from, std::memory_order_seq_cst);                   // B1 -> B2
-  }
+  if (cells()[member].lost.exchange(status, std::memory_order_relaxed) != 0) return;
+  if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return;    // an earlier loss did the rest
+  const auto w = word_.load(std::memory_order_acquire);
+  const Generation open = generation_of(w) + 1;
+  broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status), std::memory_order_release);
+  broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // B1 -> B2
+  // With somebody counted in it, the lost member may be, too, and another about to be the last: the CAS decides
+  // (I4). With nobody counted it cannot complete; left open, it costs nobody a failure if the member comes back.
+  if (count_of(w) != 0)
+    (void)abort(open, {status, member});
+  else
+    broken_from_.store(known | open, std::memory_order_seq_cst);           // B1 -> B2
   waiting_.wake_all();
 }
 
 void Board::rejoin(std::uint32_t member) noexcept {
-  const auto why = broken_why_.load(std::memory_order_relaxed);
-  if (static_cast<std::uint32_t>(why >> 32) == member) broken_from_.store(0, std::memory_order_seq_cst);
+  const auto status = cells()[member].lost.exchange(0, std::memory_order_relaxed);
+  if (status == 0) return;
+  if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
+    // Somebody else is still gone. Who, the cells know; a loop over them would trust a count that clients can write.
+    const auto why = broken_why_.load(std::memory_order_relaxed);
+    if (static_cast<std::uint32_t>(why >> 32) == member)
+      broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why), std::memory_order_release);
+    return;
+  }
+  // Who counted itself while the board was broken has left with an error: it must not count any more (I5).
+  const auto w = word_.load(std::memory_order_acquire);
+  if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
+  broken_why_.store(0, std::memory_order_release);
+  broken_from_.store(0, std::memory_order_seq_cst);                        // B1 -> B2
 }
 
 }  // namespace weft::store

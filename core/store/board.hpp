@@ -10,11 +10,13 @@
 // I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts itself:
 //     whoever counts `count` arrivals finds their names in the cells.
 // I3  The verdict of a failed generation is written by the server before the CAS that sets its history bit.
-// I4  `broken_from` names the first generation that cannot complete because a member is gone; it is the open one
-//     when the server learns of the loss. A generation that completes all the same is a success: outcome() first.
-// I5  A member counts its own arrivals (`cell.arrived`), so it knows its next generation without the word.
+// I4  `broken_from` names the first generation that cannot complete because a member is gone. A generation that
+//     somebody is counted in when the server learns of the loss is not left to it: one CAS ends it, the server's
+//     or the last arriver's, so all members read the same end.
+// I5  `cell.lost` is the server's: the status with which that member went, 0 while it is there. The board is
+//     broken while one is not 0; who comes back starts at a generation that nobody is counted in.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
-//     die, breaks the board from the open generation on, so nobody waits for a count that cannot be reached.
+//     die, ends or breaks the open generation, so nobody waits for a count that cannot be reached.
 //     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
 //     after one slice (transport/shm/wait.hpp).
 #pragma once
@@ -22,7 +24,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <optional>
 
 #include "transport/shm/wait.hpp"
 
@@ -49,8 +50,9 @@ class Board {
   static constexpr std::uint32_t max_members = 0xffff;
 
   struct alignas(64) Cell {
-    std::atomic<Generation> arrived{0};     ///< generations this member arrived at; own process only
+    std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
     std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
+    std::atomic<std::int32_t> lost{0};      ///< I5
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -61,15 +63,17 @@ class Board {
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
   Arrival arrive(std::uint32_t me, Generation generation) noexcept;
+  /// Exact for the last 16 generations. Beyond them a member that never lagged behind on two threads is told
+  /// failed at worst for a success: none of 16 can have succeeded without it, so its own is not known any more.
   Outcome outcome(Generation generation) const noexcept;
-  /// After an outcome other than open; status and blame of a failed generation, if it is among the last 16.
+  /// Status and blame of a generation that failed or is broken; {0, no_member} if it is not among the last 16.
   Verdict verdict(Generation generation) const noexcept;
   bool broken(Generation generation) const noexcept;
 
   /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked for.
   bool complete(Generation generation) noexcept;
   bool abort(Generation generation, Verdict verdict) noexcept;
-  /// Server: `member` is gone and will not arrive again.
+  /// Server: `member` is gone and will not arrive again. status: not 0.
   void lose(std::uint32_t member, std::int32_t status) noexcept;
   /// Server: `member` is back (a new process under the same identity, or a second Init).
   void rejoin(std::uint32_t member) noexcept;
@@ -106,16 +110,20 @@ class Board {
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
 
+  /// Generation 0 comes round every 2^32 fences, so "none" needs a bit of its own.
+  static constexpr std::uint64_t known = std::uint64_t{1} << 32;
+
   // word_ holds generations ended, so that zeroed memory is a board whose generation 1 is open.
   alignas(64) std::atomic<std::uint64_t> word_;
   alignas(64) shm::WaitWord waiting_;
   alignas(64) std::atomic<std::uint32_t> async_waiters_;
   alignas(64) std::uint32_t members_;
   std::uint32_t remote_;
-  std::atomic<Generation> broken_from_;     // 0: not broken
+  std::atomic<std::uint32_t> lost_count_;   // cells whose `lost` is not 0; server only
+  std::atomic<std::uint64_t> broken_from_;  // known | generation, 0: not broken
   std::atomic<std::uint64_t> broken_why_;   // member:32 | status:32
   struct Past {
-    std::atomic<Generation> generation;
+    std::atomic<std::uint64_t> generation;  // known | generation
     std::atomic<std::int32_t> status;
     std::atomic<std::uint32_t> member;
   };

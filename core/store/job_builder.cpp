@@ -73,6 +73,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.apps = spec.apps;
   h.my_node = spec.my_node;
   h.local_capacity = locals;
+  h.cores = shm::usable_cores();
   h.info_buckets = buckets_for(spec.keys.size() * 2);
   h.info_capacity = shm::page_aligned(info_bytes * 2 + info_slack);
   const std::uint64_t elsewhere = ranks - std::min<std::uint64_t>(ranks, spec.local_ranks.size());

@@ -10,6 +10,7 @@ namespace weft::store {
 namespace {
 
 constexpr std::size_t max_key_bytes = 511;
+constexpr std::uint64_t max_value_bytes = 0xffffffff;  // RecordHeader::value_bytes
 constexpr std::uint64_t padded(std::uint64_t n) { return (n + 7) & ~std::uint64_t{7}; }
 
 }  // namespace
@@ -25,7 +26,8 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   auto offset = header_->published.load(std::memory_order_relaxed);          // only the writer stores it (I1)
   if (!sound(offset)) return fail(Errc::corrupt, "log bounds");
   const auto need = record_bytes(record.key.size(), record.value.size());
-  if (record.value.size() > capacity_ || need > capacity_ - offset) return fail(Errc::no_space, "log is full");
+  if (record.value.size() > std::min(capacity_, max_value_bytes) || need > capacity_ - offset)
+    return fail(Errc::no_space, "log is full");
   if (offset < first_ && need > first_ - offset) {
     // A writer that died may have left bytes here that look like a record.
     std::memset(at(offset), 0, std::min<std::uint64_t>(first_ - offset, sizeof(RecordHeader)));

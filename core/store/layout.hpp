@@ -92,6 +92,7 @@ struct JobHeader {
   std::uint32_t my_node;
   std::uint32_t local_capacity;            ///< places in `locals`, cells of the board
   std::atomic<std::uint32_t> local_count;
+  std::uint32_t cores;                     ///< of this node, that the local ranks share
   std::uint32_t info_buckets;
   std::uint32_t remote_buckets;
   std::uint32_t card_buckets;

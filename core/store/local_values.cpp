@@ -19,7 +19,7 @@ void LocalValues::store_encoded(std::string_view nspace, std::uint32_t rank, std
 }
 
 Result<data::Value> LocalValues::find(std::string_view nspace, std::uint32_t rank, std::string_view key) const {
-  if (count_.load(std::memory_order_acquire) == 0) return fail(Errc::not_found);  // the usual case takes no lock
+  if (empty()) return fail(Errc::not_found);
   const std::lock_guard lock(mutex_);
   const auto owner = values_.find(Owner(nspace, rank));
   if (owner == values_.end()) return fail(Errc::not_found);

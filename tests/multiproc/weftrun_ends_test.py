@@ -94,8 +94,8 @@ class Ends(unittest.TestCase):
             kill_quietly(job)
 
     def test_time_limit_holds_when_only_the_reader_is_late(self):
-        # The ranks have ended long before; what they said fills the pipe to us and weftrun's buffer.
-        job = start("--timeout", "1", "-n", "2", "sh", "-c", "head -c 70000 /dev/zero")
+        # Every rank can write into its pipe and leave, but the pipe to us does not hold it all.
+        job = start("--timeout", "1", "-n", "3", "sh", "-c", "head -c 40000 /dev/zero")
         try:
             wait_until(lambda: job.poll() is not None, "the end of a job whose last output nobody reads")
             self.assertEqual(job.returncode, 124)

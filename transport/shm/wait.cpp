@@ -19,21 +19,23 @@ struct SchedAttributes {
 };
 static_assert(sizeof(SchedAttributes) == 48);
 
-bool set_slice(std::uint64_t nanoseconds) noexcept {
+/// The slice before; 0: unchanged.
+std::uint64_t set_slice(std::uint64_t nanoseconds) noexcept {
   SchedAttributes attributes;
-  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return false;
+  if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return 0;
   // A kernel that reports no slice does not know the request; other policies mean something else by it.
-  if (attributes.policy != SCHED_OTHER || attributes.runtime == 0) return false;
+  if (attributes.policy != SCHED_OTHER || attributes.runtime == 0) return 0;
+  const auto before = attributes.runtime;
   attributes.size = sizeof attributes;
   attributes.runtime = nanoseconds;
-  return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+  return ::syscall(SYS_sched_setattr, 0, &attributes, 0) == 0 ? before : 0;
 }
 
 }  // namespace
 
-ShortSlices::ShortSlices() noexcept : changed_(set_slice(100'000)) {}
+ShortSlices::ShortSlices() noexcept : before_ns_(set_slice(100'000)) {}
 ShortSlices::~ShortSlices() {
-  if (changed_) set_slice(0);
+  if (before_ns_ != 0) set_slice(before_ns_);
 }
 
 unsigned usable_cores() noexcept {
@@ -43,10 +45,10 @@ unsigned usable_cores() noexcept {
   return std::thread::hardware_concurrency();  // more than 1024 cores: the fixed-size set is too small
 }
 
-WaitPolicy WaitPolicy::for_waiters(unsigned waiters) noexcept {
+WaitPolicy WaitPolicy::for_waiters(unsigned waiters, unsigned cores) noexcept {
   WaitPolicy policy;
   // Spinning while somebody else needs this core delays the very arrival that is waited for.
-  if (waiters <= usable_cores()) policy.spin = std::chrono::microseconds{50};
+  if (waiters <= cores) policy.spin = std::chrono::microseconds{50};
   return policy;
 }
 

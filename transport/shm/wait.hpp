@@ -23,8 +23,9 @@ struct WaitPolicy {
   std::chrono::microseconds yield{2000};
   std::chrono::milliseconds slice{100};
 
-  /// waiters: processes of this node that may wait at the same time.
-  static WaitPolicy for_waiters(unsigned waiters) noexcept;
+  /// waiters: processes of this node that may wait at the same time; cores: what they share. A process that is
+  /// bound to one core cannot tell whether it is its own, so the server, which is not bound, says how many there are.
+  static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
 };
 
 /// Cores that this process may run on.
@@ -41,7 +42,7 @@ class ShortSlices {
   ShortSlices& operator=(const ShortSlices&) = delete;
 
  private:
-  bool changed_ = false;
+  std::uint64_t before_ns_ = 0;  ///< 0: unchanged
 };
 
 inline void cpu_relax() noexcept {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A client writes the bytes of its own card wrong: whoever reads it neither crashes, nor loops, nor reads outside.
+#include <algorithm>
+#include <utility>
+
 #include "tests/unit/core/store/logs.hpp"
 
 namespace weft::store {
@@ -7,8 +10,8 @@ namespace {
 
 const std::string keys[] = {"a", "key.one", "key.two", std::string(300, 'k'), "tail"};
 
-ExactLog filled(std::uint32_t buckets) {
-  ExactLog log(2048, buckets);
+ExactLog filled(std::uint32_t buckets, std::uint64_t first = 2048) {
+  ExactLog log(2048, buckets, first);
   for (int round = 0; round < 3; ++round)
     for (const auto& key : keys) EXPECT_TRUE(log.put(key, std::string(static_cast<std::size_t>(round * 11), 'v')));
   return log;
@@ -26,14 +29,17 @@ TEST(KeyedLogDamage, EndsInAnAnswerWhateverIsWritten) {
   testing::Watchdog watchdog;
   testing::Random random;
   std::uint64_t sum = 0;
-  for (const std::uint32_t buckets : {1u, 8u}) {
-    auto log = filled(buckets);
+  for (const auto& [buckets, first] : {std::pair{1u, 2048u}, {8u, 2048u}, {1u, 600u}, {8u, 600u}}) {
+    auto log = filled(buckets, first);
     const std::vector<std::byte> good(log.block.get(), log.block.get() + log.block.size());
-    for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
-      std::memcpy(log.block.get(), good.data(), good.size());
+    const std::vector<std::byte> good_rest(log.rest.get(), log.rest.get() + log.rest.size());
+    for (unsigned round = 0; round < testing::rounds(50'000); ++round) {
+      std::copy(good.begin(), good.end(), log.block.get());
+      std::copy(good_rest.begin(), good_rest.end(), log.rest.get());
       // Mostly where the structure is: the header, the heads, the first records.
       const auto reach = random.below(2) == 0 ? KeyedLog::footprint(200, buckets) : good.size();
       testing::damage(random, log.block.get(), reach);
+      if (random.below(2) == 0) testing::damage(random, log.rest.get(), log.rest.size());
       for (const auto& key : keys)
         if (const auto found = log.log.find(rank0, key, hash_key(key))) sum += touch(*found);
       std::size_t records = 0;

@@ -10,6 +10,7 @@ namespace weft::store {
 namespace {
 
 constexpr std::uint64_t capacity = std::uint64_t{256} << 20;
+constexpr std::uint64_t first = 5000;
 constexpr std::uint32_t buckets = 4;
 constexpr unsigned key_count = 11;
 
@@ -20,11 +21,9 @@ struct Shared {
 
 std::string key_of(std::uint64_t number) { return "key." + std::to_string(number % key_count); }
 
-/// The next writer of the log: goes on after the last number, until it is killed.
-bool write_on(KeyedLog log) {
+/// The next writer of the log: goes on after `number`, until it is killed.
+bool write_on(KeyedLog log, std::uint64_t number) {
   if (!log.adopt()) return false;
-  std::uint64_t number = 0;
-  if (!log.visit(0, [&](const Record& r) { number = number_of(r.value); })) return false;
   for (;;) {
     ++number;
     if (!log.append({rank0, 1, key_of(number), numbered_value(number)})) return false;
@@ -56,17 +55,18 @@ bool read_on(const KeyedLog& log, Shared& shared) {
 TEST(KeyedLogProcesses, WritersKilledAtRandomLeaveTheLogWhole) {
   testing::Watchdog watchdog(110);
   testing::Random random;
-  testing::SharedBlock memory(KeyedLog::footprint(capacity, buckets));
+  testing::SharedBlock memory(KeyedLog::footprint(first, buckets)), rest(capacity - first);
   testing::SharedBlock control(4096);
   auto& shared = *new (control.get()) Shared;
-  KeyedLog log(memory.get(), capacity, buckets);
+  KeyedLog log(memory.get(), first, buckets, rest.get(), capacity);
   const auto reader = testing::start_child([&] { return read_on(log, shared); });
 
   const unsigned kills = testing::rounds(200);
-  std::uint64_t seen = 0, unlinked = 0;
+  std::uint64_t seen = 0, from = 0, unlinked = 0;
+  std::map<std::uint64_t, std::uint64_t> newest;
   for (unsigned kill = 0; kill < kills; ++kill) {
     const auto before = log.published();
-    const auto writer = testing::start_child([&] { return write_on(log); });
+    const auto writer = testing::start_child([&] { return write_on(log, seen); });
     // It is well under way; then any instruction may be its last.
     while (log.published() < before + 1000 + random.below(20'000)) shm::cpu_relax();
     for (auto spins = random.below(2000); spins != 0; --spins) shm::cpu_relax();
@@ -76,12 +76,13 @@ TEST(KeyedLogProcesses, WritersKilledAtRandomLeaveTheLogWhole) {
 
     // What it left: nothing lost, nothing half, the index at most one record behind.
     std::uint64_t last = seen;
-    std::map<std::uint64_t, std::uint64_t> newest;
-    ASSERT_TRUE(log.visit(0, [&](const Record& r) {
-      last = number_of(r.value);
+    const auto end = log.visit(from, [&](const Record& r) {
+      ASSERT_EQ(number_of(r.value), ++last);
       newest[last % key_count] = last;
-    }));
+    });
+    ASSERT_TRUE(end);
     ASSERT_GT(last, seen);
+    from = *end;
     seen = last;
     for (const auto& [k, number] : newest) {
       const auto key = key_of(k);
@@ -99,13 +100,6 @@ TEST(KeyedLogProcesses, WritersKilledAtRandomLeaveTheLogWhole) {
 
   // After the last adopt() every key is found at its newest.
   ASSERT_TRUE(log.adopt());
-  std::map<std::uint64_t, std::uint64_t> newest;
-  std::uint64_t next = 1;
-  ASSERT_TRUE(log.visit(0, [&](const Record& r) {
-    ASSERT_EQ(number_of(r.value), next);
-    newest[next % key_count] = next;
-    ++next;
-  }));
   for (const auto& [k, number] : newest) {
     const auto key = key_of(k);
     EXPECT_EQ(number_of(log.find(rank0, key, hash_key(key))->value), number);

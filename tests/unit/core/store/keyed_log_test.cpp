@@ -4,6 +4,8 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
+
 #include "tests/unit/core/store/logs.hpp"
 
 namespace weft::store {
@@ -152,6 +154,85 @@ TEST(KeyedLog, CarriesScopeAndSubject) {
   EXPECT_EQ(found->scope, 3);
   EXPECT_EQ(found->subject, (Subject{Realm::node, 5}));
   EXPECT_EQ(found->key, "k");
+}
+
+// ---- a card's data in two pieces: no record lies across the seam
+
+TEST(KeyedLogSeam, WhatDoesNotFitTheFirstPieceGoesToTheSecond) {
+  const auto each = KeyedLog::record_bytes(2, 20);  // 48
+  for (std::uint64_t left = 0; left < each; left += 8) {
+    ExactLog log(2 * each + left + 4 * each, 8, 2 * each + left);
+    for (int i = 0; i < 6; ++i) ASSERT_TRUE(log.put("k" + std::to_string(i), std::string(20, static_cast<char>('a' + i)))) << left;
+    for (int i = 0; i < 6; ++i) EXPECT_EQ(log.get("k" + std::to_string(i)), std::string(20, static_cast<char>('a' + i)));
+    EXPECT_EQ(log.count(), 6u);
+    EXPECT_EQ(log.log.published(), log.log.capacity());  // the gap is the only loss
+    EXPECT_EQ(log.put("k7", "").error().code, Errc::no_space);
+  }
+}
+
+TEST(KeyedLogSeam, AFirstPieceOfNothing) {
+  ExactLog log(1024, 8, 0);
+  ASSERT_TRUE(log.put("a", "1"));
+  ASSERT_TRUE(log.put("a", "2"));
+  EXPECT_EQ(log.get("a"), "2");
+  EXPECT_EQ(log.count(), 2u);
+}
+
+TEST(KeyedLogSeam, ARecordLargerThanEitherPieceIsRefused) {
+  ExactLog log(2048, 8, 1024);
+  EXPECT_EQ(log.put("big", std::string(1500, 'b')).error().code, Errc::no_space);
+  EXPECT_EQ(log.count(), 0u);
+  EXPECT_TRUE(log.put("small", "s"));  // the first piece is still there
+  EXPECT_LT(log.log.published(), 1024u);
+}
+
+TEST(KeyedLogSeam, NoSpaceInTheSecondPieceLeavesTheFirst) {
+  ExactLog log(256 + 64, 8, 256);
+  ASSERT_TRUE(log.put("a", std::string(150, 'a')));
+  const auto before = log.log.published();
+  EXPECT_EQ(log.put("b", std::string(100, 'b')).error().code, Errc::no_space);
+  EXPECT_EQ(log.log.published(), before);
+  EXPECT_TRUE(log.put("c", "fits before the seam"));
+  EXPECT_EQ(log.count(), 2u);
+}
+
+TEST(KeyedLogSeam, VisitGoesOnAcrossTheGap) {
+  ExactLog log(512, 8, 128);
+  ASSERT_TRUE(log.put("a", std::string(50, 'a')));
+  const auto from = log.log.visit(0, [](const Record&) {});
+  ASSERT_TRUE(log.put("b", std::string(90, 'b')));
+  std::string seen;
+  const auto end = log.log.visit(*from, [&](const Record& r) { seen += r.key; });
+  ASSERT_TRUE(end);
+  EXPECT_EQ(seen, "b");
+  EXPECT_EQ(*end, log.log.published());
+}
+
+// What a dead writer left behind `published` may look like a record; after the next append it lies in the gap.
+TEST(KeyedLogSeam, GarbageInTheGapIsNoRecord) {
+  ExactLog log(512, 1, 256);
+  ASSERT_TRUE(log.put("a", std::string(50, 'a')));
+  const auto published = log.published();
+  const auto head = *log.heads();
+  ASSERT_TRUE(log.put("ghost", "never published"));
+  log.published() = published;  // as if it had died before
+  *log.heads() = head;
+  ASSERT_TRUE(log.log.adopt());
+  ASSERT_TRUE(log.put("b", std::string(190, 'b')));
+  EXPECT_EQ(log.count(), 2u);
+  EXPECT_EQ(log.get("ghost"), missing());
+  EXPECT_EQ(log.get("b"), std::string(190, 'b'));
+}
+
+TEST(KeyedLogSeam, AdoptsARecordBehindTheSeam) {
+  ExactLog log(512, 8, 128);
+  ASSERT_TRUE(log.put("key", "old"));
+  const std::vector<std::uint32_t> before(log.heads(), log.heads() + 8);
+  ASSERT_TRUE(log.put("key", std::string(100, 'n')));
+  std::copy(before.begin(), before.end(), log.heads());
+  EXPECT_EQ(log.get("key"), "old");
+  ASSERT_TRUE(log.log.adopt());
+  EXPECT_EQ(log.get("key"), std::string(100, 'n'));
 }
 
 // ---- what a killed writer leaves, byte by byte; keyed_log_processes_test.cpp kills real ones

@@ -56,8 +56,8 @@ TEST(KeyedLogThreads, ReadersSeeWholeRecordsAndNeverGoBack) {
   for (unsigned l = 0; l < logs; ++l) {
     constexpr std::uint64_t capacity = 1 << 20;
     constexpr std::uint32_t buckets = 4;  // fewer than keys: chains matter
-    testing::ExactBlock block(KeyedLog::footprint(capacity, buckets));
-    KeyedLog log(block.get(), capacity, buckets);
+    ExactLog memory(capacity, buckets, capacity / 3);
+    KeyedLog& log = memory.log;
     std::atomic<bool> done{false};
     std::vector<std::thread> readers;
     for (int i = 0; i < 2; ++i) readers.emplace_back([&] { read_keys(log, done, faults); });

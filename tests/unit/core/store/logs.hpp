@@ -15,9 +15,14 @@ inline constexpr Subject rank0{Realm::rank, 0};
 
 inline Bytes bytes_of(std::string_view text) { return as_bytes(text); }
 
+/// In one piece, or with `first` bytes of data in a first one: two blocks then, far from each other.
 struct ExactLog {
-  explicit ExactLog(std::uint64_t capacity, std::uint32_t buckets = 8)
-      : block(KeyedLog::footprint(capacity, buckets)), log(block.get(), capacity, buckets), buckets_(buckets) {}
+  explicit ExactLog(std::uint64_t capacity, std::uint32_t buckets = 8) : ExactLog(capacity, buckets, capacity) {}
+  ExactLog(std::uint64_t capacity, std::uint32_t buckets, std::uint64_t first)
+      : block(KeyedLog::footprint(first, buckets)),
+        rest(capacity - first),
+        log(block.get(), first, buckets, rest.get(), capacity),
+        buckets_(buckets) {}
 
   Result<void> put(std::string_view key, std::string_view value, Subject subject = rank0) {
     return log.append({subject, 1, key, bytes_of(value)});
@@ -38,7 +43,7 @@ struct ExactLog {
   std::uint32_t buckets() const { return buckets_; }
   std::byte* data() { return block.get() + KeyedLog::footprint(0, buckets_); }
 
-  testing::ExactBlock block;
+  testing::ExactBlock block, rest;
   KeyedLog log;
 
  private:

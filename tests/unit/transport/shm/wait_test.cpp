@@ -150,9 +150,9 @@ TEST(WaitUntil, WakesAcrossProcesses) {
 
 TEST(WaitPolicy, SpinsOnlyWhereEveryWaiterHasACore) {
   const auto cores = usable_cores();
-  EXPECT_GT(WaitPolicy::for_waiters(1).spin.count(), 0);
-  EXPECT_GT(WaitPolicy::for_waiters(cores).spin.count(), 0);
-  EXPECT_EQ(WaitPolicy::for_waiters(cores + 1).spin.count(), 0);
+  EXPECT_GT(WaitPolicy::for_waiters(1, 4).spin.count(), 0);
+  EXPECT_GT(WaitPolicy::for_waiters(cores, cores).spin.count(), 0);
+  EXPECT_EQ(WaitPolicy::for_waiters(cores + 1, cores).spin.count(), 0);
 }
 
 TEST(WaitPolicy, CountsTheCoresItMayUse) {
@@ -161,7 +161,7 @@ TEST(WaitPolicy, CountsTheCoresItMayUse) {
     CPU_ZERO(&one);
     CPU_SET(static_cast<unsigned>(::sched_getcpu()), &one);
     return ::sched_setaffinity(0, sizeof one, &one) == 0 && usable_cores() == 1 &&
-           WaitPolicy::for_waiters(2).spin.count() == 0;
+           WaitPolicy::for_waiters(2, usable_cores()).spin.count() == 0;
   });
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All members can write the board wrong: who reads it gets some answer, at once, from inside the board.
+#include "tests/unit/core/store/boards.hpp"
+
+namespace weft::store {
+namespace {
+
+TEST(BoardDamage, EveryQuestionHasAnEnd) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  constexpr std::uint32_t members = 3;
+  std::uint64_t sum = 0;
+  for (unsigned round = 0; round < testing::rounds(200'000); ++round) {
+    ExactBoard b(members, round % 2 != 0);
+    for (std::uint32_t m = 0; m < random.below(members + 1); ++m) (void)b.board.arrive(m, 1);
+    if (random.below(3) == 0) b.board.lose(1, -7);
+    testing::damage(random, b.block.get(), b.block.size());
+    const auto g = random.below(2) == 0 ? b.board.open_generation() : static_cast<Generation>(random.any());
+    const auto me = static_cast<std::uint32_t>(random.below(members));
+    sum += static_cast<std::uint64_t>(b.board.arrive(me, g));
+    sum += static_cast<std::uint64_t>(b.board.outcome(g));
+    sum += b.board.verdict(g).member + b.board.arrived_count() + b.board.members();
+    sum += b.board.broken(g) + b.board.arrived(me, g) + b.board.notice_wanted();
+    b.board.ask_notice(me);
+    sum += b.board.take_notice(me) + b.board.complete(g) + b.board.abort(g, {-1, me});
+    b.board.lose(me, -7);
+    b.board.rejoin(me);
+    sum += b.board.abort(b.board.open_generation(), {-1, me});
+  }
+  EXPECT_NE(sum, 0u);
+}
+
+}  // namespace
+}  // namespace weft::store

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Board, one thread that plays all members and the server.
+#include "core/store/board.hpp"
+
+#include "tests/unit/core/store/boards.hpp"
+
+namespace weft::store {
+namespace {
+
+using Arrival = Board::Arrival;
+using Outcome = Board::Outcome;
+constexpr std::int32_t died = -7;
+
+TEST(Board, TheLastArrivalCompletes) {
+  for (const std::uint32_t members : {1u, 2u, 64u, Board::max_members}) {
+    ExactBoard b(members);
+    EXPECT_EQ(b.board.members(), members);
+    for (Generation g = 1; g <= 3; ++g) {
+      EXPECT_EQ(b.board.open_generation(), g);
+      for (std::uint32_t m = 0; m + 1 < members; ++m) ASSERT_EQ(b.board.arrive(m, g), Arrival::waiting);
+      EXPECT_EQ(b.board.arrived_count(), members - 1);
+      EXPECT_EQ(b.board.outcome(g), Outcome::open);
+      EXPECT_EQ(b.board.arrive(members - 1, g), Arrival::completed);
+      EXPECT_EQ(b.board.outcome(g), Outcome::success);
+      EXPECT_EQ(b.board.arrived_count(), 0u);
+    }
+  }
+}
+
+TEST(Board, ArrivalIsByName) {
+  ExactBoard b(3);
+  (void)b.board.arrive(1, 1);
+  EXPECT_FALSE(b.board.arrived(0, 1));
+  EXPECT_TRUE(b.board.arrived(1, 1));
+  EXPECT_FALSE(b.board.arrived(1, 2));
+}
+
+TEST(Board, AGenerationThatIsNotOpenIsNotEntered) {
+  ExactBoard b(2);
+  EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
+  EXPECT_EQ(b.board.arrive(0, 2), Arrival::not_open);
+  EXPECT_TRUE(b.board.arrived(0, 1));
+  EXPECT_FALSE(b.board.arrived(0, 2));
+  EXPECT_EQ(b.board.arrive(1, 1), Arrival::completed);
+  EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
+}
+
+TEST(Board, WhoComesToAnEndedGenerationIsToldSo) {
+  ExactBoard b(3);
+  EXPECT_EQ(b.arrive(0, 2, 1), Arrival::waiting);
+  EXPECT_TRUE(b.board.abort(1, {-24, 1}));
+  EXPECT_EQ(b.board.arrive(2, 1), Arrival::over);
+  EXPECT_EQ(end_of(b.board, 1), -24);
+  EXPECT_EQ(b.board.verdict(1).member, 1u);
+  EXPECT_EQ(b.board.arrived_count(), 0u);
+  EXPECT_EQ(b.arrive(0, 3, 2), Arrival::completed);  // and the next one is as good as new
+  EXPECT_EQ(b.board.outcome(2), Outcome::success);
+  EXPECT_EQ(b.board.outcome(1), Outcome::failed);
+}
+
+TEST(Board, AbortOfAnotherGenerationDoesNothing) {
+  ExactBoard b(2);
+  EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
+  EXPECT_FALSE(b.board.abort(1, {-24, 0}));
+  EXPECT_FALSE(b.board.abort(3, {-24, 0}));
+  EXPECT_EQ(b.board.outcome(1), Outcome::success);
+  EXPECT_EQ(b.board.open_generation(), 2u);
+}
+
+TEST(Board, WithOtherNodesTheServerCompletes) {
+  ExactBoard b(2, true);
+  EXPECT_FALSE(b.board.complete(1));  // nobody is there
+  EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
+  EXPECT_EQ(b.board.arrive(1, 1), Arrival::full);
+  EXPECT_EQ(b.board.outcome(1), Outcome::open);
+  EXPECT_EQ(b.board.arrived_count(), 2u);
+  EXPECT_FALSE(b.board.complete(2));
+  EXPECT_TRUE(b.board.complete(1));
+  EXPECT_FALSE(b.board.complete(1));
+  EXPECT_EQ(b.board.outcome(1), Outcome::success);
+  EXPECT_EQ(b.arrive(0, 2, 2), Arrival::full);
+  EXPECT_TRUE(b.board.abort(2, {-3, Board::no_member}));
+  EXPECT_EQ(end_of(b.board, 2), -3);
+}
+
+TEST(Board, AFullBoardOf65535MembersKeepsItsCount) {
+  ExactBoard b(Board::max_members, true);
+  EXPECT_EQ(b.arrive(0, Board::max_members, 1), Arrival::full);
+  EXPECT_EQ(b.board.arrived_count(), Board::max_members);
+  EXPECT_EQ(b.board.open_generation(), 1u);
+  EXPECT_TRUE(b.board.complete(1));
+}
+
+TEST(Board, RemembersSixteenEndsExactly) {
+  ExactBoard b(2);
+  const auto fails = [](Generation g) { return g * 2654435761u >> 30 == 0 || g % 5 == 0; };
+  for (Generation g = 1; g <= 60; ++g) {
+    if (fails(g))
+      EXPECT_TRUE(b.board.abort(g, {-static_cast<std::int32_t>(g), g}));
+    else
+      EXPECT_EQ(b.arrive(0, 2, g), Arrival::completed);
+    for (Generation past = g > 16 ? g - 15 : 1; past <= g; ++past) {
+      ASSERT_EQ(end_of(b.board, past), fails(past) ? -static_cast<std::int32_t>(past) : 0) << past << " of " << g;
+      if (fails(past)) ASSERT_EQ(b.board.verdict(past).member, past);
+    }
+  }
+}
+
+// Others' deadlines can end any number of generations while a member computes: none of them is a success to it.
+TEST(Board, AMemberFarBehindIsNeverToldSuccess) {
+  ExactBoard b(2);
+  for (Generation g = 1; g <= 100; ++g) {
+    (void)b.board.arrive(0, g);
+    ASSERT_TRUE(b.board.abort(g, {-24, 0}));
+  }
+  for (Generation g = 1; g <= 100; ++g) {
+    ASSERT_EQ(b.board.arrive(1, g), Arrival::over);
+    ASSERT_EQ(b.board.outcome(g), Outcome::failed) << g;
+  }
+  EXPECT_EQ(b.board.verdict(50).status, 0);  // the reason is not known any more, and nobody is blamed
+  EXPECT_EQ(b.board.verdict(50).member, Board::no_member);
+}
+
+// ---- loss
+
+TEST(Board, ALossEndsTheGenerationThatOthersAreIn) {
+  ExactBoard b(3);
+  EXPECT_EQ(b.arrive(0, 3, 1), Arrival::completed);
+  EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
+  b.board.lose(1, died);
+  EXPECT_EQ(end_of(b.board, 2), died);
+  EXPECT_EQ(b.board.verdict(2).member, 1u);
+  EXPECT_EQ(end_of(b.board, 1), 0);
+  // Who comes later to the same one reads the same end; so does every further generation.
+  EXPECT_NE(b.board.arrive(2, 2), Arrival::waiting);
+  EXPECT_EQ(end_of(b.board, 2), died);
+  EXPECT_EQ(b.board.arrive(0, 3), Arrival::broken);
+  EXPECT_EQ(end_of(b.board, 3), died);
+}
+
+TEST(Board, ALossBeforeAnybodyArrivedBreaksTheOpenGeneration) {
+  ExactBoard b(2);
+  b.board.lose(1, died);
+  EXPECT_TRUE(b.board.broken(1));
+  EXPECT_EQ(b.board.arrive(0, 1), Arrival::broken);
+  EXPECT_EQ(end_of(b.board, 1), died);
+}
+
+TEST(Board, AMemberThatArrivedBeforeItDiedIsLostAllTheSame) {
+  ExactBoard b(3);
+  EXPECT_EQ(b.board.arrive(1, 1), Arrival::waiting);
+  b.board.lose(1, died);
+  EXPECT_EQ(end_of(b.board, 1), died);
+  EXPECT_NE(b.board.arrive(0, 1), Arrival::completed);
+  EXPECT_NE(b.board.arrive(2, 1), Arrival::completed);
+  EXPECT_EQ(end_of(b.board, 1), died);
+}
+
+TEST(Board, ALossAfterTheEndDoesNotUndoIt) {
+  ExactBoard b(2);
+  EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
+  b.board.lose(0, died);
+  EXPECT_EQ(end_of(b.board, 1), 0);
+}
+
+TEST(Board, ComingBackWithoutEverLeavingChangesNothing) {
+  ExactBoard b(2);
+  EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
+  b.board.rejoin(1);  // every first connection
+  EXPECT_EQ(b.board.arrived_count(), 1u);
+  EXPECT_EQ(b.board.arrive(1, 1), Arrival::completed);
+}
+
+TEST(Board, WhoComesBackFindsAWholeBoard) {
+  ExactBoard b(2);
+  b.board.lose(1, died);
+  b.board.rejoin(1);
+  EXPECT_FALSE(b.board.broken(1));
+  EXPECT_EQ(b.board.open_generation(), 1u);  // nobody was in it: nobody pays for the visit
+  EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
+}
+
+TEST(Board, TheDeadDoNotCountForTheOneWhoTakesTheirPlace) {
+  ExactBoard b(3);
+  (void)b.board.arrive(0, 1);
+  (void)b.board.arrive(1, 1);
+  b.board.lose(1, died);
+  b.board.rejoin(1);
+  const auto g = b.board.open_generation();
+  EXPECT_EQ(b.board.arrived_count(), 0u);
+  EXPECT_EQ(b.board.arrive(1, g), Arrival::waiting);
+  EXPECT_EQ(b.board.arrive(0, g), Arrival::waiting);
+  EXPECT_EQ(b.board.arrive(2, 1), Arrival::over);  // it missed the one that failed
+  EXPECT_EQ(end_of(b.board, 1), died);
+  EXPECT_EQ(b.board.arrive(2, g), Arrival::completed);
+}
+
+TEST(Board, IsBrokenUntilTheLastOneIsBack) {
+  ExactBoard b(3);
+  b.board.lose(0, died);
+  b.board.lose(2, -9);
+  b.board.rejoin(0);
+  EXPECT_TRUE(b.board.broken(b.board.open_generation()));
+  EXPECT_EQ(b.board.arrive(1, b.board.open_generation()), Arrival::broken);
+  EXPECT_NE(b.board.verdict(b.board.open_generation()).status, 0);
+  EXPECT_NE(b.board.verdict(b.board.open_generation()).member, 0u);  // not the one who is back
+  b.board.rejoin(2);
+  EXPECT_FALSE(b.board.broken(b.board.open_generation()));
+  EXPECT_EQ(b.arrive(0, 3, b.board.open_generation()), Arrival::completed);
+}
+
+TEST(Board, LosingTwiceIsLosingOnce) {
+  ExactBoard b(2);
+  b.board.lose(0, died);
+  b.board.lose(0, died);
+  b.board.rejoin(0);
+  EXPECT_FALSE(b.board.broken(1));
+}
+
+// ---- the counter comes round: six hours of fences at 5 us each
+
+TEST(Board, GenerationsComeRound) {
+  ExactBoard b(2, false, 0xffffffff - 40);
+  Generation g = 0xffffffff - 39;
+  for (int i = 0; i < 80; ++i, ++g) {
+    ASSERT_EQ(b.board.open_generation(), g);
+    ASSERT_EQ(b.board.arrive(0, g), Arrival::waiting);
+    ASSERT_EQ(b.board.arrive(0, g + 1), Arrival::not_open);
+    ASSERT_EQ(b.board.outcome(g), Outcome::open);
+    if (i % 3 == 0) {
+      ASSERT_TRUE(b.board.abort(g, {-i - 1, 0}));
+      ASSERT_EQ(b.board.arrive(1, g), Arrival::over);
+      ASSERT_EQ(end_of(b.board, g), -i - 1);
+    } else {
+      ASSERT_EQ(b.board.arrive(1, g), Arrival::completed);
+      ASSERT_EQ(end_of(b.board, g), 0);
+    }
+  }
+}
+
+TEST(Board, IsLostAndFoundAtEveryTurnOfTheCounter) {
+  for (int others = 0; others < 2; ++others)
+    for (Generation offset = 0; offset < 6; ++offset) {
+      const Generation g = 0xfffffffd + offset;
+      ExactBoard b(2, false, g - 1);
+      if (others != 0) (void)b.board.arrive(0, g);
+      b.board.lose(1, died);
+      ASSERT_EQ(end_of(b.board, g), died) << g;
+      ASSERT_EQ(b.board.arrive(0, g + 1), Arrival::broken) << g;
+      b.board.rejoin(1);
+      ASSERT_EQ(b.arrive(0, 2, b.board.open_generation()), Arrival::completed);
+    }
+}
+
+// ---- wishes for a message
+
+TEST(Board, EachWishIsTakenOnce) {
+  ExactBoard b(3);
+  EXPECT_FALSE(b.board.notice_wanted());
+  b.board.ask_notice(1);
+  b.board.ask_notice(2);
+  EXPECT_TRUE(b.board.notice_wanted());
+  EXPECT_FALSE(b.board.take_notice(0));
+  EXPECT_TRUE(b.board.take_notice(1));
+  EXPECT_FALSE(b.board.take_notice(1));
+  EXPECT_TRUE(b.board.notice_wanted());
+  EXPECT_TRUE(b.board.take_notice(2));
+  EXPECT_FALSE(b.board.notice_wanted());
+}
+
+}  // namespace
+}  // namespace weft::store

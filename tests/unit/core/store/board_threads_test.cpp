@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Members as threads: what a fence orders is data without any order of its own, so TSan sees a weak link.
+#include <algorithm>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/core/store/boards.hpp"
+
+namespace weft::store {
+namespace {
+
+struct alignas(64) Plain {
+  std::uint64_t value = 0;
+};
+
+// Sleeping at once, too: most wakes are needed then.
+const shm::WaitPolicy policies[] = {shm::WaitPolicy::for_waiters(64, 2),
+                                    {.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}}};
+
+TEST(BoardThreads, AFenceOrdersWhatWasWrittenBeforeIt) {
+  testing::Watchdog watchdog;
+  constexpr std::uint32_t members = 4;
+  const Generation total = testing::rounds(10'000);
+  for (const auto& policy : policies) {
+    ExactBoard b(members, false, 0xffffffff - total / 2);  // across the turn of the counter
+    std::vector<Plain> data(members);
+    std::atomic<unsigned> faults{0};
+    std::vector<std::thread> threads;
+    for (std::uint32_t me = 0; me < members; ++me)
+      threads.emplace_back([&, me] {
+        Generation g = b.board.open_generation();
+        for (std::uint64_t round = 1; round <= total / 2; ++round) {
+          data[me].value = round;
+          if (enter(b.board, me, g++, policy) != 0) ++faults;
+          for (const auto& other : data)
+            if (other.value != round) ++faults;
+          if (enter(b.board, me, g++, policy) != 0) ++faults;
+        }
+      });
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(faults.load(), 0u);
+    EXPECT_EQ(b.board.waiting().sleepers.load(), 0u);
+  }
+}
+
+// Where other nodes take part the server completes: it must see what members wrote before they arrived, and they
+// what it wrote before it completed.
+TEST(BoardThreads, TheServerStandsBetweenArrivalAndRelease) {
+  testing::Watchdog watchdog;
+  constexpr std::uint32_t members = 3;
+  const Generation total = testing::rounds(10'000);
+  ExactBoard b(members, true);
+  std::vector<Plain> data(members);
+  Plain collected;
+  std::atomic<unsigned> faults{0};
+  std::atomic<Generation> full{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t me = 0; me < members; ++me)
+    threads.emplace_back([&, me] {
+      for (Generation g = 1; g <= total; ++g) {
+        data[me].value = g;
+        if (b.board.arrive(me, g) == Board::Arrival::full) full.store(g, std::memory_order_relaxed);
+        shm::wait_until(b.board.waiting(), policies[0], forever, [&] { return end_of(b.board, g).has_value(); }, [] { return true; });
+        if (collected.value != std::uint64_t{g} * members) ++faults;
+        if (b.board.outcome(g) != Board::Outcome::success) ++faults;
+      }
+    });
+  for (Generation g = 1; g <= total; ++g) {
+    while (b.board.arrived_count() != members || b.board.open_generation() != g) std::this_thread::yield();
+    std::uint64_t sum = 0;
+    for (const auto& one : data) sum += one.value;
+    collected.value = sum;
+    if (!b.board.complete(g)) ++faults;
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(faults.load(), 0u);
+}
+
+// A server that ends generations while members run for the last place: one CAS decides, so all read the same end,
+// and the verdict of a failed one is whole.
+TEST(BoardThreads, AbortsAndCompletionsAreTheSameForAll) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  constexpr std::uint32_t members = 3;
+  const Generation total = testing::rounds(20'000);
+  ExactBoard b(members);
+  std::vector<std::vector<std::int32_t>> ends(members);
+  std::atomic<bool> done{false};
+  std::atomic<unsigned> blames{0};
+  std::vector<std::thread> threads;
+  for (std::uint32_t me = 0; me < members; ++me)
+    threads.emplace_back([&, me] {
+      for (Generation g = 1; g <= total; ++g) {
+        ends[me].push_back(enter(b.board, me, g, policies[0]));
+        const auto verdict = b.board.verdict(g);
+        if (ends[me].back() != 0 && verdict.status != -static_cast<std::int32_t>(verdict.member)) ++blames;
+      }
+      done.store(true);
+    });
+  unsigned aborted = 0;
+  while (!done.load()) {
+    const auto g = b.board.open_generation();
+    const auto status = static_cast<std::int32_t>(1 + random.below(1000));
+    if (b.board.arrived_count() != 0 && random.below(4) == 0)
+      aborted += b.board.abort(g, {-status, static_cast<std::uint32_t>(status)});
+    std::this_thread::yield();
+  }
+  for (auto& thread : threads) thread.join();
+  for (std::uint32_t me = 1; me < members; ++me) EXPECT_EQ(ends[me], ends[0]);
+  EXPECT_EQ(blames.load(), 0u);
+  EXPECT_EQ(static_cast<unsigned>(std::count_if(ends[0].begin(), ends[0].end(), [](auto e) { return e != 0; })), aborted);
+  EXPECT_GT(aborted, 0u);
+  RecordProperty("aborted", static_cast<int>(aborted));
+}
+
+// One member stops at a random generation without arriving, or right after it; the server is told.
+TEST(BoardThreads, ALossEndsTheSameGenerationForAllSurvivors) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  constexpr std::uint32_t members = 3;
+  for (unsigned round = 0; round < testing::rounds(300); ++round) {
+    ExactBoard b(members);
+    const auto last = static_cast<Generation>(1 + random.below(30));
+    const bool arrives = random.below(2) == 0;
+    std::atomic<bool> gone{false};
+    Generation good[members] = {};
+    std::vector<std::thread> threads;
+    for (std::uint32_t me = 0; me < members; ++me)
+      threads.emplace_back([&, me] {
+        for (Generation g = 1;; ++g) {
+          if (me == 0 && g == last) {
+            if (arrives && b.board.arrive(me, g) == Board::Arrival::completed) b.board.waiting().wake_all();
+            return gone.store(true, std::memory_order_release);
+          }
+          if (enter(b.board, me, g, policies[round % 2]) != 0) return;
+          good[me] = g;
+        }
+      });
+    while (!gone.load(std::memory_order_acquire)) std::this_thread::yield();
+    b.board.lose(0, -7);
+    for (auto& thread : threads) thread.join();
+    ASSERT_EQ(good[1], good[2]);
+    ASSERT_TRUE(good[1] == last - 1 || (arrives && good[1] == last));
+  }
+}
+
+// Whoever ends a generation either sees the wish or ended it before the wisher's last look: a wish that falls
+// between the two leaves the wisher waiting, and the watchdog ends the test.
+TEST(BoardThreads, AWishBeforeTheLastLookIsNeverOverlooked) {
+  testing::Watchdog watchdog;
+  ExactBoard b(1);
+  const Generation total = testing::rounds(100'000);
+  std::atomic<Generation> told{0}, ended{0}, answered{0};
+  const auto wait_for = [](const std::atomic<Generation>& word, Generation g) {
+    while (word.load(std::memory_order_acquire) != g) std::this_thread::yield();
+  };
+  unsigned wishes = 0;
+  std::thread wisher([&] {
+    for (Generation g = 1; g <= total; ++g) {
+      b.board.ask_notice(0);
+      if (b.board.outcome(g) == Board::Outcome::open) {
+        wait_for(told, g);
+        ++wishes;
+      }
+      wait_for(ended, g);
+      (void)b.board.take_notice(0);
+      answered.store(g, std::memory_order_release);
+    }
+  });
+  for (Generation g = 1; g <= total; ++g) {
+    if (b.board.arrive(0, g) != Board::Arrival::completed) std::abort();
+    if (b.board.notice_wanted() && b.board.take_notice(0)) told.store(g, std::memory_order_release);
+    ended.store(g, std::memory_order_release);
+    wait_for(answered, g);
+  }
+  wisher.join();
+  EXPECT_FALSE(b.board.notice_wanted());
+  RecordProperty("wishes", static_cast<int>(wishes));
+}
+
+}  // namespace
+}  // namespace weft::store

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Boards for tests, and a member that enters generation after generation as a client does.
+#pragma once
+
+#include <optional>
+
+#include "core/store/board.hpp"
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::store {
+
+inline constexpr auto forever = std::nullopt;
+
+struct ExactBoard {
+  explicit ExactBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
+      : block(Board::footprint(members)), board(Board::create(block.get(), members, remote)) {
+    // As if that many generations were over: the word is the first thing on the board.
+    *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended} << 32;
+  }
+  /// Members `from` .. `to`-1 arrive; what the last of them was told.
+  Board::Arrival arrive(std::uint32_t from, std::uint32_t to, Generation generation) {
+    auto last = Board::Arrival::waiting;
+    for (std::uint32_t m = from; m < to; ++m) last = board.arrive(m, generation);
+    return last;
+  }
+  testing::ExactBlock block;
+  Board& board;
+};
+
+/// The end of a generation as one member reads it: 0 for success, else the verdict's status.
+inline std::optional<std::int32_t> end_of(const Board& board, Generation generation) {
+  switch (board.outcome(generation)) {
+    case Board::Outcome::success: return 0;
+    case Board::Outcome::failed: return board.verdict(generation).status;
+    case Board::Outcome::open: break;
+  }
+  if (board.broken(generation)) return board.verdict(generation).status;
+  return std::nullopt;
+}
+
+/// Arrives and waits for the end.
+inline std::int32_t enter(Board& board, std::uint32_t me, Generation generation, const shm::WaitPolicy& policy) {
+  const auto arrive = [&] {
+    const auto arrival = board.arrive(me, generation);
+    if (arrival == Board::Arrival::completed) board.waiting().wake_all();
+    return arrival != Board::Arrival::not_open;
+  };
+  bool arrived = arrive();
+  shm::wait_until(board.waiting(), policy, forever, [&] {
+    if (!arrived) arrived = arrive();
+    return end_of(board, generation).has_value();
+  }, [] { return true; });
+  return *end_of(board, generation);
+}
+
+}  // namespace weft::store
