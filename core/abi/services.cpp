@@ -2,6 +2,7 @@
 // PMIx Standard, chapter "Job management and reporting": log and job control.
 #include <cstdio>
 #include <future>
+#include <memory>
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
@@ -74,10 +75,9 @@ pmix_status_t job_control(const pmix_info_t* directives, size_t ndirs) {
 /// host, if it takes any. Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _LOST_CONNECTION.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
-    std::promise<pmix_status_t> promise;
-    auto done = promise.get_future();
-    const auto started = log_later(data, ndata, directives, ndirs, [&](pmix_status_t s) { promise.set_value(s); });
-    return started == PMIX_SUCCESS ? done.get() : started;
+    const auto promise = std::make_shared<std::promise<pmix_status_t>>();
+    const auto started = log_later(data, ndata, directives, ndirs, [promise](pmix_status_t s) { promise->set_value(s); });
+    return started == PMIX_SUCCESS ? role().client()->await(promise->get_future()) : started;
   });
 }
 

@@ -35,14 +35,14 @@ std::optional<pmix_status_t> BoardFence::ended(store::Generation generation) con
 }
 
 bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
-  switch (control_.board->arrive(me_, generation)) {
+  switch (control_.board->arrive(me_, generation, collect)) {
     case Board::Arrival::not_open: return false;
     case Board::Arrival::completed:
       control_.board->waiting().wake_all();
       if (control_.board->notice_wanted()) control_.notify(NoticeKind::board_ended, generation);
       return true;
     case Board::Arrival::full:
-      control_.notify(collect ? NoticeKind::board_full_data : NoticeKind::board_full, generation);
+      control_.notify(NoticeKind::board_full, generation);
       return true;
     case Board::Arrival::waiting:
     case Board::Arrival::over:
@@ -51,16 +51,39 @@ bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
   return true;
 }
 
+store::Generation BoardFence::take_ticket() {
+  const std::lock_guard lock(ticket_mutex_);
+  // A broken board ends fences without ending a generation. Once it is whole again (a process came back), whoever has
+  // no fence open starts where everybody else does.
+  if (stale_ && tickets_ == 0) {
+    next_ = control_.board->open_generation();
+    stale_ = false;
+  }
+  ++tickets_;
+  return next_++;
+}
+
+void BoardFence::give_ticket_back(bool broken) {
+  const std::lock_guard lock(ticket_mutex_);
+  --tickets_;
+  stale_ |= broken;
+}
+
 pmix_status_t BoardFence::enter(Deadline deadline, bool collect) {
-  const auto mine = next_.fetch_add(1, std::memory_order_relaxed);
+  const auto mine = take_ticket();
   bool arrived = arrive(mine, collect);
+  std::optional<pmix_status_t> status;  // kept: a broken board may be whole again at the next look
   const auto over = [&] {
     if (!arrived) arrived = arrive(mine, collect);
-    return ended(mine).has_value();
+    status = ended(mine);
+    return status.has_value();
   };
   const auto server_there = [&] { return connection_.alive(); };
   for (;;) {
-    if (shm::wait_until(control_.board->waiting(), policy_, deadline, over, server_there)) return *ended(mine);
+    if (shm::wait_until(control_.board->waiting(), policy_, deadline, over, server_there)) {
+      give_ticket_back(control_.board->outcome(mine) == Board::Outcome::open);
+      return *status;
+    }
     if (!server_there()) return PMIX_ERR_LOST_CONNECTION;
     // The server ends the generation for everybody: nobody can be left in a fence that somebody left. It cannot
     // while an earlier one is open, so this is asked for again.
@@ -74,38 +97,48 @@ void BoardFence::ask_notice() noexcept {
   if (control_.board->cell(me_).notify.load(std::memory_order_acquire) == 0) control_.board->ask_notice(me_);
 }
 
-bool BoardFence::step(Async& fence) {
+std::optional<pmix_status_t> BoardFence::step(Async& fence) {
   if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);
   if (!ended(fence.generation)) {
     ask_notice();
     if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);  // it may have opened before we asked
   }
-  const auto status = ended(fence.generation);
-  if (status) {
-    fence.done(*status);
-    return true;
-  }
-  if (!connection_.alive()) {
-    fence.done(PMIX_ERR_LOST_CONNECTION);
-    return true;
-  }
-  return false;
+  if (const auto status = ended(fence.generation)) return status;
+  if (!connection_.alive()) return PMIX_ERR_LOST_CONNECTION;
+  return std::nullopt;
 }
 
 void BoardFence::enter_later(Deadline deadline, bool collect, std::function<void(pmix_status_t)> done) {
-  const auto mine = next_.fetch_add(1, std::memory_order_relaxed);
+  const auto mine = take_ticket();
   connection_.run_later([this, mine, collect, done = std::move(done)]() mutable {
     open_.push_back({mine, collect, std::move(done)});
-    if (step(open_.back())) open_.pop_back();
+    board_moved();
   });
-  if (deadline)
-    connection_.run_at(*deadline, [this, mine] {
-      if (!ended(mine)) (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{mine}));
-    });
+  if (deadline) withdraw_until_ended(mine, *deadline);
+}
+
+void BoardFence::withdraw_until_ended(store::Generation generation, Connection::Clock::time_point when) {
+  connection_.run_at(when, [this, generation] {
+    if (ended(generation) || !connection_.alive()) return;
+    (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{generation}));
+    withdraw_until_ended(generation, Connection::Clock::now() + std::chrono::milliseconds(100));
+  });
 }
 
 void BoardFence::board_moved() {
-  for (auto fence = open_.begin(); fence != open_.end();) fence = step(*fence) ? open_.erase(fence) : std::next(fence);
+  for (auto fence = open_.begin(); fence != open_.end();) {
+    const auto status = step(*fence);
+    if (!status) {
+      ++fence;
+      continue;
+    }
+    give_ticket_back(control_.board->outcome(fence->generation) == Board::Outcome::open);
+    // Off the list first: the callback may enter another fence, wait in it, and so come back to this function.
+    const auto done = std::move(fence->done);
+    open_.erase(fence);
+    done(*status);
+    fence = open_.begin();
+  }
 }
 
 }  // namespace weft::client

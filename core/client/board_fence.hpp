@@ -61,14 +61,21 @@ class BoardFence {
   std::optional<pmix_status_t> ended(store::Generation generation) const noexcept;
   /// Arrives if it is the generation's turn, with all that an arrival owes to others. False: not yet.
   bool arrive(store::Generation generation, bool collect) noexcept;
-  bool step(Async& fence);
+  std::optional<pmix_status_t> step(Async& fence);
   void ask_notice() noexcept;
+  void withdraw_until_ended(store::Generation generation, Connection::Clock::time_point when);
+  store::Generation take_ticket();
+  /// The fence of a ticket ended; broken: without its generation.
+  void give_ticket_back(bool broken);
 
   Control& control_;
   std::uint32_t me_;
   shm::WaitPolicy policy_;
   Connection& connection_;
-  std::atomic<store::Generation> next_;
+  std::mutex ticket_mutex_;   // guards the three below
+  store::Generation next_;
+  unsigned tickets_ = 0;      ///< of fences that have not ended
+  bool stale_ = false;        ///< next_ ran ahead of a board that was broken meanwhile
   std::list<Async> open_;  // the connection's thread only
 };
 

@@ -62,6 +62,10 @@ class Client {
 
   void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
   bool on_thread() const noexcept { return connection_->on_thread(); }
+  /// Waits for a status that a callback of ours will set, also inside another callback.
+  pmix_status_t await(std::future<pmix_status_t> status) {
+    return connection_->await(status) ? status.get() : PMIX_ERR_INIT;
+  }
 
  private:
   struct Staged {
@@ -84,6 +88,7 @@ class Client {
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
   void prepare_card(std::uint64_t bytes);
   data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
+  bool lives_elsewhere(const pmix_proc_t& proc) const;
   pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   pmix_status_t fence_through_server(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,

@@ -57,7 +57,7 @@ void Client::prepare_card(std::uint64_t bytes) {
 }
 
 pmix_status_t Client::commit() {
-  const std::lock_guard lock(own_mutex_);
+  std::unique_lock lock(own_mutex_);
   if (has_card_) prepare_card(staged_bytes_);
   link::Store message;
   for (auto& put : staged_) {
@@ -74,7 +74,11 @@ pmix_status_t Client::commit() {
   staged_count_.store(0, std::memory_order_release);
   if (singleton_) return PMIX_SUCCESS;
   if (!has_card_) {
-    const auto answer = connection_->ask(MessageType::store, link::encode(message));
+    // Sent under the lock, so that commits of two threads keep their order; not waited for under it, because the
+    // thread that brings the answer may be in a callback that puts.
+    auto sent = connection_->start(MessageType::store, link::encode(message));
+    lock.unlock();
+    const auto answer = connection_->finish(std::move(sent));
     const auto done = answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
     return done ? done->status : status_of(done.error());
   }
@@ -149,9 +153,18 @@ data::Value Client::everything(const pmix_proc_t& proc, const GetDirectives&) co
   return all ? std::move(*all) : data::Value();
 }
 
+/// Does another node know more about it than this one? Not where there is no telling.
+bool Client::lives_elsewhere(const pmix_proc_t& proc) const {
+  const auto view = job(link::nspace_of(proc));
+  return view && proc.rank < view->ranks() && view->local_index(proc.rank) == store::none;
+}
+
 /// The key is not here. PMIX_SUCCESS: asking the server may help; else the answer.
 pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
   if (singleton_) return PMIX_ERR_NOT_FOUND;
+  // What this process did not put it cannot wait for: nobody but itself could.
+  if (proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_) && !store::is_reserved(key))
+    return PMIX_ERR_NOT_FOUND;
   if (!segment_) return PMIX_SUCCESS;
   if (how.optional) return PMIX_ERR_NOT_FOUND;
   const auto view = job(link::nspace_of(proc));
@@ -171,11 +184,11 @@ pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const 
 
 pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos, std::size_t ninfo,
                           const GetDirectives& how, data::Value& found) {
-  if (key.empty()) {
+  if (key.empty() && (segment_ || singleton_)) {
     found = everything(proc, how);
     return found.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
   }
-  if (!how.refresh) {
+  if (!key.empty() && !(how.refresh && lives_elsewhere(proc))) {
     auto here = find_here(proc, key, how);
     if (here) {
       found = std::move(*here);
@@ -201,12 +214,12 @@ void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos inf
   connection_->run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
     const auto how = GetDirectives::parse(shared->data(), shared->size());
     if (!how) return done(PMIX_ERR_BAD_PARAM, {});
-    if (key.empty()) {
+    if (key.empty() && (segment_ || singleton_)) {
       auto all = everything(proc, *how);
       const auto status = all.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
       return done(status, std::move(all));
     }
-    if (!how->refresh) {
+    if (!key.empty() && !(how->refresh && lives_elsewhere(proc))) {
       auto here = find_here(proc, key, *how);
       if (here) return done(PMIX_SUCCESS, std::move(*here));
       if (here.error().code != Errc::not_found) return done(status_of(here.error()), {});

@@ -68,10 +68,9 @@ pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   if (!how) return PMIX_ERR_BAD_PARAM;
   if (board_fence_ && !connection_->on_thread() && whole_job(procs, nprocs))
     return board_fence_->enter(how->deadline(), how->collect);
-  std::promise<pmix_status_t> ended;
-  auto status = ended.get_future();
-  const auto started = fence_later(procs, nprocs, infos, ninfo, [&](pmix_status_t s) { ended.set_value(s); });
-  return started == PMIX_SUCCESS ? status.get() : started;
+  const auto ended = std::make_shared<std::promise<pmix_status_t>>();
+  const auto started = fence_later(procs, nprocs, infos, ninfo, [ended](pmix_status_t s) { ended->set_value(s); });
+  return started == PMIX_SUCCESS ? await(ended->get_future()) : started;
 }
 
 pmix_status_t Client::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,

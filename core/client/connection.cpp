@@ -7,8 +7,7 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <future>
-#include <optional>
+#include <memory>
 
 namespace weft::client {
 
@@ -47,15 +46,18 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
 }
 
 Result<link::Frame> Connection::ask(link::MessageType type, Bytes payload) {
-  if (on_thread()) {
-    std::optional<Result<link::Frame>> answer;
-    request(type, payload, [&](Result<link::Frame> frame) { answer = std::move(frame); });
-    while (!answer) step(true);
-    return std::move(*answer);
-  }
-  std::promise<Result<link::Frame>> promise;
-  auto answer = promise.get_future();
-  request(type, payload, [&](Result<link::Frame> frame) { promise.set_value(std::move(frame)); });
+  return finish(start(type, payload));
+}
+
+std::future<Result<link::Frame>> Connection::start(link::MessageType type, Bytes payload) {
+  // Shared: a caller that gave up may be gone when the answer comes.
+  auto promise = std::make_shared<std::promise<Result<link::Frame>>>();
+  request(type, payload, [promise](Result<link::Frame> frame) { promise->set_value(std::move(frame)); });
+  return promise->get_future();
+}
+
+Result<link::Frame> Connection::finish(std::future<Result<link::Frame>> answer) {
+  if (!await(answer)) return fail(Errc::canceled, "the library is being finalized");
   return answer.get();
 }
 

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <deque>
 #include <functional>
+#include <future>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -39,6 +40,20 @@ class Connection {
   void request(link::MessageType type, Bytes payload, Reply reply);
   /// The same, waiting. On the thread itself it goes on serving until its answer is there.
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
+  /// The two halves of ask(): the message leaves in order with others of the caller's, who may let go of its locks
+  /// before it waits.
+  std::future<Result<link::Frame>> start(link::MessageType type, Bytes payload);
+  Result<link::Frame> finish(std::future<Result<link::Frame>> answer);
+  /// Waits for `answer`; on the thread itself by serving. False: the library is being finalized, it will not come.
+  template <class T>
+  bool await(std::future<T>& answer) {
+    if (!on_thread()) return answer.wait(), true;
+    while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      if (stopping_.load(std::memory_order_acquire)) return false;
+      step(true);
+    }
+    return true;
+  }
   /// For the last words of a process without the thread: the caller reads the socket itself.
   Result<link::Frame> ask_alone(link::MessageType type, Bytes payload);
 

@@ -10,7 +10,7 @@
 
 namespace weft::data {
 
-/// "PMIX_ERR_NOT_FOUND"; nullptr if no status has that number. Cost: a binary search.
+/// "PMIX_ERR_NOT_FOUND"; nullptr if no status has that number.
 const char* status_name(pmix_status_t status) noexcept;
 
 /// Also names that are deprecated. Case does not matter, nor do '-' or ' ' in place of '_', nor a missing

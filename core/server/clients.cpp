@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A client's way in and out: handshake, finalize, death.
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -36,9 +37,13 @@ void Server::greet(const SessionRef& session, const link::Frame& frame) {
     return refuse(session, PMIX_ERR_NO_PERMISSIONS, "user " + std::to_string(session->uid) + " may not be this rank");
   const auto local = job->writer->add_local(hello->rank);
   if (!local) return refuse(session, PMIX_ERR_NOT_FOUND, "rank " + std::to_string(hello->rank) + " is not one of this node");
-  if (job->sessions.count(*local) != 0)
-    return refuse(session, PMIX_ERR_EXISTS, "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
-                                                std::to_string(job->sessions[*local]->pid));
+  if (const auto open = job->sessions.find(*local); open != job->sessions.end()) {
+    const auto old = open->second;
+    if (!old->finalized)
+      return refuse(session, PMIX_ERR_EXISTS, "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
+                                                  std::to_string(old->pid));
+    old->close();  // it said goodbye; the end of its socket is still on its way
+  }
   session->greeted = true;
   session->job = job;
   session->local = *local;
@@ -70,8 +75,10 @@ void Server::refuse(const SessionRef& session, pmix_status_t status, std::string
 }
 
 void Server::welcome(const SessionRef& session) {
+  if (session->job == nullptr) return;  // it went while the host made up its mind
   auto& job = *session->job;
   auto& local = job.view().local(session->local);
+  if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, session->local);
   local.pid.store(session->pid, std::memory_order_relaxed);
   local.state.store(Local::connected, std::memory_order_release);
   job.board().rejoin(session->local);
@@ -88,10 +95,39 @@ void Server::welcome(const SessionRef& session) {
   if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds)) session->close();
 }
 
+/// A finalized process is initialized again. Then the others that finalized may do so too, each in its own time: they
+/// are waited for, like anybody who is late, as long as their processes run.
+void Server::came_back(Job& job, std::uint32_t index) {
+  job.expected.erase(index);
+  if (std::exchange(job.comes_back, true)) return;
+  for (std::uint32_t i = 0; i < job.view().local_count(); ++i)
+    if (i != index && job.view().local(i).state.load(std::memory_order_relaxed) == Local::finalized && expect_back(job, i))
+      job.board().rejoin(i);
+}
+
+/// False: its process has ended, or cannot be watched.
+bool Server::expect_back(Job& job, std::uint32_t index) {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
+  if (fd < 0) return false;
+  auto watch = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
+  watch->async_wait(asio::posix::stream_descriptor::wait_read, [this, nspace = job.nspace, index](const std::error_code& error) {
+    auto* open = error ? nullptr : find_job(nspace);
+    if (open == nullptr || open->expected.erase(index) == 0) return;
+    leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
+  });
+  job.expected[index] = std::move(watch);
+  return true;
+}
+
 void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
   session->finalized = true;
   auto& job = *session->job;
-  leave(job, session->local, Local::finalized, PMIX_ERR_UNREACH);
+  if (job.comes_back && expect_back(job, session->local)) {
+    job.view().local(session->local).state.store(Local::finalized, std::memory_order_release);
+    retry_gets(session->proc);
+  } else {
+    leave(job, session->local, Local::finalized, PMIX_ERR_UNREACH);
+  }
   const auto reply = [this, session, tag](pmix_status_t status) {
     answer(session, tag, status);
   };
@@ -110,7 +146,7 @@ void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_statu
   job.board().lose(index, status);
   board_moved(job);
   const auto proc = link::make_proc(job.nspace, local.rank.load(std::memory_order_relaxed));
-  lose_from_fences(proc);
+  lose_from_fences(proc, status);
   retry_gets(proc);
 }
 

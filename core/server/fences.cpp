@@ -47,9 +47,8 @@ bool collects(const data::Infos& directives) {
 void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message) {
   auto signature = canonical(std::move(message.procs));
   if (signature.empty()) return answer(session, tag, PMIX_ERR_BAD_PARAM);
-  if (signature.size() == 1 && signature[0].rank == PMIX_RANK_WILDCARD &&
-      link::nspace_of(signature[0]) == session->job->nspace)
-    return enter_board_for(session, tag);
+  // However it is spelt: the others of this job are at the board.
+  if (is_whole_job(signature, session)) return enter_board_for(session, tag, message.directives);
   auto* fence = open_fence(signature, session->proc);
   if (fence == nullptr) return answer(session, tag, PMIX_ERR_NOT_FOUND);
   const auto me = std::find_if(fence->local.begin(), fence->local.end(),
@@ -75,8 +74,8 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
     const auto* job = find_job(link::nspace_of(participant.proc));
     const auto index = job->view().local_index(participant.proc.rank);
     const auto state = job->view().local(index).state.load(std::memory_order_acquire);
-    if (!participant.arrived && (state == Local::gone || state == Local::finalized))
-      return step_fence(*fence, FenceEvent::lost);
+    if (!participant.arrived && (state == Local::gone || (state == Local::finalized && job->expected.count(index) == 0)))
+      return step_fence(*fence, FenceEvent::lost, state == Local::gone ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
   }
   const bool all = std::all_of(fence->local.begin(), fence->local.end(), [](const Participant& p) { return p.arrived; });
   step_fence(*fence, !all ? FenceEvent::arrived : fence->remote ? FenceEvent::all_local : FenceEvent::all_here);
@@ -114,14 +113,14 @@ Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, 
   return fences_.emplace_back(std::move(fence)).get();
 }
 
-void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t host_status) {
+void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status) {
   const auto step = fence_step(fence.state, event);
   fence.state = step.next;
   switch (step.action) {
     case FenceAction::none: return;
     case FenceAction::succeed: return end_fence(fence, PMIX_SUCCESS);
-    case FenceAction::deliver: return end_fence(fence, host_status);
-    case FenceAction::fail_lost: return end_fence(fence, PMIX_ERR_PROC_ABORTED);
+    case FenceAction::deliver: return end_fence(fence, status);
+    case FenceAction::fail_lost: return end_fence(fence, status);
     case FenceAction::fail_timeout: return end_fence(fence, PMIX_ERR_TIMEOUT);
     case FenceAction::exchange: {
       Blob blob;
@@ -130,9 +129,9 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t host_st
         if (!cards) return end_fence(fence, PMIX_ERR_INVALID_VAL);
         blob = std::move(*cards);
       }
-      return exchange(fence.signature, fence.directives, std::move(blob), [this, number = fence.number](pmix_status_t status) {
+      return exchange(fence.signature, fence.directives, std::move(blob), [this, number = fence.number](pmix_status_t answered) {
         for (auto& open : fences_)
-          if (open->number == number) return step_fence(*open, FenceEvent::host_answered, status);
+          if (open->number == number) return step_fence(*open, FenceEvent::host_answered, answered);
       });
     }
   }
@@ -193,20 +192,56 @@ Result<Server::Blob> Server::collect_cards(const std::vector<pmix_proc_t>& procs
   return std::move(blob).finish();
 }
 
-void Server::lose_from_fences(const pmix_proc_t& proc) {
+void Server::lose_from_fences(const pmix_proc_t& proc, pmix_status_t status) {
   std::vector<SetFence*> hit;
   for (auto& fence : fences_)
     if (std::any_of(fence->local.begin(), fence->local.end(), [&](const Participant& p) { return same(p.proc, proc); }))
       hit.push_back(fence.get());
-  for (auto* fence : hit) step_fence(*fence, FenceEvent::lost);
+  for (auto* fence : hit) step_fence(*fence, FenceEvent::lost, status);
 }
 
 // ---- boards
 
+bool Server::is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session) {
+  const auto& job = *session->job;
+  if (std::any_of(signature.begin(), signature.end(), [&](const pmix_proc_t& p) { return link::nspace_of(p) != job.nspace; }))
+    return false;
+  if (signature.size() == 1 && signature[0].rank == PMIX_RANK_WILDCARD) return true;
+  // Canonical: each rank once, so the count says it, unless one is outside of the job.
+  return signature.size() == job.view().ranks() && signature.back().rank < job.view().ranks();
+}
+
 /// A client without a segment fences its whole job: the server takes its place at the board.
-void Server::enter_board_for(const SessionRef& session, std::uint64_t tag) {
-  session->proxy_fences.push_back({session->proxy_next++, tag});
-  step_proxies(*session->job);
+void Server::enter_board_for(const SessionRef& session, std::uint64_t tag, const data::Infos& directives) {
+  auto& board = session->job->board();
+  // Tickets of a broken board were used up without a generation each: start again at the one that is open now.
+  if (session->proxy_fences.empty() && session->proxy_stale) {
+    session->proxy_next = board.open_generation();
+    session->proxy_stale = false;
+  }
+  auto& fence = session->proxy_fences.emplace_back(Session::ProxyFence{session->proxy_next++, tag, collects(directives)});
+  if (const auto* info = directives.find(PMIX_TIMEOUT); info != nullptr)
+    if (const auto seconds = data::as_unsigned(info->value); seconds && *seconds != 0) {
+      fence.timer = std::make_shared<asio::steady_timer>(loop_, std::chrono::seconds(*seconds));
+      fence.timer->async_wait([this, weak = std::weak_ptr(session), generation = fence.generation](const std::error_code& error) {
+        if (!error) end_proxy_late(weak, generation);
+      });
+    }
+  board_moved(*session->job);  // it may have been the last: others wait for a message
+}
+
+/// The deadline of a proxy fence passed. While an earlier generation is open this one cannot be ended: ask again.
+void Server::end_proxy_late(const std::weak_ptr<Session>& weak, store::Generation generation) {
+  const auto session = weak.lock();
+  if (session == nullptr || session->job == nullptr) return;
+  const auto open = std::find_if(session->proxy_fences.begin(), session->proxy_fences.end(),
+                                 [&](const auto& fence) { return fence.generation == generation; });
+  if (open == session->proxy_fences.end()) return;
+  open->timer->expires_after(std::chrono::milliseconds(100));
+  open->timer->async_wait([this, weak, generation](const std::error_code& error) {
+    if (!error) end_proxy_late(weak, generation);
+  });
+  withdraw(session, generation);
 }
 
 void Server::step_proxies(Job& job) {
@@ -217,10 +252,13 @@ void Server::step_proxies(Job& job) {
       if (session->proxy_fences.empty()) continue;
       auto& fence = session->proxy_fences.front();
       if (!fence.arrived) {
-        const auto arrival = board.arrive(index, fence.generation);
+        const auto arrival = board.arrive(index, fence.generation, fence.collect);
         fence.arrived = arrival != Board::Arrival::not_open;
         if (arrival == Board::Arrival::completed) board.waiting().wake_all();
-        if (arrival == Board::Arrival::full) board_full(job, true);
+        // Not from in here: the exchange may end at once and come back to this very list.
+        if (arrival == Board::Arrival::full) asio::post(loop_, [this, nspace = job.nspace] {
+            if (auto* full = find_job(nspace); full != nullptr && full->writer) board_full(*full);
+          });
         moved |= fence.arrived;
       }
       const auto outcome = board.outcome(fence.generation);
@@ -230,6 +268,7 @@ void Server::step_proxies(Job& job) {
         if (board.outcome(fence.generation) == Board::Outcome::open) continue;
       }
       const bool good = board.outcome(fence.generation) == Board::Outcome::success;
+      session->proxy_stale |= broken;
       answer(session, fence.tag, good ? PMIX_SUCCESS : board.verdict(fence.generation).status);
       session->proxy_fences.pop_front();
       moved = true;
@@ -238,12 +277,13 @@ void Server::step_proxies(Job& job) {
 }
 
 /// All local ranks of a job that spans nodes arrived: the host's exchange, then the release.
-void Server::board_full(Job& job, bool collect) {
+void Server::board_full(Job& job) {
   auto& board = job.board();
   if (job.view().nodes() <= 1 || job.board_exchanging || board.arrived_count() != board.members()) return;
   const auto generation = board.open_generation();
   if (board.broken(generation)) return;
   job.board_exchanging = true;
+  const bool collect = board.collect_wanted(job.view().header().local_capacity);
   const std::vector<pmix_proc_t> signature{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
@@ -252,13 +292,14 @@ void Server::board_full(Job& job, bool collect) {
     if (auto cards = collect_cards(signature)) blob = std::move(*cards);
   exchange(signature, directives, std::move(blob), [this, nspace = job.nspace, generation](pmix_status_t status) {
     auto* open = find_job(nspace);
-    if (open == nullptr) return;
+    if (open == nullptr || !open->writer) return;
     open->board_exchanging = false;
     if (status == PMIX_SUCCESS)
       open->board().complete(generation);
     else
       open->board().abort(generation, {status, Board::no_member});
     board_moved(*open);
+    board_full(*open);  // where the answer came after a deadline, the next generation may be full by now
   });
 }
 

@@ -4,6 +4,7 @@
 // A parked Get waits for one of: a commit of its rank (a watched card's notice), the end of its rank, the host's
 // answer, its deadline. Nothing is polled.
 #include <algorithm>
+#include <set>
 
 #include "core/server/server.hpp"
 #include "core/store/card.hpp"
@@ -17,6 +18,15 @@ void Server::serve_get(std::unique_ptr<ParkedGet> get) {
   park(std::move(get));
 }
 
+/// A Get without a key, of a client that cannot look into the segment itself.
+void Server::get_everything(const SessionRef& session, std::uint64_t tag, const pmix_proc_t& proc) {
+  const auto* job = find_job(link::nspace_of(proc));
+  const store::Asker asker{link::nspace_of(session->proc) == link::nspace_of(proc), session->proc.rank};
+  auto all = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, asker) : fail(Errc::not_found);
+  const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+  session->send(link::MessageType::value, tag, link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
+}
+
 /// The answer if there is one now; nothing if it has to wait. Starts a fetch where another node has the card.
 std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
   const auto says = [](pmix_status_t status) { return std::optional<Verdict>(std::in_place, status, data::Value(), Blob()); };
@@ -24,7 +34,10 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
   if (job == nullptr || !job->writer) return says(PMIX_ERR_NOT_FOUND);
   const auto& view = job->view();
   const bool whole_card = get.key.empty();
-  if (!whole_card && !(get.how.refresh && !get.fetched)) {
+  // Here is nothing to refresh: what lies on this node is read where it is written.
+  const bool again = get.how.refresh && !get.fetched && get.proc.rank < view.ranks() &&
+                     view.local_index(get.proc.rank) == store::none && !store::is_reserved(get.key);
+  if (!whole_card && !again) {
     auto value = store::lookup(view, get.proc.rank, get.key, get.how, get.asker);
     if (value) return Verdict{PMIX_SUCCESS, std::move(*value), {}};
     if (value.error().code == Errc::outside_scope) return says(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
@@ -95,12 +108,22 @@ void Server::retry_gets(const pmix_proc_t& about) {
   if (!waiting) watch(about, false);
 }
 
+void Server::retry_gets_of(std::string_view nspace) {
+  std::set<std::uint32_t> ranks;
+  for (const auto& get : parked_)
+    if (link::nspace_of(get->proc) == nspace) ranks.insert(get->proc.rank);
+  for (const auto rank : ranks) retry_gets(link::make_proc(nspace, rank));
+}
+
 void Server::watch(const pmix_proc_t& proc, bool on) {
   auto* job = find_job(link::nspace_of(proc));
   if (job == nullptr || !job->writer) return;
-  const auto index = job->view().local_index(proc.rank);
-  if (index == store::none) return;
-  job->view().local(index).watched.store(on ? 1 : 0, std::memory_order_relaxed);
+  const auto& view = job->view();
+  const bool any = proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;  // whoever commits may bring it
+  const auto index = view.local_index(proc.rank);
+  if (index == store::none && !any) return;
+  for (std::uint32_t i = any ? 0 : index; i < (any ? view.local_count() : index + 1); ++i)
+    view.local(i).watched.store(on ? 1 : 0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // C2 <-> C1: then look at the card
 }
 
@@ -152,8 +175,14 @@ void Server::take_blobs(Bytes blobs) {
 /// A commit of a client without a segment: the server is its card's writer.
 void Server::commit_for(const SessionRef& session, link::Frame frame) {
   const auto message = link::decode<link::Store>(frame.payload);
-  if (!message || session->has_segment) return answer(session, frame.tag, PMIX_ERR_BAD_PARAM);
+  if (!message) return answer(session, frame.tag, PMIX_ERR_BAD_PARAM);
   auto card = session->job->view().card(session->local);
+  // The first one: it wanted no segment, or could not map the one it was offered, and will not write itself.
+  if (!session->card_is_ours) {
+    if (!card.adopt()) return answer(session, frame.tag, PMIX_ERROR);
+    session->card_is_ours = true;
+    session->has_segment = false;
+  }
   for (const auto& item : message->items) {
     const store::Record record{{store::Realm::rank, 0}, item.scope, item.key, item.value};
     if (!card.append(record)) return answer(session, frame.tag, PMIX_ERR_OUT_OF_RESOURCE);

@@ -27,6 +27,9 @@ struct Job {
   std::optional<store::JobWriter> writer;                  ///< once the namespace is registered
   std::map<std::uint32_t, std::shared_ptr<Session>> sessions;  ///< by local index
   std::map<std::uint32_t, std::uint64_t> collected;        ///< by local index: card bytes that fences have sent
+  /// One of its processes was initialized again after its finalize: a finalized one is expected back while it runs.
+  bool comes_back = false;
+  std::map<std::uint32_t, std::shared_ptr<asio::posix::stream_descriptor>> expected;  ///< by local index: its pidfd
   bool board_exchanging = false;                           ///< the host's fence for the open generation is under way
 
   const store::JobView& view() const { return writer->view(); }

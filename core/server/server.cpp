@@ -10,6 +10,7 @@
 #include <asio/buffer.hpp>
 #include <bit>
 #include <charconv>
+#include <cstdio>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +22,12 @@ namespace {
 
 // Virtual: pages come when touched. A client maps all of it read-only.
 constexpr std::uint64_t default_segment_bytes = std::uint64_t{64} << 30;
+constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+}
 
 std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
@@ -28,12 +35,20 @@ std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   std::uint64_t value = 0;
   const char* end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, value);
-  return parsed.ec == std::errc{} && parsed.ptr == end ? value : fallback;
+  if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
+  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n", host_name().c_str(), name, text,
+               static_cast<unsigned long long>(fallback));
+  return fallback;
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
+/// The most of the wished size that this process's address space holds (ulimit -v).
+Result<shm::Segment> create_segment() {
+  auto bytes = number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes);
+  for (;;) {
+    auto segment = shm::Segment::create(bytes);
+    if (segment || segment.error().sys != ENOMEM || bytes / 2 < least_segment_bytes) return segment;
+    bytes /= 2;
+  }
 }
 
 pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
@@ -52,7 +67,7 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
 
 link::Token TokenBook::token_of(const pmix_proc_t& proc) {
   const std::lock_guard lock(mutex_);
-  const auto [entry, made] = tokens_.try_emplace({proc.nspace, proc.rank});
+  const auto [entry, made] = tokens_.try_emplace({std::string(link::nspace_of(proc)), proc.rank});
   if (made) entry->second = link::Token::random();
   return entry->second;
 }
@@ -79,7 +94,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->limits_.card_bytes = number_from_env("WEFT_CARD_BYTES", server->limits_.card_bytes);
   server->events_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
 
-  auto segment = shm::Segment::create(number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes));
+  auto segment = create_segment();
   if (!segment) return tl::unexpected(segment.error());
   server->segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
@@ -171,12 +186,9 @@ void Server::drain_notices() {
       for (; bits != 0; bits &= bits - 1) {
         const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
         if (local >= job->view().local_count()) continue;
-        bool collect = false;
-        job->writer->ring(local).drain([&](shm::Notice notice) {
-          collect |= notice.kind == static_cast<std::uint32_t>(store::NoticeKind::board_full_data);
-        });
+        job->writer->ring(local).drain([](shm::Notice) {});
         // The bit says "look at me"; what is there to see does not depend on the ring having had room.
-        board_full(*job, collect);
+        board_full(*job);
         board_moved(*job);
         retry_gets(link::make_proc(name, job->view().local(local).rank.load(std::memory_order_relaxed)));
       }
@@ -197,11 +209,13 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       if (!message) return malformed();
       const auto how = store::GetDirectives::parse(message->directives.data(), message->directives.size());
       if (!how) return malformed();
+      if (message->key.empty()) return get_everything(session, frame.tag, message->proc);
       auto get = std::make_unique<ParkedGet>();
       get->proc = message->proc;
       get->key = std::move(message->key);
+      get->hostname = how->hostname;  // it points into the message
       get->how = *how;
-      get->how.hostname = {};  // it points into the message
+      get->how.hostname = get->hostname;
       get->asker = {link::nspace_of(session->proc) == link::nspace_of(message->proc), session->proc.rank};
       get->done = [weak = std::weak_ptr(session), tag = frame.tag](pmix_status_t status, data::Value value, Blob) {
         if (const auto s = weak.lock())

@@ -93,13 +93,16 @@ class Server {
   void session_closed(const SessionRef& session);
   void finalize_client(const SessionRef& session, std::uint64_t tag);
   void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
+  void came_back(Job& job, std::uint32_t local);
+  bool expect_back(Job& job, std::uint32_t local);
   void build_job(Job& job, int local_size, const data::Infos& infos, Done done);
 
   // gets.cpp
   struct ParkedGet {
     pmix_proc_t proc;
     std::string key;  ///< empty: the whole card as a blob (direct modex of another node)
-    store::GetDirectives how;
+    std::string hostname;
+    store::GetDirectives how;  ///< its hostname points to ours
     store::Asker asker;
     std::function<void(pmix_status_t, data::Value, Blob)> done;
     std::unique_ptr<asio::steady_timer> timer;
@@ -111,10 +114,12 @@ class Server {
     data::Value value;
     Blob blob;
   };
+  void get_everything(const SessionRef& session, std::uint64_t tag, const pmix_proc_t& proc);
   void serve_get(std::unique_ptr<ParkedGet> get);
   std::optional<Verdict> try_get(ParkedGet& get);
   void park(std::unique_ptr<ParkedGet> get);
   void retry_gets(const pmix_proc_t& about);
+  void retry_gets_of(std::string_view nspace);
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
   void watch(const pmix_proc_t& proc, bool on);
   void take_blobs(Bytes blobs);
@@ -140,15 +145,18 @@ class Server {
   };
   void enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message);
   SetFence* open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who);
-  void step_fence(SetFence& fence, FenceEvent event, pmix_status_t host_status = PMIX_SUCCESS);
+  /// status: what the host answered, or why a participant is lost.
+  void step_fence(SetFence& fence, FenceEvent event, pmix_status_t status = PMIX_SUCCESS);
   void end_fence(SetFence& fence, pmix_status_t status);
   void exchange(const std::vector<pmix_proc_t>& signature, const data::Infos& directives, Blob blob,
                 std::function<void(pmix_status_t)> done);
   Result<Blob> collect_cards(const std::vector<pmix_proc_t>& procs);
-  void lose_from_fences(const pmix_proc_t& proc);
-  void enter_board_for(const SessionRef& session, std::uint64_t tag);
+  void lose_from_fences(const pmix_proc_t& proc, pmix_status_t status);
+  bool is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session);
+  void enter_board_for(const SessionRef& session, std::uint64_t tag, const data::Infos& directives);
+  void end_proxy_late(const std::weak_ptr<Session>& weak, store::Generation generation);
   void step_proxies(Job& job);
-  void board_full(Job& job, bool collect);
+  void board_full(Job& job);
   void board_moved(Job& job);
   void withdraw(const SessionRef& session, store::Generation generation);
   void report_stuck();

@@ -42,15 +42,19 @@ void Server::deregister_nspace(std::string nspace, Done done) {
       session->finalized = true;  // the host knows what it does: nobody is to be told of a loss
       session->close();
     }
+    // Processes of other namespaces may be in a fence with it.
+    std::vector<SetFence*> with_it;
+    for (const auto& fence : fences_)
+      if (std::any_of(fence->signature.begin(), fence->signature.end(),
+                      [&](const pmix_proc_t& p) { return link::nspace_of(p) == nspace; }))
+        with_it.push_back(fence.get());
+    for (auto* fence : with_it) step_fence(*fence, FenceEvent::lost, PMIX_ERR_UNREACH);
     if (job->writer) job->writer->retire(*segment_);
-    std::erase_if(fences_, [&](const auto& fence) {
-      return std::any_of(fence->signature.begin(), fence->signature.end(),
-                         [&](const pmix_proc_t& p) { return link::nspace_of(p) == nspace; });
-    });
     tokens_.forget(nspace);
     events_->forget_namespace(nspace);
     board_clocks_.erase(nspace);
     jobs_.erase(nspace);
+    retry_gets_of(nspace);  // whoever waits for its data waits for nothing
     done(PMIX_SUCCESS);
   });
 }
@@ -137,8 +141,9 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos, std::func
     auto get = std::make_unique<ParkedGet>();
     get->proc = proc;
     get->key = key;
+    get->hostname = how->hostname;
     get->how = *how;
-    get->how.hostname = {};
+    get->how.hostname = get->hostname;
     get->done = [done](pmix_status_t status, data::Value value, Blob) { done(status, std::move(value)); };
     serve_get(std::move(get));
   });

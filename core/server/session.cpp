@@ -32,15 +32,23 @@ Result<void> Session::watch_process() {
   if (fd < 0) return fail(Errc::os, "pidfd_open", errno);
   pid_watch_.assign(fd);
   pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read, [self = weak_from_this()](const std::error_code& error) {
-    if (const auto session = self.lock(); session && !error) session->close();
+    if (const auto session = self.lock(); session && !error) session->process_ended();
   });
   return {};
+}
+
+/// What it wrote last is still in the socket and counts; the end comes after it, also where a child of the process
+/// holds the other side open.
+void Session::process_ended() {
+  std::error_code error;
+  if (!closed_) socket_.shutdown(Socket::shutdown_receive, error);
+  if (error) close();
 }
 
 void Session::read_header() {
   asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
-                     if (error) return self->close();
+                     if (error || self->closed_) return self->close();
                      self->read_payload();
                    });
 }
@@ -49,7 +57,8 @@ void Session::read_payload() {
   if (header_.bytes > (greeted ? link::max_payload : max_hello)) return close();
   frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
   asio::async_read(socket_, asio::buffer(frame_.payload), [self = shared_from_this()](const std::error_code& error, std::size_t) {
-    if (error) return self->close();
+    // Closed meanwhile: a frame that was read already belongs to nobody any more.
+    if (error || self->closed_) return self->close();
     self->hooks_.frame(self, std::move(self->frame_));
     if (!self->closed_) self->read_header();
   });

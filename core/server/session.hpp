@@ -5,6 +5,7 @@
 #include <array>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -40,6 +41,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool greeted = false;
   bool finalized = false;
   bool has_segment = false;
+  bool card_is_ours = false;  ///< the server writes its card
   pmix_proc_t proc{};
   Job* job = nullptr;
   std::uint32_t local = store::none;
@@ -53,12 +55,16 @@ class Session : public std::enable_shared_from_this<Session> {
   struct ProxyFence {
     store::Generation generation;
     std::uint64_t tag;
+    bool collect = false;
     bool arrived = false;
+    std::shared_ptr<asio::steady_timer> timer = nullptr;  ///< of its deadline, if it has one
   };
   std::deque<ProxyFence> proxy_fences;
   store::Generation proxy_next = 0;
+  bool proxy_stale = false;  ///< proxy_next ran ahead of a broken board
 
  private:
+  void process_ended();
   void read_header();
   void read_payload();
   void write_next();

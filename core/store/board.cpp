@@ -24,10 +24,11 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
   return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
 }
 
-Board::Arrival Board::arrive(std::uint32_t me, Generation generation) noexcept {
+Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect) noexcept {
   auto w = word_.load(std::memory_order_acquire);                          // W2 <- W1
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
+  cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);   // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);        // I2: the name before the count
   for (;;) {
     if (generation_of(w) + 1 != generation) return Arrival::over;
@@ -42,13 +43,21 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation) noexcept {
   }
 }
 
+bool Board::collect_wanted(std::uint32_t members) const noexcept {
+  for (std::uint32_t i = 0; i < members; ++i)
+    if (cells()[i].collect.load(std::memory_order_relaxed) != 0) return true;
+  return false;
+}
+
 Board::Outcome Board::outcome(Generation generation) const noexcept {
   const auto w = word_.load(std::memory_order_seq_cst);                    // W2 <- W1
   const auto ended = generation_of(w);
   if (before(ended, generation)) return Outcome::open;
   const auto age = ended - generation;
-  // Who is that far behind sat out 16 generations, and none of those can have succeeded.
-  if (age >= 16) return history_of(w) == 0xffff ? Outcome::failed : Outcome::success;
+  // Who is that far behind sat out 16 generations, none of which can have succeeded.
+  if (age >= 16)
+    return history_of(w) == 0xffff && before(last_good_.load(std::memory_order_relaxed), generation) ? Outcome::failed
+                                                                                                     : Outcome::success;
   return (history_of(w) >> age & 1) != 0 ? Outcome::failed : Outcome::success;
 }
 
@@ -86,11 +95,13 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
   past.member.store(verdict.member, std::memory_order_release);
   past.generation.store(known | generation, std::memory_order_release);    // V1 -> V2, before the CAS (I3)
   auto w = word_.load(std::memory_order_acquire);
-  while (generation_of(w) + 1 == generation)
+  while (generation_of(w) + 1 == generation) {
+    if ((history_of(w) & 1) == 0) last_good_.store(generation_of(w), std::memory_order_relaxed);  // the CAS publishes it
     if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // W1
       waiting_.wake_all();
       return true;
     }
+  }
   return false;
 }
 

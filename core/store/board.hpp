@@ -53,6 +53,7 @@ class Board {
     std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
     std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
     std::atomic<std::int32_t> lost{0};      ///< I5
+    std::atomic<std::uint32_t> collect{0};  ///< 1: this member's last arrival wants the cards to travel
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -62,9 +63,11 @@ class Board {
   static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
-  Arrival arrive(std::uint32_t me, Generation generation) noexcept;
-  /// Exact for the last 16 generations. Beyond them a member that never lagged behind on two threads is told
-  /// failed at worst for a success: none of 16 can have succeeded without it, so its own is not known any more.
+  Arrival arrive(std::uint32_t me, Generation generation, bool collect = false) noexcept;
+  /// Server, once all have arrived: does one of them want the cards to travel? members: by the server's own count.
+  bool collect_wanted(std::uint32_t members) const noexcept;
+  /// Exact for a member that asks about its newest generation, however many failed without it since; for older
+  /// ones (threads that fence side by side) within the last 16.
   Outcome outcome(Generation generation) const noexcept;
   /// Status and blame of a generation that failed or is broken; {0, no_member} if it is not among the last 16.
   Verdict verdict(Generation generation) const noexcept;
@@ -119,6 +122,7 @@ class Board {
   alignas(64) std::atomic<std::uint32_t> async_waiters_;
   alignas(64) std::uint32_t members_;
   std::uint32_t remote_;
+  std::atomic<Generation> last_good_;       // the success before the newest run of failures; server only
   std::atomic<std::uint32_t> lost_count_;   // cells whose `lost` is not 0; server only
   std::atomic<std::uint64_t> broken_from_;  // known | generation, 0: not broken
   std::atomic<std::uint64_t> broken_why_;   // member:32 | status:32

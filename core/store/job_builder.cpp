@@ -19,6 +19,22 @@ std::uint32_t buckets_for(std::uint64_t keys) {
 
 std::uint64_t aligned(std::uint64_t n) { return (n + 63) & ~std::uint64_t{63}; }
 
+/// Gives an allocation back unless keep() was said.
+class Undo {
+ public:
+  Undo(shm::Segment& segment, std::uint64_t offset, std::uint64_t bytes) : segment_(&segment), offset_(offset), bytes_(bytes) {}
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  ~Undo() {
+    if (segment_ != nullptr) segment_->release(offset_, bytes_);
+  }
+  void keep() { segment_ = nullptr; }
+
+ private:
+  shm::Segment* segment_;
+  std::uint64_t offset_, bytes_;
+};
+
 /// Adds areas one after the other, each on a page of its own.
 class Plan {
  public:
@@ -54,6 +70,10 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   const auto ranks = static_cast<std::uint32_t>(spec.ranks.size());
   const auto locals = std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
   if (locals > Board::max_members) return fail(Errc::invalid, "more than 65,535 ranks on a node");
+  // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
+  std::uint32_t slot = 0;
+  while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
+  if (slot == max_jobs) return fail(Errc::no_space, "500 jobs are registered already");
 
   // Encode first: the sizes decide the layout.
   data::Writer encoded;
@@ -98,6 +118,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
 
   auto at = segment.allocate(plan.bytes());
   if (!at) return tl::unexpected(at.error());
+  Undo undo(segment, *at, plan.bytes());
   for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
                      &h.card_rest_area})
     area->offset += *at;
@@ -146,10 +167,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (const auto rank : spec.local_ranks)
     if (auto index = job.add_local(rank); !index) return tl::unexpected(index.error());
 
-  // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
-  std::uint32_t slot = 0;
-  while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
-  if (slot == max_jobs) return fail(Errc::no_space, "500 jobs are registered already");
+  undo.keep();
   header.state.store(JobHeader::live, std::memory_order_release);
   segment_header.jobs[slot].store(*at, std::memory_order_release);
   if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);

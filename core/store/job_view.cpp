@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/store/job_view.hpp"
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace weft::store {
@@ -8,6 +10,11 @@ namespace {
 
 bool inside(Area area, std::size_t bytes) noexcept {
   return area.offset <= bytes && area.bytes <= bytes - area.offset;
+}
+
+/// Does an area of that size hold such a log?
+bool holds(std::uint64_t area_bytes, std::uint64_t capacity, std::uint32_t buckets) noexcept {
+  return std::has_single_bit(buckets) && capacity <= area_bytes && KeyedLog::footprint(capacity, buckets) <= area_bytes;
 }
 
 std::string_view name_of(const JobHeader& job) noexcept {
@@ -41,28 +48,47 @@ std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes, 
 Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept {
   if (job > bytes - sizeof(JobHeader)) return fail(Errc::corrupt, "job offset");
   const auto& h = *reinterpret_cast<const JobHeader*>(base + job);
-  for (const Area area : {h.rank_area, h.info_area, h.remote_area, h.local_area, h.control_area, h.card_area, h.card_rest_area})
-    if (!inside(area, bytes)) return fail(Errc::corrupt, "job area");
   JobView view;
   view.base_ = base;
   view.header_ = &h;
-  view.ranks_ = reinterpret_cast<RankEntry*>(base + h.rank_area.offset);
-  view.locals_ = reinterpret_cast<Local*>(base + h.local_area.offset);
-  view.info_ = KeyedLog(base + h.info_area.offset, h.info_capacity, h.info_buckets);
-  view.remote_ = KeyedLog(base + h.remote_area.offset, h.remote_capacity, h.remote_buckets);
+  view.rank_count_ = h.ranks;
+  view.local_capacity_ = h.local_capacity;
+  view.card_buckets_ = h.card_buckets;
+  view.card_first_ = h.card_first;
+  view.card_capacity_ = h.card_capacity;
+  view.card_rest_bytes_ = h.card_rest_bytes;
+  const Area ranks = h.rank_area, info = h.info_area, remote = h.remote_area, locals = h.local_area;
+  const Area control = h.control_area, cards = h.card_area, rests = h.card_rest_area;
+  const std::uint64_t info_capacity = h.info_capacity, remote_capacity = h.remote_capacity;
+  const std::uint32_t info_buckets = h.info_buckets, remote_buckets = h.remote_buckets;
+  for (const Area area : {ranks, info, remote, locals, control, cards, rests})
+    if (!inside(area, bytes)) return fail(Errc::corrupt, "job area");
+  const std::uint64_t most = view.local_capacity_;
+  if (ranks.bytes / sizeof(RankEntry) < view.rank_count_ || locals.bytes / sizeof(Local) < most ||
+      cards.bytes / shm::page_bytes < most || (most != 0 && rests.bytes / most < view.card_rest_bytes_) ||
+      !holds(info.bytes, info_capacity, info_buckets) || !holds(remote.bytes, remote_capacity, remote_buckets) ||
+      !holds(shm::page_bytes, view.card_first_, view.card_buckets_) || view.card_first_ > view.card_capacity_ ||
+      view.card_capacity_ - view.card_first_ > view.card_rest_bytes_)
+    return fail(Errc::corrupt, "job bounds");
+  view.ranks_ = reinterpret_cast<RankEntry*>(base + ranks.offset);
+  view.locals_ = reinterpret_cast<Local*>(base + locals.offset);
+  view.cards_ = base + cards.offset;
+  view.card_rests_ = base + rests.offset;
+  view.info_ = KeyedLog(base + info.offset, info_capacity, info_buckets);
+  view.remote_ = KeyedLog(base + remote.offset, remote_capacity, remote_buckets);
   view.nspace_ = name_of(h);
   return view;
 }
 
 KeyedLog JobView::card(std::uint32_t local) const noexcept {
-  return KeyedLog(base_ + locals_[local].card, header_->card_first, header_->card_buckets,
-                  base_ + locals_[local].card_rest, header_->card_capacity);
+  return KeyedLog(cards_ + std::uint64_t{local} * shm::page_bytes, card_first_, card_buckets_,
+                  card_rests_ + local * card_rest_bytes_, card_capacity_);
 }
 
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash) const noexcept {
-  if (r >= header_->ranks) return fail(Errc::not_found);
+  if (r >= rank_count_) return fail(Errc::not_found);
   const auto index = ranks_[r].local_index.load(std::memory_order_acquire);
-  if (index < header_->local_capacity) return card(index).find({Realm::rank, 0}, key, hash);
+  if (index < local_capacity_) return card(index).find({Realm::rank, 0}, key, hash);
   return remote_.find({Realm::rank, r}, key, hash);
 }
 

@@ -11,6 +11,8 @@
 
 namespace weft::store {
 
+/// The job may be retired while somebody looks: all of it then reads as zero. So every bound is read once, by open(),
+/// and what is looked up later stays inside the segment and finds nothing.
 class JobView {
  public:
   JobView() = default;
@@ -19,20 +21,21 @@ class JobView {
   static Result<JobView> open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
-  std::uint32_t ranks() const noexcept { return header_->ranks; }
+  std::uint32_t ranks() const noexcept { return rank_count_; }
   std::uint32_t nodes() const noexcept { return header_->nodes; }
   std::uint32_t my_node() const noexcept { return header_->my_node; }
   const JobHeader& header() const noexcept { return *header_; }
-  const RankEntry* rank(std::uint32_t r) const noexcept { return r < header_->ranks ? &ranks_[r] : nullptr; }
+  const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
   std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
   std::uint32_t local_index(std::uint32_t r) const noexcept {
-    return r < header_->ranks ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
+    return r < rank_count_ ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
   }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   const KeyedLog& info() const noexcept { return info_; }
   const KeyedLog& remote() const noexcept { return remote_; }
+  /// local: below the header's local_capacity.
   KeyedLog card(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return Board::at(base_ + header_->board); }
 
@@ -46,6 +49,12 @@ class JobView {
  private:
   std::byte* base_ = nullptr;
   const JobHeader* header_ = nullptr;
+  std::uint32_t rank_count_ = 0;
+  std::uint32_t local_capacity_ = 0;
+  std::uint32_t card_buckets_ = 1;
+  std::uint64_t card_first_ = 0, card_capacity_ = 0, card_rest_bytes_ = 0;
+  std::byte* cards_ = nullptr;       // their first pages
+  std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
   KeyedLog info_, remote_;

@@ -74,7 +74,7 @@ class KeyedLog {
         capacity_(capacity),
         mask_(buckets - 1) {}
 
-  /// The same in two pieces: `first` bytes of data in memory, the other capacity - first bytes in `rest`.
+  /// The same in two pieces: `first` bytes of data (a multiple of 8) in memory, the other capacity - first bytes in `rest`.
   KeyedLog(std::byte* memory, std::uint64_t first, std::uint32_t buckets, std::byte* rest, std::uint64_t capacity) noexcept
       : KeyedLog(memory, first, buckets) {
     capacity_ = capacity;

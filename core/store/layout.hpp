@@ -111,8 +111,7 @@ struct JobHeader {
 /// What a client tells its server through its ring.
 enum class NoticeKind : std::uint32_t {
   committed = 1,    ///< its card grew while `watched` was set
-  board_full = 2,   ///< last local arrival, other nodes take part; arg: generation, its cards stay here
-  board_full_data = 4,  ///< the same, and cards are to be collected
+  board_full = 2,   ///< last local arrival, other nodes take part; arg: generation
   board_ended = 3,  ///< it ended a generation and somebody wants a message; arg: generation
 };
 

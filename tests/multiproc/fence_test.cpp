@@ -315,7 +315,7 @@ void expect_end(Segment segment, const Words& words, bool inside, bool by_finali
     if (i == 0 && !with_first) continue;  // rank 0 is not in the set
     waiting[i].expect(status);
     waiting[i].expect(status);
-    waiting[i].expect("SUCCESS");
+    waiting[i].expect("PMIX_SUCCESS");
   }
   if (by_finalize) last.tell("exit");
   if (by_finalize) last.expect_success();
@@ -328,14 +328,14 @@ TEST_P(FenceEndTest, deadline_of_a_whole_job) { expect_time_out(GetParam(), "who
 TEST_P(FenceEndTest, deadline_of_a_whole_job_nb) { expect_time_out(GetParam(), "whole", "nb"); }
 TEST_P(FenceEndTest, deadline_of_a_set) { expect_time_out(GetParam(), "set", "blocking"); }
 
-TEST_P(FenceEndTest, killed_inside) { expect_end(GetParam(), {"whole"}, true, false, "PROC-ABORTED"); }
-TEST_P(FenceEndTest, killed_inside_nb) { expect_end(GetParam(), {"nb"}, true, false, "PROC-ABORTED"); }
-TEST_P(FenceEndTest, killed_before) { expect_end(GetParam(), {"whole"}, false, false, "PROC-ABORTED"); }
-TEST_P(FenceEndTest, killed_set_inside) { expect_end(GetParam(), {"set"}, true, false, "PROC-ABORTED"); }
-TEST_P(FenceEndTest, killed_set_before) { expect_end(GetParam(), {"set"}, false, false, "PROC-ABORTED"); }
-TEST_P(FenceEndTest, finalized_inside) { expect_end(GetParam(), {"whole"}, true, true, "UNREACHABLE"); }
-TEST_P(FenceEndTest, finalized_before) { expect_end(GetParam(), {"whole"}, false, true, "UNREACHABLE"); }
-TEST_P(FenceEndTest, finalized_set_inside) { expect_end(GetParam(), {"set"}, true, true, "UNREACHABLE"); }
-TEST_P(FenceEndTest, finalized_set_before) { expect_end(GetParam(), {"set"}, false, true, "UNREACHABLE"); }
+TEST_P(FenceEndTest, killed_inside) { expect_end(GetParam(), {"whole"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
+TEST_P(FenceEndTest, killed_inside_nb) { expect_end(GetParam(), {"nb"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
+TEST_P(FenceEndTest, killed_before) { expect_end(GetParam(), {"whole"}, false, false, "PMIX_ERR_PROC_ABORTED"); }
+TEST_P(FenceEndTest, killed_set_inside) { expect_end(GetParam(), {"set"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
+TEST_P(FenceEndTest, killed_set_before) { expect_end(GetParam(), {"set"}, false, false, "PMIX_ERR_PROC_ABORTED"); }
+TEST_P(FenceEndTest, finalized_inside) { expect_end(GetParam(), {"whole"}, true, true, "PMIX_ERR_UNREACH"); }
+TEST_P(FenceEndTest, finalized_before) { expect_end(GetParam(), {"whole"}, false, true, "PMIX_ERR_UNREACH"); }
+TEST_P(FenceEndTest, finalized_set_inside) { expect_end(GetParam(), {"set"}, true, true, "PMIX_ERR_UNREACH"); }
+TEST_P(FenceEndTest, finalized_set_before) { expect_end(GetParam(), {"set"}, false, true, "PMIX_ERR_UNREACH"); }
 
 }  // namespace weft::test

@@ -74,7 +74,7 @@ class Signals(unittest.TestCase):
         self.assertEqual((status, err), (0, b""))
 
     def test_stop_and_continue(self):
-        job = self.job("-n", "2", "sh", "-c", "echo $$; exec cat", stdin=-1)
+        job = self.job("-n", "2", "sh", "-c", "echo $$; exec sleep 1000")
         pids = [int(line) for line in read_lines(job.stdout, 2)]
         job.send_signal(signal.SIGTSTP)
         for pid in pids + [job.pid]:
@@ -82,9 +82,8 @@ class Signals(unittest.TestCase):
         job.send_signal(signal.SIGCONT)
         for pid in pids + [job.pid]:
             wait_until(lambda: self.state(pid) != "T", f"the continuation of {pid}")
-        job.stdin.close()
-        job.stdin = None
-        self.assertEqual(finish(job)[0], 0)
+        job.terminate()
+        self.assertEqual(finish(job)[0], 143)
 
     def test_a_stopped_rank_is_ended_too(self):
         job = self.job("-n", "1", "sh", "-c", "echo $$; exec sleep 1000")

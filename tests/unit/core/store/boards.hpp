@@ -27,11 +27,17 @@ struct ExactBoard {
   Board& board;
 };
 
+/// What a member says of a failed generation whose verdict is not known any more.
+inline constexpr std::int32_t forgotten = -1;
+
 /// The end of a generation as one member reads it: 0 for success, else the verdict's status.
 inline std::optional<std::int32_t> end_of(const Board& board, Generation generation) {
   switch (board.outcome(generation)) {
     case Board::Outcome::success: return 0;
-    case Board::Outcome::failed: return board.verdict(generation).status;
+    case Board::Outcome::failed: {
+      const auto status = board.verdict(generation).status;
+      return status != 0 ? status : forgotten;
+    }
     case Board::Outcome::open: break;
   }
   if (board.broken(generation)) return board.verdict(generation).status;
