@@ -14,7 +14,7 @@ void Control::notify(NoticeKind kind, std::uint32_t arg) noexcept {
     (void)ring->push({static_cast<std::uint32_t>(kind), arg});
   }
   dirty->fetch_or(dirty_bit, std::memory_order_release);
-  doorbell->ring(doorbell_fd);
+  if (doorbell->ring()) (void)connection->send(link::MessageType::nudge, {});
 }
 
 BoardFence::BoardFence(Control& control, std::uint32_t me, shm::WaitPolicy policy, Connection& connection)

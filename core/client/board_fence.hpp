@@ -25,7 +25,7 @@ struct Control {
   std::atomic<std::uint64_t>* dirty = nullptr;  ///< the word that holds our bit
   std::uint64_t dirty_bit = 0;
   shm::Doorbell* doorbell = nullptr;
-  int doorbell_fd = -1;
+  Connection* connection = nullptr;
 
   /// Any thread. A full ring drops the kind but not the bit: the server then looks at everything of ours.
   void notify(store::NoticeKind kind, std::uint32_t arg) noexcept;

@@ -2,10 +2,12 @@
 // The life of a client: find the server, shake hands, map the segment, say goodbye.
 #include "core/client/client.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "core/link/messages.hpp"
 
@@ -76,7 +78,6 @@ void Client::become_singleton() {
 }
 
 Result<void> Client::shake_hands(const link::Identity& identity) {
-  const shm::ShortSlices prompt;  // for the round trip: the siblings that start up on this core would come first
   self_ = link::make_proc(identity.nspace, identity.rank);
   auto socket = link::connect_to(identity.server);
   if (!socket) {
@@ -84,13 +85,21 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
         ") does not answer: it has ended, or this process is in another network namespace. Launch again with weftrun.");
     return tl::unexpected(socket.error());
   }
-  const link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
-                          .nspace = identity.nspace,
-                          .rank = identity.rank,
-                          .token = identity.token};
+  link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
+                    .nspace = identity.nspace,
+                    .rank = identity.rank,
+                    .token = identity.token};
+  const int fd = socket->get();
+  connect_through(std::move(*socket));
+  // What the server would answer stands in the segment. If it refuses all the same, on_push() hears of it.
+  if (segment_wanted() && attach(identity)) {
+    hello.attached = 1;
+    return link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
+  }
+
   std::array<shm::Fd, link::welcome_fds> fds;
-  auto sent = link::send_frame(socket->get(), MessageType::hello, 0, link::encode(hello));
-  auto answer = sent ? link::receive_frame(socket->get(), &fds) : tl::unexpected(sent.error());
+  auto sent = link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
+  auto answer = sent ? link::receive_frame(fd, &fds) : tl::unexpected(sent.error());
   if (!answer) {
     say(who(identity) + ": the server closed the connection during the handshake; see its own messages.");
     return tl::unexpected(answer.error());
@@ -106,26 +115,57 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
     return fail(Errc::corrupt, "handshake");
   }
   server_ = link::make_proc(welcome->server_nspace, welcome->server_rank);
-  connection_ = std::make_unique<Connection>(std::move(*socket));
-  connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
-  connection_->on_lost([this] { on_lost(); });
-  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
   local_ = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
-  if (welcome->segment_bytes != 0) (void)map_segment(welcome->segment_bytes, welcome->job, fds);
+  if (welcome->segment_bytes == 0) return {};
+  if (auto all = shm::Window::map(fds[0].get(), 0, welcome->segment_bytes, shm::Window::Access::read))
+    (void)enter(fds[0].get(), std::move(*all), welcome->job);
   return {};
 }
 
-Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::array<shm::Fd, link::welcome_fds>& fds) {
-  using Access = shm::Window::Access;
-  const int fd = fds[0].get();
-  auto all = shm::Window::map(fd, 0, bytes, Access::read);
+void Client::connect_through(shm::Fd socket) {
+  connection_ = std::make_unique<Connection>(std::move(socket));
+  connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
+  connection_->on_lost([this] { on_lost(); });
+  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+}
+
+/// Finds job and place in the segment without the server's help: no sleep in PMIx_Init while siblings start up on
+/// every core. Only the first process of a rank may: one that comes again needs the server to make up its place.
+Result<void> Client::attach(const link::Identity& identity) {
+  const auto fd = link::open_segment(identity.segment);
+  if (!fd) return tl::unexpected(fd.error());
+  struct stat info {};
+  if (::fstat(fd->get(), &info) != 0 || info.st_size < static_cast<off_t>(shm::page_bytes))
+    return fail(Errc::corrupt, "segment size");
+  const auto bytes = static_cast<std::uint64_t>(info.st_size);
+  auto all = shm::Window::map(fd->get(), 0, bytes, shm::Window::Access::read);
   if (!all) return tl::unexpected(all.error());
-  if (store::check_segment(all->base(), all->size()) != store::Attach::ready) return fail(Errc::corrupt, "segment");
-  auto view = store::JobView::open(all->base(), all->size(), job);
+  if (store::check_segment(all->base(), bytes) != store::Attach::ready) return fail(Errc::not_found, "segment");
+  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->base());
+  if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
+    return fail(Errc::not_found, "another server's segment");
+  const auto job = store::find_job(all->base(), bytes, identity.nspace);
+  if (!job) return fail(Errc::not_found, "job");
+  const auto view = store::JobView::open(all->base(), bytes, *job);
+  if (!view) return tl::unexpected(view.error());
+  local_ = view->local_index(identity.rank);
+  if (local_ >= view->header().local_capacity ||
+      view->local(local_).state.load(std::memory_order_acquire) != store::Local::registered)
+    return fail(Errc::not_found, "not a first start");
+  server_ = link::make_proc({header.server_nspace, ::strnlen(header.server_nspace, sizeof header.server_nspace)},
+                            header.server_rank);
+  return enter(fd->get(), std::move(*all), *job);
+}
+
+/// Takes the place `local_` of a job in a mapped segment. Errors leave a client without a segment.
+Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
+  using Access = shm::Window::Access;
+  if (store::check_segment(all.base(), all.size()) != store::Attach::ready) return fail(Errc::corrupt, "segment");
+  auto view = store::JobView::open(all.base(), all.size(), job);
   if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
-  const auto& segment = *reinterpret_cast<const store::SegmentHeader*>(all->base());
+  const auto& segment = *reinterpret_cast<const store::SegmentHeader*>(all.base());
   auto control = shm::Window::map(fd, h.control_area.offset, h.control_area.bytes, Access::write);
   auto card = shm::Window::map(fd, view->local(local_).card, shm::page_bytes, Access::write);
   auto card_rest = shm::Window::map(fd, view->local(local_).card_rest, h.card_rest_bytes, Access::write);
@@ -133,22 +173,26 @@ Result<void> Client::map_segment(std::uint64_t bytes, std::uint64_t job, std::ar
   if (!control || !card || !card_rest || !doorbell) return fail(Errc::os, "mapping the node segment");
 
   const auto in_control = [&](std::uint64_t offset) { return control->base() + (offset - h.control_area.offset); };
-  control_.board = &store::Board::at(in_control(h.board));
+  auto& board = store::Board::at(in_control(h.board));
+  // Two processes with one rank's environment: the card has one writer, the second must be refused by the server.
+  const bool first = board.cell(local_).claimed.exchange(1, std::memory_order_acq_rel) == 0;
+  if (!first && view->local(local_).state.load(std::memory_order_acquire) == store::Local::registered)
+    return fail(Errc::denied, "claimed already");
+  control_.board = &board;
   control_.ring = reinterpret_cast<shm::NoticeRing*>(in_control(h.rings)) + local_;
   control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(in_control(h.dirty)) + local_ / 64;
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
   control_.doorbell = reinterpret_cast<shm::Doorbell*>(doorbell->base());
-  control_.doorbell_fd = fds[1].get();
+  control_.connection = connection_.get();
   card_ = store::KeyedLog(card->base(), h.card_first, h.card_buckets, card_rest->base(), h.card_capacity);
   if (auto ok = card_.adopt(); !ok) return ok;
   has_card_ = true;
   own_job_ = *view;
-  segment_ = std::move(*all);
+  segment_ = std::move(all);
   control_window_ = std::move(*control);
   card_window_ = std::move(*card);
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
-  doorbell_fd_ = std::move(fds[1]);
   const auto policy = shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
   board_fence_ = std::make_unique<BoardFence>(control_, local_, policy, *connection_);
   return {};

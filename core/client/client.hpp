@@ -78,7 +78,9 @@ class Client {
   Client() = default;
   void become_singleton();
   Result<void> shake_hands(const link::Identity& identity);
-  Result<void> map_segment(std::uint64_t bytes, std::uint64_t job, std::array<shm::Fd, link::welcome_fds>& fds);
+  void connect_through(shm::Fd socket);
+  Result<void> attach(const link::Identity& identity);
+  Result<void> enter(int fd, shm::Window segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();
 
@@ -105,7 +107,6 @@ class Client {
 
   // The segment; all empty without one.
   shm::Window segment_, control_window_, card_window_, card_rest_window_, doorbell_window_;
-  shm::Fd doorbell_fd_;
   store::JobView own_job_;
   std::uint32_t local_ = store::none;
   Control control_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events between this process and the others of its node.
 #include <algorithm>
+#include <cstdio>
 
 #include "core/client/client.hpp"
 #include "core/link/messages.hpp"
@@ -12,6 +13,10 @@ using link::MessageType;
 void Client::on_push(link::Frame frame) {
   if (frame.type == MessageType::board_moved) {
     if (board_fence_) board_fence_->board_moved();
+  } else if (frame.type == MessageType::refused) {
+    const auto refused = link::decode<link::Refused>(frame.payload);
+    std::fprintf(stderr, "weft: rank %u of namespace %s: the server refused this process: %s\n", self_.rank, self_.nspace,
+                 refused ? refused->reason.c_str() : "no reason given");
   } else if (frame.type == MessageType::event) {
     auto message = link::decode<link::EventMessage>(frame.payload);
     if (message) events_->deliver({message->code, message->source, message->range, std::move(message->infos)});

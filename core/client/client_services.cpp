@@ -48,15 +48,15 @@ pmix_status_t status_in(const Result<link::Frame>& answer) {
 bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
   if (procs == nullptr || nprocs == 0) return true;
   const auto mine = link::nspace_of(self_);
-  if (nprocs == 1) {
-    if (link::nspace_of(procs[0]) != mine) return false;
-    return procs[0].rank == PMIX_RANK_WILDCARD || (procs[0].rank == self_.rank && own_job_ && own_job_.ranks() == 1);
+  bool wildcard = false;
+  for (std::size_t i = 0; i < nprocs; ++i) {
+    if (link::nspace_of(procs[i]) != mine) return false;
+    wildcard |= procs[i].rank == PMIX_RANK_WILDCARD;
   }
+  if (wildcard) return true;
   if (!own_job_ || nprocs < own_job_.ranks()) return false;
   std::vector<bool> named(own_job_.ranks());
   for (std::size_t i = 0; i < nprocs; ++i) {
-    if (link::nspace_of(procs[i]) != mine) return false;
-    if (procs[i].rank == PMIX_RANK_WILDCARD) continue;
     if (procs[i].rank >= named.size()) return false;
     named[procs[i].rank] = true;
   }

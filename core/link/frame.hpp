@@ -35,6 +35,7 @@ enum class MessageType : std::uint16_t {
   event,        ///< server: an event for this client
   log,          ///< client
   cleanup,      ///< client: what to remove when it is gone
+  nudge,        ///< client: look at the rings; says nothing itself
 };
 
 /// tag: chosen by who asks, returned in the answer.
@@ -52,7 +53,7 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-inline constexpr std::size_t welcome_fds = 2;  ///< segment, doorbell
+inline constexpr std::size_t welcome_fds = 1;  ///< the segment
 
 /// Header and payload as one buffer.
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload);

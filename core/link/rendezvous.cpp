@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/rendezvous.hpp"
 
+#include <fcntl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -86,12 +87,33 @@ Found from_environment(Identity& out) {
   if (!parsed || number.ec != std::errc{} || number.ptr != end || std::strlen(nspace) > 255) return Found::malformed;
   out.nspace = nspace;
   out.server = server;
+  if (const char* segment = std::getenv(env_segment)) out.segment = segment;
   out.token = *parsed;
   return Found::identity;
 }
 
 std::string new_server_name() {
   return "weft-" + std::to_string(::getpid()) + "-" + Token::random().hex().substr(0, 16);
+}
+
+Result<shm::Fd> open_segment(std::string_view where) {
+  const auto colon = where.find(':');
+  const auto digits_only = [](std::string_view text) {
+    return !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  if (colon == std::string_view::npos || !digits_only(where.substr(0, colon)) || !digits_only(where.substr(colon + 1)))
+    return fail(Errc::not_found, "malformed WEFT_SEGMENT");
+  const std::string path =
+      "/proc/" + std::string(where.substr(0, colon)) + "/fd/" + std::string(where.substr(colon + 1));
+  // In another pid namespace the number is somebody else's: open nothing but a segment.
+  char target[64] = {};
+  constexpr std::string_view wanted = "/memfd:weft-node";
+  const auto length = ::readlink(path.c_str(), target, sizeof target);
+  if (length < 0 || std::string_view(target, static_cast<std::size_t>(length)).substr(0, wanted.size()) != wanted)
+    return fail(Errc::not_found, "no segment there");
+  shm::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!fd) return fail(Errc::not_found, "open", errno);
+  return fd;
 }
 
 Result<shm::Fd> connect_to(std::string_view server) {

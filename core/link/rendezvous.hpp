@@ -19,6 +19,7 @@ namespace weft::link {
 inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
 inline constexpr const char* env_rank = "PMIX_RANK";
 inline constexpr const char* env_server = "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
+inline constexpr const char* env_segment = "WEFT_SEGMENT";  ///< "<pid>:<descriptor>" of the server's segment
 inline constexpr const char* env_token = "WEFT_TOKEN";    ///< 32 hex digits, known to this rank and its server
 
 /// Proves to the server that a process is the rank it says it is.
@@ -35,6 +36,7 @@ struct Identity {
   std::string nspace;
   std::uint32_t rank = 0;
   std::string server;
+  std::string segment;  ///< empty: not said
   Token token;
 };
 
@@ -45,6 +47,10 @@ Found from_environment(Identity& out);
 
 /// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
 std::string new_server_name();
+
+/// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another user,
+/// /proc hidden, or what is there is no segment): then the server hands it over itself.
+Result<shm::Fd> open_segment(std::string_view where);
 
 /// Errors: unreachable (nobody listens), os.
 Result<shm::Fd> connect_to(std::string_view server);

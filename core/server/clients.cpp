@@ -48,6 +48,7 @@ void Server::greet(const SessionRef& session, const link::Frame& frame) {
   session->job = job;
   session->local = *local;
   session->has_segment = hello->layout == store::layout_version;
+  session->attached = session->has_segment && hello->attached != 0;
   job->sessions[*local] = session;
   (void)session->watch_process();  // without pidfd the closing socket says the same
 
@@ -83,13 +84,14 @@ void Server::welcome(const SessionRef& session) {
   local.state.store(Local::connected, std::memory_order_release);
   job.board().rejoin(session->local);
   session->proxy_next = job.board().open_generation();
+  if (session->attached) return;
   link::Welcome message{.server_nspace = self_.nspace, .server_rank = self_.rank};
   message.local = session->local;
   std::vector<int> fds;
   if (session->has_segment) {
     message.segment_bytes = segment_->size();
     message.job = job.writer->offset();
-    fds = {segment_->fd(), doorbell_fd_->native_handle()};
+    fds = {segment_->fd()};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
   if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds)) session->close();

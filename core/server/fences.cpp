@@ -70,13 +70,16 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
     }
   if (fence->directives.size() == 0) fence->directives = std::move(message.directives);
   // Somebody who died before the first arrival cannot be told apart from one who is late, but by his state.
+  pmix_status_t lost = PMIX_SUCCESS;
   for (const auto& participant : fence->local) {
     const auto* job = find_job(link::nspace_of(participant.proc));
     const auto index = job->view().local_index(participant.proc.rank);
     const auto state = job->view().local(index).state.load(std::memory_order_acquire);
-    if (!participant.arrived && (state == Local::gone || (state == Local::finalized && job->expected.count(index) == 0)))
-      return step_fence(*fence, FenceEvent::lost, state == Local::gone ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
+    if (participant.arrived) continue;
+    if (state == Local::gone) lost = PMIX_ERR_PROC_ABORTED;  // the worse news of two
+    if (state == Local::finalized && job->expected.count(index) == 0 && lost == PMIX_SUCCESS) lost = PMIX_ERR_UNREACH;
   }
+  if (lost != PMIX_SUCCESS) return step_fence(*fence, FenceEvent::lost, lost);
   const bool all = std::all_of(fence->local.begin(), fence->local.end(), [](const Participant& p) { return p.arrived; });
   step_fence(*fence, !all ? FenceEvent::arrived : fence->remote ? FenceEvent::all_local : FenceEvent::all_here);
 }

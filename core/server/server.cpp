@@ -3,7 +3,6 @@
 #include "core/server/server.hpp"
 
 #include <pthread.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -99,19 +98,15 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
   (void)topology::interleave_memory(server->segment_->base(), server->segment_->size(), topology::usable_numa_nodes());
-  if (auto ok = store::format_segment(*server->segment_); !ok) return tl::unexpected(ok.error());
+  if (auto ok = store::format_segment(*server->segment_, {server->name_, link::nspace_of(server->self_), server->self_.rank}); !ok) return tl::unexpected(ok.error());
   const auto& header = *reinterpret_cast<store::SegmentHeader*>(server->segment_->base());
   server->doorbell_ = reinterpret_cast<shm::Doorbell*>(server->segment_->base() + header.doorbell);
 
   auto listener = link::listen_on(server->name_);
   if (!listener) return tl::unexpected(listener.error());
-  shm::Fd bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!bell) return fail(Errc::os, "eventfd", errno);
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
-  server->doorbell_fd_ = std::make_unique<asio::posix::stream_descriptor>(server->loop_, bell.release());
   server->accept();
-  server->wait_doorbell();
   server->arm_stuck_timer();
 
   sigset_t all, old;
@@ -136,7 +131,6 @@ Server::~Server() {
 }
 
 void Server::run() {
-  const shm::ShortSlices prompt;  // clients wait for this thread while their siblings start up on every core
   const auto guard = asio::make_work_guard(loop_);
   while (!stopping_.load(std::memory_order_acquire)) {
     drain_notices();
@@ -166,13 +160,6 @@ void Server::accept() {
     session->start();
     accept();
   });
-}
-
-void Server::wait_doorbell() {
-  doorbell_fd_->async_read_some(asio::buffer(&doorbell_count_, sizeof doorbell_count_),
-                                [this](const std::error_code& error, std::size_t) {
-                                  if (!error) wait_doorbell();
-                                });
 }
 
 void Server::drain_notices() {
@@ -223,6 +210,7 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       };
       return serve_get(std::move(get));
     }
+    case MessageType::nudge: return;  // that it woke the loop is all
     case MessageType::store: return commit_for(session, std::move(frame));
     case MessageType::fence: {
       auto message = link::decode<link::Fence>(frame.payload);

@@ -79,7 +79,6 @@ class Server {
   Server() = default;
   void run();
   void accept();
-  void wait_doorbell();
   void drain_notices();
   void dispatch(const SessionRef& session, link::Frame frame);
   void answer(const SessionRef& session, std::uint64_t tag, pmix_status_t status);
@@ -190,8 +189,6 @@ class Server {
   std::optional<shm::Segment> segment_;
   shm::Doorbell* doorbell_ = nullptr;
   std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
-  std::unique_ptr<asio::posix::stream_descriptor> doorbell_fd_;
-  std::uint64_t doorbell_count_ = 0;
   std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
   std::vector<SessionRef> sessions_;
   std::list<std::unique_ptr<ParkedGet>> parked_;

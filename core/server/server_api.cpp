@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop thread does it.
+#include <unistd.h>
+
 #include <cstring>
 
 #include "core/server/launch_info.hpp"
@@ -94,6 +96,7 @@ pmix_status_t Server::setup_fork(const pmix_proc_t& proc, char*** env) {
   std::vector<std::pair<std::string, std::string>> variables{{env_nspace, std::string(link::nspace_of(proc))},
                                                              {env_rank, std::to_string(proc.rank)},
                                                              {env_server, name_},
+                                                             {link::env_segment, std::to_string(::getpid()) + ":" + std::to_string(segment_->fd())},
                                                              {env_token, tokens_.token_of(proc).hex()}};
   {
     const std::lock_guard lock(launch_mutex_);

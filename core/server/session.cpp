@@ -41,14 +41,14 @@ Result<void> Session::watch_process() {
 /// holds the other side open.
 void Session::process_ended() {
   std::error_code error;
-  if (!closed_) socket_.shutdown(Socket::shutdown_receive, error);
+  fprintf(stderr, "DBG %u process ended pid %d\n", proc.rank, pid); if (!closed_) socket_.shutdown(Socket::shutdown_receive, error);
   if (error) close();
 }
 
 void Session::read_header() {
   asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
-                     if (error || self->closed_) return self->close();
+                     if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
                      self->read_payload();
                    });
 }
@@ -58,7 +58,7 @@ void Session::read_payload() {
   frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
   asio::async_read(socket_, asio::buffer(frame_.payload), [self = shared_from_this()](const std::error_code& error, std::size_t) {
     // Closed meanwhile: a frame that was read already belongs to nobody any more.
-    if (error || self->closed_) return self->close();
+    if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
     self->hooks_.frame(self, std::move(self->frame_));
     if (!self->closed_) self->read_header();
   });
@@ -79,7 +79,7 @@ void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<
 
 void Session::write_next() {
   asio::async_write(socket_, asio::buffer(outbox_.front()), [self = shared_from_this()](const std::error_code& error, std::size_t) {
-    if (error || self->closed_) return self->close();
+    if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
     self->outbox_.pop_front();
     if (!self->outbox_.empty()) self->write_next();
   });

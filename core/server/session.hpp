@@ -41,6 +41,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool greeted = false;
   bool finalized = false;
   bool has_segment = false;
+  bool attached = false;  ///< it found the segment by itself and waits for no welcome
   bool card_is_ours = false;  ///< the server writes its card
   pmix_proc_t proc{};
   Job* job = nullptr;

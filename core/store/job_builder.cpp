@@ -51,7 +51,7 @@ class Plan {
 
 }  // namespace
 
-Result<void> format_segment(shm::Segment& segment) {
+Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   const auto header_at = segment.allocate(sizeof(SegmentHeader));
   const auto doorbell_at = segment.allocate(sizeof(shm::Doorbell));
   if (!header_at || !doorbell_at || *header_at != 0) return fail(Errc::no_space, "the node segment is too small");
@@ -59,6 +59,9 @@ Result<void> format_segment(shm::Segment& segment) {
   header.magic = segment_magic;
   header.bytes = segment.size();
   header.doorbell = *doorbell_at;
+  std::memcpy(header.socket, server.socket.data(), std::min(server.socket.size(), sizeof header.socket - 1));
+  std::memcpy(header.server_nspace, server.nspace.data(), std::min(server.nspace.size(), sizeof header.server_nspace - 1));
+  header.server_rank = server.rank;
   header.version.store(layout_version, std::memory_order_release);
   return {};
 }
@@ -73,7 +76,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
   std::uint32_t slot = 0;
   while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
-  if (slot == max_jobs) return fail(Errc::no_space, "500 jobs are registered already");
+  if (slot == max_jobs) return fail(Errc::no_space, "400 jobs are registered already");
 
   // Encode first: the sizes decide the layout.
   data::Writer encoded;

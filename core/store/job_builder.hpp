@@ -40,8 +40,14 @@ struct Limits {
   std::uint64_t card_bytes = 16u << 20;    ///< virtual bytes of a local rank's card
 };
 
-/// Writes the segment's header; once, by its creator.
-Result<void> format_segment(shm::Segment& segment);
+struct ServerName {
+  std::string_view socket;
+  std::string_view nspace;
+  std::uint32_t rank = 0;
+};
+
+/// Writes the segment's header; once, by its creator. Names that are too long are cut.
+Result<void> format_segment(shm::Segment& segment, const ServerName& server = {});
 
 /// The writer of one job. The server's loop thread only.
 class JobWriter {

@@ -35,7 +35,7 @@ namespace weft::store {
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
 inline constexpr std::uint32_t layout_version = 1;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
-inline constexpr std::uint32_t max_jobs = 500;
+inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;
 inline constexpr std::uint16_t none16 = 0xffff;
 
@@ -45,6 +45,9 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
   std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
   std::uint64_t doorbell;
+  char socket[64];                       ///< name of the server's socket: which server this segment is of
+  char server_nspace[256];
+  std::uint32_t server_rank;
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);

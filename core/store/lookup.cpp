@@ -110,11 +110,15 @@ Result<Value> find_job_level(const JobView& job, std::uint32_t about, std::strin
 
 Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint64_t hash, const GetDirectives& how,
                             Asker asker) {
+  bool hidden = false;  // some rank has it for others than the caller: another may have it for all
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
     auto value = find_put(job, r, key, hash, how, asker);
-    if (value || value.error().code != Errc::not_found) return value;
+    if (!value && value.error().code == Errc::outside_scope) hidden = true;
+    else if (value || value.error().code != Errc::not_found) return value;
   }
-  return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  auto value = find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  if (!value && value.error().code == Errc::not_found && hidden) return fail(Errc::outside_scope);
+  return value;
 }
 
 }  // namespace

@@ -31,20 +31,6 @@ struct WaitPolicy {
 /// Cores that this process may run on.
 unsigned usable_cores() noexcept;
 
-/// Asks the kernel for short time slices of the calling thread while it lives (Linux 6.12 and later; else nothing).
-/// A thread that works microseconds at a time is then run soon after it wakes, also where every core is busy,
-/// instead of after the slices of those who compute. It gets no more processor time for it.
-class ShortSlices {
- public:
-  ShortSlices() noexcept;
-  ~ShortSlices();
-  ShortSlices(const ShortSlices&) = delete;
-  ShortSlices& operator=(const ShortSlices&) = delete;
-
- private:
-  std::uint64_t before_ns_ = 0;  ///< 0: unchanged
-};
-
 inline void cpu_relax() noexcept {
 #if defined(__x86_64__)
   __builtin_ia32_pause();

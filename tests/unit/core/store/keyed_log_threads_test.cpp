@@ -54,7 +54,7 @@ TEST(KeyedLogThreads, ReadersSeeWholeRecordsAndNeverGoBack) {
   std::atomic<unsigned> faults{0};
   constexpr unsigned logs = 10;
   for (unsigned l = 0; l < logs; ++l) {
-    constexpr std::uint64_t capacity = 128 << 10;
+    constexpr std::uint64_t capacity = testing::thread_sanitized ? 128 << 10 : 512 << 10;
     constexpr std::uint32_t buckets = 4;  // fewer than keys: chains matter
     ExactLog memory(capacity, buckets, capacity / 4);
     KeyedLog& log = memory.log;

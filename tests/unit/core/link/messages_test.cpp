@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every message there and back; and what comes out of bytes that are no message.
+#include "core/link/messages.hpp"
+
+#include <algorithm>
+
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::link {
+namespace {
+
+using data::Infos;
+using data::Value;
+using Encoded = std::vector<std::byte>;
+
+Infos some_infos() {
+  Infos out;
+  out.add(PMIX_TIMEOUT, Value::of(std::uint32_t{5}));
+  out.add("text", Value::of("value"), PMIX_INFO_REQD);
+  out.add("bytes", Value::of_bytes(as_bytes("\x01\x02")));
+  return out;
+}
+
+/// A message of each type with every field set to something that is not its default.
+template <class Message>
+Message sample();
+template <>
+Hello sample() { return {7, 3, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")}; }
+template <>
+Welcome sample() { return {std::uint64_t{1} << 36, 4096, 3, "server", 2}; }
+template <>
+Refused sample() { return {PMIX_ERR_NO_PERMISSIONS, "because"}; }
+template <>
+Get sample() { return {make_proc("job", 9), "key", some_infos()}; }
+template <>
+GotValue sample() { return {PMIX_SUCCESS, Value::of("found")}; }
+template <>
+Store sample() { return {{{1, "k1", {std::byte{1}, std::byte{2}}}, {3, "k2", {}}}}; }
+template <>
+Fence sample() { return {{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)}, some_infos()}; }
+template <>
+Withdraw sample() { return {0xfffffffe}; }
+template <>
+Done sample() { return {PMIX_ERR_TIMEOUT}; }
+template <>
+BoardMoved sample() { return {77}; }
+template <>
+Abort sample() { return {42, "message", {make_proc("a", 1)}}; }
+template <>
+Subscribe sample() { return {{PMIX_ERR_PROC_ABORTED, -1, 0}}; }
+template <>
+EventMessage sample() { return {PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, some_infos()}; }
+template <>
+Log sample() { return {some_infos(), some_infos()}; }
+template <>
+Cleanup sample() { return {some_infos()}; }
+
+template <class Message>
+struct EachMessage : ::testing::Test {};
+using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved, Abort,
+                                  Subscribe, EventMessage, Log, Cleanup>;
+TYPED_TEST_SUITE(EachMessage, Messages);
+
+/// Decodes from memory that ends where the bytes end.
+template <class Message>
+Result<Message> decode_exact(const Encoded& bytes, std::size_t length) {
+  const testing::ExactBlock exact(std::max<std::size_t>(length, 1));
+  std::copy_n(bytes.begin(), length, exact.get());
+  return decode<Message>({exact.get(), length});
+}
+
+TYPED_TEST(EachMessage, ComesBackAsItWent) {
+  const auto bytes = encode(sample<TypeParam>());
+  const auto back = decode_exact<TypeParam>(bytes, bytes.size());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(encode(*back), bytes);
+  EXPECT_NE(bytes, encode(TypeParam{}));  // the sample would not show a field that is left out otherwise
+}
+
+TYPED_TEST(EachMessage, ComesBackWhenItIsEmpty) {
+  const auto bytes = encode(TypeParam{});
+  const auto back = decode_exact<TypeParam>(bytes, bytes.size());
+  ASSERT_TRUE(back);
+  EXPECT_EQ(encode(*back), bytes);
+}
+
+TYPED_TEST(EachMessage, CutAnywhereItIsCorrupt) {
+  const auto bytes = encode(sample<TypeParam>());
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const auto cut = decode_exact<TypeParam>(bytes, length);
+    ASSERT_FALSE(cut) << length;
+    ASSERT_EQ(cut.error().code, Errc::corrupt);
+  }
+}
+
+TYPED_TEST(EachMessage, WithAByteTooManyItIsCorrupt) {
+  auto bytes = encode(sample<TypeParam>());
+  bytes.push_back(std::byte{0});
+  EXPECT_FALSE(decode_exact<TypeParam>(bytes, bytes.size()));
+}
+
+// What survives damage is a message again: it can be sent on.
+TYPED_TEST(EachMessage, DamageEndsInAnAnswer) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  const auto good = encode(sample<TypeParam>());
+  for (unsigned round = 0; round < testing::rounds(7'000); ++round) {
+    auto bytes = good;
+    testing::damage(random, bytes.data(), bytes.size());
+    const auto message = decode_exact<TypeParam>(bytes, bytes.size());
+    if (!message) continue;
+    const auto again = encode(*message);
+    ASSERT_TRUE(decode_exact<TypeParam>(again, again.size()));
+  }
+}
+
+TYPED_TEST(EachMessage, NoiseEndsInAnAnswer) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  for (unsigned round = 0; round < testing::rounds(7'000); ++round) {
+    Encoded bytes(random.below(200));
+    // Small numbers are often lengths that could be: noise of full bytes ends at the first of them.
+    const auto range = random.below(2) == 0 ? 256 : 1 + random.below(8);
+    for (auto& byte : bytes) byte = static_cast<std::byte>(random.below(range));
+    (void)decode_exact<TypeParam>(bytes, bytes.size());
+  }
+}
+
+TEST(Message, FieldsArriveInTheirPlaces) {
+  const auto hello = decode<Hello>(encode(sample<Hello>()));
+  ASSERT_TRUE(hello);
+  EXPECT_EQ(hello->wire, 7);
+  EXPECT_EQ(hello->layout, 3u);
+  EXPECT_EQ(hello->nspace, "name.space");
+  EXPECT_EQ(hello->rank, 4u);
+  EXPECT_EQ(hello->token.hex(), "00112233445566778899aabbccddeeff");
+  const auto fence = decode<Fence>(encode(sample<Fence>()));
+  ASSERT_TRUE(fence);
+  ASSERT_EQ(fence->procs.size(), 2u);
+  EXPECT_EQ(nspace_of(fence->procs[1]), "b");
+  EXPECT_EQ(fence->procs[1].rank, PMIX_RANK_WILDCARD);
+  EXPECT_EQ(fence->directives.find("text")->flags, PMIX_INFO_REQD);
+}
+
+// A server of another version has to be able to say which one it met.
+TEST(Message, TheVersionIsTheFirstFieldOfAGreeting) {
+  data::Reader peek(encode(Hello{}));
+  EXPECT_EQ(peek.u16(), wire_version);
+}
+
+TEST(Message, ACountBeyondTheMessageAsksForNoMemory) {
+  data::Writer lie;
+  lie.u32(0xffffffff);
+  EXPECT_EQ(decode<Store>(lie.view()).error().code, Errc::corrupt);
+  EXPECT_EQ(decode<Subscribe>(lie.view()).error().code, Errc::corrupt);
+  EXPECT_EQ(decode<Fence>(lie.view()).error().code, Errc::corrupt);
+}
+
+TEST(MakeProc, CutsWhatIsTooLong) {
+  const std::string longest(PMIX_MAX_NSLEN, 'n');
+  EXPECT_EQ(nspace_of(make_proc(longest, 1)), longest);
+  EXPECT_EQ(nspace_of(make_proc(longest + "n", 1)).size(), std::size_t{PMIX_MAX_NSLEN});
+  EXPECT_EQ(nspace_of(make_proc("", 1)), "");
+  pmix_proc_t unterminated;
+  std::memset(&unterminated, 'x', sizeof unterminated);
+  EXPECT_EQ(nspace_of(unterminated).size(), std::size_t{PMIX_MAX_NSLEN});
+}
+
+}  // namespace
+}  // namespace weft::link

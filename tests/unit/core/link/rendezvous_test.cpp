@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/link/rendezvous.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr const char* good_token = "00112233445566778899aabbccddeeff";
+
+/// The four variables, unset again at the end.
+struct FromEnvironment : ::testing::Test {
+  FromEnvironment() { set("job", "3", "weft-1-2", good_token); }
+  ~FromEnvironment() override { set(nullptr, nullptr, nullptr, nullptr); }
+  static void set(const char* nspace, const char* rank, const char* server, const char* token) {
+    const auto one = [](const char* name, const char* value) {
+      if (value != nullptr)
+        ::setenv(name, value, 1);
+      else
+        ::unsetenv(name);
+    };
+    one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token);
+  }
+  Identity found;
+};
+
+TEST_F(FromEnvironment, AllFourAreAnIdentity) {
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.nspace, "job");
+  EXPECT_EQ(found.rank, 3u);
+  EXPECT_EQ(found.server, "weft-1-2");
+  EXPECT_EQ(found.token.hex(), good_token);
+}
+
+TEST_F(FromEnvironment, NamespaceOrRankMissingIsNoJob) {
+  ::unsetenv(env_nspace);
+  EXPECT_EQ(from_environment(found), Found::none);
+  set("job", nullptr, "weft-1-2", good_token);
+  EXPECT_EQ(from_environment(found), Found::none);
+}
+
+TEST_F(FromEnvironment, ServerOrTokenMissingIsAnotherLibrarysJob) {
+  ::unsetenv(env_server);
+  EXPECT_EQ(from_environment(found), Found::foreign);
+  set("job", "3", "weft-1-2", nullptr);
+  EXPECT_EQ(from_environment(found), Found::foreign);
+}
+
+TEST_F(FromEnvironment, WhatCannotBeIsMalformed) {
+  for (const char* rank : {"", "-1", "3x", " 3", "3 ", "0x3", "4294967296", "99999999999999999999"}) {
+    set("job", rank, "weft-1-2", good_token);
+    EXPECT_EQ(from_environment(found), Found::malformed) << '"' << rank << '"';
+  }
+  for (const char* token : {"", "0011", "00112233445566778899aabbccddeefg", "00112233445566778899AABBCCDDEEFF",
+                            "00112233445566778899aabbccddeeff00"}) {
+    set("job", "3", "weft-1-2", token);
+    EXPECT_EQ(from_environment(found), Found::malformed) << token;
+  }
+  set(std::string(256, 'n').c_str(), "3", "weft-1-2", good_token);
+  EXPECT_EQ(from_environment(found), Found::malformed);
+}
+
+TEST_F(FromEnvironment, TheEdgesThatCanBe) {
+  set(std::string(255, 'n').c_str(), "4294967295", "weft-1-2", good_token);
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.rank, 0xffffffffu);
+  EXPECT_EQ(found.nspace.size(), 255u);
+}
+
+TEST(Token, IsWrittenAndReadBack) {
+  const auto token = Token::random();
+  EXPECT_EQ(token.hex().size(), 32u);
+  const auto back = Token::parse(token.hex());
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(back->equals(token));
+  EXPECT_FALSE(Token::random().equals(token));
+}
+
+TEST(Token, DiffersInAnyBit) {
+  const auto token = Token::random();
+  for (std::size_t bit = 0; bit < 128; ++bit) {
+    auto other = token;
+    other.bytes[bit / 8] ^= static_cast<std::uint8_t>(1 << bit % 8);
+    ASSERT_FALSE(token.equals(other)) << bit;
+    ASSERT_FALSE(other.equals(token)) << bit;
+  }
+}
+
+TEST(ServerName, IsNewEachTimeAndHoldsNoSeparator) {
+  const auto one = new_server_name(), two = new_server_name();
+  EXPECT_NE(one, two);
+  EXPECT_EQ(one.rfind("weft-" + std::to_string(::getpid()) + "-", 0), 0u);
+  EXPECT_EQ(one.find_first_of("[]*:;,= "), std::string::npos);
+}
+
+TEST(Rendezvous, ConnectsByNameWithoutAFile) {
+  const auto name = new_server_name();
+  const auto listener = listen_on(name);
+  ASSERT_TRUE(listener);
+  const auto client = connect_to(name);
+  ASSERT_TRUE(client);
+  const shm::Fd server(::accept(listener->get(), nullptr, nullptr));
+  ASSERT_TRUE(server);
+  ASSERT_EQ(::write(client->get(), "x", 1), 1);
+  char byte = 0;
+  EXPECT_EQ(::read(server.get(), &byte, 1), 1);
+  EXPECT_EQ(byte, 'x');
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  ASSERT_EQ(::getsockopt(server.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length), 0);
+  EXPECT_EQ(peer.pid, ::getpid());
+  EXPECT_NE(::access(name.c_str(), F_OK), 0);
+  for (const int fd : {listener->get(), client->get()}) EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST(Rendezvous, ANameWithoutListenerIsUnreachable) {
+  const auto name = new_server_name();
+  EXPECT_EQ(connect_to(name).error().code, Errc::unreachable);
+  { ASSERT_TRUE(listen_on(name)); }
+  EXPECT_EQ(connect_to(name).error().code, Errc::unreachable);  // gone with its socket
+}
+
+TEST(Rendezvous, ANameIsTakenOnce) {
+  const auto name = new_server_name();
+  const auto first = listen_on(name);
+  ASSERT_TRUE(first);
+  const auto second = listen_on(name);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::os);
+  EXPECT_EQ(second.error().sys, EADDRINUSE);
+}
+
+TEST(Rendezvous, NamesOfAllLengths) {
+  EXPECT_EQ(connect_to("").error().code, Errc::invalid);
+  EXPECT_EQ(listen_on("").error().code, Errc::invalid);
+  EXPECT_EQ(connect_to(std::string(108, 'x')).error().code, Errc::invalid);
+  const auto longest = new_server_name() + std::string(107, 'x');
+  const auto listener = listen_on(longest.substr(0, 107));
+  ASSERT_TRUE(listener);
+  EXPECT_TRUE(connect_to(longest.substr(0, 107)));
+  EXPECT_EQ(connect_to(longest.substr(0, 106)).error().code, Errc::unreachable);  // no prefix will do
+}
+
+TEST(Rendezvous, NothingIsLeftByAServerThatIsKilled) {
+  const auto name = new_server_name();
+  int ready[2];
+  ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);
+  const auto child = testing::start_child([&] {
+    const auto listener = listen_on(name);
+    (void)!::write(ready[1], "r", 1);
+    ::pause();
+    return listener.has_value();
+  });
+  char byte = 0;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(connect_to(name));
+  ::kill(child, SIGKILL);
+  (void)testing::reap(child);
+  EXPECT_EQ(connect_to(name).error().code, Errc::unreachable);
+  EXPECT_TRUE(listen_on(name));
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+}  // namespace
+}  // namespace weft::link

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/store/card.hpp"
+
+#include "pmix_common.h"
+#include "tests/unit/core/store/logs.hpp"
+
+namespace weft::store {
+namespace {
+
+using Blob = std::vector<std::byte>;
+
+void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_view value) {
+  ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
+}
+
+/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well.
+std::string told(Bytes blobs) {
+  std::string out;
+  const auto ok = read_cards(blobs, [&](const CardRecord& r) {
+    out += std::string(r.nspace) + '/' + std::to_string(r.rank) + ' ' + std::to_string(r.scope) + ' ' + std::string(r.key) +
+           '=' + std::string(as_text(r.value)) + ';';
+  });
+  EXPECT_TRUE(ok || ok.error().code == Errc::corrupt);
+  return ok ? out : out + '!';
+}
+
+Blob sample(std::string_view nspace, std::uint32_t ranks) {
+  BlobWriter blob;
+  for (std::uint32_t r = 0; r < ranks; ++r) {
+    ExactLog log(1024);
+    put(log, PMIX_GLOBAL, "g", "global " + std::to_string(r));
+    put(log, PMIX_LOCAL, "l", "stays here");
+    put(log, PMIX_REMOTE, "r", "");
+    EXPECT_TRUE(blob.add(nspace, r, log.log));
+  }
+  return std::move(blob).finish();
+}
+
+TEST(Card, CarriesWhatOthersMaySee) {
+  EXPECT_EQ(told(sample("ns", 2)), "ns/0 3 g=global 0;ns/0 2 r=;ns/1 3 g=global 1;ns/1 2 r=;");
+}
+
+TEST(Card, OfNothing) {
+  EXPECT_EQ(told({}), "");
+  EXPECT_EQ(told(BlobWriter().finish()), "");
+  BlobWriter blob;
+  ExactLog empty(64);
+  ASSERT_TRUE(blob.add("ns", 5, empty.log));
+  EXPECT_EQ(told(std::move(blob).finish()), "");
+}
+
+TEST(Card, FromAPlaceOnCarriesTheRest) {
+  ExactLog log(1024);
+  put(log, PMIX_GLOBAL, "old", "1");
+  const auto from = log.log.published();
+  put(log, PMIX_GLOBAL, "new", "2");
+  BlobWriter blob;
+  ASSERT_TRUE(blob.add("ns", 0, log.log, from));
+  EXPECT_EQ(told(std::move(blob).finish()), "ns/0 3 new=2;");
+}
+
+TEST(Card, BlobsOfAllNodesOneAfterTheOther) {
+  auto all = sample("a", 1);
+  for (const auto& more : {sample("b", 1), BlobWriter().finish(), sample("c", 2)}) all.insert(all.end(), more.begin(), more.end());
+  EXPECT_EQ(told(all), "a/0 3 g=global 0;a/0 2 r=;b/0 3 g=global 0;b/0 2 r=;c/0 3 g=global 0;c/0 2 r=;c/1 3 g=global 1;c/1 2 r=;");
+}
+
+TEST(Card, ACardThatIsCorruptIsNotCarried) {
+  ExactLog log(256);
+  put(log, PMIX_GLOBAL, "k", "v");
+  log.published() = 1000;
+  BlobWriter blob;
+  EXPECT_EQ(blob.add("ns", 0, log.log).error().code, Errc::corrupt);
+}
+
+TEST(Card, CutAnywhereItIsCorrupt) {
+  const auto one = sample("ns", 2);
+  auto two = one;
+  two.insert(two.end(), one.begin(), one.end());
+  const auto whole = told(two);
+  for (std::size_t length = 0; length < two.size(); ++length) {
+    const testing::ExactBlock exact(std::max<std::size_t>(length, 1));
+    std::copy_n(two.begin(), length, exact.get());
+    const auto seen = told({exact.get(), length});
+    if (length == 0 || length == one.size()) {
+      ASSERT_EQ(seen.find('!'), std::string::npos);
+      continue;
+    }
+    ASSERT_EQ(seen.back(), '!') << length;
+    ASSERT_EQ(whole.compare(0, seen.size() - 1, seen, 0, seen.size() - 1), 0);  // what came before is good
+  }
+}
+
+TEST(Card, DamageEndsInAnAnswer) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  const auto good = sample("namespace", 3);
+  const testing::ExactBlock exact(good.size());
+  std::size_t seen = 0;
+  for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
+    std::copy(good.begin(), good.end(), exact.get());
+    testing::damage(random, exact.get(), exact.size());
+    seen += told({exact.get(), exact.size()}).size();
+  }
+  EXPECT_GT(seen, 0u);
+}
+
+}  // namespace
+}  // namespace weft::store

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Laying jobs out, finding them, and taking them away again.
+#include <thread>
+
+#include "core/data/wire.hpp"
+#include "tests/unit/core/store/jobs.hpp"
+
+namespace weft::store {
+namespace {
+
+TEST(Segment, SaysWhatItIs) {
+  EXPECT_EQ(check_segment(nullptr, 0), Attach::absent);
+  auto raw = shm::Segment::create(1 << 20);
+  ASSERT_TRUE(raw);
+  EXPECT_EQ(check_segment(raw->base(), 100), Attach::too_short);
+  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::not_ready);
+  ASSERT_TRUE(format_segment(*raw));
+  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::ready);
+  EXPECT_EQ(check_segment(raw->base(), raw->size() / 2), Attach::too_short);
+  auto& header = *reinterpret_cast<SegmentHeader*>(raw->base());
+  header.version.store(layout_version + 1);
+  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::wrong_version);
+  header.version.store(layout_version);
+  header.magic = 0;
+  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::wrong_version);
+}
+
+TEST(Segment, TooSmallForItsHeaderIsAnError) {
+  auto raw = shm::Segment::create(shm::page_bytes);
+  ASSERT_TRUE(raw);
+  EXPECT_EQ(format_segment(*raw).error().code, Errc::no_space);
+}
+
+TEST(Job, IsFoundByItsNameOnly) {
+  Node node;
+  const auto job = node.add(flat_job("one", 4, 4));
+  ASSERT_TRUE(job);
+  EXPECT_EQ(node.find("one"), job->offset());
+  EXPECT_EQ(node.find("two"), std::nullopt);
+  EXPECT_EQ(node.find("on"), std::nullopt);
+  EXPECT_EQ(node.find(""), std::nullopt);
+  EXPECT_EQ(job->view().nspace(), "one");
+  EXPECT_EQ(job->view().ranks(), 4u);
+  EXPECT_EQ(job->view().local_count(), 4u);
+  EXPECT_EQ(job->view().rank(4), nullptr);
+  EXPECT_EQ(job->view().rank(PMIX_RANK_WILDCARD), nullptr);
+}
+
+TEST(Job, NamesOfAllLengths) {
+  Node node;
+  const std::string longest(PMIX_MAX_NSLEN, 'n');
+  ASSERT_TRUE(node.add(flat_job(longest, 1, 1)));
+  EXPECT_TRUE(node.find(longest));
+  EXPECT_EQ(node.add(flat_job(longest + "n", 1, 1)).error().code, Errc::invalid);
+  EXPECT_EQ(node.add(flat_job("", 1, 1)).error().code, Errc::invalid);
+}
+
+TEST(Job, WithoutRanksOrWithoutLocalOnes) {
+  Node node;
+  ASSERT_TRUE(node.add(flat_job("empty", 0, 0)));
+  const auto elsewhere = node.add(flat_job("elsewhere", 3, 0));
+  ASSERT_TRUE(elsewhere);
+  EXPECT_EQ(elsewhere->view().local_count(), 0u);
+  EXPECT_EQ(elsewhere->view().local_index(2), none);
+}
+
+TEST(Job, EveryLocalRankHasACardOfItsOwn) {
+  Node node;
+  auto job = node.add(flat_job("job", 9, 9));
+  ASSERT_TRUE(job);
+  const auto& view = job->view();
+  const std::string big(60'000, 'b');  // most of the card, so that one ends where the next begins
+  for (std::uint32_t r = 0; r < 9; ++r) {
+    ASSERT_TRUE(put(view, r, "name", Value::of(std::string_view("rank " + std::to_string(r)))));
+    ASSERT_TRUE(put(view, r, "big", Value::of(std::string_view(big))));
+  }
+  for (std::uint32_t r = 0; r < 9; ++r) {
+    EXPECT_EQ(words(lookup(view, r, "name", {}, {})), "s rank " + std::to_string(r));
+    EXPECT_EQ(put(view, r, "more", Value::of(std::string_view(big))).error().code, Errc::no_space);
+    EXPECT_EQ(words(lookup(view, r, "name", {}, {})), "s rank " + std::to_string(r));  // earlier ones intact
+  }
+}
+
+TEST(Job, CardsOfAllSizes) {
+  for (const std::uint64_t bytes : {0u, 64u, 3000u, 3008u, 3016u, 4096u, 65'536u}) {
+    Node node;
+    auto job = node.add(flat_job("job", 3, 3), Limits{bytes});
+    ASSERT_TRUE(job) << bytes;
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      auto card = job->view().card(r);
+      EXPECT_LE(card.capacity(), std::max<std::uint64_t>(bytes, 64));
+      const std::vector<std::byte> value(9);
+      for (std::uint32_t i = 0; card.append({{Realm::rank, 0}, PMIX_GLOBAL, "k" + std::to_string(i), value}); ++i) {
+      }
+    }
+    for (std::uint32_t r = 0; r < 3; ++r) {
+      std::size_t records = 0;
+      EXPECT_TRUE(job->view().card(r).visit(0, [&](const Record&) { ++records; }));
+      EXPECT_GE(records, 1u) << bytes;
+    }
+  }
+}
+
+TEST(Job, LocalRanksComeLaterUntilTheCapacityIsReached) {
+  Node node;
+  auto spec = flat_job("job", 8, 2);
+  spec.local_capacity = 4;
+  auto job = node.add(spec);
+  ASSERT_TRUE(job);
+  EXPECT_EQ(job->add_local(5).value(), 2u);
+  EXPECT_EQ(job->add_local(5).value(), 2u);
+  EXPECT_EQ(job->add_local(0).value(), 0u);
+  EXPECT_EQ(job->add_local(7).value(), 3u);
+  EXPECT_EQ(job->add_local(6).error().code, Errc::no_space);
+  EXPECT_EQ(job->add_local(8).error().code, Errc::invalid);
+  EXPECT_EQ(job->view().local_count(), 4u);
+  EXPECT_EQ(job->view().local_index(7), 3u);
+  EXPECT_EQ(job->view().local_index(6), none);
+  EXPECT_EQ(job->view().board().members(), 4u);
+}
+
+TEST(Job, RingsAndDirtyWordsAreApartFromEachOther) {
+  Node node;
+  auto job = node.add(flat_job("job", 130, 130), {.card_bytes = 4096});
+  ASSERT_TRUE(job);
+  for (std::uint32_t i = 0; i < 130; ++i) EXPECT_TRUE(job->ring(i).push({1, i}));
+  for (std::uint32_t i = 0; i < 3; ++i) job->dirty(i).store(~std::uint64_t{0});
+  for (std::uint32_t i = 0; i < 130; ++i) (void)job->view().board().arrive(i, 1);
+  EXPECT_EQ(job->view().board().outcome(1), Board::Outcome::success);
+  for (std::uint32_t i = 0; i < 130; ++i)
+    EXPECT_EQ(job->ring(i).drain([&](shm::Notice n) { EXPECT_EQ(n.arg, i); }), 1u);
+}
+
+TEST(Job, WhatDoesNotFitLeavesNothingBehind) {
+  Node node(std::size_t{32} << 20);
+  const auto before = node.segment.left();
+  EXPECT_EQ(node.add(flat_job("big", 4'000'000, 1)).error().code, Errc::no_space);
+  EXPECT_EQ(node.find("big"), std::nullopt);
+  EXPECT_EQ(node.segment.left(), before);
+  EXPECT_EQ(node.add(flat_job("wide", 70'000, 70'000)).error().code, Errc::invalid);
+  auto bad = flat_job("bad", 2, 0);
+  bad.local_ranks = {0, 7};  // fails after the memory was taken
+  EXPECT_FALSE(node.add(bad));
+  EXPECT_EQ(node.find("bad"), std::nullopt);
+  EXPECT_EQ(node.segment.left(), before);
+  EXPECT_TRUE(node.add(flat_job("small", 4, 4)));
+}
+
+TEST(Job, KeysThatComeAfterRegistration) {
+  Node node;
+  auto job = node.add(flat_job("job", 2, 2));
+  ASSERT_TRUE(job);
+  ASSERT_TRUE(job->add_info({{Realm::job, 0}, "late.key", Value::of(std::uint32_t{1})}));
+  ASSERT_TRUE(job->add_info({{Realm::job, 0}, "late.key", Value::of(std::uint32_t{2})}));
+  EXPECT_EQ(words(lookup(job->view(), PMIX_RANK_WILDCARD, "late.key", {}, {})), "u32 2");
+  const std::string megabyte(1 << 20, 'm');
+  Result<void> last;
+  for (int i = 0; i < 10 && last; ++i)
+    last = job->add_info({{Realm::job, 0}, "mega." + std::to_string(i), Value::of(std::string_view(megabyte))});
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, Errc::no_space);
+  EXPECT_EQ(words(lookup(job->view(), PMIX_RANK_WILDCARD, "late.key", {}, {})), "u32 2");
+}
+
+// ---- retiring
+
+TEST(Job, ARetiredOneIsGoneAndReadsAsNothing) {
+  Node node;
+  auto job = node.add(two_node_job());
+  ASSERT_TRUE(job);
+  ASSERT_TRUE(put(job->view(), 0, "key", Value::of("value")));
+  const JobView stale = job->view();
+  job->retire(node.segment);
+  EXPECT_EQ(node.find("job"), std::nullopt);
+  EXPECT_EQ(words(lookup(stale, 0, "key", {}, {})), not_found());
+  EXPECT_EQ(words(lookup(stale, 1, PMIX_HOSTNAME, {}, {})), not_found());
+  EXPECT_EQ(words(lookup(stale, PMIX_RANK_UNDEF, "key", {}, {})), not_found());
+  (void)lookup_all(stale, 0, {});
+  (void)lookup_all(stale, PMIX_RANK_WILDCARD, {});
+  EXPECT_EQ(JobView::open(node.segment.base(), node.segment.size(), job->offset()).error().code, Errc::corrupt);
+}
+
+TEST(Job, FiveHundredAtATimeAndAnyNumberOneAfterTheOther) {
+  Node node(std::size_t{16} << 30);
+  std::vector<JobWriter> jobs;
+  for (std::uint32_t i = 0; i < max_jobs; ++i) {
+    auto job = node.add(flat_job("job." + std::to_string(i), 2, 2), {.card_bytes = 4096});
+    ASSERT_TRUE(job) << i;
+    jobs.push_back(std::move(*job));
+  }
+  const auto left = node.segment.left();
+  EXPECT_EQ(node.add(flat_job("one.more", 1, 1), {.card_bytes = 4096}).error().code, Errc::no_space);
+  EXPECT_EQ(node.find("one.more"), std::nullopt);
+  EXPECT_EQ(node.segment.left(), left);
+  for (std::uint32_t i = 0; i < max_jobs; i += 7) {
+    const auto at = jobs[i].offset();
+    jobs[i].retire(node.segment);
+    EXPECT_EQ(node.find("job." + std::to_string(i)), std::nullopt);
+    auto next = node.add(flat_job("next." + std::to_string(i), 2, 2), {.card_bytes = 4096});
+    ASSERT_TRUE(next);
+    EXPECT_EQ(next->offset(), at);  // the same addresses again
+    EXPECT_EQ(next->view().board().open_generation(), 1u);
+    jobs[i] = std::move(*next);
+  }
+  for (std::uint32_t i = 0; i < max_jobs; ++i)
+    EXPECT_EQ(node.find((i % 7 == 0 ? "next." : "job.") + std::to_string(i)), jobs[i].offset());
+}
+
+TEST(Job, ManyOfDifferentSizesDoNotWearTheSegmentOut) {
+  Node node(std::size_t{256} << 20);
+  testing::Random random;
+  std::vector<JobWriter> running;
+  const auto start = node.segment.left();
+  for (unsigned i = 0; i < 1000; ++i) {
+    const auto locals = static_cast<std::uint32_t>(1 + random.below(40));
+    auto job = node.add(flat_job("job." + std::to_string(i), locals, locals));
+    ASSERT_TRUE(job) << i << ": " << job.error().what;
+    ASSERT_TRUE(put(job->view(), 0, "key", Value::of(static_cast<std::uint32_t>(i))));
+    ASSERT_EQ(job->view().card(locals - 1).empty(), locals != 1);  // no bytes of whoever was here before
+    running.push_back(std::move(*job));
+    while (running.size() > random.below(5)) {
+      const auto which = running.begin() + static_cast<std::ptrdiff_t>(random.below(running.size()));
+      which->retire(node.segment);
+      running.erase(which);
+    }
+  }
+  for (auto& job : running) job.retire(node.segment);
+  EXPECT_EQ(node.segment.left(), start);
+}
+
+// Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.
+// (TSan would see the immutable fields of the next job being written: the looker's view is stale by design.)
+TEST(Job, LookingWhileItIsRetiredIsHarmless) {
+  if (testing::thread_sanitized) GTEST_SKIP() << "a stale view of a retired job races by design";
+  testing::Watchdog watchdog;
+  Node node;
+  std::atomic<bool> done{false};
+  std::atomic<unsigned> hits{0}, faults{0};
+  std::thread looker([&] {
+    while (!done.load()) {
+      const auto at = node.find("job");
+      if (!at) continue;
+      const auto view = JobView::open(node.segment.base(), node.segment.size(), *at);
+      if (!view) continue;
+      for (const auto* key : {"key", PMIX_HOSTNAME, PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, "nowhere"})
+        for (const std::uint32_t rank : {0u, 1u, 2u, static_cast<std::uint32_t>(PMIX_RANK_WILDCARD)}) {
+          const auto value = lookup(*view, rank, key, {}, {});
+          if (value && rank == 0 && std::string_view(key) == "key") ++hits;
+          if (value && std::string_view(key) == "nowhere") ++faults;
+        }
+      (void)lookup_all(*view, 0, {});
+    }
+  });
+  for (unsigned i = 0; i < testing::rounds(3000) || (hits.load() == 0 && i < 1'000'000); ++i) {
+    auto job = node.add(two_node_job());
+    if (!job || !put(job->view(), 0, "key", Value::of("value"))) ++faults;
+    std::this_thread::yield();
+    job->retire(node.segment);
+  }
+  done.store(true);
+  looker.join();
+  EXPECT_EQ(faults.load(), 0u);
+  EXPECT_GT(hits.load(), 0u);
+}
+
+TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
+  Node node;
+  auto job = node.add(two_node_job());
+  ASSERT_TRUE(job);
+  const auto size = node.segment.size();
+  EXPECT_FALSE(JobView::open(node.segment.base(), size, size));
+  EXPECT_FALSE(JobView::open(node.segment.base(), size, size - sizeof(JobHeader) + 1));
+  auto& h = *reinterpret_cast<JobHeader*>(node.segment.base() + job->offset());
+  const auto refused = [&](auto& field, auto lie) {
+    const auto good = std::exchange(field, lie);
+    const bool out = !JobView::open(node.segment.base(), size, job->offset());
+    field = good;
+    return out;
+  };
+  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area, &h.card_rest_area}) {
+    EXPECT_TRUE(refused(area->offset, size));
+    EXPECT_TRUE(refused(area->offset, ~std::uint64_t{0}));
+    EXPECT_TRUE(refused(area->bytes, size));
+    EXPECT_TRUE(refused(area->bytes, ~std::uint64_t{0}));
+  }
+  for (std::uint32_t* buckets : {&h.info_buckets, &h.remote_buckets, &h.card_buckets}) {
+    EXPECT_TRUE(refused(*buckets, 0u));
+    EXPECT_TRUE(refused(*buckets, 100u));
+    EXPECT_TRUE(refused(*buckets, 0x80000000u));
+  }
+  for (std::uint64_t* capacity : {&h.info_capacity, &h.remote_capacity, &h.card_capacity, &h.card_first, &h.card_rest_bytes})
+    EXPECT_TRUE(refused(*capacity, ~std::uint64_t{7}));
+  EXPECT_TRUE(refused(h.ranks, 0x10000000u));
+  EXPECT_TRUE(refused(h.local_capacity, 0x10000000u));
+  EXPECT_TRUE(JobView::open(node.segment.base(), size, job->offset()));
+}
+
+}  // namespace
+}  // namespace weft::store
