@@ -111,14 +111,24 @@ void Server::came_back(Job& job, std::uint32_t index) {
 bool Server::expect_back(Job& job, std::uint32_t index) {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
   if (fd < 0) return false;
-  auto watch = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
-  watch->async_wait(asio::posix::stream_descriptor::wait_read, [this, nspace = job.nspace, index](const std::error_code& error) {
-    auto* open = error ? nullptr : find_job(nspace);
-    if (open == nullptr || open->expected.erase(index) == 0) return;
+  job.expected[index] = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
+  wait_for_end(job, index);
+  return true;
+}
+
+void Server::wait_for_end(Job& job, std::uint32_t index) {
+  const auto& watch = job.expected[index];
+  watch->async_wait(asio::posix::stream_descriptor::wait_read, [this, nspace = job.nspace, index, weak = std::weak_ptr(watch)](
+                                                                   const std::error_code& error) {
+    const auto same = weak.lock();
+    auto* open = error || !same ? nullptr : find_job(nspace);
+    if (open == nullptr) return;
+    const auto entry = open->expected.find(index);
+    if (entry == open->expected.end() || entry->second != same) return;  // it came back
+    if (!process_has_ended(same->native_handle())) return wait_for_end(*open, index);
+    open->expected.erase(entry);
     leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
   });
-  job.expected[index] = std::move(watch);
-  return true;
 }
 
 void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {

@@ -64,8 +64,10 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
   if (const auto* info = message.directives.find(PMIX_TIMEOUT); info != nullptr && !fence->timer)
     if (const auto seconds = data::as_unsigned(info->value); seconds && *seconds != 0) {
       fence->timer = std::make_unique<asio::steady_timer>(loop_, std::chrono::seconds(*seconds));
-      fence->timer->async_wait([this, fence](const std::error_code& error) {
-        if (!error) step_fence(*fence, FenceEvent::timed_out);
+      fence->timer->async_wait([this, number = fence->number](const std::error_code& error) {
+        if (error) return;
+        for (auto& open : fences_)  // it may have ended in the same round
+          if (open->number == number) return step_fence(*open, FenceEvent::timed_out);
       });
     }
   if (fence->directives.size() == 0) fence->directives = std::move(message.directives);

@@ -68,11 +68,14 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
 
 void Server::park(std::unique_ptr<ParkedGet> get) {
   auto& parked = *get;
-  const auto place = parked_.insert(parked_.end(), std::move(get));
+  parked_.push_back(std::move(get));
   if (parked.how.timeout) {
     parked.timer = std::make_unique<asio::steady_timer>(loop_, *parked.how.timeout);
-    parked.timer->async_wait([this, place](const std::error_code& error) {
-      if (error) return;  // answered meanwhile
+    parked.number = next_parked_++;
+    parked.timer->async_wait([this, number = parked.number](const std::error_code& error) {
+      const auto is_it = [&](const auto& open) { return open->number == number; };
+      const auto place = std::find_if(parked_.begin(), parked_.end(), is_it);
+      if (error || place == parked_.end()) return;  // answered meanwhile
       auto late = std::move(*place);
       parked_.erase(place);
       late->done(PMIX_ERR_TIMEOUT, {}, {});

@@ -94,6 +94,7 @@ class Server {
   void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);
+  void wait_for_end(Job& job, std::uint32_t local);
   void build_job(Job& job, int local_size, const data::Infos& infos, Done done);
 
   // gets.cpp
@@ -105,6 +106,7 @@ class Server {
     store::Asker asker;
     std::function<void(pmix_status_t, data::Value, Blob)> done;
     std::unique_ptr<asio::steady_timer> timer;
+    std::uint64_t number = 0;
     bool fetched = false;  ///< the host's direct modex was asked once
   };
   /// Nothing: not decided yet.
@@ -195,6 +197,7 @@ class Server {
   std::set<std::pair<std::string, std::uint32_t>> fetching_;
   std::list<std::unique_ptr<SetFence>> fences_;
   std::uint64_t next_fence_ = 1;
+  std::uint64_t next_parked_ = 1;
   std::unique_ptr<asio::steady_timer> stuck_timer_;
   std::chrono::seconds stuck_after_{60};
   std::map<std::string, StuckClock> board_clocks_;

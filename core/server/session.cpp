@@ -31,24 +31,31 @@ Result<void> Session::watch_process() {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return fail(Errc::os, "pidfd_open", errno);
   pid_watch_.assign(fd);
-  pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read, [self = weak_from_this()](const std::error_code& error) {
-    if (const auto session = self.lock(); session && !error) session->process_ended();
-  });
+  wait_for_process();
   return {};
+}
+
+void Session::wait_for_process() {
+  pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](const std::error_code& error) {
+    const auto self = weak.lock();
+    if (error || !self || self->closed_) return;
+    if (process_has_ended(self->pid_watch_.native_handle())) return self->process_ended();
+    self->wait_for_process();
+  });
 }
 
 /// What it wrote last is still in the socket and counts; the end comes after it, also where a child of the process
 /// holds the other side open.
 void Session::process_ended() {
   std::error_code error;
-  fprintf(stderr, "DBG %u process ended pid %d\n", proc.rank, pid); if (!closed_) socket_.shutdown(Socket::shutdown_receive, error);
+  socket_.shutdown(Socket::shutdown_receive, error);
   if (error) close();
 }
 
 void Session::read_header() {
   asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
-                     if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
+                     if (error || self->closed_) return self->close();
                      self->read_payload();
                    });
 }
@@ -58,7 +65,7 @@ void Session::read_payload() {
   frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
   asio::async_read(socket_, asio::buffer(frame_.payload), [self = shared_from_this()](const std::error_code& error, std::size_t) {
     // Closed meanwhile: a frame that was read already belongs to nobody any more.
-    if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
+    if (error || self->closed_) return self->close();
     self->hooks_.frame(self, std::move(self->frame_));
     if (!self->closed_) self->read_header();
   });
@@ -79,7 +86,7 @@ void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<
 
 void Session::write_next() {
   asio::async_write(socket_, asio::buffer(outbox_.front()), [self = shared_from_this()](const std::error_code& error, std::size_t) {
-    if (error || self->closed_) { fprintf(stderr, "DBG %u fin=%d closed=%d %s\n", self->proc.rank, self->finalized, self->closed_, error.message().c_str()); return self->close(); }
+    if (error || self->closed_) return self->close();
     self->outbox_.pop_front();
     if (!self->outbox_.empty()) self->write_next();
   });

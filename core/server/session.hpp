@@ -2,6 +2,8 @@
 // One client's socket on the server's side. The loop thread only.
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
@@ -18,6 +20,13 @@
 namespace weft::server {
 
 struct Job;
+
+/// Asio may hand an event of a descriptor that was closed in the same round to the next one that is opened: a pidfd
+/// that is said to be readable is asked before it is believed.
+inline bool process_has_ended(int pidfd) {
+  pollfd watch{pidfd, POLLIN, 0};
+  return ::poll(&watch, 1, 0) == 1;
+}
 
 class Session : public std::enable_shared_from_this<Session> {
  public:
@@ -65,6 +74,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool proxy_stale = false;  ///< proxy_next ran ahead of a broken board
 
  private:
+  void wait_for_process();
   void process_ended();
   void read_header();
   void read_payload();

@@ -107,8 +107,10 @@ TEST(PolicyChoice, TheUserDecides) {
 TEST(ProcessorCount, AgreesWithHwloc) {
   const auto machine = load_topology();
   const Processors counted = count_processors();
-  EXPECT_EQ(counted.threads, static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_PU)));
-  EXPECT_EQ(counted.cores, static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_CORE)));
+  EXPECT_EQ(counted.threads,
+            static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_PU)));
+  EXPECT_EQ(counted.cores,
+            static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_CORE)));
   EXPECT_GE(counted.numa_nodes,
             static_cast<std::uint32_t>(hwloc_get_nbobjs_by_type(machine.get(), HWLOC_OBJ_NUMANODE)));
 }

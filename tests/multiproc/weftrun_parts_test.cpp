@@ -27,7 +27,8 @@ std::string refusal(const Words& words) {
 }
 
 TEST(CommandLine, OptionsEndAtTheProgram) {
-  const Options options = parse_options({"-n", "3", "--tag-output", "prog", "-n", "7", "--wdir", "-np", "--help"});
+  const Options options =
+      parse_options({"-n", "3", "--tag-output", "prog", "-n", "7", "--wdir", "-np", "--help"});
   ASSERT_EQ(options.apps.size(), 1U);
   EXPECT_EQ(options.apps[0].ranks, 3U);
   EXPECT_EQ(options.apps[0].argv, (Words{"prog", "-n", "7", "--wdir", "-np", "--help"}));
@@ -35,7 +36,8 @@ TEST(CommandLine, OptionsEndAtTheProgram) {
 }
 
 TEST(CommandLine, SpellingsOfMpirun) {
-  for (const Words& words : {Words{"-np", "4", "p"}, Words{"--np", "4", "p"}, Words{"-n4", "p"}, Words{"--np=4", "p"}}) {
+  for (const Words& words :
+       {Words{"-np", "4", "p"}, Words{"--np", "4", "p"}, Words{"-n4", "p"}, Words{"--np=4", "p"}}) {
     EXPECT_EQ(parse_options(words).apps.at(0).ranks, 4U) << words[0];
   }
   EXPECT_EQ(parse_options({"-wdir", "/tmp", "p"}).apps.at(0).directory, "/tmp");
@@ -54,8 +56,8 @@ TEST(CommandLine, Settings) {
 }
 
 TEST(CommandLine, SeveralPrograms) {
-  const Options options =
-      parse_options({"--timeout", "1.5", "-n", "2", "a", "x", ":", "-n", "3", "-x", "V=1", "--wdir", "/", "b"});
+  const Options options = parse_options(
+      {"--timeout", "1.5", "-n", "2", "a", "x", ":", "-n", "3", "-x", "V=1", "--wdir", "/", "b"});
   ASSERT_EQ(options.apps.size(), 2U);
   EXPECT_EQ(options.limit, std::chrono::milliseconds(1500));
   EXPECT_EQ(options.apps[0].argv, (Words{"a", "x"}));
@@ -141,8 +143,8 @@ TEST(Environment, OfAProgram) {
   app.settings = {{"PATH", "/usr/bin"}, {"NEW", "1"}, {"NEW", "2"}, {"ABSENT", std::nullopt}};
   std::vector<std::string> missing;
   const auto variables = app_environment(inherited, app, "/weft/lib", true, missing);
-  EXPECT_EQ(variables, (Variables{"PATH=/usr/bin", "LD_LIBRARY_PATH=/weft/lib:/opt", "NEW=2", "JSM_JSRUN_PORT=0",
-                                  "OMPI_MCA_mpi_oversubscribe=1"}));
+  EXPECT_EQ(variables, (Variables{"PATH=/usr/bin", "LD_LIBRARY_PATH=/weft/lib:/opt", "NEW=2",
+                                  "JSM_JSRUN_PORT=0", "OMPI_MCA_mpi_oversubscribe=1"}));
   EXPECT_EQ(missing, (Words{"ABSENT"}));
 }
 
@@ -172,8 +174,9 @@ TEST(Wording, Ranges) {
 
 TEST(Wording, AFailureNamesRankHostPidAndProgram) {
   const messages::Where where{Rank{3}, "node7", 4711, "./ring", ""};
-  for (const auto& line : {messages::rank_killed(where, 11, false), messages::rank_failed(where, 2, false),
-                           messages::rank_left_without_finalize(where), messages::rank_aborted(where, 5, "N/A", {})}) {
+  for (const auto& line :
+       {messages::rank_killed(where, 11, false), messages::rank_failed(where, 2, false),
+        messages::rank_left_without_finalize(where), messages::rank_aborted(where, 5, "N/A", {})}) {
     EXPECT_EQ(line.find("weftrun: rank 3 on node7 (pid 4711, ./ring)"), 0U) << line;
     EXPECT_NE(line.find("What to do: "), std::string::npos) << line;
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;

@@ -15,7 +15,9 @@
 namespace weft::weftrun {
 namespace {
 
-std::string_view name_part(std::string_view assignment) { return assignment.substr(0, assignment.find('=')); }
+std::string_view name_part(std::string_view assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
 
 const std::string* find(const Variables& variables, std::string_view name) {
   const auto same = [name](const std::string& variable) { return name_part(variable) == name; };
@@ -44,10 +46,13 @@ void prepend_library_path(Variables& variables, const std::string& directory) {
 
 bool belongs_to_another_job(const char* variable) noexcept {
   // PMIX_MCA_* stays: a user's own settings of an OpenPMIx library have that form.
-  constexpr std::array<std::string_view, 14> prefixes = {
-      "PMIX_NAMESPACE=", "PMIX_RANK=",         "PMIX_ID=",          "PMIX_SERVER_",       "PMIX_DSTORE_",
-      "PMIX_VERSION=",   "PMIX_HOSTNAME=",     "PMIX_SECURITY_MODE=", "PMIX_GDS_MODULE=", "PMIX_BFROP_BUFFER_TYPE=",
-      "PMIX_PTL_MODULE=", "OMPI_COMM_WORLD_", "OMPI_MCA_orte_",      "OMPI_MCA_ess"};
+  constexpr std::array<std::string_view, 14> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
+                                                         "PMIX_ID=",         "PMIX_SERVER_",
+                                                         "PMIX_DSTORE_",     "PMIX_VERSION=",
+                                                         "PMIX_HOSTNAME=",   "PMIX_SECURITY_MODE=",
+                                                         "PMIX_GDS_MODULE=", "PMIX_BFROP_BUFFER_TYPE=",
+                                                         "PMIX_PTL_MODULE=", "OMPI_COMM_WORLD_",
+                                                         "OMPI_MCA_orte_",   "OMPI_MCA_ess"};
   const std::string_view text(variable);
   const auto starts = [text](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
   return std::any_of(prefixes.begin(), prefixes.end(), starts);
@@ -73,16 +78,19 @@ std::string library_directory() {
   // The directory is resolved and not the file: the ranks look for the name libpmix.so.2 in it.
   const std::string directory(given.substr(0, slash == 0 ? 1 : slash));
   if (::realpath(directory.c_str(), resolved.data()) == nullptr) return {};
-  return is_default_directory(resolved.data()) || is_default_directory(directory) ? std::string()
-                                                                                  : std::string(resolved.data());
+  return is_default_directory(resolved.data()) || is_default_directory(directory)
+             ? std::string()
+             : std::string(resolved.data());
 }
 
 void set_variable(Variables& variables, const std::string& assignment) {
   const auto name = name_part(assignment);
   const auto same = [name](const std::string& variable) { return name_part(variable) == name; };
   const auto at = std::find_if(variables.begin(), variables.end(), same);
-  if (at == variables.end()) variables.push_back(assignment);
-  else *at = assignment;
+  if (at == variables.end())
+    variables.push_back(assignment);
+  else
+    *at = assignment;
 }
 
 Variables app_environment(char* const* inherited, const App& app, const std::string& library_path,
@@ -92,8 +100,10 @@ Variables app_environment(char* const* inherited, const App& app, const std::str
     if (!belongs_to_another_job(*at)) variables.emplace_back(*at);
   }
   for (const auto& setting : app.settings) {
-    if (setting.value) set_variable(variables, setting.name + "=" + *setting.value);
-    else if (find(variables, setting.name) == nullptr) missing.push_back(setting.name);
+    if (setting.value)
+      set_variable(variables, setting.name + "=" + *setting.value);
+    else if (find(variables, setting.name) == nullptr)
+      missing.push_back(setting.name);
   }
   if (!library_path.empty()) prepend_library_path(variables, library_path);
   // Open MPI 4 asks its "schizo" layer who launched it and becomes N jobs of one rank if nobody answers. This

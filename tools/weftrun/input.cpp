@@ -2,6 +2,7 @@
 #include "tools/weftrun/input.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -29,9 +30,18 @@ Fd nothing_to_read() {
   return null;
 }
 
+/// A wait may end for nothing, and a read would then block where the descriptor could not be opened again.
+bool is_readable(int fd) {
+  struct pollfd ask {
+    fd, POLLIN, 0
+  };
+  return ::poll(&ask, 1, 0) == 1;
+}
+
 }  // namespace
 
-Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size) : target_(target), source_(loop) {
+Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size)
+    : target_(target), source_(loop) {
   if (target_.kind == InputTarget::Kind::all && size == 1) target_ = {InputTarget::Kind::one, Rank{0}};
   terminal_ = ::isatty(STDIN_FILENO) == 1;
   copies_ = target_.kind == InputTarget::Kind::all || (target_.kind == InputTarget::Kind::one && terminal_);
@@ -41,7 +51,8 @@ Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size) : t
   Fd own = reopen_nonblocking(STDIN_FILENO, O_RDONLY);
   struct stat status {};
   const bool has_offset = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
-  if (!own || has_offset) own = duplicate(STDIN_FILENO);  // a second opening of a file would begin at its start
+  if (!own || has_offset)
+    own = duplicate(STDIN_FILENO);  // a second opening of a file would begin at its start
   source_.assign(own.release());
 }
 
@@ -61,7 +72,9 @@ Fd Input::connect(Rank rank) {
 }
 
 /// A background process that reads its terminal is stopped by SIGTTIN, and weftrun with all ranks with it.
-bool Input::in_foreground() const noexcept { return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp(); }
+bool Input::in_foreground() const noexcept {
+  return ::tcgetpgrp(STDIN_FILENO) == ::getpgrp();
+}
 
 void Input::resume() {
   if (copies_ && !reading_ && !ended_ && all_have_all()) await_input();
@@ -80,6 +93,7 @@ void Input::await_input() {
 }
 
 void Input::read_more() {
+  if (!is_readable(source_.native_handle())) return await_input();
   std::array<char, chunk_bytes> bytes;
   const auto length = ::read(source_.native_handle(), bytes.data(), bytes.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
@@ -90,7 +104,8 @@ void Input::read_more() {
 }
 
 void Input::write_to_all() {
-  std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(), readers_.end());  // write_to() may remove some
+  std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(),
+                                              readers_.end());  // write_to() may remove some
   for (const auto& [rank, reader] : all) {
     if (!reader->waiting) write_to(rank, reader);
   }
@@ -136,8 +151,10 @@ void Input::forget(Rank rank) {
 void Input::disconnect(Rank rank) {
   if (!copies_ || ended_) return;
   forget(rank);
-  if (readers_.empty()) close();
-  else if (!reading_ && all_have_all()) await_input();
+  if (readers_.empty())
+    close();
+  else if (!reading_ && all_have_all())
+    await_input();
 }
 
 void Input::close() {

@@ -52,8 +52,8 @@ int Job::run() {
   input_->resume();
   loop_.run();
   report_times();
-  explain(fmt::format("{} of {} ranks connected to the PMIx server; exit status {}", server_->count_connected(),
-                      map_.size, exit_code_));
+  explain(fmt::format("{} of {} ranks connected to the PMIx server; exit status {}",
+                      server_->count_connected(), map_.size, exit_code_));
   return exit_code_;
 }
 
@@ -103,13 +103,16 @@ void Job::await_relayed_signal() {
   });
 }
 
-void Job::raise(Event event) { raise(event, exit_code_, {}); }
+void Job::raise(Event event) {
+  raise(event, exit_code_, {});
+}
 
 void Job::raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about) {
   const Step& now = step(state_, event);
   const State before = state_;
   state_ = now.next;
-  if (before != state_) explain(fmt::format("{}: {} -> {}", name_of(event), name_of(before), name_of(state_)));
+  if (before != state_)
+    explain(fmt::format("{}: {} -> {}", name_of(event), name_of(before), name_of(state_)));
   if (now.is_reason && !has_reason_) {
     has_reason_ = true;
     exit_code_ = exit_code;
@@ -175,7 +178,8 @@ void Job::on_rank_end(const Processes::Ended& ended) {
           messages::rank_killed(where(rank), signal, WCOREDUMP(status)), rank);
   } else if (WEXITSTATUS(status) != 0) {
     raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)), rank);
+          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)),
+          rank);
   } else if (connected && !server_->has_finalized(rank)) {
     raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
   }
@@ -223,7 +227,8 @@ void Job::on_relayed_signal(int signal) {
 void Job::on_time_up() {
   time_is_up_ = true;
   const double seconds = std::chrono::duration<double>(*options_.limit).count();
-  raise(Event::time_up, exit_status::timed_out, messages::timed_out(seconds, processes_->living_ranks(), map_.size));
+  raise(Event::time_up, exit_status::timed_out,
+        messages::timed_out(seconds, processes_->living_ranks(), map_.size));
 }
 
 void Job::on_output_drained() {
@@ -232,12 +237,15 @@ void Job::on_output_drained() {
 }
 
 void Job::on_output_lost(const char* stream, int error) {
-  if (error != EPIPE) return raise(Event::output_lost, exit_status::own_failure, messages::output_lost(stream, error));
+  if (error != EPIPE)
+    return raise(Event::output_lost, exit_status::own_failure, messages::output_lost(stream, error));
   // As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
   explain(messages::reader_gone(stream));
 }
 
-void Job::say(const std::string& line) { output_->say(line); }
+void Job::say(const std::string& line) {
+  output_->say(line);
+}
 
 void Job::explain(const std::string& text) {
   if (options_.verbose) say(messages::note(text));
@@ -252,8 +260,8 @@ void Job::report_bindings() {
 
 void Job::report_environment() {
   if (!options_.verbose) return;
-  explain(fmt::format("job {}: {} ranks on {} cores, map-by {}, bind-to {}{}", map_.nspace, map_.size, map_.cores,
-                      name_of(map_.policy.map), name_of(map_.policy.bind),
+  explain(fmt::format("job {}: {} ranks on {} cores, map-by {}, bind-to {}{}", map_.nspace, map_.size,
+                      map_.cores, name_of(map_.policy.map), name_of(map_.policy.bind),
                       map_.policy.oversubscribed ? ", oversubscribed" : ""));
   char** end = environ;
   while (*end != nullptr) ++end;
@@ -277,7 +285,8 @@ void Job::report_times() {
 }
 
 messages::Where Job::where(Rank rank) const {
-  return {rank, map_.host, processes_->pid(rank), map_.apps[map_.app_of(rank)].argv[0], output_->error_file(rank)};
+  return {rank, map_.host, processes_->pid(rank), map_.apps[map_.app_of(rank)].argv[0],
+          output_->error_file(rank)};
 }
 
 }  // namespace weft::weftrun

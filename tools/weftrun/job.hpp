@@ -93,7 +93,7 @@ class Job {
   int exit_code_ = 0;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose
-  bool has_reason_ = false;  // the user has been told why the job ends
+  bool has_reason_ = false;                                        // the user has been told why the job ends
   bool time_is_up_ = false;
   unsigned grace_round_ = 0;  // tells a timer that has been started anew from one that was too late to cancel
 };

@@ -27,7 +27,8 @@ const std::string& directory_of(const JobMap& map, const App& app) {
   return app.directory.empty() ? map.directory : app.directory;
 }
 
-void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_map, const std::string& proc_map) {
+void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_map,
+                   const std::string& proc_map) {
   infos.add_string(PMIX_JOBID, map.nspace);
   infos.add_u32(PMIX_JOB_SIZE, map.size);
   infos.add_u32(PMIX_MAX_PROCS, map.size);
@@ -70,7 +71,8 @@ InfoList node_level(const JobMap& map) {
   infos.add_bool(PMIX_NODE_OVERSUBSCRIBED, map.policy.oversubscribed);
   const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
   if (pages > 0 && page_bytes > 0) {
-    infos.add_u64(PMIX_AVAIL_PHYS_MEMORY, static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes));
+    infos.add_u64(PMIX_AVAIL_PHYS_MEMORY,
+                  static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes));
   }
   return infos;
 }
@@ -103,7 +105,8 @@ InfoList rank_level(const JobMap& map, Rank rank, const Locality* locality) {
   infos.add_u32(PMIX_REINCARNATION, 0);
   // An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is true.
   if (locality != nullptr && !locality->cpuset.empty()) infos.add_string(PMIX_CPUSET, locality->cpuset);
-  if (locality != nullptr && !locality->locality.empty()) infos.add_string(PMIX_LOCALITY_STRING, locality->locality);
+  if (locality != nullptr && !locality->locality.empty())
+    infos.add_string(PMIX_LOCALITY_STRING, locality->locality);
   return infos;
 }
 
@@ -132,7 +135,8 @@ InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, co
   infos.add_array(PMIX_NODE_INFO_ARRAY, node_level(map));
   for (std::size_t a = 0; a < map.apps.size(); ++a) infos.add_array(PMIX_APP_INFO_ARRAY, app_level(map, a));
   for (std::uint32_t r = 0; r < map.size; ++r) {
-    infos.add_array(PMIX_PROC_INFO_ARRAY, rank_level(map, Rank{r}, localities.empty() ? nullptr : &localities[r]));
+    infos.add_array(PMIX_PROC_INFO_ARRAY,
+                    rank_level(map, Rank{r}, localities.empty() ? nullptr : &localities[r]));
   }
   return infos;
 }

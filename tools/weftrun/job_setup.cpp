@@ -30,7 +30,8 @@ std::string host_name() {
 std::string namespace_for(const std::string& host) {
   std::string name = "weft-" + host + "-" + std::to_string(::getpid());
   const auto plain = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_'; };
-  std::replace_if(name.begin(), name.end(), [&](unsigned char c) { return !plain(c); }, '_');
+  std::replace_if(
+      name.begin(), name.end(), [&](unsigned char c) { return !plain(c); }, '_');
   return name;
 }
 
@@ -108,7 +109,8 @@ void Job::find_programs() {
 void Job::start_server() {
   // Milliseconds that only a job with bound ranks has to pay.
   if (map_.policy.bind != BindTo::none) topology_ = load_topology();
-  map_.places = topology_ ? place_ranks(topology_.get(), map_.size, map_.policy) : std::vector<Place>(map_.size);
+  map_.places =
+      topology_ ? place_ranks(topology_.get(), map_.size, map_.policy) : std::vector<Place>(map_.size);
   server_ = std::make_unique<Server>(map_, topology_.get(), [this](AbortRequest request) {
     asio::post(loop_, [this, request = std::move(request)] { on_abort(request); });
   });

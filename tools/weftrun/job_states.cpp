@@ -7,7 +7,9 @@ namespace {
 using S = State;
 using A = Action;
 
-constexpr Step stay(State state) { return {state, A::nothing, false}; }
+constexpr Step stay(State state) {
+  return {state, A::nothing, false};
+}
 
 // What ends a job whose ranks live is the same while they start and while they run.
 constexpr Step stop{S::stopping, A::stop_ranks, true};

@@ -33,7 +33,9 @@ std::vector<Slot> slots_by_core(hwloc_topology_t topology, const std::vector<hwl
   std::vector<Slot> slots;
   for (const hwloc_obj_t core : cores) {
     // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
-    const auto holds = [core](hwloc_obj_t n) { return hwloc_bitmap_isincluded(core->cpuset, n->cpuset) != 0; };
+    const auto holds = [core](hwloc_obj_t n) {
+      return hwloc_bitmap_isincluded(core->cpuset, n->cpuset) != 0;
+    };
     const auto node = std::find_if(nodes.begin(), nodes.end(), holds);
     slots.push_back({core, node == nodes.end() ? nullptr : *node});
   }
@@ -45,7 +47,8 @@ std::vector<Slot> dealt_to_nodes(const std::vector<Slot>& slots, const std::vect
   std::vector<std::vector<Slot>> hands;
   for (const hwloc_obj_t node : nodes) {
     std::vector<Slot> hand;
-    std::copy_if(slots.begin(), slots.end(), std::back_inserter(hand), [node](const Slot& s) { return s.node == node; });
+    std::copy_if(slots.begin(), slots.end(), std::back_inserter(hand),
+                 [node](const Slot& s) { return s.node == node; });
     if (!hand.empty()) hands.push_back(std::move(hand));
   }
   if (hands.empty()) return slots;

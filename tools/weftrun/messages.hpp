@@ -39,14 +39,16 @@ std::string start_failed(const Where& where, std::string_view step, int error);
 std::string rank_killed(const Where& where, int signal, bool core_dumped);
 std::string rank_failed(const Where& where, int status, bool in_between);  ///< between Init and Finalize
 std::string rank_left_without_finalize(const Where& where);
-std::string rank_aborted(const Where& where, int status, std::string_view text, const std::vector<Rank>& named);
+std::string rank_aborted(const Where& where, int status, std::string_view text,
+                         const std::vector<Rank>& named);
 std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size);
 std::string ended_by_signal(int signal);
 std::string output_lost(std::string_view stream, int error);
 std::string reader_gone(std::string_view stream);
 
 // What --report-bindings and --verbose say.
-std::string binding(Rank rank, std::string_view host, std::string_view label, const std::vector<unsigned>& cpus);
+std::string binding(Rank rank, std::string_view host, std::string_view label,
+                    const std::vector<unsigned>& cpus);
 std::string note(std::string_view text);
 
 /// "0-3,7": how a set of ranks or processors is written everywhere. The numbers must ascend.

@@ -26,15 +26,17 @@ constexpr Names<MapBy> map_names{{{"slot", MapBy::slot}, {"core", MapBy::core}, 
 /// PMIX_LOCAL_RANK has 16 bits.
 constexpr std::uint32_t most_ranks = 65'535;
 
-[[noreturn]] void refuse(const std::string& what) { throw Stop(exit_status::usage, messages::usage(what)); }
+[[noreturn]] void refuse(const std::string& what) {
+  throw Stop(exit_status::usage, messages::usage(what));
+}
 
 template <class Value>
 Value named(const char* option, const std::string& text, const Names<Value>& names) {
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  refuse(fmt::format("{} '{}' is unknown; it can be {}, {} or {}", option, text, names[0].first, names[1].first,
-                     names[2].first));
+  refuse(fmt::format("{} '{}' is unknown; it can be {}, {} or {}", option, text, names[0].first,
+                     names[1].first, names[2].first));
 }
 
 std::optional<std::uint32_t> whole_number(std::string_view text) {
@@ -56,7 +58,8 @@ InputTarget input_target(const std::string& text) {
   if (text == "all") return {InputTarget::Kind::all, Rank{0}};
   if (text == "none") return {InputTarget::Kind::none, Rank{0}};
   const auto rank = whole_number(text);
-  if (!rank) refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
+  if (!rank)
+    refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
   return {InputTarget::Kind::one, Rank{*rank}};
 }
 
@@ -75,7 +78,8 @@ EnvironmentSetting environment_setting(const std::string& text) {
   const auto equals = text.find('=');
   EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
   if (equals != std::string::npos) setting.value = text.substr(equals + 1);
-  if (setting.name.empty()) refuse(fmt::format("-x '{}' names no variable; write -x NAME or -x NAME=VALUE", text));
+  if (setting.name.empty())
+    refuse(fmt::format("-x '{}' names no variable; write -x NAME or -x NAME=VALUE", text));
   return setting;
 }
 
@@ -99,12 +103,17 @@ void add_app_options(CLI::App& grammar, Raw& raw) {
 
 void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa")->type_name("WHAT");
-  grammar.add_option("--map-by", raw.map, "Place ranks one after the other by: slot, core, numa")->type_name("WHAT");
-  grammar.add_flag("--report-bindings", raw.report_bindings, "Say on standard error where each rank is bound");
+  grammar.add_option("--map-by", raw.map, "Place ranks one after the other by: slot, core, numa")
+      ->type_name("WHAT");
+  grammar.add_flag("--report-bindings", raw.report_bindings,
+                   "Say on standard error where each rank is bound");
   grammar.add_flag("--tag-output", raw.tag_output, "Start each line of output with [rank]");
-  grammar.add_option("--output-dir", raw.output_directory, "Write DIR/rank.<r>.out and .err instead of forwarding")
+  grammar
+      .add_option("--output-dir", raw.output_directory,
+                  "Write DIR/rank.<r>.out and .err instead of forwarding")
       ->type_name("DIR");
-  grammar.add_option("--timeout", raw.limit, "End the job after this time, with status 124")->type_name("SECONDS");
+  grammar.add_option("--timeout", raw.limit, "End the job after this time, with status 124")
+      ->type_name("SECONDS");
   grammar.add_option("--stdin", raw.input, "Who reads standard input: a rank (default 0), all, none")
       ->type_name("WHO");
   grammar.add_flag("-q,--quiet", raw.quiet, "Say nothing about how the job went; the exit status tells");
@@ -117,13 +126,17 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
 /// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is changed,
 /// and only up to the program: what follows is the program's.
 void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
-  for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--"; ++i) {
+  for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--";
+       ++i) {
     const auto equals = args[i].find('=');
     const std::string longer = args[i][1] == '-' ? args[i] : "-" + args[i];
     const CLI::Option* option = grammar.get_option_no_throw(longer.substr(0, equals));
-    if (option != nullptr) args[i] = longer;
-    else if (args[i].size() == 2) option = grammar.get_option_no_throw(args[i]);
-    const bool value_follows = option != nullptr && equals == std::string::npos && option->get_expected_max() > 0;
+    if (option != nullptr)
+      args[i] = longer;
+    else if (args[i].size() == 2)
+      option = grammar.get_option_no_throw(args[i]);
+    const bool value_follows =
+        option != nullptr && equals == std::string::npos && option->get_expected_max() > 0;
     if (value_follows) ++i;
   }
 }
@@ -141,7 +154,8 @@ std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string
     refuse(error.what());
   }
   auto rest = grammar.remaining();
-  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
+  if (!rest.empty() && rest.front() == "--")
+    rest.erase(rest.begin());
   else if (!rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-') {
     refuse(fmt::format("there is no option '{}'", rest.front()));
   }
@@ -151,8 +165,10 @@ std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string
 std::vector<std::vector<std::string>> split_at_colons(const std::vector<std::string>& args) {
   std::vector<std::vector<std::string>> sections(1);
   for (const auto& arg : args) {
-    if (arg == ":") sections.emplace_back();
-    else sections.back().push_back(arg);
+    if (arg == ":")
+      sections.emplace_back();
+    else
+      sections.back().push_back(arg);
   }
   return sections;
 }
@@ -162,8 +178,10 @@ App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
   if (program.empty()) refuse("no program is named");
   if (program.front().empty()) refuse("the program's name is empty");
   app.argv = std::move(program);
-  if (!raw.ranks.empty()) app.ranks = rank_count(raw.ranks);
-  else if (!single) refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
+  if (!raw.ranks.empty())
+    app.ranks = rank_count(raw.ranks);
+  else if (!single)
+    refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
   for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
   app.directory = raw.directory;
   return app;
@@ -191,8 +209,12 @@ const char* name_in(const Names<Value>& names, Value wanted) noexcept {
 
 }  // namespace
 
-const char* name_of(BindTo bind) noexcept { return name_in(bind_names, bind); }
-const char* name_of(MapBy map) noexcept { return name_in(map_names, map); }
+const char* name_of(BindTo bind) noexcept {
+  return name_in(bind_names, bind);
+}
+const char* name_of(MapBy map) noexcept {
+  return name_in(map_names, map);
+}
 
 Options parse_options(const std::vector<std::string>& args) {
   Options options;
@@ -200,7 +222,8 @@ Options parse_options(const std::vector<std::string>& args) {
   for (std::size_t i = 0; i < sections.size(); ++i) {
     CLI::App grammar("Run a program as the ranks of one job on this node.", "weftrun");
     grammar.set_help_flag("-h,--help", "Print this and leave");
-    grammar.footer("weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
+    grammar.footer(
+        "weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
     Raw raw;
     add_app_options(grammar, raw);
     if (i == 0) add_job_options(grammar, raw);  // they speak of the whole job and belong in front

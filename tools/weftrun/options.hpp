@@ -44,7 +44,7 @@ struct Options {
   BindTo bind = BindTo::automatic;
   MapBy map = MapBy::automatic;
   InputTarget input;
-  std::string output_directory;                   ///< empty: forward to weftrun's own standard streams
+  std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;
   bool tag_output = false;

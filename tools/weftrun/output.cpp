@@ -18,7 +18,8 @@ namespace {
 bool same_file(int a, int b) {
   struct stat one {};
   struct stat other {};
-  return ::fstat(a, &one) == 0 && ::fstat(b, &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+  return ::fstat(a, &one) == 0 && ::fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
 }
 
 Fd create(const std::string& path) {
@@ -34,13 +35,16 @@ Output::Output(asio::io_context& loop, const std::string& directory, bool tagged
   if (!directory_.empty()) {
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
-    if (error) throw Stop(exit_status::own_failure, messages::bad_output_directory(directory_, error.value()));
+    if (error)
+      throw Stop(exit_status::own_failure, messages::bad_output_directory(directory_, error.value()));
   }
   const auto make = [&](int fd, const char* name) {
-    return std::make_unique<Sink>(loop, fd, Sink::Events{[this] { check_drained(); }, [this, name](int error) {
-                                                           events_.lost(name, error);
-                                                           check_drained();
-                                                         }});
+    return std::make_unique<Sink>(loop, fd,
+                                  Sink::Events{[this] { check_drained(); },
+                                               [this, name](int error) {
+                                                 events_.lost(name, error);
+                                                 check_drained();
+                                               }});
   };
   out_ = make(STDOUT_FILENO, "standard output");
   if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, "standard error");
@@ -64,9 +68,13 @@ std::string Output::error_file(Rank rank) const {
   return directory_.empty() ? std::string() : fmt::format("{}/rank.{}.err", directory_, number(rank));
 }
 
-void Output::say(std::string line) { error_->say(std::move(line)); }
+void Output::say(std::string line) {
+  error_->say(std::move(line));
+}
 
-void Output::say_after(Rank rank, std::string line) { error_->say_after(rank, std::move(line)); }
+void Output::say_after(Rank rank, std::string line) {
+  error_->say_after(rank, std::move(line));
+}
 
 bool Output::is_drained() const noexcept {
   return out_->is_drained() && (!separate_error_ || separate_error_->is_drained());

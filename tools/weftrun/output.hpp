@@ -46,7 +46,8 @@ class Output {
   bool tagged_;
   Events events_;
   std::unique_ptr<Sink> out_;
-  std::unique_ptr<Sink> separate_error_;  // null when both streams are one file: a line must not be cut by the other
+  std::unique_ptr<Sink>
+      separate_error_;  // null when both streams are one file: a line must not be cut by the other
   Sink* error_;
 };
 

@@ -24,19 +24,26 @@ Found look_at(const std::string& path, std::string& reason) {
     reason = std::strerror(errno);
     return Found::not_runnable;
   }
-  if (S_ISDIR(status.st_mode)) reason = "it is a directory";
-  else if (!S_ISREG(status.st_mode)) reason = "it is not a regular file";
-  else if (::access(path.c_str(), X_OK) != 0) reason = std::strerror(errno);
-  else return Found::runnable;
+  if (S_ISDIR(status.st_mode))
+    reason = "it is a directory";
+  else if (!S_ISREG(status.st_mode))
+    reason = "it is not a regular file";
+  else if (::access(path.c_str(), X_OK) != 0)
+    reason = std::strerror(errno);
+  else
+    return Found::runnable;
   return Found::not_runnable;
 }
 
 void check_directory(const std::string& directory) {
   struct stat status {};
   int error = 0;
-  if (::stat(directory.c_str(), &status) != 0) error = errno;
-  else if (!S_ISDIR(status.st_mode)) error = ENOTDIR;
-  else if (::access(directory.c_str(), X_OK) != 0) error = errno;
+  if (::stat(directory.c_str(), &status) != 0)
+    error = errno;
+  else if (!S_ISDIR(status.st_mode))
+    error = ENOTDIR;
+  else if (::access(directory.c_str(), X_OK) != 0)
+    error = errno;
   if (error != 0) throw Stop(exit_status::own_failure, messages::bad_directory(directory, error));
 }
 
@@ -57,7 +64,8 @@ std::string search(const std::string& name, std::string_view path, const std::st
   for (std::size_t begin = 0; begin <= path.size();) {
     const auto end = std::min(path.find(':', begin), path.size());
     std::string candidate(path.substr(begin, end - begin));
-    candidate = (candidate.empty() ? "." : candidate) + "/" + name;  // an empty entry is the current directory
+    candidate =
+        (candidate.empty() ? "." : candidate) + "/" + name;  // an empty entry is the current directory
     const Found found = look_at(seen_from_here(candidate, directory), reason);
     if (found == Found::runnable) return candidate;
     if (found == Found::not_runnable && first_reason.empty()) first_reason = reason;

@@ -9,8 +9,14 @@ namespace weft::weftrun {
 
 enum class Rank : std::uint32_t {};
 
-constexpr std::uint32_t number(Rank rank) noexcept { return static_cast<std::uint32_t>(rank); }
-constexpr std::size_t index(Rank rank) noexcept { return number(rank); }
-constexpr Rank rank_at(std::size_t i) noexcept { return Rank{static_cast<std::uint32_t>(i)}; }
+constexpr std::uint32_t number(Rank rank) noexcept {
+  return static_cast<std::uint32_t>(rank);
+}
+constexpr std::size_t index(Rank rank) noexcept {
+  return number(rank);
+}
+constexpr Rank rank_at(std::size_t i) noexcept {
+  return Rank{static_cast<std::uint32_t>(i)};
+}
 
 }  // namespace weft::weftrun

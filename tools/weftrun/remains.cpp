@@ -59,7 +59,9 @@ bool has_variable(pid_t pid, const std::string& assignment) {
 }
 
 /// What every process of the job has in its environment, unless it took care not to.
-std::string job_variable(const std::string& nspace) { return "PMIX_NAMESPACE=" + nspace; }
+std::string job_variable(const std::string& nspace) {
+  return "PMIX_NAMESPACE=" + nspace;
+}
 
 /// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being found.
 /// The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not outlive it.
@@ -98,7 +100,8 @@ void kill_job(const std::string& assignment) {
 
 Orphans::Orphans(const std::string& nspace) : assignment_(job_variable(nspace)) {
   siginfo_t info{};
-  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
+  are_others_ =
+      ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
   each_process([&](pid_t pid) {
     if (parent_of(pid) == ::getpid()) spared_.push_back(pid);
   });
@@ -114,7 +117,8 @@ bool Orphans::is_orphan(pid_t pid) const {
 void Orphans::end() {
   for (;;) {
     siginfo_t info{};
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0) return;  // the usual case: no child at all
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+      return;  // the usual case: no child at all
     std::vector<pid_t> orphans;
     each_process([&](pid_t pid) {
       if (is_orphan(pid)) orphans.push_back(pid);

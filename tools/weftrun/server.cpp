@@ -113,15 +113,16 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
 
 /// Called on the library's thread. They only note what happened: the answer must not wait for weftrun's loop.
 struct Upcalls {
-  static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t, void*) {
+  static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
+                                 void*) {
     return advance(proc, Server::Stage::connected);
   }
   static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
     return advance(proc, Server::Stage::finalized);
   }
 
-  static pmix_status_t abort(const pmix_proc_t* proc, void*, int status, const char* message, pmix_proc_t procs[],
-                             std::size_t count, pmix_op_cbfunc_t, void*) {
+  static pmix_status_t abort(const pmix_proc_t* proc, void*, int status, const char* message,
+                             pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t, void*) {
     Server* server = current.load(std::memory_order_acquire);
     if (server == nullptr || server->stage_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
     server->on_abort_({Rank{proc->rank}, status, message == nullptr ? "" : message,
@@ -182,9 +183,11 @@ void Server::start(hwloc_topology_t topology) {
 void Server::register_job(const JobMap& map, hwloc_topology_t topology) {
   const auto node_map = map_text(&PMIx_generate_regex, map.host, "PMIx_generate_regex");
   const auto proc_map = map_text(&PMIx_generate_ppn, ranks_of_node(map.size), "PMIx_generate_ppn");
-  auto infos = job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
+  auto infos =
+      job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
-  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(size_), infos.data(), infos.size(), nullptr, nullptr),
+  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(size_), infos.data(), infos.size(),
+                                      nullptr, nullptr),
           "PMIx_server_register_nspace");
 }
 

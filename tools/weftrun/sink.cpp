@@ -15,7 +15,7 @@
 namespace weft::weftrun {
 namespace {
 
-constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by default
+constexpr std::size_t chunk_bytes = 64 * 1024;        // as much as a pipe holds by default
 constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
 /// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them does
@@ -23,7 +23,8 @@ constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds
 Fd own_descriptor(int fd, bool& may_block) {
   struct stat status {};
   const bool waits_for_reader =
-      ::fstat(fd, &status) == 0 && (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode));
+      ::fstat(fd, &status) == 0 &&
+      (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode));
   may_block = false;
   if (waits_for_reader && !S_ISSOCK(status.st_mode)) {
     Fd reopened = reopen_nonblocking(fd, O_WRONLY);
@@ -57,8 +58,10 @@ ssize_t write_some(int fd, const char* bytes, std::size_t length, bool may_block
 Sink::Sink(asio::io_context& loop, int fd, Events events)
     : writer_(loop), may_block_(false), events_(std::move(events)) {
   Fd own = own_descriptor(fd, may_block_);
-  if (own) writer_.assign(own.release());
-  else broken_ = true;
+  if (own)
+    writer_.assign(own.release());
+  else
+    broken_ = true;
 }
 
 void Sink::attach(Fd pipe, Rank rank, bool tagged) {
@@ -71,11 +74,12 @@ void Sink::attach(Fd pipe, Rank rank, bool tagged) {
 }
 
 void Sink::await(const SourcePtr& source) {
-  source->pipe.async_wait(asio::posix::stream_descriptor::wait_read, [this, source](const asio::error_code& error) {
-    if (error || !source->pipe.is_open()) return;
-    readable_.push_back(source);
-    pump();
-  });
+  source->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this, source](const asio::error_code& error) {
+                            if (error || !source->pipe.is_open()) return;
+                            readable_.push_back(source);
+                            pump();
+                          });
 }
 
 void Sink::say(std::string line) {
@@ -154,7 +158,8 @@ bool Sink::read_before(Line& line) {
     if (line.patience_bytes == 0 || !source->pipe.is_open()) continue;
     const auto length = read_some(source);
     if (length <= 0 && buffer_.empty()) continue;
-    line.patience_bytes -= std::min(line.patience_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
+    line.patience_bytes -=
+        std::min(line.patience_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
     return true;
   }
   return false;
@@ -166,8 +171,10 @@ std::ptrdiff_t Sink::read_some(const SourcePtr& source) {
   const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
   if (length > 0) {
     const std::string_view chunk(bytes.data(), static_cast<std::size_t>(length));
-    if (source->tagged) source->tagger.take(chunk, buffer_);
-    else buffer_ += chunk;
+    if (source->tagged)
+      source->tagger.take(chunk, buffer_);
+    else
+      buffer_ += chunk;
   } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
     source->tagger.finish(buffer_);
     source->pipe.close();

@@ -68,7 +68,7 @@ class Sink {
   void lose(int error);
 
   asio::posix::stream_descriptor writer_;  // on a descriptor of our own
-  bool may_block_;                         // the stream could not be reopened: write small pieces when poll agrees
+  bool may_block_;  // the stream could not be reopened: write small pieces when poll agrees
   Events events_;
   std::unordered_set<SourcePtr> sources_;
   std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn

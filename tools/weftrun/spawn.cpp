@@ -29,8 +29,8 @@ struct Handover {
 
 /// Signals that weftrun catches or ignores; the ranks start with the system's default. Those that were ignored when
 /// weftrun was started (nohup) stay so: weftrun has not touched them.
-constexpr std::array caught = {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT, SIGCHLD, SIGPIPE,
-                               SIGQUIT, SIGTTIN, SIGTTOU};
+constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
+                               SIGCONT, SIGCHLD, SIGPIPE, SIGQUIT, SIGTTIN, SIGTTOU};
 
 void restore_signals(const sigset_t& mask) noexcept {
   struct sigaction action {};
@@ -85,7 +85,8 @@ int run_child(void* argument) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != handover.parent) ::_exit(127);  // it died before that took effect
   if (place_streams(request.streams) != 0) fails("its standard streams cannot be set up");
-  if (request.directory != nullptr && ::chdir(request.directory) != 0) fails("its directory cannot be entered");
+  if (request.directory != nullptr && ::chdir(request.directory) != 0)
+    fails("its directory cannot be entered");
   if (request.affinity != nullptr &&
       ::syscall(SYS_sched_setaffinity, 0, request.affinity_bytes, request.affinity) != 0) {
     fails("it cannot be bound to its processors");
@@ -101,8 +102,8 @@ int run_child(void* argument) noexcept {
 constexpr std::size_t stack_bytes = 64 * 1024;
 
 void* child_stack() noexcept {
-  static void* const stack = ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE,
-                                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  static void* const stack =
+      ::mmap(nullptr, stack_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
   return stack;
 }
 
@@ -115,8 +116,8 @@ SpawnResult spawn(const SpawnRequest& request) noexcept {
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &handover.mask);
-  const pid_t pid =
-      ::clone(&run_child, static_cast<char*>(stack) + stack_bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &handover);
+  const pid_t pid = ::clone(&run_child, static_cast<char*>(stack) + stack_bytes,
+                            CLONE_VM | CLONE_VFORK | SIGCHLD, &handover);
   const int clone_error = errno;
   ::pthread_sigmask(SIG_SETMASK, &handover.mask, nullptr);
   if (pid < 0) return {-1, clone_error, "the system cannot start another process"};

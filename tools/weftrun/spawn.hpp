@@ -9,20 +9,20 @@
 namespace weft::weftrun {
 
 struct SpawnRequest {
-  const char* path = nullptr;          ///< as execve takes it; relative to `directory`
-  char* const* argv = nullptr;         ///< ends with a null pointer
-  char* const* envp = nullptr;         ///< ends with a null pointer
-  const char* directory = nullptr;     ///< null: stay
-  int streams[3] = {0, 1, 2};          ///< what becomes descriptors 0, 1 and 2
+  const char* path = nullptr;               ///< as execve takes it; relative to `directory`
+  char* const* argv = nullptr;              ///< ends with a null pointer
+  char* const* envp = nullptr;              ///< ends with a null pointer
+  const char* directory = nullptr;          ///< null: stay
+  int streams[3] = {0, 1, 2};               ///< what becomes descriptors 0, 1 and 2
   const unsigned long* affinity = nullptr;  ///< one bit a processor; null: as weftrun's own
   std::size_t affinity_bytes = 0;
   unsigned long descriptor_limit = 0;  ///< soft RLIMIT_NOFILE to give back to the child; 0: leave it
 };
 
 struct SpawnResult {
-  pid_t pid = -1;             ///< -1: nothing was started
-  int error = 0;              ///< errno
-  const char* step = nullptr; ///< what failed, as words for the user
+  pid_t pid = -1;              ///< -1: nothing was started
+  int error = 0;               ///< errno
+  const char* step = nullptr;  ///< what failed, as words for the user
 };
 
 /// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed by the

@@ -125,21 +125,22 @@ TEST(Frame, SendingToNobodyIsAnErrorAndNoSignal) {
   EXPECT_EQ(sent.error().code, Errc::unreachable);
 }
 
-TEST(Frame, DescriptorsArriveInOrderAndAreClosedOnExec) {
+TEST(Frame, ADescriptorArrivesAndIsClosedOnExec) {
   Pair p, attached;
-  ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, pattern(30), {attached.here.get(), attached.there.get()}));
+  ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, pattern(30), {attached.here.get()}));
   std::array<shm::Fd, welcome_fds> fds;
-  ASSERT_TRUE(receive_frame(p.there.get(), &fds));
-  ASSERT_TRUE(fds[0] && fds[1]);
+  const auto frame = receive_frame(p.there.get(), &fds);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->payload, pattern(30));
+  ASSERT_TRUE(fds[0]);
   EXPECT_EQ(inode(fds[0].get()), inode(attached.here.get()));
-  EXPECT_EQ(inode(fds[1].get()), inode(attached.there.get()));
   EXPECT_NE(::fcntl(fds[0].get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
 TEST(Frame, DescriptorsThatNobodyAskedForAreNotKept) {
   Pair p, attached;
   const auto before = open_descriptors();
-  ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, {}, {attached.here.get(), attached.there.get()}));
+  ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, {}, {attached.here.get()}));
   ASSERT_TRUE(receive_frame(p.there.get()));
   EXPECT_EQ(open_descriptors(), before);
 }

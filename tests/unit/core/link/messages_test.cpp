@@ -25,7 +25,7 @@ Infos some_infos() {
 template <class Message>
 Message sample();
 template <>
-Hello sample() { return {7, 3, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")}; }
+Hello sample() { return {7, 3, 1, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")}; }
 template <>
 Welcome sample() { return {std::uint64_t{1} << 36, 4096, 3, "server", 2}; }
 template <>
@@ -131,6 +131,7 @@ TEST(Message, FieldsArriveInTheirPlaces) {
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->wire, 7);
   EXPECT_EQ(hello->layout, 3u);
+  EXPECT_EQ(hello->attached, 1);
   EXPECT_EQ(hello->nspace, "name.space");
   EXPECT_EQ(hello->rank, 4u);
   EXPECT_EQ(hello->token.hex(), "00112233445566778899aabbccddeeff");
@@ -144,7 +145,8 @@ TEST(Message, FieldsArriveInTheirPlaces) {
 
 // A server of another version has to be able to say which one it met.
 TEST(Message, TheVersionIsTheFirstFieldOfAGreeting) {
-  data::Reader peek(encode(Hello{}));
+  const auto bytes = encode(Hello{});
+  data::Reader peek(bytes);
   EXPECT_EQ(peek.u16(), wire_version);
 }
 

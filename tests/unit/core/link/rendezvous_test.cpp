@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* good_token = "00112233445566778899aabbccddeeff";
 
-/// The four variables, unset again at the end.
+/// The variables, unset again at the end.
 struct FromEnvironment : ::testing::Test {
   FromEnvironment() { set("job", "3", "weft-1-2", good_token); }
   ~FromEnvironment() override { set(nullptr, nullptr, nullptr, nullptr); }
@@ -22,7 +22,7 @@ struct FromEnvironment : ::testing::Test {
       else
         ::unsetenv(name);
     };
-    one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token);
+    one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token), one(env_segment, nullptr);
   }
   Identity found;
 };
@@ -33,6 +33,14 @@ TEST_F(FromEnvironment, AllFourAreAnIdentity) {
   EXPECT_EQ(found.rank, 3u);
   EXPECT_EQ(found.server, "weft-1-2");
   EXPECT_EQ(found.token.hex(), good_token);
+}
+
+TEST_F(FromEnvironment, TheSegmentIsAHintThatMayBeMissing) {
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.segment, "");
+  ::setenv(env_segment, "12:3", 1);
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.segment, "12:3");
 }
 
 TEST_F(FromEnvironment, NamespaceOrRankMissingIsNoJob) {
@@ -142,6 +150,32 @@ TEST(Rendezvous, NamesOfAllLengths) {
   ASSERT_TRUE(listener);
   EXPECT_TRUE(connect_to(longest.substr(0, 107)));
   EXPECT_EQ(connect_to(longest.substr(0, 106)).error().code, Errc::unreachable);  // no prefix will do
+}
+
+TEST(OpenSegment, OfAProcessOfTheSameUser) {
+  const auto segment = shm::Segment::create(1 << 20);
+  ASSERT_TRUE(segment);
+  segment->base()[7] = std::byte{42};
+  const auto where = std::to_string(::getpid()) + ':' + std::to_string(segment->fd());
+  const auto child = testing::start_child([&] {
+    const auto fd = open_segment(where);
+    if (!fd) return false;
+    const auto window = shm::Window::map(fd->get(), 0, 1 << 20, shm::Window::Access::write);
+    if (!window || window->base()[7] != std::byte{42} || (::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0) return false;
+    window->base()[8] = std::byte{43};
+    return true;
+  });
+  EXPECT_TRUE(testing::ended_well(testing::reap(child)));
+  EXPECT_EQ(segment->base()[8], std::byte{43});
+}
+
+TEST(OpenSegment, OpensNothingButASegment) {
+  const shm::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  const auto me = std::to_string(::getpid());
+  for (const auto& where : {me + ':' + std::to_string(null.get()), me + ":9999", std::string("4194304:3"), std::string(""),
+                            std::string(":"), me + ':', ':' + me, me, std::string("self:3"), me + ":3/../4", me + ":-1",
+                            me + ":3 ", std::string("99999999999:3"), me + ":3:4"})
+    EXPECT_EQ(open_segment(where).error().code, Errc::not_found) << where;
 }
 
 TEST(Rendezvous, NothingIsLeftByAServerThatIsKilled) {

@@ -180,7 +180,7 @@ TEST(Job, ARetiredOneIsGoneAndReadsAsNothing) {
   EXPECT_EQ(JobView::open(node.segment.base(), node.segment.size(), job->offset()).error().code, Errc::corrupt);
 }
 
-TEST(Job, FiveHundredAtATimeAndAnyNumberOneAfterTheOther) {
+TEST(Job, AsManyAsThereAreSlotsAndAnyNumberOneAfterTheOther) {
   Node node(std::size_t{16} << 30);
   std::vector<JobWriter> jobs;
   for (std::uint32_t i = 0; i < max_jobs; ++i) {
