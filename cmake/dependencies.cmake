@@ -13,5 +13,7 @@ pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 add_library(weft_xxhash INTERFACE)
 target_compile_definitions(weft_xxhash INTERFACE XXH_INLINE_ALL)
 add_library(weft_asio INTERFACE)
-target_compile_definitions(weft_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED)
+# Without the last one Asio 1.22 allocates with aligned_alloc or with operator new, depending on whether a standard
+# header came before it in that file; what one file allocates another frees the other way.
+target_compile_definitions(weft_asio INTERFACE ASIO_STANDALONE ASIO_NO_DEPRECATED ASIO_DISABLE_STD_ALIGNED_ALLOC)
 target_link_libraries(weft_asio INTERFACE Threads::Threads)

@@ -88,8 +88,9 @@ class Client {
   Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   Result<data::Value> find_staged(std::string_view key) const;
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
-  void prepare_card(std::uint64_t bytes);
+  void prepare_card(std::uint64_t end);
   data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
+  pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   bool lives_elsewhere(const pmix_proc_t& proc) const;
   pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
@@ -115,7 +116,7 @@ class Client {
   mutable std::mutex own_mutex_;        ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;
   std::atomic<std::size_t> staged_count_{0};
-  std::uint64_t staged_bytes_ = 0;
+  std::uint64_t staged_end_ = 0;        ///< where the card will end with all of staged_ in it
   store::KeyedLog card_;
   bool has_card_ = false;
   std::uint64_t populated_ = 0;         ///< bytes of the card's second piece that have memory

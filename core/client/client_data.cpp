@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Put, Commit and Get. What the node knows is read here, in the caller's thread; the server is asked for the rest.
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/client/client.hpp"
 #include "core/link/messages.hpp"
@@ -37,19 +38,21 @@ pmix_status_t Client::put(pmix_scope_t scope, std::string_view key, const pmix_v
   const auto need = store::KeyedLog::record_bytes(key.size(), encoded.size());
   const std::lock_guard lock(own_mutex_);
   // Refused here, where the caller can tell which key it was, and not at the commit of many.
-  if (has_card_ && staged_bytes_ + need > card_.capacity() - card_.published()) return PMIX_ERR_OUT_OF_RESOURCE;
+  if (has_card_) {
+    const auto end = card_.end_after(staged_.empty() ? card_.published() : staged_end_, need);
+    if (!end) return status_of(end.error());
+    staged_end_ = *end;
+  }
   staged_.push_back({scope, store::hash_key(key), std::string(key), std::move(encoded).take()});
-  staged_bytes_ += need;
   staged_count_.store(staged_.size(), std::memory_order_release);
   return PMIX_SUCCESS;
 }
 
 /// The kernel maps up to 16 present pages around a fault: pages that come 16 at a time cost each reader of this card
 /// one fault for all of them.
-void Client::prepare_card(std::uint64_t bytes) {
+void Client::prepare_card(std::uint64_t end) {
   constexpr std::uint64_t granule = 16 * shm::page_bytes;
   const auto first = own_job_.header().card_first;
-  const auto end = card_.published() + bytes;
   if (end <= first || end - first <= populated_) return;
   const auto until = (end - first + granule - 1) / granule * granule;
   card_rest_window_.populate(populated_, until - populated_);
@@ -58,7 +61,7 @@ void Client::prepare_card(std::uint64_t bytes) {
 
 pmix_status_t Client::commit() {
   std::unique_lock lock(own_mutex_);
-  if (has_card_) prepare_card(staged_bytes_);
+  if (has_card_ && !staged_.empty()) prepare_card(staged_end_);
   link::Store message;
   for (auto& put : staged_) {
     if (has_card_) {
@@ -70,7 +73,6 @@ pmix_status_t Client::commit() {
     }
   }
   staged_.clear();
-  staged_bytes_ = 0;
   staged_count_.store(0, std::memory_order_release);
   if (singleton_) return PMIX_SUCCESS;
   if (!has_card_) {
@@ -137,6 +139,8 @@ Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view 
     auto value = store::lookup(*other, proc.rank, key, how, {});
     if (value || value.error().code != Errc::not_found) return value;
   }
+  // Of what was put without a card the server knows the scope, and this process only the value.
+  if (!segment_ && !singleton_ && how.scope != PMIX_SCOPE_UNDEF) return fail(Errc::not_found);
   return find_private(proc, key);
 }
 
@@ -163,8 +167,8 @@ bool Client::lives_elsewhere(const pmix_proc_t& proc) const {
 pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
   if (singleton_) return PMIX_ERR_NOT_FOUND;
   // What this process did not put it cannot wait for: nobody but itself could.
-  if (proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_) && !store::is_reserved(key))
-    return PMIX_ERR_NOT_FOUND;
+  const bool own = proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_);
+  if (own && !store::is_reserved(key) && (segment_ || how.scope == PMIX_SCOPE_UNDEF)) return PMIX_ERR_NOT_FOUND;
   if (!segment_) return PMIX_SUCCESS;
   if (how.optional) return PMIX_ERR_NOT_FOUND;
   const auto view = job(link::nspace_of(proc));
@@ -242,6 +246,7 @@ pmix_value_t* Client::keep(data::Value value) {
 
 pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view && !singleton_ && !segment_) return resolve_peers_afar(node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     if (!singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
     out.push_back(self_);
@@ -253,8 +258,33 @@ pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspa
   return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
 }
 
+/// Without the segment: the server's list of ranks, as text.
+pmix_status_t Client::resolve_peers_afar(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+  data::Infos where;
+  where.add(PMIX_NODE_INFO, data::Value::of(true));
+  if (!node.empty()) where.add(PMIX_HOSTNAME, data::Value::of(node));
+  data::Value peers;
+  const auto job_level = link::make_proc(nspace, PMIX_RANK_WILDCARD);
+  const auto status = get(job_level, PMIX_LOCAL_PEERS, where.data(), where.size(), {}, peers);
+  if (status != PMIX_SUCCESS) return status;
+  const char* text = peers.get().type == PMIX_STRING ? peers.get().data.string : nullptr;
+  for (char* end = nullptr; text != nullptr && *text != '\0'; text = *end == ',' ? end + 1 : nullptr) {
+    const auto rank = std::strtoul(text, &end, 10);
+    if (end == text) break;
+    out.push_back(link::make_proc(nspace, static_cast<std::uint32_t>(rank)));
+  }
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
+
 pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
+  if (!view && !singleton_ && !segment_) {
+    data::Value names;
+    const auto job_level = link::make_proc(nspace.empty() ? link::nspace_of(self_) : nspace, PMIX_RANK_WILDCARD);
+    const auto status = get(job_level, PMIX_NODE_LIST, nullptr, 0, {}, names);
+    if (status == PMIX_SUCCESS) out = names.get().data.string;
+    return status;
+  }
   if (!view) {
     auto host = singleton_ ? private_.find(link::nspace_of(self_), 0, PMIX_HOSTNAME) : fail(Errc::not_found);
     if (!host) return PMIX_ERR_NOT_FOUND;

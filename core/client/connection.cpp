@@ -63,11 +63,14 @@ Result<link::Frame> Connection::finish(std::future<Result<link::Frame>> answer) 
 
 Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload) {
   if (has_thread()) return ask(type, payload);
-  if (auto sent = send(type, payload); !sent) return tl::unexpected(sent.error());
+  if (!socket_) return fail(Errc::unreachable, "no server");
+  const auto sent = send(type, payload);
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
-    // What was pushed to us before the server heard our last words is nobody's any more.
-    if (!frame || frame->type == link::MessageType::done) return frame;
+    // What was pushed to us before the server heard our last words is nobody's any more, but for why it is gone.
+    if (frame && frame->type == link::MessageType::refused && push_) push_(std::move(*frame));
+    else if (frame && frame->type == link::MessageType::done) return frame;
+    if (!frame) return sent ? frame : tl::unexpected(sent.error());
   }
 }
 
@@ -93,8 +96,14 @@ bool Connection::alive() noexcept {
   if (!socket_ || lost_.load(std::memory_order_acquire)) return false;
   if (has_thread()) return true;
   pollfd p{socket_.get(), POLLRDHUP, 0};
-  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) lost_.store(true);
+  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 && !lost_.exchange(true)) read_last_words();
   return !lost_.load(std::memory_order_acquire);
+}
+
+/// The server hung up, and no thread reads: it may have said why.
+void Connection::read_last_words() noexcept {
+  while (auto frame = link::receive_frame(socket_.get()))
+    if (frame->type == link::MessageType::refused && push_) push_(std::move(*frame));
 }
 
 void Connection::ensure_thread() {
@@ -114,16 +123,18 @@ void Connection::ensure_thread() {
 
 void Connection::run() {
   thread_id_.store(std::this_thread::get_id(), std::memory_order_release);
-  while (!stopping_.load(std::memory_order_acquire)) step(true);
+  while (!stopping_.load(std::memory_order_acquire)) {
+    run_tasks();
+    read_or_sleep();
+  }
 }
 
-void Connection::step(bool may_sleep) {
-  run_tasks();
-  int timeout_ms = may_sleep ? -1 : 0;
+void Connection::read_or_sleep() {
+  int timeout_ms = -1;
   {
     const std::lock_guard lock(mutex_);
     if (!tasks_.empty() || stopping_.load()) timeout_ms = 0;
-    else if (!timers_.empty() && may_sleep) {
+    else if (!timers_.empty()) {
       const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - Clock::now()).count();
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }

@@ -50,7 +50,9 @@ class Connection {
     if (!on_thread()) return answer.wait(), true;
     while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
       if (stopping_.load(std::memory_order_acquire)) return false;
-      step(true);
+      run_tasks();
+      // A task may have waited in here itself, and read our answer along with its own.
+      if (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) read_or_sleep();
     }
     return true;
   }
@@ -71,10 +73,11 @@ class Connection {
  private:
   void ensure_thread();
   void run();
-  void step(bool may_sleep);
+  void read_or_sleep();
   void run_tasks();
   void read_one();
   void lose();
+  void read_last_words() noexcept;
   void wake() noexcept;
 
   shm::Fd socket_;

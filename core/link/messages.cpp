@@ -173,7 +173,7 @@ template Result<Cleanup> decode(Bytes);
 
 pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept {
   pmix_proc_t proc{};
-  std::memcpy(proc.nspace, nspace.data(), std::min<std::size_t>(nspace.size(), PMIX_MAX_NSLEN));
+  nspace.copy(proc.nspace, PMIX_MAX_NSLEN);  // the rest is zero already
   proc.rank = rank;
   return proc;
 }

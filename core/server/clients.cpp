@@ -58,7 +58,7 @@ void Server::greet(const SessionRef& session, const link::Frame& frame) {
     refuse(session, status, "the resource manager does not accept it");
   };
   if (module_.client_connected2 != nullptr) {
-    OpUpcall::make(loop_, admit, [&](void* open) {
+    OpUpcall::make(upcalls_, admit, [&](void* open) {
       return module_.client_connected2(&session->proc, object, nullptr, 0, on_op_done, open);
     });
   } else if (module_.client_connected != nullptr) {
@@ -77,6 +77,7 @@ void Server::refuse(const SessionRef& session, pmix_status_t status, std::string
 
 void Server::welcome(const SessionRef& session) {
   if (session->job == nullptr) return;  // it went while the host made up its mind
+  session->admit();
   auto& job = *session->job;
   auto& local = job.view().local(session->local);
   if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, session->local);
@@ -145,7 +146,7 @@ void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
   };
   if (module_.client_finalized == nullptr) return reply(PMIX_SUCCESS);
   const auto registered = job.clients.find(session->proc.rank);
-  OpUpcall::make(loop_, reply, [&](void* open) {
+  OpUpcall::make(upcalls_, reply, [&](void* open) {
     return module_.client_finalized(&session->proc, registered == job.clients.end() ? nullptr : registered->second.object,
                                     on_op_done, open);
   });

@@ -162,10 +162,9 @@ void Server::exchange(const std::vector<pmix_proc_t>& signature, const data::Inf
   }
   using Exchange = Upcall<Blob>;
   const auto on_cards = [this, done = std::move(done)](pmix_status_t status, const Blob& cards) {
-    if (status == PMIX_SUCCESS) take_blobs(cards);
-    done(status);
+    done(status == PMIX_SUCCESS ? take_blobs(cards) : status);
   };
-  Exchange::make(loop_, on_cards, [&](void* open) {
+  Exchange::make(upcalls_, on_cards, [&](void* open) {
     const auto answered = [](pmix_status_t status, const char* cards, std::size_t bytes, void* pointer,
                              pmix_release_cbfunc_t release, void* release_data) {
       const auto* from = reinterpret_cast<const std::byte*>(cards);
@@ -323,7 +322,7 @@ void Server::withdraw(const SessionRef& session, store::Generation generation) {
   auto& job = *session->job;
   auto& board = job.board();
   if (board.open_generation() != generation) return;
-  board.abort(generation, {PMIX_ERR_TIMEOUT, session->proc.rank});
+  board.abort(generation, {PMIX_ERR_TIMEOUT, session->local});
   board_moved(job);
 }
 

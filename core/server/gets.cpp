@@ -42,7 +42,9 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
     if (value) return Verdict{PMIX_SUCCESS, std::move(*value), {}};
     if (value.error().code == Errc::outside_scope) return says(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
   }
-  if (get.how.optional) return says(PMIX_ERR_NOT_FOUND);
+  // A process cannot wait for itself.
+  const bool own = !whole_card && get.asker.same_job && get.asker.rank == get.proc.rank;
+  if (get.how.optional || own) return says(PMIX_ERR_NOT_FOUND);
   if (get.proc.rank == PMIX_RANK_UNDEF || get.proc.rank == PMIX_RANK_WILDCARD || get.how.realm)
     return get.how.timeout ? std::nullopt : says(PMIX_ERR_NOT_FOUND);
   if (get.proc.rank >= view.ranks()) return says(PMIX_ERR_NOT_FOUND);
@@ -137,7 +139,7 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   using Fetch = Upcall<Blob>;
   const auto on_blob = [this, proc, name](pmix_status_t status, const Blob& blob) {
     fetching_.erase(name);
-    if (status == PMIX_SUCCESS) take_blobs(blob);
+    if (status == PMIX_SUCCESS) status = take_blobs(blob);
     for (auto place = parked_.begin(); place != parked_.end();) {
       auto& get = **place;
       if (link::nspace_of(get.proc) != name.first || get.proc.rank != proc.rank) {
@@ -146,13 +148,17 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
       }
       get.fetched = true;
       auto verdict = status == PMIX_SUCCESS ? try_get(get) : Verdict{status, {}, {}};
+      if (!verdict) {  // a deadline lets it wait for more than this card
+        ++place;
+        continue;
+      }
       auto answered = std::move(*place);
       place = parked_.erase(place);
       answered->done(verdict->status, std::move(verdict->value), {});
     }
   };
   const pmix_proc_t target = proc;
-  Fetch::make(loop_, on_blob, [&](void* open) {
+  Fetch::make(upcalls_, on_blob, [&](void* open) {
     const auto done = [](pmix_status_t status, const char* data, std::size_t bytes, void* pointer,
                          pmix_release_cbfunc_t release, void* release_data) {
       const auto* from = reinterpret_cast<const std::byte*>(data);
@@ -164,15 +170,18 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   });
 }
 
-/// Cards of other nodes, from a fence or a fetch: appended for every client of this node.
-void Server::take_blobs(Bytes blobs) {
-  const auto seen = store::read_cards(blobs, [this](const store::CardRecord& record) {
+/// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
+/// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not.
+pmix_status_t Server::take_blobs(Bytes blobs) {
+  bool full = false;
+  const auto seen = store::read_cards(blobs, [this, &full](const store::CardRecord& record) {
     auto* job = find_job(record.nspace);
     if (job == nullptr || !job->writer || record.rank >= job->view().ranks()) return;
     if (job->view().local_index(record.rank) != store::none) return;  // ours: it lies in its card
-    (void)job->writer->add_remote(record.rank, record.scope, record.key, record.value);
+    full |= !job->writer->add_remote(record.rank, record.scope, record.key, record.value);
   });
-  (void)seen;  // what came before a malformed byte is good; the rest counts as not there
+  if (!seen) return PMIX_ERR_UNPACK_FAILURE;
+  return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
 }
 
 /// A commit of a client without a segment: the server is its card's writer.

@@ -2,6 +2,7 @@
 // The life of a server and its loop.
 #include "core/server/server.hpp"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -10,7 +11,9 @@
 #include <bit>
 #include <charconv>
 #include <cstdio>
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -106,6 +109,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   if (!listener) return tl::unexpected(listener.error());
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
+  server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   server->accept();
   server->arm_stuck_timer();
 
@@ -126,6 +130,7 @@ Server::~Server() {
     });
     thread_.join();
   }
+  if (upcalls_) upcalls_->close();
   parked_.clear();
   fences_.clear();
 }
@@ -144,21 +149,52 @@ void Server::run() {
 }
 
 void Server::accept() {
-  acceptor_->async_accept([this](const std::error_code& error, asio::local::stream_protocol::socket socket) {
-    if (error == asio::error::operation_aborted) return;
-    // Out of descriptors: those who wait in the backlog are served when somebody leaves; do not spin meanwhile.
-    if (error) {
-      auto retry = std::make_shared<asio::steady_timer>(loop_, std::chrono::milliseconds(50));
-      retry->async_wait([this, retry](const std::error_code&) { accept(); });
-      return;
-    }
-    auto session = std::make_shared<Session>(
-        std::move(socket),
-        Session::Hooks{[this](const SessionRef& s, link::Frame frame) { dispatch(s, std::move(frame)); },
-                       [this](const SessionRef& s) { session_closed(s); }});
-    sessions_.push_back(session);
-    session->start();
+  acceptor_->async_wait(asio::socket_base::wait_read, [this](const std::error_code& error) {
+    if (error) return;
+    // By hand: the processes that the host starts meanwhile must not inherit the socket.
+    shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!fd && (errno == EMFILE || errno == ENFILE)) return wait_for_descriptors();
+    full_since_.reset();
+    if (fd) open_session(std::move(fd));
     accept();
+  });
+}
+
+void Server::open_session(shm::Fd fd) {
+  asio::local::stream_protocol::socket socket(loop_);
+  std::error_code error;
+  socket.assign(asio::local::stream_protocol(), fd.get(), error);
+  if (error) return;
+  (void)fd.release();
+  auto session = std::make_shared<Session>(
+      std::move(socket),
+      Session::Hooks{[this](const SessionRef& s, link::Frame frame) { dispatch(s, std::move(frame)); },
+                     [this](const SessionRef& s) { session_closed(s); }});
+  sessions_.push_back(session);
+  session->start();
+}
+
+/// Out of descriptors: those who wait in the backlog are served when somebody leaves. After two seconds of that they
+/// are turned away one by one, with the reason, through a descriptor that was kept for this.
+void Server::wait_for_descriptors() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!full_since_) {
+    full_since_ = now;
+    std::fprintf(stderr, "weft: [%s] the server has no file descriptor left for a client that connects; raise ulimit -n.\n",
+                 host_.c_str());
+  }
+  if (now - *full_since_ >= std::chrono::seconds(2)) {
+    spare_fd_.reset();
+    {
+      const shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      const link::Refused refused{PMIX_ERR_OUT_OF_RESOURCE, "the server has no file descriptor left; raise ulimit -n"};
+      if (fd) (void)link::send_frame(fd.get(), link::MessageType::refused, 0, link::encode(refused));
+    }
+    spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  }
+  auto retry = std::make_shared<asio::steady_timer>(loop_, std::chrono::milliseconds(50));
+  retry->async_wait([this, retry](const std::error_code& error) {
+    if (!error && !stopping_.load()) accept();
   });
 }
 
@@ -173,11 +209,17 @@ void Server::drain_notices() {
       for (; bits != 0; bits &= bits - 1) {
         const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
         if (local >= job->view().local_count()) continue;
-        job->writer->ring(local).drain([](shm::Notice) {});
-        // The bit says "look at me"; what is there to see does not depend on the ring having had room.
-        board_full(*job);
-        board_moved(*job);
-        retry_gets(link::make_proc(name, job->view().local(local).rank.load(std::memory_order_relaxed)));
+        std::uint32_t kinds = 0;
+        const auto count = job->writer->ring(local).drain([&](shm::Notice notice) { kinds |= 1u << (notice.kind & 31); });
+        // A full ring may have dropped one, and the bit may have come before its notice: then look at everything.
+        const bool all = count == 0 || count == shm::NoticeRing::slots;
+        constexpr auto commit = 1u << static_cast<std::uint32_t>(store::NoticeKind::committed);
+        if (all || (kinds & ~commit) != 0) {
+          board_full(*job);
+          board_moved(*job);
+        }
+        if (all || (kinds & commit) != 0)
+          retry_gets(link::make_proc(name, job->view().local(local).rank.load(std::memory_order_relaxed)));
       }
     }
   }

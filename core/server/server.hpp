@@ -79,6 +79,8 @@ class Server {
   Server() = default;
   void run();
   void accept();
+  void open_session(shm::Fd fd);
+  void wait_for_descriptors();
   void drain_notices();
   void dispatch(const SessionRef& session, link::Frame frame);
   void answer(const SessionRef& session, std::uint64_t tag, pmix_status_t status);
@@ -123,7 +125,7 @@ class Server {
   void retry_gets_of(std::string_view nspace);
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
   void watch(const pmix_proc_t& proc, bool on);
-  void take_blobs(Bytes blobs);
+  pmix_status_t take_blobs(Bytes blobs);
   void commit_for(const SessionRef& session, link::Frame frame);
 
   // fences.cpp
@@ -190,7 +192,10 @@ class Server {
   std::atomic<bool> stopping_{false};
   std::optional<shm::Segment> segment_;
   shm::Doorbell* doorbell_ = nullptr;
+  const std::shared_ptr<OpenUpcalls> upcalls_ = std::make_shared<OpenUpcalls>(loop_);
   std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
+  shm::Fd spare_fd_;  ///< given up for the moment in which a client is told that there is none left
+  std::optional<std::chrono::steady_clock::time_point> full_since_;
   std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
   std::vector<SessionRef> sessions_;
   std::list<std::unique_ptr<ParkedGet>> parked_;

@@ -20,7 +20,7 @@ void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMess
       events_->deliver({held->code, held->source, held->range, std::move(*copy)});
     return reply(PMIX_SUCCESS);
   }
-  OpUpcall::make(loop_, reply, [&](void* open) {
+  OpUpcall::make(upcalls_, reply, [&](void* open) {
     return module_.notify_event(held->code, &held->source, held->range, held->infos.data(), held->infos.size(),
                                 on_op_done, open);
   });

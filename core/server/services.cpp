@@ -15,7 +15,7 @@ void Server::abort_request(const SessionRef& session, std::uint64_t tag, link::A
   const auto registered = clients.find(session->proc.rank);
   auto* object = registered == clients.end() ? nullptr : registered->second.object;
   OpUpcall::make(
-      loop_, [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); },
+      upcalls_, [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); },
       [&](void* open) {
         return module_.abort(&session->proc, object, held->status, held->message.c_str(),
                              held->procs.empty() ? nullptr : held->procs.data(), held->procs.size(), on_op_done, open);
@@ -26,7 +26,7 @@ void Server::log_request(const SessionRef& session, std::uint64_t tag, link::Log
   if (module_.log == nullptr) return answer(session, tag, PMIX_ERR_NOT_SUPPORTED);
   auto held = std::make_shared<link::Log>(std::move(message));
   OpUpcall::make(
-      loop_, [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); },
+      upcalls_, [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); },
       [&](void* open) {
         module_.log(&session->proc, held->records.data(), held->records.size(), held->directives.data(),
                     held->directives.size(), on_op_done, open);

@@ -47,6 +47,7 @@ void Session::wait_for_process() {
 /// What it wrote last is still in the socket and counts; the end comes after it, also where a child of the process
 /// holds the other side open.
 void Session::process_ended() {
+  if (!admitted_) return close();  // nothing reads the socket yet
   std::error_code error;
   socket_.shutdown(Socket::shutdown_receive, error);
   if (error) close();
@@ -66,9 +67,16 @@ void Session::read_payload() {
   asio::async_read(socket_, asio::buffer(frame_.payload), [self = shared_from_this()](const std::error_code& error, std::size_t) {
     // Closed meanwhile: a frame that was read already belongs to nobody any more.
     if (error || self->closed_) return self->close();
+    self->in_hook_ = true;
     self->hooks_.frame(self, std::move(self->frame_));
-    if (!self->closed_) self->read_header();
+    self->in_hook_ = false;
+    if (!self->closed_ && self->admitted_) self->read_header();
   });
+}
+
+void Session::admit() {
+  admitted_ = true;
+  if (!in_hook_ && !closed_) read_header();
 }
 
 void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload) {
@@ -95,9 +103,11 @@ void Session::write_next() {
 void Session::close() {
   if (closed_) return;
   closed_ = true;
+  // Out of epoll first, which close() would leave to the kernel: a child that the host is just starting may hold copies
+  // for a moment, and events of a slot that Asio gave to somebody else would come.
   std::error_code ignored;
-  pid_watch_.close(ignored);
-  socket_.close(ignored);
+  if (pid_watch_.is_open()) ::close(pid_watch_.release());
+  if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
   hooks_.closed(shared_from_this());
 }
 

@@ -44,6 +44,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
   void close();
+  /// The host accepts the process: its frames are read from here on, which wait until then.
+  void admit();
   int native_handle() { return socket_.native_handle(); }
 
   // What the server knows about the client.
@@ -87,6 +89,8 @@ class Session : public std::enable_shared_from_this<Session> {
   link::Frame frame_{};
   std::deque<std::vector<std::byte>> outbox_;
   bool closed_ = false;
+  bool admitted_ = false;
+  bool in_hook_ = false;
 };
 
 }  // namespace weft::server

@@ -7,42 +7,84 @@
 #include <asio/post.hpp>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <unordered_set>
 
 #include "pmix_server.h"
 
 namespace weft::server {
 
+/// The calls that the host has not answered yet. A host may answer when the server is finalized already: what its answer
+/// would have touched is gone by then, and the answer has no effect.
+class OpenUpcalls {
+ public:
+  struct Open {
+    virtual ~Open() = default;
+    virtual void forget() noexcept = 0;
+  };
+
+  explicit OpenUpcalls(asio::io_context& loop) noexcept : loop_(&loop) {}
+
+  /// Runs task(loop) unless the server has gone. Any thread.
+  template <class Task>
+  void with_loop(Open* open, Task&& task) {
+    const std::lock_guard lock(mutex_);
+    if (loop_ == nullptr) return;
+    open_.erase(open);
+    task(*loop_);
+  }
+  void add(Open* open) {
+    const std::lock_guard lock(mutex_);
+    open_.insert(open);
+  }
+  /// The server goes; its loop has stopped.
+  void close() noexcept {
+    const std::lock_guard lock(mutex_);
+    loop_ = nullptr;
+    for (auto* open : open_) open->forget();
+    open_.clear();
+  }
+
+ private:
+  std::mutex mutex_;
+  asio::io_context* loop_;
+  std::unordered_set<Open*> open_;
+};
+
 /// One open call. The host holds it as its opaque pointer; whichever side ends it frees it.
 template <class... Answer>
-class Upcall {
+class Upcall final : public OpenUpcalls::Open {
  public:
   using Done = std::function<void(pmix_status_t, Answer...)>;
 
-  Upcall(asio::io_context& loop, Done done) : loop_(loop), done_(std::move(done)) {}
+  Upcall(std::shared_ptr<OpenUpcalls> all, Done done) : all_(std::move(all)), done_(std::move(done)) {}
 
   /// On the loop thread. call(pointer): the host's function. done runs on the loop thread, exactly once; before
   /// make() returns if the host answered at once.
   template <class Call>
-  static void make(asio::io_context& loop, Done done, Call&& call) {
-    auto* open = new Upcall(loop, std::move(done));
-    const pmix_status_t status = call(static_cast<void*>(open));
+  static void make(const std::shared_ptr<OpenUpcalls>& all, Done done, Call&& call) {
+    auto* open = new Upcall(all, std::move(done));
+    all->add(open);
+    const pmix_status_t status = call(open->pointer());
     if (status == PMIX_SUCCESS) return;  // the callback follows, or came already
     const std::unique_ptr<Upcall> ended(open);
+    all->with_loop(open, [](asio::io_context&) {});
     ended->done_(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, Answer{}...);
   }
   static void finish_from_host(void* pointer, pmix_status_t status, Answer... answer) {
-    static_cast<Upcall*>(pointer)->finish(status, std::move(answer)...);
+    const std::unique_ptr<Upcall> open(static_cast<Upcall*>(pointer));
+    open->all_->with_loop(open.get(), [&](asio::io_context& loop) {
+      asio::post(loop, [done = std::move(open->done_), status, ... answers = std::move(answer)]() mutable {
+        done(status, std::move(answers)...);
+      });
+    });
   }
 
  private:
-  void finish(pmix_status_t status, Answer... answer) {
-    asio::post(loop_, [done = std::move(done_), status, ... answer = std::move(answer)]() mutable {
-      done(status, std::move(answer)...);
-    });
-    delete this;
-  }
+  void* pointer() noexcept { return this; }
+  void forget() noexcept override { done_ = nullptr; }
 
-  asio::io_context& loop_;
+  const std::shared_ptr<OpenUpcalls> all_;
   Done done_;
 };
 

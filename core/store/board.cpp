@@ -3,6 +3,8 @@
 
 #include <new>
 
+#include "pmix_common.h"
+
 namespace weft::store {
 namespace {
 
@@ -69,7 +71,7 @@ Board::Verdict Board::verdict(Generation generation) const noexcept {
     if (past.generation.load(std::memory_order_relaxed) == (known | generation)) return found;
   }
   const auto why = broken_why_.load(std::memory_order_acquire);
-  if (why == 0) return {0, no_member};
+  if (why == 0) return {PMIX_ERROR, no_member};
   return {static_cast<std::int32_t>(why), static_cast<std::uint32_t>(why >> 32)};
 }
 

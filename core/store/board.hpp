@@ -70,7 +70,7 @@ class Board {
   /// Exact for a member that asks about its newest generation, however many failed without it since; for older
   /// ones (threads that fence side by side) within the last 16.
   Outcome outcome(Generation generation) const noexcept;
-  /// Status and blame of a generation that failed or is broken; {0, no_member} if it is not among the last 16.
+  /// Status and blame of a generation that failed or is broken; {PMIX_ERROR, no_member} if that is not known any more.
   Verdict verdict(Generation generation) const noexcept;
   bool broken(Generation generation) const noexcept;
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint32_t card_buckets = 128;
 constexpr std::uint64_t info_slack = 4u << 20;           // keys that arrive after registration
-constexpr std::uint64_t remote_bytes_a_rank = 16u << 10;  // virtual; a page is taken when a card arrives
+constexpr std::uint64_t remote_bytes_a_rank = 1u << 20;  // virtual; a page is taken when a card arrives
+constexpr std::uint64_t least_remote_bytes = 16u << 20;
 
 std::uint32_t buckets_for(std::uint64_t keys) {
   return static_cast<std::uint32_t>(std::bit_ceil(std::clamp<std::uint64_t>(keys, 64, 1u << 22)));
@@ -59,8 +60,8 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   header.magic = segment_magic;
   header.bytes = segment.size();
   header.doorbell = *doorbell_at;
-  std::memcpy(header.socket, server.socket.data(), std::min(server.socket.size(), sizeof header.socket - 1));
-  std::memcpy(header.server_nspace, server.nspace.data(), std::min(server.nspace.size(), sizeof header.server_nspace - 1));
+  server.socket.copy(header.socket, sizeof header.socket - 1);
+  server.nspace.copy(header.server_nspace, sizeof header.server_nspace - 1);
   header.server_rank = server.rank;
   header.version.store(layout_version, std::memory_order_release);
   return {};
@@ -101,7 +102,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.info_capacity = shm::page_aligned(info_bytes * 2 + info_slack);
   const std::uint64_t elsewhere = ranks - std::min<std::uint64_t>(ranks, spec.local_ranks.size());
   h.remote_buckets = buckets_for(elsewhere * 4);
-  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(elsewhere * remote_bytes_a_rank, 64u << 10, segment.left() / 4));
+  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(elsewhere * remote_bytes_a_rank, elsewhere == 0 ? 64u << 10 : least_remote_bytes, std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes)));
   h.card_buckets = card_buckets;
   const std::uint64_t share = (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
   const std::uint64_t wanted = std::max<std::uint64_t>(limits.card_bytes & ~std::uint64_t{7}, 64);

@@ -86,6 +86,11 @@ const Entry entries[] = {
     {Realm::job, PMIX_LOCAL_SIZE, [](const JobView& j, std::uint32_t) { return size_of_node(j, j.my_node()); }},
     {Realm::job, PMIX_LOCAL_PEERS, [](const JobView& j, std::uint32_t) { return peers(j, j.my_node()); }},
     {Realm::job, PMIX_LOCALLDR, [](const JobView& j, std::uint32_t) { return leader(j, j.my_node()); }},
+    {Realm::job, PMIX_NODE_LIST,
+     [](const JobView& j, std::uint32_t) {
+       const auto names = node_names(j);
+       return names.empty() ? Result<Value>(fail(Errc::not_found)) : Value::of(std::string_view(names));
+     }},
     {Realm::node, PMIX_LOCAL_SIZE, size_of_node},
     {Realm::node, PMIX_LOCAL_PEERS, peers},
     {Realm::node, PMIX_LOCALLDR, leader},

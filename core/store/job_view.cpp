@@ -85,11 +85,12 @@ KeyedLog JobView::card(std::uint32_t local) const noexcept {
                   card_rests_ + local * card_rest_bytes_, card_capacity_);
 }
 
-Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash) const noexcept {
+Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
+                                  std::uint32_t scopes) const noexcept {
   if (r >= rank_count_) return fail(Errc::not_found);
   const auto index = ranks_[r].local_index.load(std::memory_order_acquire);
-  if (index < local_capacity_) return card(index).find({Realm::rank, 0}, key, hash);
-  return remote_.find({Realm::rank, r}, key, hash);
+  if (index < local_capacity_) return card(index).find({Realm::rank, 0}, key, hash, scopes);
+  return remote_.find({Realm::rank, r}, key, hash, scopes);
 }
 
 }  // namespace weft::store

@@ -44,7 +44,8 @@ class JobView {
     return info_.find(subject, key, hash);
   }
   /// What rank r put: its card if it lives here, the remote cards else. Errors: not_found, corrupt.
-  Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash) const noexcept;
+  Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
+                           std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
   std::byte* base_ = nullptr;

@@ -21,19 +21,23 @@ std::uint64_t KeyedLog::record_bytes(std::size_t key, std::size_t value) noexcep
   return padded(sizeof(RecordHeader) + key + value);
 }
 
+Result<std::uint64_t> KeyedLog::end_after(std::uint64_t end, std::uint64_t bytes) const noexcept {
+  if (end < first_ && bytes > first_ - end) end = first_;  // no record lies across the seam
+  if (bytes > capacity_ - end) return fail(Errc::no_space, "log is full");
+  return end + bytes;
+}
+
 Result<void> KeyedLog::append(const Record& record) noexcept {
   if (record.key.empty() || record.key.size() > max_key_bytes) return fail(Errc::invalid, "key length");
-  auto offset = header_->published.load(std::memory_order_relaxed);          // only the writer stores it (I1)
-  if (!sound(offset)) return fail(Errc::corrupt, "log bounds");
+  const auto published = header_->published.load(std::memory_order_relaxed);  // only the writer stores it (I1)
+  if (!sound(published)) return fail(Errc::corrupt, "log bounds");
   const auto need = record_bytes(record.key.size(), record.value.size());
-  if (record.value.size() > std::min(capacity_, max_value_bytes) || need > capacity_ - offset)
-    return fail(Errc::no_space, "log is full");
-  if (offset < first_ && need > first_ - offset) {
-    // A writer that died may have left bytes here that look like a record.
-    std::memset(at(offset), 0, std::min<std::uint64_t>(first_ - offset, sizeof(RecordHeader)));
-    offset = first_;
-    if (need > capacity_ - offset) return fail(Errc::no_space, "log is full");
-  }
+  if (record.value.size() > std::min(capacity_, max_value_bytes)) return fail(Errc::no_space, "log is full");
+  const auto end = end_after(published, need);
+  if (!end) return tl::unexpected(end.error());
+  const auto offset = *end - need;
+  // A writer that died may have left bytes in the gap that look like a record.
+  if (offset != published) std::memset(at(published), 0, std::min<std::uint64_t>(first_ - published, sizeof(RecordHeader)));
 
   const auto hash = hash_key(record.key);
   auto& head = heads_[bucket(record.subject, hash)];
@@ -49,7 +53,7 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, record.key.data(), record.key.size());
   if (!record.value.empty()) std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
-  header_->published.store(offset + need, std::memory_order_release);        // P1 -> P2: bytes first
+  header_->published.store(*end, std::memory_order_release);                 // P1 -> P2: bytes first
   head.store(static_cast<std::uint32_t>(offset / 8 + 1), std::memory_order_release);  // F1 -> F2: published first (I4)
   return {};
 }
@@ -77,7 +81,8 @@ Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Re
   return offset + length;
 }
 
-Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
+Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash,
+                              std::uint32_t scopes) const noexcept {
   auto link = heads_[bucket(subject, hash)].load(std::memory_order_acquire);  // F2 <- F1
   if (link == 0) return fail(Errc::not_found);
   const auto end = published();
@@ -93,7 +98,7 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
       Record record;
       const auto next = read(offset, end, record);
       if (!next) return tl::unexpected(next.error());
-      if (record.key == key) return record;
+      if (record.key == key && (scopes >> (record.scope & 31) & 1) != 0) return record;
     }
     limit = offset;
     link = h.previous;

@@ -83,12 +83,17 @@ class KeyedLog {
 
   /// Bytes that append() will take for this record, a gap before it not counted.
   static std::uint64_t record_bytes(std::size_t key, std::size_t value) noexcept;
+  /// Where `published` will be when a record of `bytes` is appended while it is `end`; so a writer knows before the
+  /// first of many appends whether the last will fit. Errors: no_space.
+  Result<std::uint64_t> end_after(std::uint64_t end, std::uint64_t bytes) const noexcept;
 
   /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
 
   /// Any process. The newest record of this key. Errors: not_found, corrupt.
-  Result<Record> find(Subject subject, std::string_view key, std::uint64_t hash) const noexcept;
+  ///   scopes  bit s: records of scope s count; a key may have one value for this node and another for the others
+  Result<Record> find(Subject subject, std::string_view key, std::uint64_t hash,
+                      std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
   /// Any process. Calls see(record) for each, oldest first, from byte `from`; returns the `from` of the next call.
   template <class See>

@@ -71,10 +71,18 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
 
 Result<Value> find_put(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
                        const GetDirectives& how, Asker asker) {
-  const auto record = job.find_card(rank, key, hash);
+  auto record = job.find_card(rank, key, hash);
   if (!record) return tl::unexpected(record.error());
   const bool own = asker.same_job && asker.rank == rank;
-  if (!visible(record->scope, how.scope, own, job.local_index(rank) != none)) return fail(Errc::outside_scope);
+  const bool here = job.local_index(rank) != none;
+  if (!visible(record->scope, how.scope, own, here)) {
+    // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for the others.
+    std::uint32_t scopes = 0;
+    for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
+      if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
+    record = job.find_card(rank, key, hash, scopes);
+    if (!record) return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : tl::unexpected(record.error());
+  }
   return decode(*record);
 }
 
@@ -159,6 +167,7 @@ Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view ke
   if (how.realm) return find_at(job, subject_of(job, rank, how, asker), key, hash);
   if (rank == PMIX_RANK_UNDEF) return find_anywhere(job, key, hash, how, asker);
   if (rank == PMIX_RANK_WILDCARD) return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  if (rank >= job.ranks()) return fail(Errc::not_found);
   if (!is_reserved(key)) {
     auto value = find_put(job, rank, key, hash, how, asker);
     if (value || value.error().code != Errc::not_found) return value;

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
+  data_test.cpp
   fence_test.cpp
   harness.cpp
   host.cpp
   main.cpp
+  nodes_test.cpp
+  server_test.cpp
   stubs_tmp.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job's table of state x event, row by row, against what weftrun(1) promises, and walks through whole lives.
+// The job's table of state x event, row by row, against what weftrun(1) promises, and walks through whole
+// lives.
 #include <gtest/gtest.h>
 
 #include <initializer_list>

@@ -109,8 +109,8 @@ Variables app_environment(char* const* inherited, const App& app, const std::str
   // Open MPI 4 asks its "schizo" layer who launched it and becomes N jobs of one rank if nobody answers. This
   // variable makes it answer "direct launch by a PMIx server", and nothing else in Open MPI reads it.
   set_unless_set(variables, "JSM_JSRUN_PORT=0");
-  // mpirun tells MPI so when it oversubscribes: waiting ranks then yield instead of spinning on a core that the
-  // rank they wait for needs.
+  // mpirun tells MPI so when it oversubscribes: waiting ranks then yield instead of spinning on a core that
+  // the rank they wait for needs.
   if (oversubscribed) set_unless_set(variables, "OMPI_MCA_mpi_oversubscribe=1");
   return variables;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of the ranks: weftrun's own, without what another launcher left in it, with -x, with what the
-// PMIx server asks for, and with what Open MPI needs to see that it was launched.
+// The environment of the ranks: weftrun's own, without what another launcher left in it, with -x, with what
+// the PMIx server asks for, and with what Open MPI needs to see that it was launched.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,16 @@ namespace weft::weftrun {
 
 using Variables = std::vector<std::string>;  ///< each "NAME=VALUE"
 
-/// True for a variable that describes another job (weftrun started inside mpirun, srun or weftrun). Such variables
-/// would make the ranks talk to that job's server.
+/// True for a variable that describes another job (weftrun started inside mpirun, srun or weftrun). Such
+/// variables would make the ranks talk to that job's server.
 bool belongs_to_another_job(const char* variable) noexcept;
 
 /// Removes those from weftrun's own environment too: its libpmix is about to become a server.
 void forget_other_jobs();
 
-/// The directory of the libpmix that weftrun itself has loaded, so that the ranks load the same; empty when the
-/// dynamic linker finds it there without being told (then naming it could only hide a program's own libraries).
+/// The directory of the libpmix that weftrun itself has loaded, so that the ranks load the same; empty when
+/// the dynamic linker finds it there without being told (then naming it could only hide a program's own
+/// libraries).
 std::string library_directory();
 
 /// What all ranks of one program share.
@@ -36,7 +37,8 @@ Variables rank_environment(Rank rank, std::uint32_t size);
 /// Sets or replaces; `assignment` is "NAME=VALUE".
 void set_variable(Variables& variables, const std::string& assignment);
 
-/// An envp of pointers into `shared` and `own`; of two that set one name `own` wins. Both must outlive the result.
+/// An envp of pointers into `shared` and `own`; of two that set one name `own` wins. Both must outlive the
+/// result.
 std::vector<char*> make_envp(const Variables& shared, const Variables& own);
 
 }  // namespace weft::weftrun

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds pmix_info_t arrays with the types written where the keys are: consumers compare value types strictly.
+// Builds pmix_info_t arrays with the types written where the keys are: consumers compare value types
+// strictly.
 #pragma once
 
 #include <pmix_common.h>

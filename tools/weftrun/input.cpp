@@ -46,8 +46,8 @@ Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size)
   terminal_ = ::isatty(STDIN_FILENO) == 1;
   copies_ = target_.kind == InputTarget::Kind::all || (target_.kind == InputTarget::Kind::one && terminal_);
   if (!copies_) return;
-  // Opened again so that a read never waits; where that is not possible (a socket, a file without permission) epoll
-  // says when there is something, and no more than one read follows.
+  // Opened again so that a read never waits; where that is not possible (a socket, a file without permission)
+  // epoll says when there is something, and no more than one read follows.
   Fd own = reopen_nonblocking(STDIN_FILENO, O_RDONLY);
   struct stat status {};
   const bool has_offset = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);

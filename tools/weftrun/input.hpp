@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weftrun's standard input on its way to the ranks.
 //
-// One reader and no terminal: that rank simply inherits the descriptor, so that the bytes it does not read are still
-// there for the next command of a script. Otherwise weftrun reads and copies, one buffer at a time, at the pace of
-// the slowest reader; a terminal is copied because the ranks are in other process groups and may not read it.
+// One reader and no terminal: that rank simply inherits the descriptor, so that the bytes it does not read
+// are still there for the next command of a script. Otherwise weftrun reads and copies, one buffer at a time,
+// at the pace of the slowest reader; a terminal is copied because the ranks are in other process groups and
+// may not read it.
 #pragma once
 
 #include <asio/io_context.hpp>

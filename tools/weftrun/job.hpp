@@ -43,7 +43,8 @@ class Job {
 
   // What happens.
   void raise(Event event);
-  /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is told.
+  /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is
+  /// told.
   void raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about = std::nullopt);
   void act(Action action);
   void await_child_signal();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which keys: the PMIx Standard's chapter "Job-specific reserved keys" and what Open MPI 4 reads during its start.
+// Which keys: the PMIx Standard's chapter "Job-specific reserved keys" and what Open MPI 4 reads during its
+// start.
 #include "tools/weftrun/job_info.hpp"
 
 #include <fmt/format.h>
@@ -103,7 +104,8 @@ InfoList rank_level(const JobMap& map, Rank rank, const Locality* locality) {
   infos.add_u32(PMIX_NODEID, 0);
   infos.add_string(PMIX_HOSTNAME, map.host);
   infos.add_u32(PMIX_REINCARNATION, 0);
-  // An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is true.
+  // An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is
+  // true.
   if (locality != nullptr && !locality->cpuset.empty()) infos.add_string(PMIX_CPUSET, locality->cpuset);
   if (locality != nullptr && !locality->locality.empty())
     infos.add_string(PMIX_LOCALITY_STRING, locality->locality);

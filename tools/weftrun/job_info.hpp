@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks can read about their job without asking anybody: the argument of PMIx_server_register_nspace.
+// What the ranks can read about their job without asking anybody: the argument of
+// PMIx_server_register_nspace.
 #pragma once
 
 #include <cstdint>

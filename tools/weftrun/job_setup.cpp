@@ -41,8 +41,8 @@ std::string current_directory() {
   return error ? "." : path.string();
 }
 
-/// weftrun needs two descriptors a rank, so it takes what the hard limit gives. Returns the soft limit that the
-/// ranks get back, 0 when nothing was changed.
+/// weftrun needs two descriptors a rank, so it takes what the hard limit gives. Returns the soft limit that
+/// the ranks get back, 0 when nothing was changed.
 unsigned long raise_descriptor_limit() noexcept {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return 0;

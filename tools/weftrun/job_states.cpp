@@ -15,35 +15,40 @@ constexpr Step stay(State state) {
 constexpr Step stop{S::stopping, A::stop_ranks, true};
 constexpr Step kill{S::killing, A::kill_ranks, false};
 constexpr Step drain{S::draining, A::drain, false};
+constexpr Step give_up{S::done, A::finish_undrained, true};
 
 }  // namespace
 
 // clang-format off
 constinit const JobTable job_table{{
-    // started                         start_failed                        rank_failed          abort_called
-    // time_up                         end_signal                          output_lost          grace_over
-    // all_gone                        output_done
-    {{ {S::running, A::nothing, false}, {S::killing, A::kill_ranks, true}, stop,                stop,
-       stop,                            stop,                              stop,                stay(S::starting),
-       drain,                           stay(S::starting) }},                                              // starting
-    {{ stay(S::running),                stay(S::running),                  stop,                stop,
-       stop,                            stop,                              stop,                stay(S::running),
-       drain,                           stay(S::running) }},                                               // running
-    // Ranks that fail because they were told to end are no news; a second signal ends the patience.
-    {{ stay(S::stopping),               kill,                              stay(S::stopping),   stay(S::stopping),
-       stay(S::stopping),               kill,                              stay(S::stopping),   kill,
-       drain,                           stay(S::stopping) }},                                              // stopping
-    {{ stay(S::killing),                stay(S::killing),                  stay(S::killing),    stay(S::killing),
-       stay(S::killing),                kill,                              stay(S::killing),    stay(S::killing),
-       drain,                           stay(S::killing) }},                                               // killing
-    // Only a reader of ours that does not read can hold us here: a signal or the time limit ends that wait.
-    {{ stay(S::draining),               stay(S::draining),                 stay(S::draining),   stay(S::draining),
-       {S::done, A::finish_undrained, true}, {S::done, A::finish_undrained, true},
-       {S::draining, A::nothing, true}, {S::done, A::finish_undrained, false},
-       stay(S::draining),               {S::done, A::finish, false} }},                                    // draining
-    {{ stay(S::done),                   stay(S::done),                     stay(S::done),       stay(S::done),
-       stay(S::done),                   stay(S::done),                     stay(S::done),       stay(S::done),
-       stay(S::done),                   stay(S::done) }},                                                  // done
+    // started, start_failed,
+    // rank_failed, abort_called, time_up, end_signal, output_lost,
+    // grace_over, all_gone, output_done
+
+    // starting
+    {{ {S::running, A::nothing, false}, {S::killing, A::kill_ranks, true},
+       stop, stop, stop, stop, stop,
+       stay(S::starting), drain, stay(S::starting) }},
+    // running
+    {{ stay(S::running), stay(S::running),
+       stop, stop, stop, stop, stop,
+       stay(S::running), drain, stay(S::running) }},
+    // stopping: ranks that fail because they were told to end are no news; a second signal ends the patience
+    {{ stay(S::stopping), kill,
+       stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping),
+       kill, drain, stay(S::stopping) }},
+    // killing
+    {{ stay(S::killing), stay(S::killing),
+       stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing),
+       stay(S::killing), drain, stay(S::killing) }},
+    // draining: only a reader of ours that does not read holds us here; a signal or the time limit ends it
+    {{ stay(S::draining), stay(S::draining),
+       stay(S::draining), stay(S::draining), give_up, give_up, {S::draining, A::nothing, true},
+       {S::done, A::finish_undrained, false}, stay(S::draining), {S::done, A::finish, false} }},
+    // done
+    {{ stay(S::done), stay(S::done),
+       stay(S::done), stay(S::done), stay(S::done), stay(S::done), stay(S::done),
+       stay(S::done), stay(S::done), stay(S::done) }},
 }};
 // clang-format on
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a job as a table: state x event -> next state, action, and whether this event is the reason for the
-// job's end (then it decides the exit status and is what the user is told; only the first such event is).
+// The life of a job as a table: state x event -> next state, action, and whether this event is the reason for
+// the job's end (then it decides the exit status and is what the user is told; only the first such event is).
 #pragma once
 
 #include <array>

@@ -11,7 +11,8 @@ namespace weft::weftrun {
 
 class LineTagger {
  public:
-  /// A line longer than this is given out in pieces, all but the first tagged "[rank]+ ": memory stays bounded.
+  /// A line longer than this is given out in pieces, all but the first tagged "[rank]+ ": memory stays
+  /// bounded.
   static constexpr std::size_t longest_line = 64 * 1024;
 
   explicit LineTagger(Rank rank);

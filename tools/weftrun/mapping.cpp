@@ -26,7 +26,8 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
   return found;
 }
 
-/// Slots in the order of the cores. Machines that tell no cores (some virtual ones) have their threads as cores.
+/// Slots in the order of the cores. Machines that tell no cores (some virtual ones) have their threads as
+/// cores.
 std::vector<Slot> slots_by_core(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& nodes) {
   auto cores = objects(topology, HWLOC_OBJ_CORE);
   if (cores.empty()) cores = objects(topology, HWLOC_OBJ_PU);

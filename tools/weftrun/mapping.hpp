@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rank runs where: the policy (what the options and the number of ranks ask for) and the placement (which
-// processors that means on this machine). Both are pure functions.
+// Which rank runs where: the policy (what the options and the number of ranks ask for) and the placement
+// (which processors that means on this machine). Both are pure functions.
 #pragma once
 
 #include <hwloc.h>
@@ -22,8 +22,8 @@ struct Policy {
   bool oversubscribed = false;  ///< more ranks than cores
 };
 
-/// Without options as mpirun 4 does it: up to two ranks are bound to cores, more to NUMA nodes, and none when they
-/// outnumber the cores. Binding to the only NUMA node binds to nothing and is left out.
+/// Without options as mpirun 4 does it: up to two ranks are bound to cores, more to NUMA nodes, and none when
+/// they outnumber the cores. Binding to the only NUMA node binds to nothing and is left out.
 Policy choose_policy(std::uint32_t ranks, const Processors& processors, BindTo bind, MapBy map) noexcept;
 
 struct Place {

@@ -123,8 +123,8 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("--oversubscribe,--allow-run-as-root", raw.ignored, "Accepted; always allowed");
 }
 
-/// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is changed,
-/// and only up to the program: what follows is the program's.
+/// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is
+/// changed, and only up to the program: what follows is the program's.
 void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
   for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--";
        ++i) {

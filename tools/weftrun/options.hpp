@@ -54,7 +54,8 @@ struct Options {
   std::string help;           ///< not empty: print this and leave
 };
 
-/// args: without the program's own name. Throws Stop (usage) with a line that says what is wrong and what is right.
+/// args: without the program's own name. Throws Stop (usage) with a line that says what is wrong and what is
+/// right.
 Options parse_options(const std::vector<std::string>& args);
 
 }  // namespace weft::weftrun

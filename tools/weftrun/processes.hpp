@@ -24,8 +24,8 @@ class Processes {
     Rank rank;
     int wait_status;  ///< as waitpid tells it
   };
-  /// All ranks that have ended since the last call, in the order in which the kernel tells of them. Reaps adopted
-  /// orphans on the way.
+  /// All ranks that have ended since the last call, in the order in which the kernel tells of them. Reaps
+  /// adopted orphans on the way.
   std::vector<Ended> collect();
 
   /// To the process groups of all living ranks, or of those named.

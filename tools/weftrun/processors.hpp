@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be known about the processors without loading a topology: hwloc takes milliseconds, a job of trivial
-// ranks is over in that time.
+// What can be known about the processors without loading a topology: hwloc takes milliseconds, a job of
+// trivial ranks is over in that time.
 #pragma once
 
 #include <cstdint>

@@ -63,8 +63,9 @@ std::string job_variable(const std::string& nspace) {
   return "PMIX_NAMESPACE=" + nspace;
 }
 
-/// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being found.
-/// The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not outlive it.
+/// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being
+/// found. The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not
+/// outlive it.
 void kill_job(const std::string& assignment) {
   constexpr int most_passes = 5000;
   for (int pass = 0; pass < most_passes; ++pass) {
@@ -132,8 +133,8 @@ void Orphans::end() {
 Guard::Guard(const std::string& nspace) {
   Pipe pipe = make_pipe(true, true);
   const std::string assignment = job_variable(nspace);
-  // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child left"
-  // speaks of ranks and what they started.
+  // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child
+  // left" speaks of ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
   if (pid_ == 0) run_guard(pipe.read.get(), assignment);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));

@@ -11,14 +11,16 @@
 
 namespace weft::weftrun {
 
-/// From its construction on, processes whose parent died become weftrun's children, so that they can be found.
+/// From its construction on, processes whose parent died become weftrun's children, so that they can be
+/// found.
 class Orphans {
  public:
-  /// Children that weftrun has already (a script that ends in `exec weftrun`, and the guard) are nobody's orphans.
+  /// Children that weftrun has already (a script that ends in `exec weftrun`, and the guard) are nobody's
+  /// orphans.
   explicit Orphans(const std::string& nspace);
 
-  /// Kills and reaps what the ranks have left, with all that this leaves in turn, until there is none. Call when no
-  /// rank runs. Cost: one system call when there is none; otherwise it reads /proc.
+  /// Kills and reaps what the ranks have left, with all that this leaves in turn, until there is none. Call
+  /// when no rank runs. Cost: one system call when there is none; otherwise it reads /proc.
   void end();
 
  private:
@@ -29,9 +31,9 @@ class Orphans {
   bool are_others_ = false;  // then only what has this job in its environment is known to be the job's
 };
 
-/// A small process that waits for weftrun's end. When weftrun did not say good-bye (kill -9, a crash), it kills every
-/// process that has this job in its environment; the ranks themselves are killed by the kernel at the same moment.
-/// What it cannot find: processes that changed both their environment and their parent.
+/// A small process that waits for weftrun's end. When weftrun did not say good-bye (kill -9, a crash), it
+/// kills every process that has this job in its environment; the ranks themselves are killed by the kernel at
+/// the same moment. What it cannot find: processes that changed both their environment and their parent.
 class Guard {
  public:
   /// Call while the process has one thread, before Orphans. Throws Stop (own_failure).

@@ -18,7 +18,8 @@
 namespace weft::weftrun {
 namespace {
 
-/// Whom the upcalls speak to; they carry no context of ours. Set before the library starts, cleared after its end.
+/// Whom the upcalls speak to; they carry no context of ours. Set before the library starts, cleared after its
+/// end.
 std::atomic<Server*> current{nullptr};
 
 void require(pmix_status_t status, const char* step) {

@@ -18,8 +18,8 @@ namespace {
 constexpr std::size_t chunk_bytes = 64 * 1024;        // as much as a pipe holds by default
 constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
-/// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them does
-/// not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
+/// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them
+/// does not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
 Fd own_descriptor(int fd, bool& may_block) {
   struct stat status {};
   const bool waits_for_reader =
@@ -152,7 +152,8 @@ bool Sink::refill() {
   return true;
 }
 
-/// True when bytes were read that go before the line. A source's wait is left alone: it finds nothing and waits again.
+/// True when bytes were read that go before the line. A source's wait is left alone: it finds nothing and
+/// waits again.
 bool Sink::read_before(Line& line) {
   for (const auto& source : line.after) {
     if (line.patience_bytes == 0 || !source->pipe.is_open()) continue;

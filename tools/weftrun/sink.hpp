@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One of weftrun's own standard streams, and the pipes of all ranks that flow into it.
 //
-// Memory is bounded: one buffer a sink. A pipe is read only when the buffer has been written out completely, so a slow
-// reader of weftrun's output stops the ranks that write, as it would without weftrun.
+// Memory is bounded: one buffer a sink. A pipe is read only when the buffer has been written out completely,
+// so a slow reader of weftrun's output stops the ranks that write, as it would without weftrun.
 #pragma once
 
 #include <asio/io_context.hpp>

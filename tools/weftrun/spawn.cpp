@@ -17,8 +17,8 @@
 namespace weft::weftrun {
 namespace {
 
-/// Lives on the parent's stack and is shared with the child until it has called execve: no pipe is needed to hear
-/// of a failure.
+/// Lives on the parent's stack and is shared with the child until it has called execve: no pipe is needed to
+/// hear of a failure.
 struct Handover {
   const SpawnRequest* request;
   sigset_t mask;  ///< the parent's, to be restored in the child
@@ -27,8 +27,8 @@ struct Handover {
   const char* step = nullptr;
 };
 
-/// Signals that weftrun catches or ignores; the ranks start with the system's default. Those that were ignored when
-/// weftrun was started (nohup) stay so: weftrun has not touched them.
+/// Signals that weftrun catches or ignores; the ranks start with the system's default. Those that were
+/// ignored when weftrun was started (nohup) stay so: weftrun has not touched them.
 constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
                                SIGCONT, SIGCHLD, SIGPIPE, SIGQUIT, SIGTTIN, SIGTTOU};
 
@@ -72,7 +72,8 @@ int limit_descriptors(unsigned long soft) noexcept {
   return ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// In the child, with the parent suspended and its memory shared: system calls only, nothing that allocates or locks.
+/// In the child, with the parent suspended and its memory shared: system calls only, nothing that allocates
+/// or locks.
 int run_child(void* argument) noexcept {
   auto& handover = *static_cast<Handover*>(argument);
   const SpawnRequest& request = *handover.request;

@@ -25,9 +25,9 @@ struct SpawnResult {
   const char* step = nullptr;  ///< what failed, as words for the user
 };
 
-/// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed by the
-/// kernel when the calling thread ends. Returns when the program runs or has failed to.
-/// Must be called by a thread that lives as long as weftrun does. Cost: about one execve.
+/// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed
+/// by the kernel when the calling thread ends. Returns when the program runs or has failed to. Must be called
+/// by a thread that lives as long as weftrun does. Cost: about one execve.
 SpawnResult spawn(const SpawnRequest& request) noexcept;
 
 }  // namespace weft::weftrun

@@ -49,7 +49,8 @@ TEST(Frame, CarriesTypeTagAndBytes) {
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{5} << 20}) {
     Pair p;
     const auto payload = pattern(length);
-    std::thread sender([&] { EXPECT_TRUE(send_frame(p.here.get(), MessageType::value, 0x0123456789abcdef, payload)); });
+    std::thread sender(
+        [&] { EXPECT_TRUE(send_frame(p.here.get(), MessageType::value, 0x0123456789abcdef, payload)); });
     const auto frame = receive_frame(p.there.get());
     sender.join();
     ASSERT_TRUE(frame) << length;
@@ -61,7 +62,8 @@ TEST(Frame, CarriesTypeTagAndBytes) {
 
 TEST(Frame, KeepsThemApart) {
   Pair p;
-  for (std::uint64_t tag = 1; tag <= 3; ++tag) ASSERT_TRUE(send_frame(p.here.get(), MessageType::done, tag, pattern(tag)));
+  for (std::uint64_t tag = 1; tag <= 3; ++tag)
+    ASSERT_TRUE(send_frame(p.here.get(), MessageType::done, tag, pattern(tag)));
   for (std::uint64_t tag = 1; tag <= 3; ++tag) {
     const auto frame = receive_frame(p.there.get());
     ASSERT_TRUE(frame);

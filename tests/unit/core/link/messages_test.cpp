@@ -25,40 +25,70 @@ Infos some_infos() {
 template <class Message>
 Message sample();
 template <>
-Hello sample() { return {7, 3, 1, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")}; }
+Hello sample() {
+  return {7, 3, 1, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")};
+}
 template <>
-Welcome sample() { return {std::uint64_t{1} << 36, 4096, 3, "server", 2}; }
+Welcome sample() {
+  return {std::uint64_t{1} << 36, 4096, 3, "server", 2};
+}
 template <>
-Refused sample() { return {PMIX_ERR_NO_PERMISSIONS, "because"}; }
+Refused sample() {
+  return {PMIX_ERR_NO_PERMISSIONS, "because"};
+}
 template <>
-Get sample() { return {make_proc("job", 9), "key", some_infos()}; }
+Get sample() {
+  return {make_proc("job", 9), "key", some_infos()};
+}
 template <>
-GotValue sample() { return {PMIX_SUCCESS, Value::of("found")}; }
+GotValue sample() {
+  return {PMIX_SUCCESS, Value::of("found")};
+}
 template <>
-Store sample() { return {{{1, "k1", {std::byte{1}, std::byte{2}}}, {3, "k2", {}}}}; }
+Store sample() {
+  return {{{1, "k1", {std::byte{1}, std::byte{2}}}, {3, "k2", {}}}};
+}
 template <>
-Fence sample() { return {{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)}, some_infos()}; }
+Fence sample() {
+  return {{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)}, some_infos()};
+}
 template <>
-Withdraw sample() { return {0xfffffffe}; }
+Withdraw sample() {
+  return {0xfffffffe};
+}
 template <>
-Done sample() { return {PMIX_ERR_TIMEOUT}; }
+Done sample() {
+  return {PMIX_ERR_TIMEOUT};
+}
 template <>
-BoardMoved sample() { return {77}; }
+BoardMoved sample() {
+  return {77};
+}
 template <>
-Abort sample() { return {42, "message", {make_proc("a", 1)}}; }
+Abort sample() {
+  return {42, "message", {make_proc("a", 1)}};
+}
 template <>
-Subscribe sample() { return {{PMIX_ERR_PROC_ABORTED, -1, 0}}; }
+Subscribe sample() {
+  return {{PMIX_ERR_PROC_ABORTED, -1, 0}};
+}
 template <>
-EventMessage sample() { return {PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, some_infos()}; }
+EventMessage sample() {
+  return {PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, some_infos()};
+}
 template <>
-Log sample() { return {some_infos(), some_infos()}; }
+Log sample() {
+  return {some_infos(), some_infos()};
+}
 template <>
-Cleanup sample() { return {some_infos()}; }
+Cleanup sample() {
+  return {some_infos()};
+}
 
 template <class Message>
 struct EachMessage : ::testing::Test {};
-using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved, Abort,
-                                  Subscribe, EventMessage, Log, Cleanup>;
+using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done,
+                                  BoardMoved, Abort, Subscribe, EventMessage, Log, Cleanup>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

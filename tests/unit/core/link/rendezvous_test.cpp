@@ -22,7 +22,8 @@ struct FromEnvironment : ::testing::Test {
       else
         ::unsetenv(name);
     };
-    one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token), one(env_segment, nullptr);
+    one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token),
+        one(env_segment, nullptr);
   }
   Identity found;
 };
@@ -62,8 +63,8 @@ TEST_F(FromEnvironment, WhatCannotBeIsMalformed) {
     set("job", rank, "weft-1-2", good_token);
     EXPECT_EQ(from_environment(found), Found::malformed) << '"' << rank << '"';
   }
-  for (const char* token : {"", "0011", "00112233445566778899aabbccddeefg", "00112233445566778899AABBCCDDEEFF",
-                            "00112233445566778899aabbccddeeff00"}) {
+  for (const char* token : {"", "0011", "00112233445566778899aabbccddeefg",
+                            "00112233445566778899AABBCCDDEEFF", "00112233445566778899aabbccddeeff00"}) {
     set("job", "3", "weft-1-2", token);
     EXPECT_EQ(from_environment(found), Found::malformed) << token;
   }
@@ -161,7 +162,8 @@ TEST(OpenSegment, OfAProcessOfTheSameUser) {
     const auto fd = open_segment(where);
     if (!fd) return false;
     const auto window = shm::Window::map(fd->get(), 0, 1 << 20, shm::Window::Access::write);
-    if (!window || window->base()[7] != std::byte{42} || (::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0) return false;
+    if (!window || window->base()[7] != std::byte{42} || (::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0)
+      return false;
     window->base()[8] = std::byte{43};
     return true;
   });
@@ -172,9 +174,10 @@ TEST(OpenSegment, OfAProcessOfTheSameUser) {
 TEST(OpenSegment, OpensNothingButASegment) {
   const shm::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto me = std::to_string(::getpid());
-  for (const auto& where : {me + ':' + std::to_string(null.get()), me + ":9999", std::string("4194304:3"), std::string(""),
-                            std::string(":"), me + ':', ':' + me, me, std::string("self:3"), me + ":3/../4", me + ":-1",
-                            me + ":3 ", std::string("99999999999:3"), me + ":3:4"})
+  for (const auto& where :
+       {me + ':' + std::to_string(null.get()), me + ":9999", std::string("4194304:3"), std::string(""),
+        std::string(":"), me + ':', ':' + me, me, std::string("self:3"), me + ":3/../4", me + ":-1",
+        me + ":3 ", std::string("99999999999:3"), me + ":3:4"})
     EXPECT_EQ(open_segment(where).error().code, Errc::not_found) << where;
 }
 

@@ -68,8 +68,9 @@ TEST(BoardProcesses, AMemberKilledInAFenceLetsTheOthersGo) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   constexpr std::uint32_t members = 4;
-  const shm::WaitPolicy policies[] = {shm::WaitPolicy::for_waiters(members, 2),
-                                      {.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}}};
+  const shm::WaitPolicy policies[] = {
+      shm::WaitPolicy::for_waiters(members, 2),
+      {.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}}};
   for (unsigned kill = 0; kill < testing::rounds(200); ++kill) {
     Job job(members);
     const auto victim = static_cast<std::uint32_t>(random.below(members));
@@ -107,11 +108,15 @@ TEST(BoardProcesses, AMemberKilledInAFenceLetsTheOthersGo) {
 // The last arriver dies before its wake: those asleep look again after their slice.
 TEST(BoardProcesses, AMemberKilledBeforeItsWakeIsNotWaitedFor) {
   testing::Watchdog watchdog;
-  const shm::WaitPolicy policy{.spin = std::chrono::microseconds{0}, .yield = std::chrono::microseconds{0}, .slice = std::chrono::milliseconds{5}};
+  const shm::WaitPolicy policy{.spin = std::chrono::microseconds{0},
+                               .yield = std::chrono::microseconds{0},
+                               .slice = std::chrono::milliseconds{5}};
   Job job(2);
   const auto sleeper = testing::start_child([&] { return enter(job.board, 0, 1, policy) == 0; });
   while (job.board.waiting().sleepers.load() == 0) std::this_thread::yield();
-  const auto last = testing::start_child([&] { return job.board.arrive(1, 1) == Board::Arrival::completed && ::kill(::getpid(), SIGKILL) == 0; });
+  const auto last = testing::start_child([&] {
+    return job.board.arrive(1, 1) == Board::Arrival::completed && ::kill(::getpid(), SIGKILL) == 0;
+  });
   EXPECT_TRUE(WIFSIGNALED(testing::reap(last)));
   EXPECT_TRUE(testing::ended_well(testing::reap(sleeper)));
 }

@@ -91,6 +91,16 @@ TEST(Board, AFullBoardOf65535MembersKeepsItsCount) {
   EXPECT_TRUE(b.board.complete(1));
 }
 
+TEST(Board, OneWhoWantsTheCardsToTravelIsEnough) {
+  ExactBoard b(3, true);
+  for (std::uint32_t wants = 0; wants <= 3; ++wants) {
+    const Generation g = wants + 1;
+    for (std::uint32_t m = 0; m < 3; ++m) (void)b.board.arrive(m, g, m == wants);
+    EXPECT_EQ(b.board.collect_wanted(3), wants < 3) << wants;
+    EXPECT_TRUE(b.board.complete(g));
+  }
+}
+
 TEST(Board, RemembersSixteenEndsExactly) {
   ExactBoard b(2);
   const auto fails = [](Generation g) { return g * 2654435761u >> 30 == 0 || g % 5 == 0; };
@@ -100,7 +110,8 @@ TEST(Board, RemembersSixteenEndsExactly) {
     else
       EXPECT_EQ(b.arrive(0, 2, g), Arrival::completed);
     for (Generation past = g > 16 ? g - 15 : 1; past <= g; ++past) {
-      ASSERT_EQ(end_of(b.board, past), fails(past) ? -static_cast<std::int32_t>(past) : 0) << past << " of " << g;
+      ASSERT_EQ(end_of(b.board, past), fails(past) ? -static_cast<std::int32_t>(past) : 0)
+          << past << " of " << g;
       ASSERT_TRUE(!fails(past) || b.board.verdict(past).member == past);
     }
   }
@@ -117,7 +128,7 @@ TEST(Board, AMemberFarBehindIsNeverToldSuccess) {
     ASSERT_EQ(b.board.arrive(1, g), Arrival::over);
     ASSERT_EQ(b.board.outcome(g), Outcome::failed) << g;
   }
-  EXPECT_EQ(b.board.verdict(50).status, 0);  // the reason is not known any more, and nobody is blamed
+  EXPECT_EQ(b.board.verdict(50).status, forgotten);  // the reason is not known any more, and nobody is blamed
   EXPECT_EQ(b.board.verdict(50).member, Board::no_member);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/store/board.hpp"
+#include "pmix_common.h"
 #include "tests/unit/transport/shm/testing.hpp"
 
 namespace weft::store {
@@ -28,34 +29,38 @@ struct ExactBoard {
 };
 
 /// What a member says of a failed generation whose verdict is not known any more.
-inline constexpr std::int32_t forgotten = -1;
+inline constexpr std::int32_t forgotten = PMIX_ERROR;
 
 /// The end of a generation as one member reads it: 0 for success, else the verdict's status.
 inline std::optional<std::int32_t> end_of(const Board& board, Generation generation) {
   switch (board.outcome(generation)) {
-    case Board::Outcome::success: return 0;
-    case Board::Outcome::failed: {
-      const auto status = board.verdict(generation).status;
-      return status != 0 ? status : forgotten;
-    }
-    case Board::Outcome::open: break;
+    case Board::Outcome::success:
+      return 0;
+    case Board::Outcome::failed:
+      return board.verdict(generation).status;
+    case Board::Outcome::open:
+      break;
   }
   if (board.broken(generation)) return board.verdict(generation).status;
   return std::nullopt;
 }
 
 /// Arrives and waits for the end.
-inline std::int32_t enter(Board& board, std::uint32_t me, Generation generation, const shm::WaitPolicy& policy) {
+inline std::int32_t enter(Board& board, std::uint32_t me, Generation generation,
+                          const shm::WaitPolicy& policy) {
   const auto arrive = [&] {
     const auto arrival = board.arrive(me, generation);
     if (arrival == Board::Arrival::completed) board.waiting().wake_all();
     return arrival != Board::Arrival::not_open;
   };
   bool arrived = arrive();
-  shm::wait_until(board.waiting(), policy, forever, [&] {
-    if (!arrived) arrived = arrive();
-    return end_of(board, generation).has_value();
-  }, [] { return true; });
+  shm::wait_until(
+      board.waiting(), policy, forever,
+      [&] {
+        if (!arrived) arrived = arrive();
+        return end_of(board, generation).has_value();
+      },
+      [] { return true; });
   return *end_of(board, generation);
 }
 

@@ -17,8 +17,8 @@ void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_vi
 std::string told(Bytes blobs) {
   std::string out;
   const auto ok = read_cards(blobs, [&](const CardRecord& r) {
-    out += std::string(r.nspace) + '/' + std::to_string(r.rank) + ' ' + std::to_string(r.scope) + ' ' + std::string(r.key) +
-           '=' + std::string(as_text(r.value)) + ';';
+    out += std::string(r.nspace) + '/' + std::to_string(r.rank) + ' ' + std::to_string(r.scope) + ' ' +
+           std::string(r.key) + '=' + std::string(as_text(r.value)) + ';';
   });
   EXPECT_TRUE(ok || ok.error().code == Errc::corrupt);
   return ok ? out : out + '!';
@@ -61,8 +61,11 @@ TEST(Card, FromAPlaceOnCarriesTheRest) {
 
 TEST(Card, BlobsOfAllNodesOneAfterTheOther) {
   auto all = sample("a", 1);
-  for (const auto& more : {sample("b", 1), BlobWriter().finish(), sample("c", 2)}) all.insert(all.end(), more.begin(), more.end());
-  EXPECT_EQ(told(all), "a/0 3 g=global 0;a/0 2 r=;b/0 3 g=global 0;b/0 2 r=;c/0 3 g=global 0;c/0 2 r=;c/1 3 g=global 1;c/1 2 r=;");
+  for (const auto& more : {sample("b", 1), BlobWriter().finish(), sample("c", 2)})
+    all.insert(all.end(), more.begin(), more.end());
+  EXPECT_EQ(told(all),
+            "a/0 3 g=global 0;a/0 2 r=;b/0 3 g=global 0;b/0 2 r=;c/0 3 g=global 0;c/0 2 r=;c/1 3 g=global "
+            "1;c/1 2 r=;");
 }
 
 TEST(Card, ACardThatIsCorruptIsNotCarried) {

@@ -11,7 +11,9 @@ struct JobKeys : ::testing::Test {
   JobWriter job = std::move(*node.add(two_node_job()));
   const JobView& view = job.view();
 
-  std::string of(Subject subject, std::string_view key) const { return words(compute_key(view, subject, key, hash_key(key))); }
+  std::string of(Subject subject, std::string_view key) const {
+    return words(compute_key(view, subject, key, hash_key(key)));
+  }
 };
 
 TEST_F(JobKeys, OfEachRank) {
@@ -72,10 +74,12 @@ TEST_F(JobKeys, AFieldThatTheHostLeftOutIsNotInvented) {
   bare.ranks.resize(2);
   const auto other = node.add(bare);
   ASSERT_TRUE(other);
-  for (const auto* key : {PMIX_LOCAL_RANK, PMIX_NODE_RANK, PMIX_NODEID, PMIX_APPNUM, PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_HOSTNAME})
+  for (const auto* key : {PMIX_LOCAL_RANK, PMIX_NODE_RANK, PMIX_NODEID, PMIX_APPNUM, PMIX_APP_RANK,
+                          PMIX_GLOBAL_RANK, PMIX_HOSTNAME})
     EXPECT_EQ(words(compute_key(other->view(), {Realm::rank, 1}, key, hash_key(key))), not_found()) << key;
   EXPECT_EQ(words(compute_key(other->view(), {Realm::rank, 1}, PMIX_RANK, hash_key(PMIX_RANK))), "rank 1");
-  EXPECT_EQ(words(compute_key(other->view(), {Realm::job, 0}, PMIX_LOCAL_PEERS, hash_key(PMIX_LOCAL_PEERS))), not_found());
+  EXPECT_EQ(words(compute_key(other->view(), {Realm::job, 0}, PMIX_LOCAL_PEERS, hash_key(PMIX_LOCAL_PEERS))),
+            not_found());
 }
 
 TEST_F(JobKeys, AllOfASubjectAtOnceKeepsWhatIsThere) {
@@ -83,7 +87,8 @@ TEST_F(JobKeys, AllOfASubjectAtOnceKeepsWhatIsThere) {
   out.add(PMIX_HOSTNAME, Value::of("the host's word"));
   compute_all(view, {Realm::rank, 3}, out);
   EXPECT_STREQ(out.find(PMIX_HOSTNAME)->value.data.string, "the host's word");
-  for (const auto* key : {PMIX_LOCAL_RANK, PMIX_NODE_RANK, PMIX_NODEID, PMIX_APPNUM, PMIX_APP_RANK, PMIX_GLOBAL_RANK, PMIX_RANK})
+  for (const auto* key : {PMIX_LOCAL_RANK, PMIX_NODE_RANK, PMIX_NODEID, PMIX_APPNUM, PMIX_APP_RANK,
+                          PMIX_GLOBAL_RANK, PMIX_RANK})
     EXPECT_NE(out.find(key), nullptr) << key;
   data::Infos nothing;
   compute_all(view, {Realm::rank, 99}, nothing);

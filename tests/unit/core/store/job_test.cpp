@@ -90,7 +90,8 @@ TEST(Job, CardsOfAllSizes) {
       auto card = job->view().card(r);
       EXPECT_LE(card.capacity(), std::max<std::uint64_t>(bytes, 64));
       const std::vector<std::byte> value(9);
-      for (std::uint32_t i = 0; card.append({{Realm::rank, 0}, PMIX_GLOBAL, "k" + std::to_string(i), value}); ++i) {
+      for (std::uint32_t i = 0; card.append({{Realm::rank, 0}, PMIX_GLOBAL, "k" + std::to_string(i), value});
+           ++i) {
       }
     }
     for (std::uint32_t r = 0; r < 3; ++r) {
@@ -156,7 +157,8 @@ TEST(Job, KeysThatComeAfterRegistration) {
   const std::string megabyte(1 << 20, 'm');
   Result<void> last;
   for (int i = 0; i < 10 && last; ++i)
-    last = job->add_info({{Realm::job, 0}, "mega." + std::to_string(i), Value::of(std::string_view(megabyte))});
+    last =
+        job->add_info({{Realm::job, 0}, "mega." + std::to_string(i), Value::of(std::string_view(megabyte))});
   ASSERT_FALSE(last);
   EXPECT_EQ(last.error().code, Errc::no_space);
   EXPECT_EQ(words(lookup(job->view(), PMIX_RANK_WILDCARD, "late.key", {}, {})), "u32 2");
@@ -177,7 +179,8 @@ TEST(Job, ARetiredOneIsGoneAndReadsAsNothing) {
   EXPECT_EQ(words(lookup(stale, PMIX_RANK_UNDEF, "key", {}, {})), not_found());
   (void)lookup_all(stale, 0, {});
   (void)lookup_all(stale, PMIX_RANK_WILDCARD, {});
-  EXPECT_EQ(JobView::open(node.segment.base(), node.segment.size(), job->offset()).error().code, Errc::corrupt);
+  EXPECT_EQ(JobView::open(node.segment.base(), node.segment.size(), job->offset()).error().code,
+            Errc::corrupt);
 }
 
 TEST(Job, AsManyAsThereAreSlotsAndAnyNumberOneAfterTheOther) {
@@ -277,7 +280,8 @@ TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
     field = good;
     return out;
   };
-  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area, &h.card_rest_area}) {
+  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
+                     &h.card_rest_area}) {
     EXPECT_TRUE(refused(area->offset, size));
     EXPECT_TRUE(refused(area->offset, ~std::uint64_t{0}));
     EXPECT_TRUE(refused(area->bytes, size));
@@ -288,7 +292,8 @@ TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
     EXPECT_TRUE(refused(*buckets, 100u));
     EXPECT_TRUE(refused(*buckets, 0x80000000u));
   }
-  for (std::uint64_t* capacity : {&h.info_capacity, &h.remote_capacity, &h.card_capacity, &h.card_first, &h.card_rest_bytes})
+  for (std::uint64_t* capacity :
+       {&h.info_capacity, &h.remote_capacity, &h.card_capacity, &h.card_first, &h.card_rest_bytes})
     EXPECT_TRUE(refused(*capacity, ~std::uint64_t{7}));
   EXPECT_TRUE(refused(h.ranks, 0x10000000u));
   EXPECT_TRUE(refused(h.local_capacity, 0x10000000u));

@@ -81,14 +81,23 @@ inline std::string words(const Result<Value>& value) {
   if (!value) return "-" + std::to_string(static_cast<int>(value.error().code));
   const auto& v = value->get();
   switch (v.type) {
-    case PMIX_STRING: return std::string("s ") + v.data.string;
-    case PMIX_UINT32: return "u32 " + std::to_string(v.data.uint32);
-    case PMIX_UINT16: return "u16 " + std::to_string(v.data.uint16);
-    case PMIX_PROC_RANK: return "rank " + std::to_string(v.data.rank);
-    default: return "type " + std::to_string(v.type);
+    case PMIX_STRING:
+      return std::string("s ") + v.data.string;
+    case PMIX_UINT32:
+      return "u32 " + std::to_string(v.data.uint32);
+    case PMIX_UINT16:
+      return "u16 " + std::to_string(v.data.uint16);
+    case PMIX_PROC_RANK:
+      return "rank " + std::to_string(v.data.rank);
+    default:
+      return "type " + std::to_string(v.type);
   }
 }
-inline std::string not_found() { return "-" + std::to_string(static_cast<int>(Errc::not_found)); }
-inline std::string outside() { return "-" + std::to_string(static_cast<int>(Errc::outside_scope)); }
+inline std::string not_found() {
+  return "-" + std::to_string(static_cast<int>(Errc::not_found));
+}
+inline std::string outside() {
+  return "-" + std::to_string(static_cast<int>(Errc::outside_scope));
+}
 
 }  // namespace weft::store

@@ -13,7 +13,8 @@ const std::string keys[] = {"a", "key.one", "key.two", std::string(300, 'k'), "t
 ExactLog filled(std::uint32_t buckets, std::uint64_t first = 2048) {
   ExactLog log(2048, buckets, first);
   for (int round = 0; round < 3; ++round)
-    for (const auto& key : keys) EXPECT_TRUE(log.put(key, std::string(static_cast<std::size_t>(round * 11), 'v')));
+    for (const auto& key : keys)
+      EXPECT_TRUE(log.put(key, std::string(static_cast<std::size_t>(round * 11), 'v')));
   return log;
 }
 
@@ -54,7 +55,8 @@ TEST(KeyedLogDamage, EndsInAnAnswerWhateverIsWritten) {
 }
 
 TEST(KeyedLogDamage, BoundsThatCannotBeAreCorrupt) {
-  for (const std::uint64_t lie : {std::uint64_t{2056}, ~std::uint64_t{0}, std::uint64_t{4}, ~std::uint64_t{7}}) {
+  for (const std::uint64_t lie :
+       {std::uint64_t{2056}, ~std::uint64_t{0}, std::uint64_t{4}, ~std::uint64_t{7}}) {
     auto log = filled(8);
     log.published() = lie;
     EXPECT_EQ(log.get("a"), corrupt());
@@ -68,7 +70,7 @@ TEST(KeyedLogDamage, ALinkThatDoesNotGoBackIsRefused) {
   auto log = filled(1);
   auto* head = log.heads();
   auto* newest = reinterpret_cast<std::uint32_t*>(log.data() + (*head - 1) * 8);  // its `previous`
-  *newest = *head;  // to itself
+  *newest = *head;                                                                // to itself
   EXPECT_EQ(log.get("nowhere"), corrupt());
   *newest = *head + 1;  // forward
   EXPECT_EQ(log.get("nowhere"), corrupt());

@@ -20,7 +20,9 @@ struct Shared {
   std::atomic<std::uint64_t> looks{0};
 };
 
-std::string key_of(std::uint64_t number) { return "key." + std::to_string(number % key_count); }
+std::string key_of(std::uint64_t number) {
+  return "key." + std::to_string(number % key_count);
+}
 
 /// The next writer of the log: goes on after `number`, until it is killed.
 bool write_on(KeyedLog log, std::uint64_t number) {

@@ -107,8 +107,10 @@ TEST(KeyedLog, SubjectsAreKeptApart) {
     std::vector<Subject> subjects;
     for (const auto realm : {Realm::rank, Realm::job, Realm::node, Realm::app, Realm::session})
       for (const std::uint32_t index : {0u, 1u, 7u, 0xffffffffu}) subjects.push_back({realm, index});
-    for (std::size_t i = 0; i < subjects.size(); ++i) EXPECT_TRUE(log.put("key", std::to_string(i), subjects[i]));
-    for (std::size_t i = 0; i < subjects.size(); ++i) EXPECT_EQ(log.get("key", subjects[i]), std::to_string(i));
+    for (std::size_t i = 0; i < subjects.size(); ++i)
+      EXPECT_TRUE(log.put("key", std::to_string(i), subjects[i]));
+    for (std::size_t i = 0; i < subjects.size(); ++i)
+      EXPECT_EQ(log.get("key", subjects[i]), std::to_string(i));
     EXPECT_EQ(log.get("key", {Realm::rank, 2}), missing());
   }
 }
@@ -142,7 +144,8 @@ TEST(KeyedLog, VisitGoesOnWhereItStopped) {
 TEST(KeyedLog, VisitRefusesAPlaceThatCannotBe) {
   ExactLog log(4096);
   ASSERT_TRUE(log.put("a", "1"));
-  for (const std::uint64_t from : {std::uint64_t{1}, std::uint64_t{4}, log.log.published() + 8, ~std::uint64_t{7}})
+  for (const std::uint64_t from :
+       {std::uint64_t{1}, std::uint64_t{4}, log.log.published() + 8, ~std::uint64_t{7}})
     EXPECT_EQ(log.log.visit(from, [](const Record&) {}).error().code, Errc::corrupt);
 }
 
@@ -162,8 +165,10 @@ TEST(KeyedLogSeam, WhatDoesNotFitTheFirstPieceGoesToTheSecond) {
   const auto each = KeyedLog::record_bytes(2, 20);  // 48
   for (std::uint64_t left = 0; left < each; left += 8) {
     ExactLog log(2 * each + left + 4 * each, 8, 2 * each + left);
-    for (int i = 0; i < 6; ++i) ASSERT_TRUE(log.put("k" + std::to_string(i), std::string(20, static_cast<char>('a' + i)))) << left;
-    for (int i = 0; i < 6; ++i) EXPECT_EQ(log.get("k" + std::to_string(i)), std::string(20, static_cast<char>('a' + i)));
+    for (int i = 0; i < 6; ++i)
+      ASSERT_TRUE(log.put("k" + std::to_string(i), std::string(20, static_cast<char>('a' + i)))) << left;
+    for (int i = 0; i < 6; ++i)
+      EXPECT_EQ(log.get("k" + std::to_string(i)), std::string(20, static_cast<char>('a' + i)));
     EXPECT_EQ(log.count(), 6u);
     EXPECT_EQ(log.log.published(), log.log.capacity());  // the gap is the only loss
     EXPECT_EQ(log.put("k7", "").error().code, Errc::no_space);
@@ -194,6 +199,24 @@ TEST(KeyedLogSeam, NoSpaceInTheSecondPieceLeavesTheFirst) {
   EXPECT_EQ(log.log.published(), before);
   EXPECT_TRUE(log.put("c", "fits before the seam"));
   EXPECT_EQ(log.count(), 2u);
+}
+
+// A Put is refused where its Commit would be: the sum is done before anything is written.
+TEST(KeyedLogSeam, TheEndIsKnownBeforehand) {
+  testing::Random random;
+  for (int round = 0; round < 200; ++round) {
+    const auto first = 8 * random.below(128);
+    ExactLog log(first + 8 * random.below(256), 8, first);
+    std::uint64_t end = 0;
+    for (int i = 0; i < 30; ++i) {
+      const std::string value(random.below(300), 'v');
+      const auto told = log.log.end_after(end, KeyedLog::record_bytes(3, value.size()));
+      const auto done = log.put("key", value);
+      ASSERT_EQ(told.has_value(), done.has_value());
+      if (told) end = *told;
+      ASSERT_EQ(log.log.published(), end);
+    }
+  }
 }
 
 TEST(KeyedLogSeam, VisitGoesOnAcrossTheGap) {

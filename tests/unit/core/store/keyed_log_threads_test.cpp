@@ -8,7 +8,9 @@ namespace weft::store {
 namespace {
 
 constexpr unsigned key_count = 13;
-std::string key_of(unsigned k) { return "key." + std::to_string(k); }
+std::string key_of(unsigned k) {
+  return "key." + std::to_string(k);
+}
 
 /// Looks keys up until the writer is done: a value is whole, and no key goes back to an older one.
 void read_keys(const KeyedLog& log, const std::atomic<bool>& done, std::atomic<unsigned>& faults) {

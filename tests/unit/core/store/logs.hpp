@@ -13,11 +13,14 @@ namespace weft::store {
 
 inline constexpr Subject rank0{Realm::rank, 0};
 
-inline Bytes bytes_of(std::string_view text) { return as_bytes(text); }
+inline Bytes bytes_of(std::string_view text) {
+  return as_bytes(text);
+}
 
 /// In one piece, or with `first` bytes of data in a first one: two blocks then, far from each other.
 struct ExactLog {
-  explicit ExactLog(std::uint64_t capacity, std::uint32_t buckets = 8) : ExactLog(capacity, buckets, capacity) {}
+  explicit ExactLog(std::uint64_t capacity, std::uint32_t buckets = 8)
+      : ExactLog(capacity, buckets, capacity) {}
   ExactLog(std::uint64_t capacity, std::uint32_t buckets, std::uint64_t first)
       : block(KeyedLog::footprint(first, buckets)),
         rest(capacity - first),
@@ -30,7 +33,8 @@ struct ExactLog {
   /// The value's text, or "-" and the error's number.
   std::string get(std::string_view key, Subject subject = rank0) const {
     const auto found = log.find(subject, key, hash_key(key));
-    return found ? std::string(as_text(found->value)) : "-" + std::to_string(static_cast<int>(found.error().code));
+    return found ? std::string(as_text(found->value))
+                 : "-" + std::to_string(static_cast<int>(found.error().code));
   }
   std::size_t count() const {
     std::size_t n = 0;
@@ -50,8 +54,12 @@ struct ExactLog {
   std::uint32_t buckets_;
 };
 
-inline std::string missing() { return "-" + std::to_string(static_cast<int>(Errc::not_found)); }
-inline std::string corrupt() { return "-" + std::to_string(static_cast<int>(Errc::corrupt)); }
+inline std::string missing() {
+  return "-" + std::to_string(static_cast<int>(Errc::not_found));
+}
+inline std::string corrupt() {
+  return "-" + std::to_string(static_cast<int>(Errc::corrupt));
+}
 
 /// A value that says which it is, and every byte of which follows from that.
 inline std::vector<std::byte> numbered_value(std::uint64_t number) {
@@ -67,7 +75,8 @@ inline std::uint64_t number_of(Bytes value) {
   if (value.size() < 8) return 0;
   std::memcpy(&number, value.data(), 8);
   const auto whole = numbered_value(number);
-  return value.size() == whole.size() && std::memcmp(value.data(), whole.data(), whole.size()) == 0 ? number : 0;
+  return value.size() == whole.size() && std::memcmp(value.data(), whole.data(), whole.size()) == 0 ? number
+                                                                                                    : 0;
 }
 
 }  // namespace weft::store

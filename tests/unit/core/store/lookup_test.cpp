@@ -36,10 +36,12 @@ struct Lookup : ::testing::Test {
     EXPECT_TRUE(data::encode_value(encoded, Value::of(text).get()));
     EXPECT_TRUE(job.add_remote(rank, scope, key, encoded.view()));
   }
-  std::string get(std::uint32_t rank, std::string_view key, const GetDirectives& how = {}, Asker asker = {true, 0}) const {
+  std::string get(std::uint32_t rank, std::string_view key, const GetDirectives& how = {},
+                  Asker asker = {true, 0}) const {
     return words(lookup(view, rank, key, how, asker));
   }
-  std::string get(std::uint32_t rank, std::string_view key, data::Infos infos, Asker asker = {true, 0}) const {
+  std::string get(std::uint32_t rank, std::string_view key, data::Infos infos,
+                  Asker asker = {true, 0}) const {
     const auto how = GetDirectives::parse(infos.data(), infos.size());
     return how ? get(rank, key, *how, asker) : "-" + std::to_string(static_cast<int>(how.error().code));
   }
@@ -49,7 +51,9 @@ struct Lookup : ::testing::Test {
     (out.add(pairs.first, std::move(pairs.second)), ...);
     return out;
   }
-  static auto with(const char* key, Value value) { return std::pair<const char*, Value>(key, std::move(value)); }
+  static auto with(const char* key, Value value) {
+    return std::pair<const char*, Value>(key, std::move(value));
+  }
   static auto yes(const char* key) { return with(key, Value::of(true)); }
   static Value scope(pmix_scope_t s) {
     pmix_value_t raw{};
@@ -67,7 +71,7 @@ TEST_F(Lookup, PutsOfALocalRank) {
   EXPECT_EQ(get(2, "local"), "s L");
   EXPECT_EQ(get(2, "global"), "s G");
   EXPECT_EQ(get(2, "remote"), outside());
-  EXPECT_EQ(get(2, "remote", GetDirectives{}, {true, 2}), "s R");  // its own it always sees
+  EXPECT_EQ(get(2, "remote", GetDirectives{}, {true, 2}), "s R");       // its own it always sees
   EXPECT_EQ(get(2, "remote", GetDirectives{}, {false, 2}), outside());  // rank 2 of another job
   EXPECT_EQ(get(0, "local"), not_found());
   EXPECT_EQ(get(6, "local"), not_found());
@@ -124,33 +128,44 @@ TEST_F(Lookup, TheWildcardIsTheJobThenTheCallersOwn) {
   EXPECT_EQ(get(wildcard, PMIX_JOB_SIZE), "u32 6");
   EXPECT_EQ(get(wildcard, "pmix.nodekey"), "s alpha's");
   EXPECT_EQ(get(wildcard, "pmix.appkey", GetDirectives{}, {true, 4}), "s app 1");
-  EXPECT_EQ(get(wildcard, "pmix.appkey", GetDirectives{}, {false, 4}), "s app 0");  // a stranger has no application here
+  EXPECT_EQ(get(wildcard, "pmix.appkey", GetDirectives{}, {false, 4}),
+            "s app 0");  // a stranger has no application here
   EXPECT_EQ(get(wildcard, "local"), not_found());
 }
 
 TEST_F(Lookup, NodeRealm) {
   EXPECT_EQ(get(3, "pmix.nodekey", infos(yes(PMIX_NODE_INFO))), "s beta's");
   EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(yes(PMIX_NODE_INFO))), "s alpha's");
-  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(yes(PMIX_NODE_INFO), with(PMIX_NODEID, Value::of(std::uint32_t{1})))), "s beta's");
-  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(yes(PMIX_NODE_INFO), with(PMIX_HOSTNAME, Value::of("beta")))), "s beta's");
-  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(with(PMIX_HOSTNAME, Value::of("beta")))), "s beta's");  // it can only mean that
-  EXPECT_EQ(get(wildcard, PMIX_LOCAL_PEERS, infos(with(PMIX_NODEID, Value::of(std::uint32_t{1})))), "s 1,3,5");
+  EXPECT_EQ(get(wildcard, "pmix.nodekey",
+                infos(yes(PMIX_NODE_INFO), with(PMIX_NODEID, Value::of(std::uint32_t{1})))),
+            "s beta's");
+  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(yes(PMIX_NODE_INFO), with(PMIX_HOSTNAME, Value::of("beta")))),
+            "s beta's");
+  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(with(PMIX_HOSTNAME, Value::of("beta")))),
+            "s beta's");  // it can only mean that
+  EXPECT_EQ(get(wildcard, PMIX_LOCAL_PEERS, infos(with(PMIX_NODEID, Value::of(std::uint32_t{1})))),
+            "s 1,3,5");
   EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(with(PMIX_HOSTNAME, Value::of("gamma")))), not_found());
-  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(with(PMIX_NODEID, Value::of(std::uint32_t{2})))), not_found());
+  EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(with(PMIX_NODEID, Value::of(std::uint32_t{2})))),
+            not_found());
   EXPECT_EQ(get(3, "pmix.level", infos(yes(PMIX_NODE_INFO))), not_found());  // of the job, not of a node
 }
 
 TEST_F(Lookup, AppRealm) {
   EXPECT_EQ(get(4, "pmix.appkey", infos(yes(PMIX_APP_INFO))), "s app 1");
   EXPECT_EQ(get(wildcard, "pmix.appkey", infos(yes(PMIX_APP_INFO)), {true, 5}), "s app 1");
-  EXPECT_EQ(get(wildcard, "pmix.appkey", infos(yes(PMIX_APP_INFO), with(PMIX_APPNUM, Value::of(std::uint32_t{1})))), "s app 1");
+  EXPECT_EQ(
+      get(wildcard, "pmix.appkey", infos(yes(PMIX_APP_INFO), with(PMIX_APPNUM, Value::of(std::uint32_t{1})))),
+      "s app 1");
   EXPECT_EQ(get(wildcard, PMIX_APP_SIZE, infos(with(PMIX_APPNUM, Value::of(std::uint32_t{0})))), "u32 4");
   EXPECT_EQ(get(wildcard, PMIX_APP_SIZE, infos(with(PMIX_APPNUM, Value::of(std::uint32_t{7})))), not_found());
 }
 
 TEST_F(Lookup, SessionRealm) {
   EXPECT_EQ(get(0, "pmix.sesskey", infos(yes(PMIX_SESSION_INFO))), "s session");
-  EXPECT_EQ(get(0, "pmix.sesskey", infos(yes(PMIX_SESSION_INFO), with(PMIX_SESSION_ID, Value::of(std::uint32_t{9})))), "s session 9");
+  EXPECT_EQ(get(0, "pmix.sesskey",
+                infos(yes(PMIX_SESSION_INFO), with(PMIX_SESSION_ID, Value::of(std::uint32_t{9})))),
+            "s session 9");
   EXPECT_EQ(get(0, "pmix.level", infos(yes(PMIX_SESSION_INFO))), not_found());
 }
 
@@ -251,11 +266,12 @@ TEST(GetDirectives, NoneAndUnknownOnes) {
 }
 
 TEST(GetDirectives, FlagsCanBeSetUnsetOrMerelyThere) {
-  const std::pair<const char*, bool GetDirectives::*> flags[] = {{PMIX_OPTIONAL, &GetDirectives::optional},
-                                                                 {PMIX_IMMEDIATE, &GetDirectives::immediate},
-                                                                 {PMIX_GET_REFRESH_CACHE, &GetDirectives::refresh},
-                                                                 {PMIX_GET_STATIC_VALUES, &GetDirectives::static_values},
-                                                                 {PMIX_GET_POINTER_VALUES, &GetDirectives::pointer_values}};
+  const std::pair<const char*, bool GetDirectives::*> flags[] = {
+      {PMIX_OPTIONAL, &GetDirectives::optional},
+      {PMIX_IMMEDIATE, &GetDirectives::immediate},
+      {PMIX_GET_REFRESH_CACHE, &GetDirectives::refresh},
+      {PMIX_GET_STATIC_VALUES, &GetDirectives::static_values},
+      {PMIX_GET_POINTER_VALUES, &GetDirectives::pointer_values}};
   for (const auto& [key, flag] : flags) {
     data::Infos on, off, there;
     on.add(key, Value::of(true));

@@ -47,7 +47,8 @@ TEST(Doorbell, NoNoticeIsSleptThrough) {
         const auto mine = notices.fetch_add(1, std::memory_order_release) + 1;
         const std::uint64_t one = 1;
         if (bell.ring()) (void)!::write(fd.get(), &one, sizeof one);
-        while (static_cast<std::int32_t>(served.load(std::memory_order_acquire) - mine) < 0) std::this_thread::yield();
+        while (static_cast<std::int32_t>(served.load(std::memory_order_acquire) - mine) < 0)
+          std::this_thread::yield();
       }
     });
   while (served.load(std::memory_order_relaxed) < clients * each) {

@@ -30,7 +30,9 @@ inline constexpr bool thread_sanitized = false;
 #endif
 
 /// Rounds of a loop: a tenth where each access is checked.
-constexpr unsigned rounds(unsigned n) { return sanitized ? n / 10 : n; }
+constexpr unsigned rounds(unsigned n) {
+  return sanitized ? n / 10 : n;
+}
 
 /// Zeroed heap memory at a cache line, with nothing behind its last byte: AddressSanitizer sees one byte too far.
 class ExactBlock {
@@ -92,7 +94,9 @@ inline int reap(pid_t child) {
   return status;
 }
 
-inline bool ended_well(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 0; }
+inline bool ended_well(int status) {
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 /// Random numbers of a test; the seed is printed, WEFT_TEST_SEED repeats it.
 class Random {
@@ -125,11 +129,21 @@ inline void damage(Random& random, std::byte* memory, std::size_t bytes) {
     std::uint64_t value = 0;
     std::memcpy(&value, memory + at, width);
     switch (random.below(5)) {
-      case 0: value ^= std::uint64_t{1} << random.below(64); break;
-      case 1: value = ~std::uint64_t{0} - random.below(3); break;
-      case 2: value += 8 * (random.below(9) - 4); break;
-      case 3: value = random.below(bytes + 64); break;
-      default: value = random.any(); break;
+      case 0:
+        value ^= std::uint64_t{1} << random.below(64);
+        break;
+      case 1:
+        value = ~std::uint64_t{0} - random.below(3);
+        break;
+      case 2:
+        value += 8 * (random.below(9) - 4);
+        break;
+      case 3:
+        value = random.below(bytes + 64);
+        break;
+      default:
+        value = random.any();
+        break;
     }
     std::memcpy(memory + at, &value, width);
   }

@@ -15,7 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr WaitPolicy sleep_at_once{.spin = 0us, .yield = 0us, .slice = 60'000ms};
 constexpr auto forever = std::nullopt;
-bool yes() { return true; }
+bool yes() {
+  return true;
+}
 
 TEST(WaitUntil, ATrueConditionReturnsWithoutAsking) {
   WaitWord word;
@@ -27,11 +29,14 @@ TEST(WaitUntil, ATrueConditionReturnsWithoutAsking) {
 
 TEST(WaitUntil, ADeadlineEndsEveryPhase) {
   testing::Watchdog watchdog;
-  const WaitPolicy policies[] = {sleep_at_once, {.spin = 50us, .yield = 2ms, .slice = 60'000ms}, {.spin = 0us, .yield = 10s, .slice = 1ms}};
+  const WaitPolicy policies[] = {sleep_at_once,
+                                 {.spin = 50us, .yield = 2ms, .slice = 60'000ms},
+                                 {.spin = 0us, .yield = 10s, .slice = 1ms}};
   for (const auto& policy : policies) {
     WaitWord word;
     const auto start = Clock::now();
-    EXPECT_FALSE(wait_until(word, policy, start + 20ms, [] { return false; }, yes));
+    EXPECT_FALSE(wait_until(
+        word, policy, start + 20ms, [] { return false; }, yes));
     EXPECT_GE(Clock::now() - start, 20ms);
     EXPECT_EQ(word.sleepers.load(), 0u);
   }
@@ -40,9 +45,11 @@ TEST(WaitUntil, ADeadlineEndsEveryPhase) {
 TEST(WaitUntil, APassedDeadlineStillLooksOnce) {
   testing::Watchdog watchdog;
   WaitWord word;
-  EXPECT_FALSE(wait_until(word, sleep_at_once, Clock::now() - 1h, [] { return false; }, yes));
+  EXPECT_FALSE(wait_until(
+      word, sleep_at_once, Clock::now() - 1h, [] { return false; }, yes));
   int looks = 0;
-  EXPECT_TRUE(wait_until(word, sleep_at_once, Clock::now() - 1h, [&] { return ++looks > 1; }, yes));
+  EXPECT_TRUE(wait_until(
+      word, sleep_at_once, Clock::now() - 1h, [&] { return ++looks > 1; }, yes));
 }
 
 TEST(WaitUntil, EndsWhenNobodyIsLeftToWakeIt) {
@@ -51,7 +58,8 @@ TEST(WaitUntil, EndsWhenNobodyIsLeftToWakeIt) {
   WaitPolicy policy = sleep_at_once;
   policy.slice = 1ms;
   int asked = 0;
-  EXPECT_FALSE(wait_until(word, policy, forever, [] { return false; }, [&] { return ++asked < 3; }));
+  EXPECT_FALSE(wait_until(
+      word, policy, forever, [] { return false; }, [&] { return ++asked < 3; }));
   EXPECT_EQ(asked, 3);
   EXPECT_EQ(word.sleepers.load(), 0u);
 }
@@ -67,7 +75,8 @@ TEST(WaitUntil, ASilentChangeIsSeenAfterASlice) {
     while (word.sleepers.load() == 0) std::this_thread::yield();
     changed.store(true);
   });
-  EXPECT_TRUE(wait_until(word, policy, forever, [&] { return changed.load(); }, yes));
+  EXPECT_TRUE(wait_until(
+      word, policy, forever, [&] { return changed.load(); }, yes));
   silent.join();
 }
 
@@ -87,7 +96,9 @@ TEST(WaitUntil, NoWakeIsLost) {
   const std::uint32_t total = testing::rounds(100'000);
   std::thread other([&] {
     for (std::uint32_t i = 0; i < total; ++i) {
-      wait_until(ping, sleep_at_once, forever, [&] { return turn.load(std::memory_order_acquire) == 2 * i + 1; }, yes);
+      wait_until(
+          ping, sleep_at_once, forever, [&] { return turn.load(std::memory_order_acquire) == 2 * i + 1; },
+          yes);
       ++plain;
       turn.store(2 * i + 2, std::memory_order_release);
       pong.wake_all();
@@ -97,7 +108,8 @@ TEST(WaitUntil, NoWakeIsLost) {
     ++plain;
     turn.store(2 * i + 1, std::memory_order_release);
     ping.wake_all();
-    wait_until(pong, sleep_at_once, forever, [&] { return turn.load(std::memory_order_acquire) == 2 * i + 2; }, yes);
+    wait_until(
+        pong, sleep_at_once, forever, [&] { return turn.load(std::memory_order_acquire) == 2 * i + 2; }, yes);
   }
   other.join();
   EXPECT_EQ(plain, 2 * total);
@@ -113,7 +125,8 @@ TEST(WaitUntil, WakesAllWhoSleep) {
   for (unsigned t = 0; t < waiters; ++t)
     threads.emplace_back([&] {
       for (std::uint32_t i = 1; i <= total; ++i) {
-        wait_until(word, sleep_at_once, forever, [&] { return round.load() >= i; }, yes);
+        wait_until(
+            word, sleep_at_once, forever, [&] { return round.load() >= i; }, yes);
         back.fetch_add(1);
       }
     });
@@ -134,7 +147,8 @@ TEST(WaitUntil, WakesAcrossProcesses) {
   const std::uint32_t total = testing::rounds(10'000);
   const auto child = testing::start_child([&] {
     for (std::uint32_t i = 1; i < total; i += 2) {
-      wait_until(word, sleep_at_once, forever, [&] { return turn.load() == i; }, yes);
+      wait_until(
+          word, sleep_at_once, forever, [&] { return turn.load() == i; }, yes);
       turn.store(i + 1);
       word.wake_all();
     }
@@ -143,7 +157,8 @@ TEST(WaitUntil, WakesAcrossProcesses) {
   for (std::uint32_t i = 0; i + 1 < total; i += 2) {
     turn.store(i + 1);
     word.wake_all();
-    wait_until(word, sleep_at_once, forever, [&] { return turn.load() == i + 2; }, yes);
+    wait_until(
+        word, sleep_at_once, forever, [&] { return turn.load() == i + 2; }, yes);
   }
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One Get below the C API: a job in a segment as a server lays it out, looked up as its clients do.
+#include <benchmark/benchmark.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "core/store/job_builder.hpp"
+#include "core/store/lookup.hpp"
+#include "pmix_common.h"
+
+namespace weft::store {
+namespace {
+
+using data::Value;
+
+constexpr Asker asker{true, 0};
+
+/// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes.
+class Job {
+ public:
+  explicit Job(std::uint32_t ranks) : segment_(make_segment()), writer_(make_job(segment_, ranks)) {
+    const std::vector<std::byte> bytes(64, std::byte{7});
+    data::Writer encoded;
+    if (!data::encode_value(encoded, Value::of_bytes(bytes).get())) std::abort();
+    for (std::uint32_t r = 0; r < ranks; ++r) {
+      auto card = view().card(view().local_index(r));
+      for (int k = 0; k < 16; ++k) {
+        const auto key = "key." + std::to_string(k);
+        if (!card.append({{Realm::rank, 0}, PMIX_GLOBAL, key, encoded.view()})) std::abort();
+        if (!writer_.add_remote(ranks + r, PMIX_GLOBAL, key, encoded.view())) std::abort();
+      }
+    }
+  }
+  const JobView& view() const { return writer_.view(); }
+
+ private:
+  static shm::Segment make_segment() {
+    auto segment = shm::Segment::create(std::size_t{4} << 30);
+    if (!segment || !format_segment(*segment)) std::abort();
+    return std::move(*segment);
+  }
+  static JobWriter make_job(shm::Segment& segment, std::uint32_t ranks) {
+    JobSpec spec;
+    spec.nspace = "bench";
+    spec.nodes = 2;
+    for (std::uint32_t r = 0; r < 2 * ranks; ++r) {
+      RankSpec rank;
+      rank.node = r / ranks;
+      rank.local_rank = static_cast<std::uint16_t>(r % ranks);
+      spec.ranks.push_back(rank);
+      if (r < ranks) spec.local_ranks.push_back(r);
+    }
+    spec.keys.push_back({{Realm::job, 0}, "pmix.stored", Value::of(std::uint32_t{1})});
+    auto job = JobWriter::create(segment, spec, {});
+    if (!job) std::abort();
+    return std::move(*job);
+  }
+  shm::Segment segment_;
+  JobWriter writer_;
+};
+
+/// range(0): ranks on each of the two nodes. Each look-up asks the next rank, so that the cards take turns in the cache.
+void look_up(benchmark::State& state, const char* key, std::uint32_t node) {
+  const auto ranks = static_cast<std::uint32_t>(state.range(0));
+  const Job job(ranks);
+  std::uint32_t rank = 0;
+  for (auto _ : state) {
+    auto value = lookup(job.view(), node * ranks + rank, key, {}, asker);
+    if (!value) state.SkipWithError("not found");
+    benchmark::DoNotOptimize(value);
+    rank = rank + 1 == ranks ? 0 : rank + 1;
+  }
+}
+
+void lookup_local(benchmark::State& state) {
+  look_up(state, "key.7", 0);
+}
+void lookup_remote(benchmark::State& state) {
+  look_up(state, "key.7", 1);
+}
+void lookup_computed(benchmark::State& state) {
+  look_up(state, PMIX_LOCAL_RANK, 0);
+}
+
+void lookup_job_level(benchmark::State& state, const char* key) {
+  const Job job(static_cast<std::uint32_t>(state.range(0)));
+  for (auto _ : state) {
+    auto value = lookup(job.view(), PMIX_RANK_WILDCARD, key, {}, asker);
+    if (!value) state.SkipWithError("not found");
+    benchmark::DoNotOptimize(value);
+  }
+}
+void lookup_stored(benchmark::State& state) {
+  lookup_job_level(state, "pmix.stored");
+}
+void lookup_job_size(benchmark::State& state) {
+  lookup_job_level(state, PMIX_JOB_SIZE);
+}
+
+void lookup_miss(benchmark::State& state) {
+  const Job job(static_cast<std::uint32_t>(state.range(0)));
+  for (auto _ : state) {
+    auto value = lookup(job.view(), 0, "nowhere", {}, asker);
+    if (value) state.SkipWithError("found");
+    benchmark::DoNotOptimize(value);
+  }
+}
+
+BENCHMARK(lookup_local)->Arg(1)->Arg(64);
+BENCHMARK(lookup_remote)->Arg(1)->Arg(64);
+BENCHMARK(lookup_computed)->Arg(1)->Arg(64);
+BENCHMARK(lookup_stored)->Arg(64);
+BENCHMARK(lookup_job_size)->Arg(64);
+BENCHMARK(lookup_miss)->Arg(64);
+
+}  // namespace
+}  // namespace weft::store

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What finds the installed library: pkg-config, CMake, man. The parts install themselves in their folders.
+include(CMakePackageConfigHelpers)
+configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+install(FILES docs/man/weftrun.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+
+set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMajorVersion)
+install(FILES cmake/weft-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/weft-config-version.cmake DESTINATION ${package})
+install(EXPORT weft-targets NAMESPACE weft:: DESTINATION ${package})

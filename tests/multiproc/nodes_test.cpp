@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job of two nodes: two servers in two processes, whose hosts speak over a socket. What the library hands to its host
+// and takes from it, in all styles; and what the clients see of it.
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <thread>
+
+#include "tests/multiproc/host.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* job = "two";
+constexpr std::uint32_t ranks_a_node = 2;
+
+// ---- the hosts
+
+/// How the hosts of a test behave; the words of the program "node".
+struct Manner {
+  int node = 0;
+  Segment segment = Segment::mapped;
+  std::string program;
+  bool fence = true, modex = true;
+  bool inline_answers = false;   ///< callbacks inside the upcall where possible
+  bool first_fence_fails = false;
+  bool first_fence_late = false; ///< answered only after the clients gave up
+  bool no_modex_expected = false;
+
+  static Manner parse(const Words& words) {
+    Manner m;
+    m.node = std::stoi(words[0]);
+    m.segment = static_cast<Segment>(std::stoi(words[1]));
+    m.program = words[2];
+    for (std::size_t i = 3; i < words.size(); ++i) {
+      if (words[i] == "no_fence") m.fence = false;
+      if (words[i] == "no_modex") m.modex = false;
+      if (words[i] == "inline") m.inline_answers = true;
+      if (words[i] == "first_fails") m.first_fence_fails = true;
+      if (words[i] == "first_late") m.first_fence_late = true;
+      if (words[i] == "expect_no_modex") m.no_modex_expected = true;
+    }
+    return m;
+  }
+};
+
+struct Letter {
+  char kind = 0;  ///< F a fence's part, D a request for a card, R its answer, E all clients of the node have ended
+  std::uint32_t number = 0;
+  std::int32_t status = 0;
+  std::string name, bytes;
+};
+
+/// One node's host: pairs its own part of a fence with the other node's, in the order in which each signature occurs.
+class Bridge {
+ public:
+  explicit Bridge(const Manner& manner) : manner_(manner) {}
+  ~Bridge() { reader_.join(); }
+
+  /// Once the server is there to be asked.
+  void start() {
+    reader_ = std::thread([this] { read(); });
+  }
+  /// The answer that was kept back.
+  void answer_late() {
+    const std::lock_guard lock(mutex_);
+    later_.run(std::exchange(late_, nullptr));
+  }
+
+  pmix_status_t fence(const std::vector<pmix_proc_t>& procs, bool collect, std::string card, pmix_modex_cbfunc_t done, void* open) {
+    std::string name;
+    for (const auto& proc : procs) name += std::string(proc.nspace) + ":" + std::to_string(proc.rank) + ",";
+    check(collect || card.empty(), "a card without PMIX_COLLECT_DATA");
+    std::unique_lock lock(mutex_);
+    ++fences_;
+    if (manner_.first_fence_fails && fences_ == 1) {
+      if (manner_.node == 0) return PMIX_ERR_COMM_FAILURE;  // at once here, later there
+      later_.run([done, open] { done(PMIX_ERR_COMM_FAILURE, nullptr, 0, open, nullptr, nullptr); });
+      return PMIX_SUCCESS;
+    }
+    send({'F', 0, 0, name, card});
+    auto& meeting = meetings_[name];
+    meeting.mine.push_back({std::move(card), done, open});
+    auto end = match(name);
+    if (end && manner_.inline_answers) {
+      lock.unlock();
+      end();
+    } else {
+      answer(std::move(end));
+    }
+    return PMIX_SUCCESS;
+  }
+
+  pmix_status_t modex(const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) {
+    const std::lock_guard lock(mutex_);
+    ++modexes_;
+    check(proc.rank / ranks_a_node != static_cast<std::uint32_t>(manner_.node), "direct modex of a rank of this node");
+    const auto number = next_++;
+    requests_[number] = {done, open};
+    send({'D', number, static_cast<std::int32_t>(proc.rank), proc.nspace, {}});
+    return PMIX_SUCCESS;
+  }
+
+  /// This node's clients have ended; the other's may still ask for cards.
+  void end() {
+    if (manner_.no_modex_expected) check_equal(modexes_, 0);
+    {
+      const std::lock_guard lock(mutex_);
+      send({'E', 0, 0, {}, {}});
+    }
+    check(eventually([this] { return over_.load(); }), "the other node did not end");
+  }
+
+ private:
+  struct Mine {
+    std::string card;
+    pmix_modex_cbfunc_t done;
+    void* open;
+  };
+  struct Meeting {
+    std::deque<Mine> mine;
+    std::deque<std::string> theirs;
+  };
+  struct Answer {  // what a callback's data lives in until the library says that it has it
+    std::string bytes;
+    static void release(void* self) { delete static_cast<Answer*>(self); }
+  };
+  struct Request {
+    Bridge* bridge;
+    std::uint32_t number;
+    static void on_card(pmix_status_t status, char* data, size_t size, void* self) {
+      const std::unique_ptr<Request> request(static_cast<Request*>(self));
+      const std::lock_guard lock(request->bridge->mutex_);
+      request->bridge->send({'R', request->number, status, {}, data == nullptr ? "" : std::string(data, size)});
+    }
+  };
+
+  std::function<void()> match(const std::string& name) {
+    auto& meeting = meetings_[name];
+    if (meeting.mine.empty() || meeting.theirs.empty()) return {};
+    auto mine = std::move(meeting.mine.front());
+    // In any order: each node puts the other's part first.
+    auto* answer = new Answer{meeting.theirs.front() + mine.card};
+    meeting.mine.pop_front();
+    meeting.theirs.pop_front();
+    return [mine, answer] {
+      mine.done(PMIX_SUCCESS, answer->bytes.data(), answer->bytes.size(), mine.open, Answer::release, answer);
+    };
+  }
+
+  void answer(std::function<void()> end) {
+    if (!end) return;
+    if (manner_.first_fence_late && !late_ && answers_++ == 0)
+      late_ = std::move(end);
+    else
+      later_.run(std::move(end));
+  }
+
+  void read() {
+    for (;;) {
+      Letter letter;
+      if (!receive(letter)) break;
+      std::unique_lock lock(mutex_);
+      if (letter.kind == 'F') {
+        meetings_[letter.name].theirs.push_back(letter.bytes);
+        answer(match(letter.name));
+      } else if (letter.kind == 'D') {
+        const auto proc = proc_of(letter.name, static_cast<pmix_rank_t>(letter.status));
+        lock.unlock();
+        check_status(PMIx_server_dmodex_request(&proc, Request::on_card, new Request{this, letter.number}), PMIX_SUCCESS);
+      } else if (letter.kind == 'R') {
+        const auto [done, open] = requests_[letter.number];
+        requests_.erase(letter.number);
+        lock.unlock();
+        done(letter.status, letter.bytes.data(), letter.bytes.size(), open, nullptr, nullptr);
+      } else if (letter.kind == 'E') {
+        break;
+      }
+    }
+    over_ = true;
+  }
+
+  // A letter: kind, number, status, two lengths, name, bytes. Under the mutex.
+  void send(const Letter& letter) {
+    std::uint32_t head[5] = {static_cast<std::uint32_t>(letter.kind), letter.number, static_cast<std::uint32_t>(letter.status),
+                             static_cast<std::uint32_t>(letter.name.size()), static_cast<std::uint32_t>(letter.bytes.size())};
+    const std::string all = std::string(reinterpret_cast<char*>(head), sizeof head) + letter.name + letter.bytes;
+    for (std::size_t at = 0; at < all.size();) {
+      const auto sent = ::send(4, all.data() + at, all.size() - at, MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      at += static_cast<std::size_t>(sent);
+    }
+  }
+  static bool receive_all(void* to, std::size_t size) {
+    for (std::size_t at = 0; at < size;) {
+      const auto got = ::read(4, static_cast<char*>(to) + at, size - at);
+      if (got <= 0) return false;
+      at += static_cast<std::size_t>(got);
+    }
+    return true;
+  }
+  static bool receive(Letter& letter) {
+    std::uint32_t head[5];
+    if (!receive_all(head, sizeof head)) return false;
+    letter.kind = static_cast<char>(head[0]);
+    letter.number = head[1];
+    letter.status = static_cast<std::int32_t>(head[2]);
+    letter.name.resize(head[3]);
+    letter.bytes.resize(head[4]);
+    return receive_all(letter.name.data(), letter.name.size()) && receive_all(letter.bytes.data(), letter.bytes.size());
+  }
+
+  const Manner manner_;
+  std::mutex mutex_;
+  std::map<std::string, Meeting> meetings_;
+  std::map<std::uint32_t, std::pair<pmix_modex_cbfunc_t, void*>> requests_;
+  std::uint32_t next_ = 1;
+  int fences_ = 0, answers_ = 0, modexes_ = 0;
+  std::function<void()> late_;
+  std::atomic<bool> over_{false};
+  Later later_;
+  std::thread reader_;
+};
+
+int node(const Words& words) {
+  const auto manner = Manner::parse(words);
+  Bridge bridge(manner);
+  Upcalls upcalls;
+  if (manner.fence)
+    upcalls.fence = [&](std::vector<pmix_proc_t> procs, bool collect, std::string card, pmix_modex_cbfunc_t done, void* open) {
+      return bridge.fence(procs, collect, std::move(card), done, open);
+    };
+  if (manner.modex)
+    upcalls.modex = [&](const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) { return bridge.modex(proc, done, open); };
+  bool good = true;
+  {
+    Host host(std::move(upcalls));
+    Infos infos;
+    infos.number(PMIX_JOB_SIZE, 2 * ranks_a_node).number(PMIX_NUM_NODES, 2).number(PMIX_NODEID, static_cast<std::uint32_t>(manner.node));
+    infos.text(PMIX_NODE_MAP, "first,second").text(PMIX_PROC_MAP, "0,1;2,3");
+    host.add_job(job, ranks_a_node, infos);
+    std::vector<Child> children;
+    for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
+      const auto rank = static_cast<pmix_rank_t>(manner.node) * ranks_a_node + i;
+      host.add_client(proc_of(job, rank));
+      children.push_back(host.start(job, rank, manner.program, {}, reach(manner.segment, rank)));
+    }
+    bridge.start();
+    if (manner.first_fence_late) {
+      for (auto& child : children) child.expect("gave up");
+      bridge.answer_late();
+    }
+    for (auto& child : children) {
+      const int status = child.wait();
+      good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // SIGUSR1: it was to die
+    }
+    bridge.end();
+  }
+  return good ? 0 : 1;
+}
+
+// ---- clients
+
+const Infos& optional() {
+  static const Infos infos = std::move(Infos().flag(PMIX_OPTIONAL));
+  return infos;
+}
+const Infos& collect() {
+  static const Infos infos = std::move(Infos().flag(PMIX_COLLECT_DATA));
+  return infos;
+}
+
+bool here(const Client& client, pmix_rank_t rank) { return rank / ranks_a_node == client.me.rank / ranks_a_node; }
+
+/// Rounds of full fences with barriers between: each round's values are on each node, by a local read.
+int full_fences(const Words&) {
+  Client client;
+  check_equal(client.size, 4);
+  check_equal(get(client.job, PMIX_LOCAL_SIZE).u32(), 2);
+  check_equal(get(client.job, PMIX_NUM_NODES).u32(), 2);
+  check_equal(get(client.peer(3), PMIX_HOSTNAME).text() == "second", 1);
+  check_equal(get(client.peer(3), PMIX_LOCAL_RANK).u16(), 1);
+  check_equal(get(client.job, PMIX_LOCAL_PEERS, Infos().text(PMIX_HOSTNAME, "second")).text() == "2,3", 1);
+  for (std::uint64_t round = 1; round <= 20; ++round) {
+    const auto mine = round * 100 + client.me.rank;
+    check_status(put("global", mine), PMIX_SUCCESS);
+    check_status(put("remote", mine, PMIX_REMOTE), PMIX_SUCCESS);
+    check_status(put("local", mine, PMIX_LOCAL), PMIX_SUCCESS);
+    if (round % 5 == 0) check_status(put_bytes("large", std::string(70000, static_cast<char>('a' + client.me.rank))), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence({}, collect()), PMIX_SUCCESS);
+    for (pmix_rank_t r = 0; r < client.size; ++r) {
+      check_equal(get(client.peer(r), "global", optional()).u64(), round * 100 + r);
+      if (round % 5 == 0) check_equal(get(client.peer(r), "large", optional()).bytes() == std::string(70000, static_cast<char>('a' + r)), 1);
+      if (r == client.me.rank) continue;
+      if (here(client, r)) {
+        check_equal(get(client.peer(r), "local", optional()).u64(), round * 100 + r);
+        check_status(get(client.peer(r), "remote", optional()).status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+      } else {
+        check_equal(get(client.peer(r), "remote", optional()).u64(), round * 100 + r);
+        check_status(get(client.peer(r), "local", optional()).status, PMIX_ERR_NOT_FOUND);
+      }
+    }
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
+/// Nothing travels at the fence; a Get of another node's rank fetches it, once, and the other node's is asked again
+/// only where the caller says so.
+int fetch_on_demand(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const auto far = client.peer((client.me.rank + 2) % 4);
+  check_status(get(far, "card", optional()).status, PMIX_ERR_NOT_FOUND);
+  check_equal(get(far, "card").u64(), far.rank);
+  check_equal(get(far, "card", optional()).u64(), far.rank);
+  check_status(get(far, "no such key").status, PMIX_ERR_NOT_FOUND);
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(put("card", std::uint64_t{100 + client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(get(far, "card", Infos().flag(PMIX_GET_REFRESH_CACHE)).u64(), 100 + far.rank);
+  check_equal(get(far, "card").u64(), 100 + far.rank);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// Asks before the other side has committed: the Get waits, and so does its callback.
+int ask_early(const Words&) {
+  Client client;
+  const auto far = client.peer((client.me.rank + 2) % 4);
+  if (client.me.rank < ranks_a_node) {
+    Waiter waiter;
+    check_status(PMIx_Get_nb(&far, "card", nullptr, 0, Waiter::on_value, &waiter), PMIX_SUCCESS);
+    const pmix_proc_t pair[] = {client.me, far};
+    check_status(fence({pair[0], pair[1]}), PMIX_SUCCESS);  // the other side commits after this
+    check_status(waiter.wait(), PMIX_SUCCESS);
+    check_equal(waiter.number, far.rank);
+    check_equal(get(far, "card").u64(), far.rank);
+  } else {
+    check_status(fence({far, client.me}), PMIX_SUCCESS);
+    check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// Sets that cross the nodes, with and without data, in different spellings.
+int sets_across(const Words&) {
+  Client client;
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    const auto twin = client.peer((client.me.rank + 2) % 4);
+    check_status(put("pair", round * 10 + client.me.rank), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence({twin, client.me}, collect()), PMIX_SUCCESS);
+    check_equal(get(twin, "pair", optional()).u64(), round * 10 + twin.rank);
+    check_status(fence({client.me, twin}), PMIX_SUCCESS);
+    if (client.me.rank != 1) check_status(fence({client.peer(0), client.peer(2), client.peer(3)}), PMIX_SUCCESS);
+  }
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "pair", optional()).u64(), 190 + r);
+  client.finalize();
+  return 0;
+}
+
+/// Background exchange: Gets of all peers while the fence is open, and a barrier behind it.
+int get_during_fence(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  Waiter exchange, barrier;
+  check_status(PMIx_Fence_nb(nullptr, 0, collect().data(), collect().size(), Waiter::on_status, &exchange), PMIX_SUCCESS);
+  check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Waiter::on_status, &barrier), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card").u64(), r);
+  check_status(exchange.wait(), PMIX_SUCCESS);
+  check_status(barrier.wait(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+int first_fence_fails(const Words&) {
+  Client client;
+  check_status(fence({}, collect()), PMIX_ERR_COMM_FAILURE);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// The hosts answer the first exchange only when nobody waits for it any more.
+int first_fence_late(const Words&) {
+  Client client;
+  check_status(fence({}, Infos().flag(PMIX_COLLECT_DATA).integer(PMIX_TIMEOUT, 1)), PMIX_ERR_TIMEOUT);
+  say("gave up");
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), r);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+int no_way_across(const Words&) {
+  Client client;
+  const auto far = client.peer((client.me.rank + 2) % 4);
+  check_status(fence(), PMIX_ERR_NOT_SUPPORTED);
+  check_status(fence({client.me, far}), PMIX_ERR_NOT_SUPPORTED);
+  check_status(get(far, "card").status, PMIX_ERR_NOT_SUPPORTED);
+  check_status(get(far, "card", optional()).status, PMIX_ERR_NOT_FOUND);
+  // What stays on the node works.
+  const auto near = client.peer(client.me.rank ^ 1);
+  check_status(fence({client.me, near}, collect()), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// A rank of the other node dies before it committed.
+int far_rank_dies(const Words&) {
+  Client client;
+  if (client.me.rank == 3) {
+    check_status(fence({client.peer(0), client.me}), PMIX_SUCCESS);
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  if (client.me.rank == 0) {
+    check_status(fence({client.me, client.peer(3)}), PMIX_SUCCESS);
+    check_status(get(client.peer(3), "card").status, PMIX_ERR_UNREACH);
+  }
+  client.finalize();
+  return 0;
+}
+
+}  // namespace
+
+void add_node_programs(Programs& programs) {
+  programs["node"] = node;
+  programs["full_fences"] = full_fences;
+  programs["fetch_on_demand"] = fetch_on_demand;
+  programs["ask_early"] = ask_early;
+  programs["sets_across"] = sets_across;
+  programs["get_during_fence"] = get_during_fence;
+  programs["first_fence_fails"] = first_fence_fails;
+  programs["first_fence_late"] = first_fence_late;
+  programs["no_way_across"] = no_way_across;
+  programs["far_rank_dies"] = far_rank_dies;
+}
+
+// ---- tests
+
+class NodesTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
+ protected:
+  void run(const std::string& program, const Words& manner = {}) {
+    int line[2];
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, line), 0);
+    std::vector<Child> nodes;
+    for (int id = 0; id < 2; ++id) {
+      Words words{std::to_string(id), std::to_string(static_cast<int>(GetParam())), program};
+      words.insert(words.end(), manner.begin(), manner.end());
+      Child::Options options;
+      options.keep_fd = line[id];
+      nodes.emplace_back("node", words, options);
+      ::close(line[id]);
+    }
+    expect_success(nodes);
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Segment, NodesTest, ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+                         [](const auto& way) { return name_of(way.param); });
+
+TEST_P(NodesTest, full_fences) { run("full_fences", {"expect_no_modex"}); }
+TEST_P(NodesTest, full_fences_answered_inside_the_upcall) { run("full_fences", {"expect_no_modex", "inline"}); }
+TEST_P(NodesTest, fetch_on_demand) { run("fetch_on_demand"); }
+TEST_P(NodesTest, ask_early) { run("ask_early"); }
+TEST_P(NodesTest, sets_across) { run("sets_across", {"expect_no_modex"}); }
+TEST_P(NodesTest, get_during_fence) { run("get_during_fence"); }
+TEST_P(NodesTest, the_host_reports_an_error) { run("first_fence_fails", {"first_fails"}); }
+TEST_P(NodesTest, the_host_is_late) { run("first_fence_late", {"first_late"}); }
+TEST_P(NodesTest, no_way_across) { run("no_way_across", {"no_fence", "no_modex"}); }
+TEST_P(NodesTest, far_rank_dies) { run("far_rank_dies"); }
+
+}  // namespace weft::test
