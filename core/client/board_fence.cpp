@@ -132,7 +132,8 @@ void BoardFence::board_moved() {
       ++fence;
       continue;
     }
-    give_ticket_back(control_.board->outcome(fence->generation) == Board::Outcome::open);
+    // Without its server a fence ends, too, but its arrival stays counted.
+    give_ticket_back(*status != PMIX_ERR_LOST_CONNECTION && control_.board->outcome(fence->generation) == Board::Outcome::open);
     // Off the list first: the callback may enter another fence, wait in it, and so come back to this function.
     const auto done = std::move(fence->done);
     open_.erase(fence);

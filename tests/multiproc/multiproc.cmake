@@ -2,9 +2,11 @@
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
   data_test.cpp
+  event_test.cpp
   fence_test.cpp
   harness.cpp
   host.cpp
+  lifecycle_test.cpp
   main.cpp
   nodes_test.cpp
   server_test.cpp

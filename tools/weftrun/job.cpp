@@ -39,7 +39,7 @@ int Job::run() {
                      [this](const char* stream, int error) { on_output_lost(stream, error); }});
   find_programs();
   guard_ = std::make_unique<Guard>(map_.nspace);  // while there is one thread
-  orphans_ = std::make_unique<Orphans>(map_.nspace);
+  orphans_ = std::make_unique<Orphans>(map_.nspace, guard_->pid());
   start_server();
   served_ = Clock::now();
   report_bindings();

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "tools/weftrun/messages.hpp"
 #include "tools/weftrun/stop.hpp"
@@ -74,6 +75,21 @@ Place place_on(hwloc_obj_t object, const char* kind) {
   return place;
 }
 
+/// hwloc's plugins find devices (PCI, GPUs). Loading them takes longer than all that is asked here.
+class WithoutPlugins {
+ public:
+  WithoutPlugins() : was_set_(::getenv(name) != nullptr) { ::setenv(name, "/dev/null", 0); }
+  ~WithoutPlugins() {
+    if (!was_set_) ::unsetenv(name);
+  }
+  WithoutPlugins(const WithoutPlugins&) = delete;
+  WithoutPlugins& operator=(const WithoutPlugins&) = delete;
+
+ private:
+  static constexpr const char* name = "HWLOC_PLUGINS_PATH";
+  bool was_set_;
+};
+
 }  // namespace
 
 Policy choose_policy(std::uint32_t ranks, const Processors& processors, BindTo bind, MapBy map) noexcept {
@@ -92,6 +108,7 @@ Policy choose_policy(std::uint32_t ranks, const Processors& processors, BindTo b
 }
 
 Topology load_topology() {
+  const WithoutPlugins no_devices;
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   Topology topology(raw);

@@ -37,6 +37,7 @@ struct TopologyCloser {
 using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
 
 /// The machine as far as this process may use it (cgroup and affinity mask). Takes milliseconds. Throws Stop.
+/// Call while the process has one thread.
 Topology load_topology();
 
 /// One place for each rank. Where there are more ranks than cores the cores are used again from the first.

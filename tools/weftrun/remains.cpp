@@ -99,13 +99,14 @@ void kill_job(const std::string& assignment) {
 
 }  // namespace
 
-Orphans::Orphans(const std::string& nspace) : assignment_(job_variable(nspace)) {
+Orphans::Orphans(const std::string& nspace, pid_t guard) : assignment_(job_variable(nspace)), spared_{guard} {
   siginfo_t info{};
-  are_others_ =
-      ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
-  each_process([&](pid_t pid) {
-    if (parent_of(pid) == ::getpid()) spared_.push_back(pid);
-  });
+  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
+  if (are_others_) {
+    each_process([&](pid_t pid) {
+      if (parent_of(pid) == ::getpid()) spared_.push_back(pid);
+    });
+  }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 

@@ -41,6 +41,7 @@ class Guard {
   ~Guard();  ///< the good-bye
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
+  pid_t pid() const noexcept { return pid_; }
 
  private:
   Fd line_;

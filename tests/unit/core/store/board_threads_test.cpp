@@ -95,6 +95,8 @@ TEST(BoardThreads, AbortsAndCompletionsAreTheSameForAll) {
     threads.emplace_back([&, me] {
       for (Generation g = 1; g <= total; ++g) {
         ends[me].push_back(enter(b.board, me, g, policies[0]));
+        // The slot of a verdict is used again 16 generations later, and not before.
+        if (ends[me].back() == forgotten && b.board.open_generation() - g <= 16) ++blames;
         const auto verdict = b.board.verdict(g);
         if (verdict.status != forgotten && verdict.status != -static_cast<std::int32_t>(verdict.member))
           ++blames;
@@ -122,6 +124,72 @@ TEST(BoardThreads, AbortsAndCompletionsAreTheSameForAll) {
   EXPECT_EQ(failed, aborted);
   EXPECT_GT(aborted, 0u);
   RecordProperty("aborted", static_cast<int>(aborted));
+}
+
+// A member that arrived is lost while the last of the others arrives: either all were in time or nobody was.
+TEST(BoardThreads, ALossAtTheLastMomentIsTheSameForAll) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  const std::uint32_t total = testing::rounds(30'000);
+  ExactBoard b(3);
+  std::atomic<std::uint32_t> round{0}, back{0};
+  std::atomic<Generation> generation{0};
+  std::int32_t ends[3] = {};
+  std::vector<std::thread> survivors;
+  for (std::uint32_t me = 1; me < 3; ++me)
+    survivors.emplace_back([&, me] {
+      for (std::uint32_t r = 1; r <= total; ++r) {
+        while (round.load(std::memory_order_acquire) != r) shm::cpu_relax();
+        ends[me] = enter(b.board, me, generation.load(std::memory_order_relaxed), policies[0]);
+        back.fetch_add(1, std::memory_order_release);
+      }
+    });
+  unsigned in_time = 0;
+  for (std::uint32_t r = 1; r <= total; ++r) {
+    const auto g = b.board.open_generation();
+    generation.store(g, std::memory_order_relaxed);
+    ASSERT_EQ(b.board.arrive(0, g), Board::Arrival::waiting);
+    round.store(r, std::memory_order_release);
+    for (auto spins = random.below(60); spins != 0; --spins) shm::cpu_relax();
+    b.board.lose(0, -7);
+    while (back.load(std::memory_order_acquire) != 2 * r) std::this_thread::yield();
+    ASSERT_EQ(ends[1], ends[2]) << g;
+    in_time += ends[1] == 0;
+    b.board.rejoin(0);
+  }
+  for (auto& survivor : survivors) survivor.join();
+  RecordProperty("in_time", static_cast<int>(in_time));
+}
+
+// Sleeping for a minute at a time, the members depend on the wake of whoever ended the generation.
+TEST(BoardThreads, EveryEndWakesThoseWhoSleep) {
+  testing::Watchdog watchdog;
+  ExactBoard b(2);
+  std::atomic<Generation> over{0};
+  constexpr Generation total = 300;
+  std::thread sleeper([&] {
+    for (Generation g = 1; g <= total; ++g) {
+      (void)enter(b.board, 0, g, policies[1]);
+      over.store(g);
+    }
+  });
+  for (Generation g = 1; g <= total; ++g) {
+    while (b.board.waiting().sleepers.load() == 0) std::this_thread::yield();
+    switch (g % 3) {
+      case 0:
+        ASSERT_EQ(enter(b.board, 1, g, policies[0]), 0);
+        break;
+      case 1:
+        ASSERT_TRUE(b.board.abort(g, {-24, 1}));
+        break;
+      default:
+        b.board.lose(1, -7);
+        break;
+    }
+    while (over.load() != g) std::this_thread::yield();
+    b.board.rejoin(1);
+  }
+  sleeper.join();
 }
 
 // One member stops at a random generation without arriving, or right after it; the server is told.

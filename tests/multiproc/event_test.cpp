@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events between the processes of a node, clean-up registration, and the log.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/multiproc/host.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr pmix_status_t code_of_ours = PMIX_EXTERNAL_ERR_BASE - 5;
+
+/// What a handler saw.
+struct Seen {
+  std::atomic<int> count{0};
+  std::atomic<pmix_status_t> code{0};
+  std::atomic<pmix_rank_t> source{PMIX_RANK_UNDEF};
+  std::atomic<pmix_rank_t> affected{PMIX_RANK_UNDEF};
+  bool wait(int wanted) const {
+    return eventually([&] { return count.load() >= wanted; });
+  }
+};
+
+/// Finds its Seen through PMIX_EVENT_RETURN_OBJECT.
+void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t* infos, size_t ninfo, pmix_info_t*, size_t,
+              pmix_event_notification_cbfunc_fn_t done, void* open) {
+  for (size_t i = 0; i < ninfo; ++i) {
+    if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
+    auto& seen = *static_cast<Seen*>(infos[i].value.data.ptr);
+    seen.code = status;
+    seen.source = source == nullptr ? PMIX_RANK_UNDEF : source->rank;
+    for (size_t j = 0; j < ninfo; ++j)
+      if (PMIX_CHECK_KEY(&infos[j], PMIX_EVENT_AFFECTED_PROC)) seen.affected = infos[j].value.data.proc->rank;
+    seen.count.fetch_add(1);
+  }
+  if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, open);
+}
+
+std::size_t listen_for(const std::vector<pmix_status_t>& codes, Seen& seen, bool with_callback) {
+  pmix_info_t info;
+  PMIX_INFO_CONSTRUCT(&info);
+  void* pointer = &seen;
+  PMIX_INFO_LOAD(&info, PMIX_EVENT_RETURN_OBJECT, pointer, PMIX_POINTER);
+  auto copy = codes;
+  auto* first = copy.empty() ? nullptr : copy.data();
+  std::size_t id = 0;
+  if (with_callback) {
+    Waiter waiter;
+    check_status(PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, Waiter::on_registered, &waiter), PMIX_SUCCESS);
+    check_status(waiter.wait(), PMIX_SUCCESS);
+    id = waiter.number;
+  } else {
+    const auto returned = PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, nullptr, nullptr);
+    check(returned >= 0, "no reference");
+    id = static_cast<std::size_t>(returned);
+  }
+  PMIX_INFO_DESTRUCT(&info);
+  return id;
+}
+
+void stop_listening(std::size_t id, bool with_callback) {
+  if (!with_callback) return check_status(PMIx_Deregister_event_handler(id, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  Waiter waiter;
+  check_status(PMIx_Deregister_event_handler(id, Waiter::on_status, &waiter), PMIX_SUCCESS);
+  check_status(waiter.wait(), PMIX_SUCCESS);
+}
+
+// ---- clients
+
+/// Every rank raises one event; every rank sees all, itself included, in each style and range.
+int everybody_tells(const Words&) {
+  Client client;
+  for (const bool with_callback : {true, false}) {
+    for (const pmix_data_range_t range : {PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL}) {
+      Seen seen, other;
+      const auto id = listen_for({code_of_ours}, seen, with_callback);
+      const auto deaf = listen_for({code_of_ours - 1}, other, with_callback);
+      check_status(fence(), PMIX_SUCCESS);
+      if (with_callback) {
+        Waiter waiter;
+        check_status(PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, Waiter::on_status, &waiter), PMIX_SUCCESS);
+        check_status(waiter.wait(), PMIX_SUCCESS);
+      } else {
+        check_status(PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+      }
+      check(seen.wait(static_cast<int>(client.size)), "an event did not come");
+      check_status(fence(), PMIX_SUCCESS);
+      check_equal(static_cast<std::uint64_t>(seen.count.load()), client.size);
+      check_equal(static_cast<std::uint64_t>(other.count.load()), 0);
+      stop_listening(id, with_callback);
+      stop_listening(deaf, with_callback);
+      // Removed: the next event does not come.
+      const int before = seen.count.load();
+      check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+      check_equal(static_cast<std::uint64_t>(seen.count.load()), static_cast<std::uint64_t>(before));
+      Seen drain;  // the cache kept it
+      const auto again = listen_for({code_of_ours}, drain, false);
+      check(drain.wait(1), "an event that nobody took was not kept");
+      stop_listening(again, false);
+      check_status(fence(), PMIX_SUCCESS);
+    }
+  }
+  check_status(PMIx_Deregister_event_handler(4711, nullptr, nullptr) == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : PMIX_ERROR, PMIX_ERROR);
+  client.finalize();
+  return 0;
+}
+
+/// PMIX_RANGE_PROC_LOCAL stays in the process.
+int keeps_to_itself(const Words&) {
+  Client client;
+  Seen seen;
+  const auto id = listen_for({code_of_ours}, seen, true);
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  check(seen.wait(1), "my own event");
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(seen.source.load(), client.me.rank);
+  check_equal(static_cast<std::uint64_t>(seen.count.load()), 1);
+  stop_listening(id, true);
+  client.finalize();
+  return 0;
+}
+
+/// A second PMIx_Init that names a programming model raises MODEL_DECLARED here and nowhere else.
+int declares_model(const Words&) {
+  Client client;
+  Seen seen, any;
+  const auto id = listen_for({PMIX_MODEL_DECLARED}, seen, true);
+  const auto default_id = listen_for({}, any, true);
+  check_status(fence(), PMIX_SUCCESS);
+  Infos model;
+  model.text(PMIX_PROGRAMMING_MODEL, "MPI").text(PMIX_MODEL_LIBRARY_NAME, "a library").text(PMIX_MODEL_LIBRARY_VERSION, "1");
+  check_status(PMIx_Init(nullptr, model.data(), model.size()), PMIX_SUCCESS);
+  check(seen.wait(1), "MODEL_DECLARED did not come");
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(static_cast<std::uint64_t>(seen.count.load()), 1);
+  check_equal(static_cast<std::uint64_t>(any.count.load()), 0);  // no error of the job
+  stop_listening(id, true);
+  stop_listening(default_id, true);
+  client.finalize();
+  return 0;
+}
+
+/// Told of the death of a peer, by name.
+int watches_peers(const Words& words) {
+  Client client;
+  Seen seen, any;
+  listen_for({PMIX_ERR_PROC_ABORTED}, seen, words[0] == "callback");
+  listen_for({}, any, true);
+  check_status(fence(), PMIX_SUCCESS);
+  say("ready");
+  check(seen.wait(1), "nobody said that a peer died");
+  check_equal(seen.source.load(), client.size - 1);
+  check_equal(seen.affected.load(), client.size - 1);
+  check_equal(static_cast<std::uint64_t>(any.count.load()), 0);
+  say("told");
+  check(PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS, "Finalize");
+  return 0;
+}
+
+int just_waits(const Words&) {
+  Client client;
+  check_status(fence(), PMIX_SUCCESS);
+  say("ready");
+  await("never");
+  return 0;
+}
+
+/// Open handlers, unanswered events and callbacks at the moment of Finalize.
+int finalizes_in_the_middle(const Words&) {
+  for (int round = 0; round < 30; ++round) {
+    Client client;
+    static Seen seen;
+    const auto never_answers = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+                                  pmix_event_notification_cbfunc_fn_t, void*) { seen.count.fetch_add(1); };
+    pmix_status_t code = code_of_ours;
+    check(PMIx_Register_event_handler(&code, 1, nullptr, 0, never_answers, nullptr, nullptr) >= 0, "registration");
+    const auto ignore = [](pmix_status_t, void*) {};
+    check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, ignore, nullptr), PMIX_SUCCESS);
+    check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, ignore, nullptr), PMIX_SUCCESS);
+    client.finalize();
+  }
+  return 0;
+}
+
+/// Registers what its words say for clean-up. "then" and how it ends.
+int registers_cleanup(const Words& words) {
+  Client client;
+  Infos infos;
+  std::string end;
+  for (std::size_t i = 0; i + 1 < words.size(); i += 2) {
+    if (words[i] == "file") infos.text(PMIX_REGISTER_CLEANUP, words[i + 1]);
+    if (words[i] == "dir") infos.text(PMIX_REGISTER_CLEANUP_DIR, words[i + 1]);
+    if (words[i] == "ignore") infos.text(PMIX_CLEANUP_IGNORE, words[i + 1]);
+    if (words[i] == "flag") infos.flag(words[i + 1].c_str());
+    if (words[i] == "then") end = words[i + 1];
+  }
+  check_status(PMIx_Job_control_nb(&client.me, 1, infos.data(), infos.size(), nullptr, nullptr), PMIX_SUCCESS);
+  if (end == "kill") ::kill(::getpid(), SIGKILL);  // at once: what was registered must not be lost
+  if (end == "exit") return 0;
+  Waiter waiter;
+  const auto on_info = [](pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) { Waiter::on_status(status, self); };
+  check_status(PMIx_Job_control_nb(nullptr, 0, infos.data(), infos.size(), on_info, &waiter), PMIX_SUCCESS);
+  check_status(waiter.wait(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+int logs(const Words&) {
+  Client client;
+  Infos text;
+  text.text(PMIX_LOG_STDERR, "to the standard error\n");
+  check_status(PMIx_Log(text.data(), text.size(), nullptr, 0), PMIX_SUCCESS);
+  Waiter waiter;
+  check_status(PMIx_Log_nb(text.data(), text.size(), nullptr, 0, Waiter::on_status, &waiter), PMIX_SUCCESS);
+  check_status(waiter.wait(), PMIX_SUCCESS);
+  Infos wrong;
+  wrong.number(PMIX_LOG_STDERR, 7);
+  check_status(PMIx_Log(wrong.data(), wrong.size(), nullptr, 0), PMIX_ERR_BAD_PARAM);
+  Infos elsewhere;
+  elsewhere.text(PMIX_LOG_MSG, "to whoever takes it");
+  check_status(PMIx_Log(elsewhere.data(), elsewhere.size(), nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
+  client.finalize();
+  return 0;
+}
+
+}  // namespace
+
+void add_event_programs(Programs& programs) {
+  programs["everybody_tells"] = everybody_tells;
+  programs["keeps_to_itself"] = keeps_to_itself;
+  programs["declares_model"] = declares_model;
+  programs["watches_peers"] = watches_peers;
+  programs["just_waits"] = just_waits;
+  programs["finalizes_in_the_middle"] = finalizes_in_the_middle;
+  programs["registers_cleanup"] = registers_cleanup;
+  programs["logs"] = logs;
+}
+
+// ---- tests
+
+class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
+ protected:
+  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {}) {
+    Host host;
+    host.add_job("job", ranks);
+    auto children = start_all(host, GetParam(), "job", ranks, program, words);
+    expect_success(children);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::Values(Segment::mapped, Segment::mixed),
+                         [](const auto& way) { return name_of(way.param); });
+
+TEST_P(EventTest, everybody_hears_of_it) { all_run(4, "everybody_tells"); }
+TEST_P(EventTest, process_local_range) { all_run(3, "keeps_to_itself"); }
+TEST_P(EventTest, model_declared) { all_run(2, "declares_model"); }
+TEST_P(EventTest, finalize_in_the_middle) { all_run(1, "finalizes_in_the_middle"); }
+
+TEST_P(EventTest, a_peer_dies) {
+  for (const char* style : {"callback", "waiting"}) {
+    Host host;
+    host.add_job("job", 3);
+    std::vector<Child> watchers;
+    for (pmix_rank_t r = 0; r < 2; ++r) watchers.push_back(host.start("job", r, "watches_peers", {style}, reach(GetParam(), r)));
+    auto doomed = host.start("job", 2, "just_waits");
+    for (auto& child : watchers) child.expect("ready");
+    doomed.expect("ready");
+    doomed.kill();
+    EXPECT_EQ(doomed.wait(), SIGKILL);
+    for (auto& child : watchers) child.expect("told");
+    expect_success(watchers);
+  }
+}
+
+class ServicesTest : public Multiproc {};
+
+TEST_F(ServicesTest, log) {
+  Host host;
+  host.add_job("job", 1);
+  Child::Options options;
+  options.catch_errors = true;
+  auto child = host.start("job", 0, "logs", {}, options);
+  child.expect_success();
+  EXPECT_EQ(child.errors(), "to the standard error\nto the standard error\n");
+}
+
+TEST_F(ServicesTest, the_host_tells_its_clients) {
+  Host host;
+  host.add_job("job", 3);
+  std::vector<Child> watchers;
+  for (pmix_rank_t r = 0; r < 2; ++r) watchers.push_back(host.start("job", r, "watches_peers", {"callback"}));
+  auto other = host.start("job", 2, "just_waits");
+  for (auto& child : watchers) child.expect("ready");
+  // Of a death on another node, say.
+  const auto victim = proc_of("job", 2);
+  Infos infos;
+  infos.proc(PMIX_EVENT_AFFECTED_PROC, victim).flag(PMIX_EVENT_NON_DEFAULT);
+  EXPECT_EQ(PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &victim, PMIX_RANGE_LOCAL, infos.data(), infos.size(), nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
+  for (auto& child : watchers) child.expect("told");
+  expect_success(watchers);
+  other.kill();
+  other.wait();
+}
+
+/// How the process ends that registered.
+class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void make(const std::string& name) { std::ofstream(scratch_.path() + "/" + name) << "x"; }
+  void make_dir(const std::string& name) { std::filesystem::create_directory(scratch_.path() + "/" + name); }
+  bool there(const std::string& name) { return std::filesystem::exists(std::filesystem::symlink_status(scratch_.path() + "/" + name)); }
+  std::string at(const std::string& name) { return scratch_.path() + "/" + name; }
+
+  void run(Words words) {
+    Host host;
+    host.add_job("job", 1);
+    words.insert(words.end(), {"then", GetParam()});
+    auto child = host.start("job", 0, "registers_cleanup", words);
+    const bool killed = GetParam() == std::string_view("kill");
+    EXPECT_EQ(child.wait(), killed ? SIGKILL : 0);
+    // The server sees the end a moment after us.
+    host.remove_client(proc_of("job", 0));
+    host.remove_job("job");
+  }
+
+ private:
+  Scratch scratch_;
+};
+INSTANTIATE_TEST_SUITE_P(End, CleanupTest, ::testing::Values("finalize", "exit", "kill"), [](const auto& way) { return std::string(way.param); });
+
+TEST_P(CleanupTest, files) {
+  for (const char* name : {"one", "two", "three", "stays"}) make(name);
+  run({"file", at("one") + "," + at("two"), "file", at("three"), "file", at("was never there")});
+  EXPECT_FALSE(there("one") || there("two") || there("three"));
+  EXPECT_TRUE(there("stays"));
+}
+
+TEST_P(CleanupTest, directories) {
+  for (const char* name : {"flat", "flat/sub", "deep", "deep/sub", "deep/sub/sub", "top"}) make_dir(name);
+  for (const char* name : {"flat/file", "flat/sub/file", "deep/file", "deep/sub/sub/file", "top/file"}) make(name);
+  run({"dir", at("deep"), "flag", PMIX_CLEANUP_RECURSIVE});
+  EXPECT_FALSE(there("deep"));
+  run({"dir", at("flat")});
+  EXPECT_FALSE(there("flat/file")) << "files of the directory itself go";
+  EXPECT_TRUE(there("flat/sub/file")) << "without recursion a directory below stays";
+  run({"dir", at("top"), "flag", PMIX_CLEANUP_LEAVE_TOPDIR});
+  EXPECT_TRUE(there("top"));
+  EXPECT_FALSE(there("top/file"));
+}
+
+TEST_P(CleanupTest, what_is_to_stay) {
+  for (const char* name : {"dir", "dir/keep", "dir/go", "full", "empty"}) make_dir(name);
+  for (const char* name : {"dir/file", "dir/precious", "dir/keep/file", "full/file"}) make(name);
+  run({"dir", at("dir"), "flag", PMIX_CLEANUP_RECURSIVE, "ignore", at("dir/precious") + "," + at("dir/keep")});
+  EXPECT_TRUE(there("dir/precious"));
+  EXPECT_TRUE(there("dir/keep/file"));
+  EXPECT_FALSE(there("dir/file") || there("dir/go"));
+  run({"dir", at("full") + "," + at("empty"), "flag", PMIX_CLEANUP_EMPTY});
+  EXPECT_TRUE(there("full/file"));
+  EXPECT_FALSE(there("empty"));
+}
+
+TEST_P(CleanupTest, links_are_not_followed) {
+  for (const char* name : {"dir", "outside", "outside/deep"}) make_dir(name);
+  for (const char* name : {"outside/file", "outside/deep/file"}) make(name);
+  std::filesystem::create_symlink(at("outside"), at("dir/link to dir"));
+  std::filesystem::create_symlink(at("outside/file"), at("dir/link to file"));
+  std::filesystem::create_symlink(at("outside"), at("itself a link"));
+  std::filesystem::create_symlink(at("outside/file"), at("a link to a file"));
+  run({"dir", at("dir"), "dir", at("itself a link"), "file", at("a link to a file"), "flag", PMIX_CLEANUP_RECURSIVE});
+  EXPECT_FALSE(there("dir"));
+  EXPECT_TRUE(there("outside/file"));
+  EXPECT_TRUE(there("outside/deep/file"));
+}
+
+TEST_P(CleanupTest, a_path_that_is_not_absolute) {
+  make("here");
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(at("."));
+  run({"file", "here"});
+  std::filesystem::current_path(before);
+  EXPECT_TRUE(there("here"));
+}
+
+}  // namespace weft::test
