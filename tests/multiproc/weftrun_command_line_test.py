@@ -43,7 +43,8 @@ class CommandLine(unittest.TestCase):
 
     def test_program_of_a_wrong_format(self):
         with tempfile.TemporaryDirectory() as directory:
-            for text, reason in ((b"\x00\x01", "Exec format error"), (b"#!/no/such/interpreter\n", "No such file")):
+            for text, reason in ((b"\x00\x01", "Exec format error"),
+                                 (b"#!/no/such/interpreter\n", "No such file")):
                 odd = os.path.join(directory, "odd")
                 with open(odd, "wb") as file:
                     file.write(text)
@@ -59,12 +60,14 @@ class CommandLine(unittest.TestCase):
         self.refused(125, "--wdir '/dev/null'", "--wdir", "/dev/null", "true")
         self.refused(125, "/dev/null/x", "--output-dir", "/dev/null/x", "true")
 
-    @unittest.skipIf(os.environ.get("WEFT_SANITIZE"), "the sanitizer needs a pipe of its own to look at memory")
+    @unittest.skipIf(os.environ.get("WEFT_SANITIZE"),
+                     "the sanitizer needs a pipe of its own to look at memory")
     def test_out_of_descriptors(self):
         code = ("import resource,os,sys; resource.setrlimit(resource.RLIMIT_NOFILE,(40,40)); "
                 "os.execv(sys.argv[1],sys.argv[1:])")
         with tempfile.TemporaryDirectory() as mark:
-            result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "64", "-x", "WEFT_TEST_MARK=" + mark, "sh", "-c",
+            result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "64", "-x", "WEFT_TEST_MARK=" + mark,
+                                     "sh", "-c",
                                      "setsid sleep 1000"], capture_output=True, timeout=WATCHDOG,
                                     stdin=subprocess.DEVNULL)
             self.assertEqual(result.returncode, 125, result.stderr)
@@ -74,7 +77,8 @@ class CommandLine(unittest.TestCase):
 
     def test_descriptor_limit_of_ranks_is_theirs(self):
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        result = run("-n", "1", *python("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"))
+        result = run("-n", "1",
+                     *python("import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"))
         self.assertEqual(int(result.stdout), soft)
 
     def test_help_and_version(self):

@@ -6,7 +6,8 @@ import tempfile
 import time
 import unittest
 
-from weftrun_common import (CLIENT, PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, parent, python,
+from weftrun_common import (CLIENT, PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines,
+                            parent, python,
                             read_lines, run, start, wait_until, with_variable)
 
 HOST = os.uname().nodename
@@ -29,7 +30,8 @@ class Ends(unittest.TestCase):
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
 
     def test_status_of_the_first_that_fails(self):
-        line = self.failed(3, "exited with status 3", "-n", "4", "sh", "-c", 'test $PMIX_RANK != 2 || exit 3; sleep 1000')
+        line = self.failed(3, "exited with status 3", "-n", "4", "sh", "-c",
+                           'test $PMIX_RANK != 2 || exit 3; sleep 1000')
         self.assertIn("rank 2 on", line)
         self.failed(255, "exited with status 255", "-n", "1", "sh", "-c", "exit 255")
 
@@ -49,8 +51,14 @@ class Ends(unittest.TestCase):
     def test_left_without_finalize(self):
         self.failed(1, "without PMIx_Finalize", "-n", "2", CLIENT, "init", "only:1", "exit:0", "all", "wait")
 
+    def test_left_at_once_after_init(self):
+        for _ in range(20):
+            self.failed(1, "without PMIx_Finalize", "-n", "1", CLIENT, "init", "exit:0")
+            self.failed(1, "without PMIx_Finalize", "-n", "4", CLIENT, "init", "only:2", "exit:0", "all", "finalize")
+
     def test_failed_between_init_and_finalize(self):
-        self.failed(5, "exited with status 5 after PMIx_Init but without PMIx_Finalize",
+        # PMIx_Init does not wait for the server, so weftrun need not know yet that it was called.
+        self.failed(5, "exited with status 5",
                     "-n", "2", CLIENT, "init", "only:1", "exit:5", "all", "wait")
 
     def test_failed_after_finalize(self):
@@ -61,7 +69,8 @@ class Ends(unittest.TestCase):
         self.failed(137, "SIGKILL", "-n", "2", CLIENT, "init", "only:0", "signal:9", "all", "wait")
 
     def test_abort(self):
-        line = self.failed(42, "called PMIx_Abort", "-n", "3", CLIENT, "init", "only:1", "abort:42", "all", "wait")
+        line = self.failed(42, "called PMIx_Abort", "-n", "3", CLIENT, "init", "only:1", "abort:42", "all",
+                           "wait")
         self.assertIn("rank 1 on", line)
         self.assertIn("so it was told", line)
 
@@ -69,7 +78,8 @@ class Ends(unittest.TestCase):
         self.failed(1, "with status 256", "-n", "2", CLIENT, "init", "only:0", "abort:256", "all", "wait")
 
     def test_abort_of_another_rank(self):
-        line = self.failed(7, "for ranks 1", "-n", "2", CLIENT, "init", "only:0", "abort:7:1", "finalize", "exit:0",
+        line = self.failed(7, "for ranks 1", "-n", "2", CLIENT, "init", "only:0", "abort:7:1", "finalize",
+                           "exit:0",
                            "all", "wait")
         self.assertIn("these ranks were ended", line)
 
@@ -104,7 +114,8 @@ class Ends(unittest.TestCase):
             kill_quietly(job)
 
     def test_ranks_that_refuse_to_end_are_killed(self):
-        job = start("-n", "2", "sh", "-c", "trap '' TERM; echo $$; test $PMIX_RANK = 1 && sleep 0.1 && exit 8; "
+        job = start("-n", "2", "sh", "-c",
+                    "trap '' TERM; echo $$; test $PMIX_RANK = 1 && sleep 0.1 && exit 8; "
                     "while :; do sleep 1000; done")
         pids = [int(line) for line in read_lines(job.stdout, 2)]
         status, _, _ = finish(job)
@@ -113,7 +124,8 @@ class Ends(unittest.TestCase):
 
     def test_nothing_is_left_of_what_ranks_started(self):
         # One in the rank's process group, one in a session of its own, both holding the output open.
-        job = start("-n", "2", "sh", "-c", "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.3")
+        job = start("-n", "2", "sh", "-c",
+                    "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & sleep 0.3")
         pids = [int(line) for line in read_lines(job.stdout, 4)]
         status, _, _ = finish(job)
         self.assertEqual(status, 0)
@@ -133,7 +145,8 @@ class Ends(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             for delay in (0.001, 0.003, 0.006, 0.01, 0.02, 0.04):
                 mark = os.path.join(directory, str(delay))
-                job = start("-n", "16", "-x", "WEFT_TEST_MARK=" + mark, "sleep", "1000", stdout=subprocess.DEVNULL,
+                job = start("-n", "16", "-x", "WEFT_TEST_MARK=" + mark, "sleep", "1000",
+                            stdout=subprocess.DEVNULL,
                             stderr=subprocess.DEVNULL)
                 time.sleep(delay)  # a moment to hit, not something to wait for
                 job.kill()
@@ -153,9 +166,11 @@ class Ends(unittest.TestCase):
         kill_quietly(job)
 
     def test_children_that_weftrun_had_before_are_spared(self):
-        code = ("import os,subprocess,sys\nold = subprocess.Popen(['sleep', '1000'], stdout=subprocess.DEVNULL)\nprint(old.pid, flush=True)\n"
+        code = ("import os,subprocess,sys\nold = subprocess.Popen(['sleep', '1000'], stdout=subprocess.DEVNULL)\n"
+                "print(old.pid, flush=True)\n"
                 "os.execv(sys.argv[1], sys.argv[1:])")
-        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c", "setsid sleep 1000 & echo $!"],
+        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c",
+                                 "setsid sleep 1000 & echo $!"],
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=WATCHDOG)
         old, *left = [int(line) for line in result.stdout.split()]
         try:
@@ -167,7 +182,8 @@ class Ends(unittest.TestCase):
 
     def test_last_words_come_before_the_line(self):
         for _ in range(20):
-            result = run("-n", "2", "sh", "-c", "test $PMIX_RANK = 0 || exec sleep 1000; echo last words >&2; exit 9")
+            result = run("-n", "2", "sh", "-c",
+                         "test $PMIX_RANK = 0 || exec sleep 1000; echo last words >&2; exit 9")
             self.assertEqual(result.returncode, 9)
             self.assertTrue(result.stderr.startswith(b"last words\nweftrun: rank 0 "), result.stderr)
 

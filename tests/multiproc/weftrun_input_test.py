@@ -10,7 +10,8 @@ import unittest
 
 from weftrun_common import WATCHDOG, WEFTRUN, finish, kill_quietly, python, read_lines, run, start, wait_until
 
-DIGEST = "import sys,hashlib,os; print(os.environ['PMIX_RANK'], hashlib.sha256(sys.stdin.buffer.read()).hexdigest())"
+DIGEST = ("import sys,hashlib,os\n"
+          "print(os.environ['PMIX_RANK'], hashlib.sha256(sys.stdin.buffer.read()).hexdigest())")
 NOTHING = hashlib.sha256(b"").hexdigest()
 
 
@@ -93,7 +94,8 @@ class Input(unittest.TestCase):
             os.close(write_end)
 
     def test_nobody_reads_and_memory_is_bounded(self):
-        job = start("--stdin", "all", "-n", "2", "sh", "-c", "echo ready; exec sleep 1000", stdin=subprocess.PIPE)
+        job = start("--stdin", "all", "-n", "2", "sh", "-c", "echo ready; exec sleep 1000",
+                    stdin=subprocess.PIPE)
         read_lines(job.stdout, 2)
         os.set_blocking(job.stdin.fileno(), False)
         taken = 0
@@ -115,7 +117,8 @@ class Input(unittest.TestCase):
 
     def test_terminal(self):
         master, slave = os.openpty()
-        job = start("-n", "2", "sh", "-c", "test -t 0 && echo terminal; cat", stdin=slave, start_new_session=True,
+        job = start("-n", "2", "sh", "-c", "test -t 0 && echo terminal; cat", stdin=slave,
+                    start_new_session=True,
                     preexec_fn=lambda: __import__("fcntl").ioctl(0, __import__("termios").TIOCSCTTY, 0))
         os.write(master, b"typed\n")
         self.assertEqual(job.stdout.readline(), b"typed\n")

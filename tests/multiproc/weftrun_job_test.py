@@ -33,7 +33,8 @@ class Job(unittest.TestCase):
                          ["one 0 a", "one 1 a", "two 2 /", "two 3 /", "two 4 /"])
 
     def test_variables(self):
-        env = {**environment_without("WEFT_TEST_A"), "WEFT_TEST_B": "there", "PMIX_RANK": "77", "PMIX_NAMESPACE": "old",
+        env = {**environment_without("WEFT_TEST_A"), "WEFT_TEST_B": "there", "PMIX_RANK": "77",
+               "PMIX_NAMESPACE": "old",
                "OMPI_COMM_WORLD_RANK": "9"}
         result = run("-n", "1", "-x", "WEFT_TEST_A=a b=c", "-x", "WEFT_TEST_B", "env", env=env)
         lines = result.stdout.decode().splitlines()
@@ -55,7 +56,8 @@ class Job(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             shutil.copy("/bin/pwd", os.path.join(directory, "where"))
             result = run("-n", "2", "--wdir", directory, "./where")
-            self.assertEqual(result.stdout.decode().splitlines(), [os.path.realpath(directory)] * 2, result.stderr)
+            self.assertEqual(result.stdout.decode().splitlines(), [os.path.realpath(directory)] * 2,
+                             result.stderr)
 
     def test_path_of_the_ranks_is_searched(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -93,7 +95,8 @@ class Job(unittest.TestCase):
         os.sched_setaffinity(0, {one})
         try:
             for bind in ("core", "numa", "none"):
-                result = run("-n", "2", "--bind-to", bind, *python("import os; print(sorted(os.sched_getaffinity(0)))"))
+                result = run("-n", "2", "--bind-to", bind,
+                             *python("import os; print(sorted(os.sched_getaffinity(0)))"))
                 self.assertEqual(result.stdout, b"[%d]\n" % one * 2, result.stderr)
         finally:
             os.sched_setaffinity(0, before)

@@ -8,7 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, own_lines, python, read_lines, run, start, wait_until
+from weftrun_common import (PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, own_lines, python, read_lines, run,
+                            start, wait_until)
 
 # Bytes that follow from a seed, so that the test can make the same: all values, no period that fits a buffer.
 MAKE = ("import random,sys,os\n"
@@ -42,7 +43,8 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryFile() as file:
             file.write(b"before ")
             file.flush()
-            status = subprocess.run([WEFTRUN, "-n", "1", "sh", "-c", "echo out; echo err >&2"], stdin=subprocess.DEVNULL,
+            status = subprocess.run([WEFTRUN, "-n", "1", "sh", "-c", "echo out; echo err >&2"],
+                                    stdin=subprocess.DEVNULL,
                                     stdout=file, stderr=file, timeout=WATCHDOG).returncode
             self.assertEqual(status, 0)
             file.write(b"after")
@@ -96,9 +98,11 @@ class Output(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             target = os.path.join(directory, "new", "place")
             result = run("--output-dir", target, "-n", "3",
-                         *python(MAKE + f"r = int(os.environ['PMIX_RANK']); put(1, make(r, {size})); put(2, b'e%d' % r)"))
+                         *python(MAKE + "r = int(os.environ['PMIX_RANK'])\n"
+                                 f"put(1, make(r, {size})); put(2, b'e%d' % r)"))
             self.assertEqual((result.returncode, result.stdout, result.stderr), (0, b"", b""))
-            self.assertEqual(sorted(os.listdir(target)), sorted(f"rank.{r}.{s}" for r in range(3) for s in ("out", "err")))
+            self.assertEqual(sorted(os.listdir(target)),
+                             sorted(f"rank.{r}.{s}" for r in range(3) for s in ("out", "err")))
             for rank in range(3):
                 with open(os.path.join(target, f"rank.{rank}.out"), "rb") as file:
                     self.assertEqual(file.read(), make(rank, size))
@@ -138,7 +142,8 @@ class Output(unittest.TestCase):
 
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:
-            result = subprocess.run([WEFTRUN, "-n", "2", "sh", "-c", "echo x; sleep 1000"], stdin=subprocess.DEVNULL,
+            result = subprocess.run([WEFTRUN, "-n", "2", "sh", "-c", "echo x; sleep 1000"],
+                                    stdin=subprocess.DEVNULL,
                                     stdout=full, stderr=subprocess.PIPE, timeout=WATCHDOG)
         self.assertEqual(result.returncode, 125)
         self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
@@ -146,7 +151,8 @@ class Output(unittest.TestCase):
 
     def test_closed_streams(self):
         code = "import os,sys; os.close(0); os.close(1); os.execv(sys.argv[1], sys.argv[1:])"
-        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c", "cat; echo x; echo y >&2"],
+        result = subprocess.run([PYTHON, "-c", code, WEFTRUN, "-n", "2", "sh", "-c",
+                                 "cat; echo x; echo y >&2"],
                                 stderr=subprocess.PIPE, timeout=WATCHDOG)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(result.stderr, b"y\ny\n")

@@ -35,7 +35,8 @@ class Signals(unittest.TestCase):
             self.assertIn(signal.Signals(number).name, err.decode())
 
     def test_second_signal_kills_at_once(self):
-        job = self.job("-n", "2", "sh", "-c", "trap 'echo asked' TERM; echo $$; while :; do sleep 1000 & wait; done")
+        job = self.job("-n", "2", "sh", "-c",
+                       "trap 'echo asked' TERM; echo $$; while :; do sleep 1000 & wait; done")
         pids = [int(line) for line in read_lines(job.stdout, 2)]
         job.send_signal(signal.SIGINT)
         self.assertEqual(read_lines(job.stdout, 2), ["asked"] * 2)

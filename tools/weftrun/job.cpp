@@ -164,12 +164,17 @@ void Job::drain() {
 
 void Job::collect_ranks() {
   for (const auto& ended : processes_->collect()) on_rank_end(ended);
-  if (processes_->living() == 0 && state_ != State::draining && state_ != State::done) raise(Event::all_gone);
+  if (processes_->living() != 0 || settling_ || state_ == State::draining || state_ == State::done) return;
+  // A job that seems to have gone well may hold a rank that left right after PMIx_Init.
+  settling_ =
+      !has_reason_ && server_->settle([this] { asio::post(loop_, [this] { raise(Event::all_gone); }); });
+  if (!settling_) raise(Event::all_gone);
 }
 
 void Job::on_rank_end(const Processes::Ended& ended) {
   const auto [rank, status] = ended;
   input_->disconnect(rank);
+  server_->ended(rank);
   if (expected_[index(rank)]) return;
   const bool connected = server_->has_connected(rank);
   if (WIFSIGNALED(status)) {
@@ -183,6 +188,11 @@ void Job::on_rank_end(const Processes::Ended& ended) {
   } else if (connected && !server_->has_finalized(rank)) {
     raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
   }
+}
+
+void Job::on_late_connection(Rank rank) {
+  if (expected_[index(rank)]) return;
+  raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
 }
 
 void Job::on_abort(const AbortRequest& request) {

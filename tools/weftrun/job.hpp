@@ -52,6 +52,7 @@ class Job {
   void await_relayed_signal();
   void collect_ranks();
   void on_rank_end(const Processes::Ended& ended);
+  void on_late_connection(Rank rank);
   void on_abort(const AbortRequest& request);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
@@ -96,6 +97,7 @@ class Job {
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose
   bool has_reason_ = false;                                        // the user has been told why the job ends
   bool time_is_up_ = false;
+  bool settling_ = false;     // all ranks are gone, the library is asked for its last news of them
   unsigned grace_round_ = 0;  // tells a timer that has been started anew from one that was too late to cancel
 };
 

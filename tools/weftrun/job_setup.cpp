@@ -111,9 +111,14 @@ void Job::start_server() {
   if (map_.policy.bind != BindTo::none) topology_ = load_topology();
   map_.places =
       topology_ ? place_ranks(topology_.get(), map_.size, map_.policy) : std::vector<Place>(map_.size);
-  server_ = std::make_unique<Server>(map_, topology_.get(), [this](AbortRequest request) {
+  Server::Events events;
+  events.abort = [this](AbortRequest request) {
     asio::post(loop_, [this, request = std::move(request)] { on_abort(request); });
-  });
+  };
+  events.connected_late = [this](Rank rank) {
+    asio::post(loop_, [this, rank] { on_late_connection(rank); });
+  };
+  server_ = std::make_unique<Server>(map_, topology_.get(), std::move(events));
 }
 
 void Job::start_ranks() {

@@ -101,7 +101,8 @@ void kill_job(const std::string& assignment) {
 
 Orphans::Orphans(const std::string& nspace, pid_t guard) : assignment_(job_variable(nspace)), spared_{guard} {
   siginfo_t info{};
-  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;  // the guard is invisible to wait
+  // The guard is invisible to wait.
+  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (are_others_) {
     each_process([&](pid_t pid) {
       if (parent_of(pid) == ::getpid()) spared_.push_back(pid);

@@ -17,7 +17,7 @@ class Orphans {
  public:
   /// Children that weftrun has already (a script that ends in `exec weftrun`, and the guard) are nobody's
   /// orphans.
-  explicit Orphans(const std::string& nspace);
+  Orphans(const std::string& nspace, pid_t guard);
 
   /// Kills and reaps what the ranks have left, with all that this leaves in turn, until there is none. Call
   /// when no rank runs. Cost: one system call when there is none; otherwise it reads /proc.

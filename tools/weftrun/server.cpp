@@ -116,36 +116,39 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
 struct Upcalls {
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {
-    return advance(proc, Server::Stage::connected);
+    return advance(proc, Server::connected_mark);
   }
   static pmix_status_t finalized(const pmix_proc_t* proc, void*, pmix_op_cbfunc_t, void*) {
-    return advance(proc, Server::Stage::finalized);
+    return advance(proc, Server::finalized_mark);
   }
 
   static pmix_status_t abort(const pmix_proc_t* proc, void*, int status, const char* message,
                              pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t, void*) {
     Server* server = current.load(std::memory_order_acquire);
-    if (server == nullptr || server->stage_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
-    server->on_abort_({Rank{proc->rank}, status, message == nullptr ? "" : message,
-                       named_ranks(server->nspace_, procs, procs == nullptr ? 0 : count)});
+    if (server == nullptr || server->marks_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
+    server->events_.abort({Rank{proc->rank}, status, message == nullptr ? "" : message,
+                           named_ranks(server->nspace_, procs, procs == nullptr ? 0 : count)});
     return PMIX_OPERATION_SUCCEEDED;
   }
 
  private:
-  static pmix_status_t advance(const pmix_proc_t* proc, Server::Stage stage) {
+  static pmix_status_t advance(const pmix_proc_t* proc, Server::Mark mark) {
     Server* server = current.load(std::memory_order_acquire);
-    auto* at = server == nullptr ? nullptr : server->stage_of(*proc);
-    if (at == nullptr) return PMIX_ERR_NOT_FOUND;
-    at->store(stage, std::memory_order_release);
+    auto* marks = server == nullptr ? nullptr : server->marks_of(*proc);
+    if (marks == nullptr) return PMIX_ERR_NOT_FOUND;
+    // Either this sees that the process has ended, or ended() comes later and its caller sees this mark.
+    const auto before = marks->fetch_or(mark, std::memory_order_acq_rel);
+    const bool is_late = mark == Server::connected_mark && (before & Server::ended_mark) != 0;
+    if (is_late) server->events_.connected_late(Rank{proc->rank});
     return PMIX_OPERATION_SUCCEEDED;
   }
 };
 
-Server::Server(const JobMap& map, hwloc_topology_t topology, OnAbort on_abort)
+Server::Server(const JobMap& map, hwloc_topology_t topology, Events events)
     : nspace_(map.nspace),
       size_(map.size),
-      stages_(std::make_unique<std::atomic<Stage>[]>(map.size)),
-      on_abort_(std::move(on_abort)) {
+      marks_(std::make_unique<Marks[]>(map.size)),
+      events_(std::move(events)) {
   current.store(this, std::memory_order_release);
   try {
     start(topology);
@@ -218,12 +221,46 @@ Variables Server::environment_of(Rank rank) const {
   return variables;
 }
 
+void Server::ended(Rank rank) noexcept {
+  marks_[index(rank)].fetch_or(ended_mark, std::memory_order_acq_rel);
+}
+
+bool Server::settle(std::function<void()> then) {
+  // Holds one for this function itself; the last one to be ready calls and frees it.
+  struct Wait {
+    std::function<void()> then;
+    std::atomic<std::uint32_t> open{1};
+    static void ready(pmix_status_t, void* self) {
+      auto* wait = static_cast<Wait*>(self);
+      if (wait->open.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      wait->then();
+      delete wait;
+    }
+  };
+  auto* wait = new Wait{std::move(then)};
+  std::uint32_t asked = 0;
+  for (std::uint32_t r = 0; r < size_; ++r) {
+    if (marks_[r].load(std::memory_order_acquire) != ended_mark) continue;
+    ++asked;
+    wait->open.fetch_add(1, std::memory_order_relaxed);
+    const auto name = name_of_rank(Rank{r});
+    // Answered by the library's thread when it has dealt with what is there of this process.
+    PMIx_server_deregister_client(&name, &Wait::ready, wait);
+  }
+  if (asked != 0) {
+    Wait::ready(PMIX_SUCCESS, wait);
+  } else {
+    delete wait;
+  }
+  return asked != 0;
+}
+
 bool Server::has_connected(Rank rank) const noexcept {
-  return stages_[index(rank)].load(std::memory_order_acquire) != Stage::unseen;
+  return (marks_[index(rank)].load(std::memory_order_acquire) & (connected_mark | finalized_mark)) != 0;
 }
 
 bool Server::has_finalized(Rank rank) const noexcept {
-  return stages_[index(rank)].load(std::memory_order_acquire) == Stage::finalized;
+  return (marks_[index(rank)].load(std::memory_order_acquire) & finalized_mark) != 0;
 }
 
 std::uint32_t Server::count_connected() const noexcept {
@@ -239,9 +276,9 @@ pmix_proc_t Server::name_of_rank(Rank rank) const noexcept {
   return name;
 }
 
-std::atomic<Server::Stage>* Server::stage_of(const pmix_proc_t& proc) noexcept {
+Server::Marks* Server::marks_of(const pmix_proc_t& proc) noexcept {
   if (nspace_ != proc.nspace || proc.rank >= size_) return nullptr;
-  return &stages_[proc.rank];
+  return &marks_[proc.rank];
 }
 
 }  // namespace weft::weftrun

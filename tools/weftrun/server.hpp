@@ -27,17 +27,29 @@ struct AbortRequest {
 /// One at a time in a process, as the library has it. The destructor ends the library's server role.
 class Server {
  public:
-  /// Runs on a thread of the library, before the rank that asked is answered.
-  using OnAbort = std::function<void(AbortRequest)>;
+  /// These run on a thread of the library.
+  struct Events {
+    std::function<void(AbortRequest)> abort;  ///< before the rank that asked is answered
+    /// The library tells of a rank only now that it connected, after ended() for it: PMIx_Init does not wait
+    /// for the server, so a process may be gone before the server has looked.
+    std::function<void(Rank)> connected_late;
+  };
 
   /// Registers the job and all its ranks. topology: null unless ranks are bound. Throws Stop (own_failure).
-  Server(const JobMap& map, hwloc_topology_t topology, OnAbort on_abort);
+  Server(const JobMap& map, hwloc_topology_t topology, Events events);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   /// What this rank needs in its environment to find the server. Throws Stop (own_failure).
   Variables environment_of(Rank rank) const;
+
+  /// The rank's process is gone.
+  void ended(Rank rank) noexcept;
+
+  /// Makes the library look at what ended ranks may have left in its sockets; false: there is none to look
+  /// at. then: runs on any thread, once, after every connected_late of such ranks.
+  bool settle(std::function<void()> then);
 
   /// Any thread. A rank that has finalized was connected too.
   bool has_connected(Rank rank) const noexcept;
@@ -46,18 +58,19 @@ class Server {
 
  private:
   friend struct Upcalls;
-  enum class Stage : std::uint8_t { unseen, connected, finalized };
+  enum Mark : std::uint8_t { connected_mark = 1, finalized_mark = 2, ended_mark = 4 };
+  using Marks = std::atomic<std::uint8_t>;
 
   void start(hwloc_topology_t topology);
   void register_job(const JobMap& map, hwloc_topology_t topology);
   void register_ranks();
   pmix_proc_t name_of_rank(Rank rank) const noexcept;
-  std::atomic<Stage>* stage_of(const pmix_proc_t& proc) noexcept;
+  Marks* marks_of(const pmix_proc_t& proc) noexcept;
 
   std::string nspace_;
   std::uint32_t size_;
-  std::unique_ptr<std::atomic<Stage>[]> stages_;  // written by the library's thread, read when a rank exits
-  OnAbort on_abort_;
+  std::unique_ptr<Marks[]> marks_;  // of the ranks; from the library's thread and, ended_mark, from weftrun's
+  Events events_;
   bool started_ = false;
 };
 
