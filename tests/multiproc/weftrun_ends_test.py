@@ -51,11 +51,6 @@ class Ends(unittest.TestCase):
     def test_left_without_finalize(self):
         self.failed(1, "without PMIx_Finalize", "-n", "2", CLIENT, "init", "only:1", "exit:0", "all", "wait")
 
-    def test_left_at_once_after_init(self):
-        for _ in range(20):
-            self.failed(1, "without PMIx_Finalize", "-n", "1", CLIENT, "init", "exit:0")
-            self.failed(1, "without PMIx_Finalize", "-n", "4", CLIENT, "init", "only:2", "exit:0", "all", "finalize")
-
     def test_failed_between_init_and_finalize(self):
         # PMIx_Init does not wait for the server, so weftrun need not know yet that it was called.
         self.failed(5, "exited with status 5",
