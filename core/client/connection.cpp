@@ -139,6 +139,8 @@ void Connection::read_or_sleep() {
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }
   }
+  // Without a descriptor to be woken by (none was left) it looks for work itself.
+  if (!wake_fd_ && timeout_ms != 0) timeout_ms = timeout_ms < 0 ? 10 : std::min(timeout_ms, 10);
   const bool connected = socket_ && !lost_.load(std::memory_order_acquire);
   pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {connected ? socket_.get() : -1, POLLIN, 0}};
   if (::poll(fds, 2, timeout_ms) <= 0) return;

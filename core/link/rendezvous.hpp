@@ -2,7 +2,7 @@
 // How a process finds its server: through environment variables that PMIx_server_setup_fork wrote.
 //
 // The socket has an abstract name: it lives in the kernel only, so nothing is left behind by any exit. Values
-// hold none of [ ] * : a launcher of Open MPI 4 hands them on in a text that uses these as separators.
+// hold none of [ ] and *: a launcher of Open MPI 4 hands them on in a text that uses these as separators.
 #pragma once
 
 #include <array>

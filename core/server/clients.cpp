@@ -85,7 +85,8 @@ void Server::welcome(const SessionRef& session) {
   local.state.store(Local::connected, std::memory_order_release);
   job.board().rejoin(session->local);
   session->proxy_next = job.board().open_generation();
-  if (session->attached) return;
+  // One that let itself in may have waited for a generation that ended before we knew it: nobody told it then.
+  if (session->attached) return board_moved(job);
   link::Welcome message{.server_nspace = self_.nspace, .server_rank = self_.rank};
   message.local = session->local;
   std::vector<int> fds;
@@ -165,6 +166,7 @@ void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_statu
 
 void Server::session_closed(const SessionRef& session) {
   std::erase(sessions_, session);
+  if (closing_ && sessions_.empty()) stopping_.store(true);
   auto* job = session->job;
   if (job == nullptr) return;
   job->sessions.erase(session->local);
@@ -172,7 +174,7 @@ void Server::session_closed(const SessionRef& session) {
   (void)job->board().take_notice(session->local);
   cleanups_.carry_out(session->proc, session->uid);
   session->job = nullptr;
-  if (session->finalized || stopping_.load()) return;
+  if (session->finalized || closing_) return;
   leave(*job, session->local, Local::gone, PMIX_ERR_PROC_ABORTED);
   announce_loss(session->proc);
 }

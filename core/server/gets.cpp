@@ -61,10 +61,10 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
     if (!blob.add(job->nspace, get.proc.rank, view.card(index))) return says(PMIX_ERR_INVALID_VAL);
     return Verdict{PMIX_SUCCESS, {}, std::move(blob).finish()};
   }
+  if (!whole_card && store::is_reserved(get.key)) return says(PMIX_ERR_NOT_FOUND);  // nobody will put it
   const auto state = view.local(index).state.load(std::memory_order_acquire);
   if (state == Local::gone || state == Local::finalized) return says(committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH);
-  if (get.how.immediate || (committed && !get.how.timeout) || (!whole_card && store::is_reserved(get.key)))
-    return says(PMIX_ERR_NOT_FOUND);
+  if (get.how.immediate || (committed && !get.how.timeout)) return says(PMIX_ERR_NOT_FOUND);
   return std::nullopt;
 }
 

@@ -124,15 +124,23 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
 
 Server::~Server() {
   if (thread_.joinable()) {
-    asio::post(loop_, [this] {
-      for (const auto& session : std::vector<SessionRef>(sessions_)) session->close();
-      stopping_.store(true);
-    });
+    asio::post(loop_, [this] { close_all(); });
     thread_.join();
   }
   if (upcalls_) upcalls_->close();
   parked_.clear();
   fences_.clear();
+}
+
+void Server::close_all() {
+  // What processes that have ended wanted cleaned up may lie unread behind their greeting.
+  if (is_somebody_at_the_door()) return asio::post(loop_, [this] { close_all(); });
+  closing_ = true;
+  for (const auto& session : std::vector<SessionRef>(sessions_)) {
+    session->leaving = true;
+    session->close_after_last_words();
+  }
+  if (sessions_.empty()) stopping_.store(true);
 }
 
 void Server::run() {
@@ -231,6 +239,7 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
     if (frame.type != MessageType::hello) return session->close();
     return greet(session, frame);
   }
+  if (session->leaving && frame.type != MessageType::cleanup) return;
   const auto malformed = [&] { answer(session, frame.tag, PMIX_ERR_BAD_PARAM); };
   switch (frame.type) {
     case MessageType::get: {

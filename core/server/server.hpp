@@ -79,6 +79,8 @@ class Server {
   Server() = default;
   void run();
   void accept();
+  void close_all();
+  bool is_somebody_at_the_door();
   void open_session(shm::Fd fd);
   void wait_for_descriptors();
   void drain_notices();
@@ -146,6 +148,7 @@ class Server {
     std::unique_ptr<asio::steady_timer> timer;
     data::Infos directives;
   };
+  void forget_nspace(const std::string& nspace, const Done& done);
   void enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message);
   SetFence* open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who);
   /// status: what the host answered, or why a participant is lost.
@@ -189,6 +192,7 @@ class Server {
   // The loop half.
   asio::io_context loop_{1};
   std::thread thread_;
+  bool closing_ = false;                ///< sessions are being closed; then the loop stops
   std::atomic<bool> stopping_{false};
   std::optional<shm::Segment> segment_;
   shm::Doorbell* doorbell_ = nullptr;

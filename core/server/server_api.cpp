@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop thread does it.
+#include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/server/launch_info.hpp"
@@ -36,29 +38,47 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
 
 void Server::deregister_nspace(std::string nspace, Done done) {
   run_later([this, nspace = std::move(nspace), done = std::move(done)] {
-    auto* job = find_job(nspace);
+    if (is_somebody_at_the_door()) return deregister_nspace(nspace, done);
+    const auto* job = find_job(nspace);
     if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+    // Begins with one more than there are, for this function itself.
+    const auto left = std::make_shared<std::size_t>(job->sessions.size() + 1);
+    const auto one_less = [this, nspace, done, left] {
+      if (--*left == 0) forget_nspace(nspace, done);
+    };
     std::vector<SessionRef> open;
     for (const auto& [index, session] : job->sessions) open.push_back(session);
     for (const auto& session : open) {
-      session->finalized = true;  // the host knows what it does: nobody is to be told of a loss
-      session->close();
+      session->finalized = session->leaving = true;  // the host knows what it does: nobody is to be told of a loss
+      session->close_after_last_words(one_less);
     }
-    // Processes of other namespaces may be in a fence with it.
-    std::vector<SetFence*> with_it;
-    for (const auto& fence : fences_)
-      if (std::any_of(fence->signature.begin(), fence->signature.end(),
-                      [&](const pmix_proc_t& p) { return link::nspace_of(p) == nspace; }))
-        with_it.push_back(fence.get());
-    for (auto* fence : with_it) step_fence(*fence, FenceEvent::lost, PMIX_ERR_UNREACH);
-    if (job->writer) job->writer->retire(*segment_);
-    tokens_.forget(nspace);
-    events_->forget_namespace(nspace);
-    board_clocks_.erase(nspace);
-    jobs_.erase(nspace);
-    retry_gets_of(nspace);  // whoever waits for its data waits for nothing
-    done(PMIX_SUCCESS);
+    one_less();
   });
+}
+
+void Server::forget_nspace(const std::string& nspace, const Done& done) {
+  auto* job = find_job(nspace);
+  if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+  // Who came in while the others were leaving comes too late.
+  while (!job->sessions.empty()) {
+    const auto late = job->sessions.begin()->second;
+    late->finalized = true;
+    late->close();
+  }
+  // Processes of other namespaces may be in a fence with it.
+  std::vector<SetFence*> with_it;
+  for (const auto& fence : fences_)
+    if (std::any_of(fence->signature.begin(), fence->signature.end(),
+                    [&](const pmix_proc_t& p) { return link::nspace_of(p) == nspace; }))
+      with_it.push_back(fence.get());
+  for (auto* fence : with_it) step_fence(*fence, FenceEvent::lost, PMIX_ERR_UNREACH);
+  if (job->writer) job->writer->retire(*segment_);
+  tokens_.forget(nspace);
+  events_->forget_namespace(nspace);
+  board_clocks_.erase(nspace);
+  jobs_.erase(nspace);
+  retry_gets_of(nspace);  // whoever waits for its data waits for nothing
+  done(PMIX_SUCCESS);
 }
 
 void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
@@ -70,24 +90,41 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
   });
 }
 
+/// In the backlog, or accepted with a greeting not yet read. Of a process that has ended the end of the socket can be
+/// read until its greeting has been dealt with, so it is not missed in between.
+bool Server::is_somebody_at_the_door() {
+  const auto has_something = [](int fd) {
+    pollfd p{fd, POLLIN, 0};
+    return ::poll(&p, 1, 0) == 1;
+  };
+  if (full_since_) return false;  // without descriptors nobody comes in
+  if (has_something(acceptor_->native_handle())) return true;
+  return std::any_of(sessions_.begin(), sessions_.end(), [&](const SessionRef& session) {
+    return !session->greeted && has_something(session->native_handle());
+  });
+}
+
 void Server::deregister_client(pmix_proc_t proc, Done done) {
   run_later([this, proc, done = std::move(done)] {
+    // A process that has ended may have connected without our having looked; the host hears of it before `done`.
+    if (is_somebody_at_the_door()) return deregister_client(proc, done);
     auto* job = find_job(link::nspace_of(proc));
     if (job == nullptr || job->clients.erase(proc.rank) == 0) return done(PMIX_ERR_NOT_FOUND);
-    if (job->writer) {
-      const auto index = job->view().local_index(proc.rank);
-      const auto session = job->sessions.find(index);
-      if (session != job->sessions.end()) {
-        const auto open = session->second;
-        open->finalized = true;
-        open->close();
-        leave(*job, index, store::Local::gone, PMIX_ERR_PROC_ABORTED);
-      } else if (index != store::none && job->view().local(index).state.load() == store::Local::registered) {
-        // It never came and never will: nobody is to wait for it.
-        leave(*job, index, store::Local::gone, PMIX_ERR_PROC_ABORTED);
-      }
-    }
-    done(PMIX_SUCCESS);
+    const auto index = job->writer ? job->view().local_index(proc.rank) : store::none;
+    if (index == store::none) return done(PMIX_SUCCESS);
+    // Nobody is to wait for it: not for one that is thrown out, and not for one that never came.
+    const auto gone = [this, nspace = job->nspace, index, done] {
+      if (auto* open = find_job(nspace); open != nullptr && open->writer && open->sessions.count(index) == 0)
+        leave(*open, index, store::Local::gone, PMIX_ERR_PROC_ABORTED);
+      done(PMIX_SUCCESS);
+    };
+    const auto session = job->sessions.find(index);
+    if (session == job->sessions.end())
+      return job->view().local(index).state.load() == store::Local::registered ? gone() : done(PMIX_SUCCESS);
+    const auto open = session->second;
+    const bool finalized = std::exchange(open->finalized, true);
+    open->leaving = true;
+    open->close_after_last_words(finalized ? std::function<void()>([done] { done(PMIX_SUCCESS); }) : gone);
   });
 }
 

@@ -39,15 +39,16 @@ void Session::wait_for_process() {
   pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](const std::error_code& error) {
     const auto self = weak.lock();
     if (error || !self || self->closed_) return;
-    if (process_has_ended(self->pid_watch_.native_handle())) return self->process_ended();
+    if (process_has_ended(self->pid_watch_.native_handle())) return self->close_after_last_words();
     self->wait_for_process();
   });
 }
 
-/// What it wrote last is still in the socket and counts; the end comes after it, also where a child of the process
-/// holds the other side open.
-void Session::process_ended() {
+void Session::close_after_last_words(std::function<void()> then) {
+  if (closed_) return then ? then() : void();
+  if (then) when_closed_.push_back(std::move(then));
   if (!admitted_) return close();  // nothing reads the socket yet
+  // The end is read after what is in the socket, also where a child of the process holds the other side open.
   std::error_code error;
   socket_.shutdown(Socket::shutdown_receive, error);
   if (error) close();
@@ -108,7 +109,9 @@ void Session::close() {
   std::error_code ignored;
   if (pid_watch_.is_open()) ::close(pid_watch_.release());
   if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
-  hooks_.closed(shared_from_this());
+  const auto self = shared_from_this();
+  hooks_.closed(self);
+  for (const auto& then : std::exchange(when_closed_, {})) then();
 }
 
 }  // namespace weft::server

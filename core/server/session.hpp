@@ -44,6 +44,8 @@ class Session : public std::enable_shared_from_this<Session> {
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
   void close();
+  /// Closes once all is read that the process has written: its last words count, whoever ends the session.
+  void close_after_last_words(std::function<void()> then = nullptr);
   /// The host accepts the process: its frames are read from here on, which wait until then.
   void admit();
   int native_handle() { return socket_.native_handle(); }
@@ -51,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
   // What the server knows about the client.
   bool greeted = false;
   bool finalized = false;
+  bool leaving = false;  ///< the host wants it gone: of what it still says only clean-up registrations count
   bool has_segment = false;
   bool attached = false;  ///< it found the segment by itself and waits for no welcome
   bool card_is_ours = false;  ///< the server writes its card
@@ -77,7 +80,6 @@ class Session : public std::enable_shared_from_this<Session> {
 
  private:
   void wait_for_process();
-  void process_ended();
   void read_header();
   void read_payload();
   void write_next();
@@ -85,6 +87,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Socket socket_;
   asio::posix::stream_descriptor pid_watch_;
   Hooks hooks_;
+  std::vector<std::function<void()>> when_closed_;
   link::FrameHeader header_{};
   link::Frame frame_{};
   std::deque<std::vector<std::byte>> outbox_;

@@ -145,6 +145,7 @@ Child& Child::operator=(Child&& other) noexcept {
   line_ = std::exchange(other.line_, -1);
   errors_ = std::exchange(other.errors_, -1);
   heard_ = std::move(other.heard_);
+  said_ = std::move(other.said_);
   return *this;
 }
 
@@ -197,18 +198,20 @@ void Child::expect_success() {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "process " << pid << ": wait status " << status;
 }
 
-std::string Child::errors() {
-  std::string out;
+std::string Child::wait_for_error(std::string_view text) {
   char bytes[4096];
   const auto deadline = from_now();
-  for (;;) {
+  while (text.empty() || said_.find(text) == std::string::npos) {
     pollfd p{errors_, POLLIN, 0};
-    if (::poll(&p, 1, left_ms(deadline)) <= 0) return out;
+    if (::poll(&p, 1, left_ms(deadline)) <= 0) break;
     const auto got = ::read(errors_, bytes, sizeof bytes);
-    if (got <= 0) return out;
-    out.append(bytes, static_cast<std::size_t>(got));
+    if (got <= 0) break;
+    said_.append(bytes, static_cast<std::size_t>(got));
   }
+  return said_;
 }
+
+std::string Child::errors() { return wait_for_error({}); }
 
 void say(std::string_view line) { write_line(line_fd, line); }
 

@@ -28,6 +28,7 @@ void add_client_programs(Programs& programs);
 void add_data_programs(Programs& programs);
 void add_event_programs(Programs& programs);
 void add_fence_programs(Programs& programs);
+void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);
@@ -63,13 +64,15 @@ class Child {
   /// All that it wrote to stderr, after its end.
   std::string errors();
   bool ended();
+  /// Waits until its stderr holds `text`; all that came so far.
+  std::string wait_for_error(std::string_view text);
 
  private:
   void forget();
   pid_t pid_ = -1;
   int line_ = -1;
   int errors_ = -1;
-  std::string heard_;
+  std::string heard_, said_;
 };
 
 /// The child's side of that line.

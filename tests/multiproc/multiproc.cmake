@@ -6,11 +6,17 @@ add_executable(multiproc_test
   fence_test.cpp
   harness.cpp
   host.cpp
+  keys_program.cpp
   lifecycle_test.cpp
+  limit_test.cpp
   main.cpp
   nodes_test.cpp
   server_test.cpp
-  stubs_tmp.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)
+
+foreach(segment "" "WEFT_NO_SEGMENT=1")
+  add_test(NAME multiproc.keys_under_weftrun${segment} COMMAND weftrun -n 4 $<TARGET_FILE:multiproc_test> --program all_keys)
+  set_tests_properties(multiproc.keys_under_weftrun${segment} PROPERTIES LABELS multiproc TIMEOUT 60 ENVIRONMENT "${segment}")
+endforeach()

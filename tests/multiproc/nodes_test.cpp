@@ -113,6 +113,7 @@ class Bridge {
       send({'E', 0, 0, {}, {}});
     }
     check(eventually([this] { return over_.load(); }), "the other node did not end");
+    ::shutdown(4, SHUT_RD);  // the reader may wait for more, and nobody has anything to say
   }
 
  private:
@@ -178,7 +179,7 @@ class Bridge {
         lock.unlock();
         done(letter.status, letter.bytes.data(), letter.bytes.size(), open, nullptr, nullptr);
       } else if (letter.kind == 'E') {
-        break;
+        over_ = true;  // answers to our own clients may still come
       }
     }
     over_ = true;

@@ -152,6 +152,7 @@ TEST(Board, ALossEndsTheGenerationThatOthersAreIn) {
   EXPECT_EQ(b.arrive(0, 3, 1), Arrival::completed);
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
   b.board.lose(1, died);
+  EXPECT_EQ(b.board.outcome(2), Outcome::failed);  // decided: not left to who comes last
   EXPECT_EQ(end_of(b.board, 2), died);
   EXPECT_EQ(b.board.verdict(2).member, 1u);
   EXPECT_EQ(end_of(b.board, 1), 0);
@@ -217,6 +218,18 @@ TEST(Board, TheDeadDoNotCountForTheOneWhoTakesTheirPlace) {
   EXPECT_EQ(b.board.arrive(2, 1), Arrival::over);  // it missed the one that failed
   EXPECT_EQ(end_of(b.board, 1), died);
   EXPECT_EQ(b.board.arrive(2, g), Arrival::completed);
+}
+
+// It looked before the loss and counted itself after it: then it saw that the board is broken, and left.
+TEST(Board, WhoCountedItselfInABrokenBoardDoesNotCountAfterwards) {
+  ExactBoard b(2);
+  b.board.lose(1, died);
+  ++*reinterpret_cast<std::uint64_t*>(b.block.get());  // the count is the word's lowest part
+  EXPECT_EQ(b.board.arrived_count(), 1u);
+  b.board.rejoin(1);
+  EXPECT_EQ(b.board.arrived_count(), 0u);
+  EXPECT_EQ(end_of(b.board, 1), died);
+  EXPECT_EQ(b.arrive(0, 1, b.board.open_generation()), Arrival::waiting);
 }
 
 TEST(Board, IsBrokenUntilTheLastOneIsBack) {

@@ -1,4 +1,0 @@
-#include "tests/multiproc/harness.hpp"
-namespace weft::test {
-void add_limit_programs(Programs&) {}
-}
