@@ -51,6 +51,14 @@ class Ends(unittest.TestCase):
     def test_left_without_finalize(self):
         self.failed(1, "without PMIx_Finalize", "-n", "2", CLIENT, "init", "only:1", "exit:0", "all", "wait")
 
+    def test_left_at_once_after_init(self):
+        # PMIx_Init does not wait for the server, which has to hear of one that has ended by then, too.
+        for _ in range(20):
+            self.failed(1, "without PMIx_Finalize", "-n", "1", CLIENT, "init", "exit:0")
+            line = self.failed(1, "without PMIx_Finalize",
+                               "-n", "4", CLIENT, "init", "only:2", "exit:0", "all", "finalize")
+            self.assertIn("rank 2 on", line)
+
     def test_failed_between_init_and_finalize(self):
         # PMIx_Init does not wait for the server, so weftrun need not know yet that it was called.
         self.failed(5, "exited with status 5",

@@ -45,17 +45,28 @@ void each_process(See&& see) {
   }
 }
 
-/// 0 for a process that has gone meanwhile.
-pid_t parent_of(pid_t pid) {
+struct Stat {
+  char state = 'Z';
+  pid_t parent = 0;
+};
+
+/// A zombie without parent for a process that has gone meanwhile.
+Stat stat_of(pid_t pid) {
   const std::string stat = contents(fmt::format("/proc/{}/stat", pid));
   const auto name_end = stat.rfind(')');  // a program's name may hold spaces and parentheses
-  if (name_end == std::string::npos || stat.size() < name_end + 4) return 0;
-  return static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10));
+  if (name_end == std::string::npos || stat.size() < name_end + 4) return {};
+  return {stat[name_end + 2], static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10))};
 }
 
-bool has_variable(pid_t pid, const std::string& assignment) {
+/// A process in the middle of an execve has no environment to be read for a moment.
+enum class Has { no, yes, unknown };
+
+Has has_variable(pid_t pid, const std::string& assignment) {
   const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
-  return variables.find(std::string(1, '\0') + assignment + std::string(1, '\0')) != std::string::npos;
+  if (variables.size() == 1) return Has::unknown;
+  return variables.find(std::string(1, '\0') + assignment + std::string(1, '\0')) != std::string::npos
+             ? Has::yes
+             : Has::no;
 }
 
 /// What every process of the job has in its environment, unless it took care not to.
@@ -63,18 +74,17 @@ std::string job_variable(const std::string& nspace) {
   return "PMIX_NAMESPACE=" + nspace;
 }
 
-/// In the guard's process. Repeats until a pass finds nothing: a process may have forked while it was being
-/// found. The bound is for processes that the kernel cannot end (waiting for a dead disk): the guard does not
-/// outlive it.
+/// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked while it was
+/// being found, or have been in an execve. The bound is for processes that the kernel cannot end (waiting for a dead
+/// disk): the guard does not outlive it.
 void kill_job(const std::string& assignment) {
-  constexpr int most_passes = 5000;
-  for (int pass = 0; pass < most_passes; ++pass) {
-    bool found = false;
+  constexpr int most_passes = 5000, passes_without = 5;
+  for (int pass = 0, without = 0; pass < most_passes && without < passes_without; ++pass) {
+    ++without;
     each_process([&](pid_t pid) {
-      if (pid == ::getpid() || !has_variable(pid, assignment)) return;
-      found = ::kill(pid, SIGKILL) == 0 || found;
+      if (pid == ::getpid() || has_variable(pid, assignment) != Has::yes) return;
+      if (::kill(pid, SIGKILL) == 0) without = 0;
     });
-    if (!found) return;
     ::usleep(1000);
   }
 }
@@ -105,30 +115,39 @@ Orphans::Orphans(const std::string& nspace, pid_t guard) : assignment_(job_varia
   are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
   if (are_others_) {
     each_process([&](pid_t pid) {
-      if (parent_of(pid) == ::getpid()) spared_.push_back(pid);
+      if (stat_of(pid).parent == ::getpid()) spared_.push_back(pid);
     });
   }
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-bool Orphans::is_orphan(pid_t pid) const {
-  if (parent_of(pid) != ::getpid()) return false;
-  if (std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return false;
-  return !are_others_ || has_variable(pid, assignment_);
+Orphans::Found Orphans::find() const {
+  Found found;
+  each_process([&](pid_t pid) {
+    const auto [state, parent] = stat_of(pid);
+    if (parent != ::getpid() || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return;
+    const auto ours = are_others_ ? has_variable(pid, assignment_) : Has::yes;
+    if (ours == Has::yes) found.orphans.push_back(pid);
+    if (ours == Has::unknown && state != 'Z') found.look_again = true;
+  });
+  return found;
 }
 
 void Orphans::end() {
-  for (;;) {
+  // Only a child of somebody else's that has emptied its environment uses this bound up.
+  constexpr int most_looks = 100;
+  for (int look = 0; look < most_looks; ++look) {
     siginfo_t info{};
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
       return;  // the usual case: no child at all
-    std::vector<pid_t> orphans;
-    each_process([&](pid_t pid) {
-      if (is_orphan(pid)) orphans.push_back(pid);
-    });
-    if (orphans.empty()) return;
+    const auto [orphans, look_again] = find();
+    if (orphans.empty() && !look_again) return;
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
     for (const pid_t pid : orphans) ::waitpid(pid, nullptr, 0);  // their children are ours then
+    if (!orphans.empty())
+      look = 0;
+    else
+      ::usleep(1000);
   }
 }
 

@@ -24,7 +24,11 @@ class Orphans {
   void end();
 
  private:
-  bool is_orphan(pid_t pid) const;
+  struct Found {
+    std::vector<pid_t> orphans;
+    bool look_again = false;  // one of them cannot be told yet
+  };
+  Found find() const;
 
   std::string assignment_;
   std::vector<pid_t> spared_;
