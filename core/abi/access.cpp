@@ -30,7 +30,7 @@ pmix_proc_t target(const pmix_proc_t* proc, std::string_view key) {
 }
 
 /// Hands a found value to the caller in the way its directives ask for.
-pmix_status_t deliver(Value found, const GetDirectives& how, pmix_value_t** val) {
+pmix_status_t deliver(Value&& found, const GetDirectives& how, pmix_value_t** val) {
   if (how.static_values) {
     if (*val == nullptr) return PMIX_ERR_BAD_PARAM;
     **val = found.release();

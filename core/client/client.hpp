@@ -85,8 +85,11 @@ class Client {
   void on_lost();
 
   std::optional<store::JobView> job(std::string_view nspace) const;
+  // What this process knows: staged, committed, or shared in the segment.
   Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   Result<data::Value> find_staged(std::string_view key) const;
+  Result<data::Value> find_committed(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  Result<data::Value> find_shared(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
   void prepare_card(std::uint64_t end);
   data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;

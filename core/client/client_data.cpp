@@ -126,22 +126,26 @@ Result<data::Value> Client::find_private(const pmix_proc_t& proc, std::string_vi
   return value;
 }
 
-Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+Result<data::Value> Client::find_shared(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
   const auto nspace = link::nspace_of(proc);
-  const bool same_job = nspace == link::nspace_of(self_);
-  if (same_job && (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
-      staged_count_.load(std::memory_order_acquire) != 0)
-    if (auto value = find_staged(key)) return value;
-  if (same_job && own_job_) {
-    auto value = store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
-    if (value || value.error().code != Errc::not_found) return value;
-  } else if (const auto other = job(nspace)) {
-    auto value = store::lookup(*other, proc.rank, key, how, {});
-    if (value || value.error().code != Errc::not_found) return value;
-  }
+  if (own_job_ && nspace == own_job_.nspace()) return store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
+  const auto other = job(nspace);
+  return other ? store::lookup(*other, proc.rank, key, how, {}) : fail(Errc::not_found);
+}
+
+Result<data::Value> Client::find_committed(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+  auto value = find_shared(proc, key, how);
+  if (value || value.error().code != Errc::not_found) return value;
   // Of what was put without a card the server knows the scope, and this process only the value.
-  if (!segment_ && !singleton_ && how.scope != PMIX_SCOPE_UNDEF) return fail(Errc::not_found);
-  return find_private(proc, key);
+  if (segment_ || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = find_private(proc, key);
+  return value;
+}
+
+Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+  if (staged_count_.load(std::memory_order_acquire) != 0 && (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
+      link::nspace_of(proc) == link::nspace_of(self_))
+    if (auto value = find_staged(key)) return value;
+  return find_committed(proc, key, how);
 }
 
 data::Value Client::everything(const pmix_proc_t& proc, const GetDirectives&) const {

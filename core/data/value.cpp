@@ -93,12 +93,6 @@ Result<Value> Value::copy_of(const pmix_value_t& v) {
   return out;
 }
 
-Result<Value> Value::decode(Reader& in) {
-  Value out;
-  if (const auto done = decode_value(in, out.raw_); !done) return fail(done.error());
-  return out;
-}
-
 Infos& Infos::operator=(Infos&& other) noexcept {
   if (this != &other) {
     clear();

@@ -74,14 +74,13 @@ class Value {
   pmix_value_t& get() noexcept { return raw_; }
   /// The caller owns what it returns.
   pmix_value_t release() noexcept {
-    pmix_value_t out = raw_;
-    raw_ = {};
+    const pmix_value_t out = raw_;
     raw_.type = PMIX_UNDEF;
     return out;
   }
 
  private:
-  // Most values that end were moved from: a Get moves its result through five functions.
+  // Most values that end were moved from.
   void end() noexcept {
     if (raw_.type != PMIX_UNDEF) destroy_value(raw_);
   }

@@ -178,8 +178,4 @@ pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept {
   return proc;
 }
 
-std::string_view nspace_of(const pmix_proc_t& proc) noexcept {
-  return {proc.nspace, ::strnlen(proc.nspace, PMIX_MAX_NSLEN)};
-}
-
 }  // namespace weft::link

@@ -2,6 +2,8 @@
 // Each message as a struct. encode() cannot fail; decode() answers corrupt for anything but exactly one message.
 #pragma once
 
+#include <string.h>
+
 #include <string>
 #include <vector>
 
@@ -104,6 +106,8 @@ Result<Message> decode(Bytes payload);
 
 /// A pmix_proc_t of this name; a name that is too long is cut, which no comparison will match.
 pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept;
-std::string_view nspace_of(const pmix_proc_t& proc) noexcept;
+inline std::string_view nspace_of(const pmix_proc_t& proc) noexcept {
+  return {proc.nspace, ::strnlen(proc.nspace, PMIX_MAX_NSLEN)};
+}
 
 }  // namespace weft::link

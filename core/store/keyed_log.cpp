@@ -66,18 +66,26 @@ bool KeyedLog::gap_at(std::uint64_t offset, std::uint64_t end) const noexcept {
   return h.key_bytes == 0;
 }
 
+std::uint64_t KeyedLog::length_of(const RecordHeader& h) noexcept {
+  return padded(sizeof h + std::uint64_t{h.key_bytes} + h.value_bytes);
+}
+
+Record KeyedLog::record_at(const std::byte* bytes, const RecordHeader& h) noexcept {
+  const std::byte* key = bytes + sizeof h;
+  return {.subject = {h.realm, h.index},
+          .scope = h.scope,
+          .key = {reinterpret_cast<const char*>(key), h.key_bytes},
+          .value = {key + h.key_bytes, h.value_bytes}};
+}
+
 Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Record& out) const noexcept {
   RecordHeader h;
   const auto left = std::min(end - offset, piece_left(offset));
   if (left < sizeof h) return fail(Errc::corrupt, "record header");
   std::memcpy(&h, at(offset), sizeof h);
-  const auto length = padded(sizeof h + std::uint64_t{h.key_bytes} + h.value_bytes);
+  const auto length = length_of(h);
   if (length > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
-  const std::byte* key = at(offset) + sizeof h;
-  out = {.subject = {h.realm, h.index},
-         .scope = h.scope,
-         .key = {reinterpret_cast<const char*>(key), h.key_bytes},
-         .value = {key + h.key_bytes, h.value_bytes}};
+  out = record_at(at(offset), h);
   return offset + length;
 }
 
@@ -90,15 +98,17 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
   std::uint64_t limit = end;
   while (link != 0) {
     const std::uint64_t offset = (std::uint64_t{link} - 1) * 8;
-    if (offset >= limit || std::min(end - offset, piece_left(offset)) < sizeof(RecordHeader))
-      return fail(Errc::corrupt, "index chain");                              // I3
+    if (offset >= limit) return fail(Errc::corrupt, "index chain");           // I3
+    const auto left = std::min(end - offset, piece_left(offset));
+    if (left < sizeof(RecordHeader)) return fail(Errc::corrupt, "index chain");
     RecordHeader h;
-    std::memcpy(&h, at(offset), sizeof h);
+    const std::byte* bytes = at(offset);
+    std::memcpy(&h, bytes, sizeof h);
     if (h.hash == static_cast<std::uint32_t>(hash) && h.index == subject.index && h.realm == subject.realm) {
-      Record record;
-      const auto next = read(offset, end, record);
-      if (!next) return tl::unexpected(next.error());
-      if (record.key == key && (scopes >> (record.scope & 31) & 1) != 0) return record;
+      if (length_of(h) > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
+      if (h.key_bytes == key.size() && std::memcmp(bytes + sizeof h, key.data(), key.size()) == 0 &&
+          (scopes >> (h.scope & 31) & 1) != 0)
+        return record_at(bytes, h);
     }
     limit = offset;
     link = h.previous;

@@ -143,6 +143,9 @@ class KeyedLog {
   /// The rest of the first piece holds no record; only where the second piece has begun.
   bool gap_at(std::uint64_t offset, std::uint64_t end) const noexcept;
   bool sound(std::uint64_t end) const noexcept { return end <= capacity_ && (end & 7) == 0; }
+  static std::uint64_t length_of(const RecordHeader& h) noexcept;
+  /// h: what was copied from there and found to lie within the log.
+  static Record record_at(const std::byte* bytes, const RecordHeader& h) noexcept;
   Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
   std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
     const std::uint64_t mixed = hash ^ ((std::uint64_t{subject.index} << 3 | static_cast<std::uint64_t>(subject.realm)) *

@@ -129,6 +129,27 @@ Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint6
   return value;
 }
 
+bool is_missing(const Result<Value>& value) noexcept { return !value && value.error().code == Errc::not_found; }
+
+// One variable each, so that what is found is returned where it was decoded: every Get comes through here.
+Result<Value> find_other(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
+                         const GetDirectives& how, Asker asker) {
+  auto value = find_put(job, rank, key, hash, how, asker);
+  if (is_missing(value)) {
+    const auto record = job.find_info({Realm::rank, rank}, key, hash);
+    value = record ? decode(*record) : Result<Value>(tl::unexpected(record.error()));
+  }
+  return value;
+}
+
+Result<Value> find_reserved(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
+                            const GetDirectives& how, Asker asker) {
+  auto value = find_at(job, {Realm::rank, rank}, key, hash);
+  if (is_missing(value)) value = find_put(job, rank, key, hash, how, asker);
+  if (is_missing(value)) value = find_job_level(job, rank, key, hash);
+  return value;
+}
+
 }  // namespace
 
 Result<Value> array_of(const data::Infos& infos) {
@@ -168,17 +189,8 @@ Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view ke
   if (rank == PMIX_RANK_UNDEF) return find_anywhere(job, key, hash, how, asker);
   if (rank == PMIX_RANK_WILDCARD) return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
   if (rank >= job.ranks()) return fail(Errc::not_found);
-  if (!is_reserved(key)) {
-    auto value = find_put(job, rank, key, hash, how, asker);
-    if (value || value.error().code != Errc::not_found) return value;
-    const auto record = job.find_info({Realm::rank, rank}, key, hash);
-    return record ? decode(*record) : Result<Value>(tl::unexpected(record.error()));
-  }
-  auto value = find_at(job, {Realm::rank, rank}, key, hash);
-  if (value || value.error().code != Errc::not_found) return value;
-  value = find_put(job, rank, key, hash, how, asker);
-  if (value || value.error().code != Errc::not_found) return value;
-  return find_job_level(job, rank, key, hash);
+  return is_reserved(key) ? find_reserved(job, rank, key, hash, how, asker)
+                          : find_other(job, rank, key, hash, how, asker);
 }
 
 Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {
