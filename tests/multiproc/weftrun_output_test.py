@@ -128,7 +128,8 @@ class Output(unittest.TestCase):
                 largest = max(largest, self.resident_bytes(job.pid))
         self.assertEqual(finish(job)[0], 0)
         self.assertEqual(seen, ranks * each)
-        self.assertLess(largest, 64 << 20)  # an eighth of what passed through
+        if not os.environ.get("WEFT_SANITIZE"):  # AddressSanitizer keeps for a while what was freed
+            self.assertLess(largest, 64 << 20)  # half of what passed through
 
     def test_reader_that_leaves(self):
         job = start("-n", "2", "yes")
