@@ -18,14 +18,18 @@ namespace {
 
 constexpr std::size_t longest_key = PMIX_MAX_KEYLEN + 1;  // one more, to see that it is too long
 
-bool bad_key(std::string_view key) noexcept { return key.size() > PMIX_MAX_KEYLEN; }
+bool bad_key(std::string_view key) noexcept {
+  return key.size() > PMIX_MAX_KEYLEN;
+}
 
 /// Who is meant: a NULL process is the caller's own for reserved keys, any rank of the job for others.
 pmix_proc_t target(const pmix_proc_t* proc, std::string_view key) {
   if (proc != nullptr && proc->nspace[0] != '\0') return *proc;
   pmix_proc_t out = role().client() != nullptr ? role().client()->self() : role().server()->self();
-  if (proc != nullptr) out.rank = proc->rank;
-  else if (!weft::store::is_reserved(key)) out.rank = PMIX_RANK_UNDEF;
+  if (proc != nullptr)
+    out.rank = proc->rank;
+  else if (!weft::store::is_reserved(key))
+    out.rank = PMIX_RANK_UNDEF;
   return out;
 }
 
@@ -37,7 +41,8 @@ pmix_status_t deliver(Value&& found, const GetDirectives& how, pmix_value_t** va
     return PMIX_SUCCESS;
   }
   if (how.pointer_values) {
-    *val = role().client() != nullptr ? role().client()->keep(std::move(found)) : role().server()->keep(std::move(found));
+    *val = role().client() != nullptr ? role().client()->keep(std::move(found))
+                                      : role().server()->keep(std::move(found));
     return PMIX_SUCCESS;
   }
   auto* out = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
@@ -47,8 +52,8 @@ pmix_status_t deliver(Value&& found, const GetDirectives& how, pmix_value_t** va
   return PMIX_SUCCESS;
 }
 
-pmix_status_t get_from_server(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* info, size_t ninfo,
-                              Value& found) {
+pmix_status_t get_from_server(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* info,
+                              size_t ninfo, Value& found) {
   auto infos = weft::data::Infos::copy_of(info, ninfo);
   if (!infos) return PMIX_ERR_BAD_PARAM;
   auto& server = *role().server();
@@ -92,7 +97,8 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
     if (client == nullptr && server == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
     if (proc == nullptr || val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
-    return client != nullptr ? client->store_internal(*proc, name, *val) : server->store_internal(*proc, name, *val);
+    return client != nullptr ? client->store_internal(*proc, name, *val)
+                             : server->store_internal(*proc, name, *val);
   });
 }
 
@@ -112,7 +118,8 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     auto* client = role().client();
     if (client == nullptr && role().server() == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
-    if (val == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) || (proc == nullptr && key == nullptr))
+    if (val == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
+        (proc == nullptr && key == nullptr))
       return PMIX_ERR_BAD_PARAM;
     GetDirectives how;
     if (ninfo != 0) {
@@ -140,7 +147,8 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
     auto* server = role().server();
     if (client == nullptr && server == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
-    if (cbfunc == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) || (proc == nullptr && key == nullptr))
+    if (cbfunc == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
+        (proc == nullptr && key == nullptr))
       return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos || !GetDirectives::parse(info, ninfo)) return PMIX_ERR_BAD_PARAM;
@@ -157,7 +165,8 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
 }
 
 /// PMIx_Resolve_peers: the processes of a namespace on a node; NULL node = this one, NULL namespace = mine.
-pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs, size_t* nprocs) {
+pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
+                                 size_t* nprocs) {
   return guarded_status([&]() -> pmix_status_t {
     if (role().client() == nullptr && role().server() == nullptr) return PMIX_ERR_INIT;
     if (procs == nullptr || nprocs == nullptr) return PMIX_ERR_BAD_PARAM;

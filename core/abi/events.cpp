@@ -39,8 +39,9 @@ bool on_library_thread() {
 ///   codes [ncodes]  none = a default handler
 ///   cbfunc          told the handler's reference, whatever happens; NULL: the call waits and returns the reference
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EVENT_REGISTRATION (the only first or last place is taken)
-pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[], size_t ninfo,
-                                          pmix_notification_fn_t evhdlr, pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
+pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[],
+                                          size_t ninfo, pmix_notification_fn_t evhdlr,
+                                          pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     auto* events = registry();
     if (events == nullptr) return PMIX_ERR_INIT;
@@ -79,9 +80,8 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
     auto* events = registry();
     if (events == nullptr) return PMIX_ERR_INIT;
     if (cbfunc != nullptr) {
-      const auto removed = events->remove(evhdlr_ref, [=] {
-        weft::abi::run_later([=] { cbfunc(PMIX_SUCCESS, cbdata); });
-      });
+      const auto removed =
+          events->remove(evhdlr_ref, [=] { weft::abi::run_later([=] { cbfunc(PMIX_SUCCESS, cbdata); }); });
       if (removed) return PMIX_SUCCESS;
       weft::abi::run_later([=] { cbfunc(PMIX_ERR_BAD_PARAM, cbdata); });
       return PMIX_ERR_BAD_PARAM;
@@ -96,7 +96,8 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 
 /// PMIx_Notify_event: raises an event; own handlers see it too. cbfunc NULL: the call waits for the server's answer.
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
-                                const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+                                const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
+                                void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     auto* client = role().client();
     auto* server = role().server();

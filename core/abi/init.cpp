@@ -11,13 +11,15 @@ namespace {
 /// A program that says which model it implements raises PMIX_MODEL_DECLARED in its own process.
 void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::size_t ninfo) {
   bool declares = false;
-  for (std::size_t i = 0; i < ninfo; ++i) declares |= std::string_view(infos[i].key) == PMIX_PROGRAMMING_MODEL;
+  for (std::size_t i = 0; i < ninfo; ++i)
+    declares |= std::string_view(infos[i].key) == PMIX_PROGRAMMING_MODEL;
   if (!declares) return;
   auto copy = weft::data::Infos::copy_of(infos, ninfo);
   if (!copy) return;
   // News, not an error: default handlers, which take an event for a failure of the job, do not hear of it.
   copy->add(PMIX_EVENT_NON_DEFAULT, weft::data::Value::of(true));
-  client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(*copy)}, [](pmix_status_t) {});
+  client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(*copy)},
+                [](pmix_status_t) {});
 }
 
 }  // namespace
@@ -36,7 +38,8 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
     if (role().client_count == 0) {
       auto started = weft::client::Client::start();
       if (!started)
-        return started.error().code == weft::Errc::denied ? PMIX_ERR_NO_PERMISSIONS : PMIX_ERR_SERVER_NOT_AVAIL;
+        return started.error().code == weft::Errc::denied ? PMIX_ERR_NO_PERMISSIONS
+                                                          : PMIX_ERR_SERVER_NOT_AVAIL;
       status = started->status;
       role().set_client(std::move(started->client));
     }
@@ -60,10 +63,14 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
   });
 }
 
-int PMIx_Initialized(void) { return role().client() != nullptr || role().server() != nullptr ? 1 : 0; }
+int PMIx_Initialized(void) {
+  return role().client() != nullptr || role().server() != nullptr ? 1 : 0;
+}
 
 /// Starts with the version of the API that the headers claim: callers compare its first characters.
-const char* PMIx_Get_version(void) { return "4.2.2 Weft " WEFT_VERSION " (PMIx Standard 4.2, ABI libpmix.so.2)"; }
+const char* PMIx_Get_version(void) {
+  return "4.2.2 Weft " WEFT_VERSION " (PMIx Standard 4.2, ABI libpmix.so.2)";
+}
 
 /// PMIx_Abort: asks the server to end processes (none: the caller's whole job). Returns when the host took note.
 pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {

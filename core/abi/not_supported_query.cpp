@@ -5,12 +5,20 @@
 #include "pmix.h"
 #include "pmix_server.h"
 
-pmix_status_t PMIx_Query_info(pmix_query_t*, size_t, pmix_info_t**, size_t*) { return PMIX_ERR_NOT_SUPPORTED; }
+pmix_status_t PMIx_Query_info(pmix_query_t*, size_t, pmix_info_t**, size_t*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
 
-pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) { return PMIX_ERR_NOT_SUPPORTED; }
+pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
 
-pmix_status_t PMIx_server_define_process_set(const pmix_proc_t*, size_t, const char*) { return PMIX_ERR_NOT_SUPPORTED; }
+pmix_status_t PMIx_server_define_process_set(const pmix_proc_t*, size_t, const char*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
 
-pmix_status_t PMIx_server_delete_process_set(char*) { return PMIX_ERR_NOT_SUPPORTED; }
+pmix_status_t PMIx_server_delete_process_set(char*) {
+  return PMIX_ERR_NOT_SUPPORTED;
+}
 
 void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}

@@ -19,7 +19,7 @@ class Role {
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
 
-  std::mutex mutex;                        ///< init and finalize, one at a time
+  std::mutex mutex;  ///< init and finalize, one at a time
   unsigned client_count = 0;
   unsigned server_count = 0;
   void set_client(std::unique_ptr<client::Client> client);

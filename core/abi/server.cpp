@@ -28,7 +28,9 @@ pmix_status_t run(pmix_op_cbfunc_t cbfunc, void* cbdata, Work&& work) {
   return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
 }
 
-bool valid(const pmix_proc_t* proc) { return proc != nullptr && proc->nspace[0] != '\0'; }
+bool valid(const pmix_proc_t* proc) {
+  return proc != nullptr && proc->nspace[0] != '\0';
+}
 
 }  // namespace
 
@@ -63,14 +65,15 @@ pmix_status_t PMIx_server_finalize(void) {
 /// PMIx_server_register_nspace: lays a job out in the node segment; its clients may come from then on.
 ///   nlocalprocs  local ranks; info as in the Standard's list of job-level information
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (a malformed map or array), _OUT_OF_RESOURCE (the segment is full)
-pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[], size_t ninfo,
-                                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[],
+                                          size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     if (nspace == nullptr || nlocalprocs < 0 || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.register_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN + 1)), nlocalprocs, std::move(*infos), std::move(done));
+      server.register_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN + 1)), nlocalprocs, std::move(*infos),
+                             std::move(done));
     });
   });
 }
@@ -101,7 +104,8 @@ pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gi
 void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   const auto status = guarded_status([&]() -> pmix_status_t {
     if (!valid(proc)) return PMIX_ERR_BAD_PARAM;
-    return run(cbfunc, cbdata, [&](auto& server, Done done) { server.deregister_client(*proc, std::move(done)); });
+    return run(cbfunc, cbdata,
+               [&](auto& server, Done done) { server.deregister_client(*proc, std::move(done)); });
   });
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
@@ -117,7 +121,8 @@ pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
 }
 
 /// PMIx_server_dmodex_request: the card of a local rank, for another node; waits for its first commit.
-pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc, void* cbdata) {
+pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc,
+                                         void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     auto* server = role().server();
     if (server == nullptr) return PMIX_ERR_INIT;
@@ -156,7 +161,8 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.setup_local_support(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(*infos), std::move(done));
+      server.setup_local_support(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(*infos),
+                                 std::move(done));
     });
   });
 }

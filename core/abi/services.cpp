@@ -76,13 +76,14 @@ pmix_status_t job_control(const pmix_info_t* directives, size_t ndirs) {
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
     const auto promise = std::make_shared<std::promise<pmix_status_t>>();
-    const auto started = log_later(data, ndata, directives, ndirs, [promise](pmix_status_t s) { promise->set_value(s); });
+    const auto started =
+        log_later(data, ndata, directives, ndirs, [promise](pmix_status_t s) { promise->set_value(s); });
     return started == PMIX_SUCCESS ? role().client()->await(promise->get_future()) : started;
   });
 }
 
-pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs,
-                          pmix_op_cbfunc_t cbfunc, void* cbdata) {
+pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
+                          size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     return log_later(data, ndata, directives, ndirs, [cbfunc, cbdata](pmix_status_t status) {
       if (cbfunc != nullptr) cbfunc(status, cbdata);

@@ -26,9 +26,12 @@ BoardFence::BoardFence(Control& control, std::uint32_t me, shm::WaitPolicy polic
 
 std::optional<pmix_status_t> BoardFence::ended(store::Generation generation) const noexcept {
   switch (control_.board->outcome(generation)) {
-    case Board::Outcome::success: return PMIX_SUCCESS;
-    case Board::Outcome::failed: return control_.board->verdict(generation).status;
-    case Board::Outcome::open: break;
+    case Board::Outcome::success:
+      return PMIX_SUCCESS;
+    case Board::Outcome::failed:
+      return control_.board->verdict(generation).status;
+    case Board::Outcome::open:
+      break;
   }
   if (control_.board->broken(generation)) return control_.board->verdict(generation).status;
   return std::nullopt;
@@ -36,7 +39,8 @@ std::optional<pmix_status_t> BoardFence::ended(store::Generation generation) con
 
 bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
   switch (control_.board->arrive(me_, generation, collect)) {
-    case Board::Arrival::not_open: return false;
+    case Board::Arrival::not_open:
+      return false;
     case Board::Arrival::completed:
       control_.board->waiting().wake_all();
       if (control_.board->notice_wanted()) control_.notify(NoticeKind::board_ended, generation);
@@ -46,7 +50,8 @@ bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
       return true;
     case Board::Arrival::waiting:
     case Board::Arrival::over:
-    case Board::Arrival::broken: return true;
+    case Board::Arrival::broken:
+      return true;
   }
   return true;
 }
@@ -101,7 +106,8 @@ std::optional<pmix_status_t> BoardFence::step(Async& fence) {
   if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);
   if (!ended(fence.generation)) {
     ask_notice();
-    if (!fence.arrived) fence.arrived = arrive(fence.generation, fence.collect);  // it may have opened before we asked
+    if (!fence.arrived)
+      fence.arrived = arrive(fence.generation, fence.collect);  // it may have opened before we asked
   }
   if (const auto status = ended(fence.generation)) return status;
   if (!connection_.alive()) return PMIX_ERR_LOST_CONNECTION;
@@ -133,7 +139,8 @@ void BoardFence::board_moved() {
       continue;
     }
     // Without its server a fence ends, too, but its arrival stays counted.
-    give_ticket_back(*status != PMIX_ERR_LOST_CONNECTION && control_.board->outcome(fence->generation) == Board::Outcome::open);
+    give_ticket_back(*status != PMIX_ERR_LOST_CONNECTION &&
+                     control_.board->outcome(fence->generation) == Board::Outcome::open);
     // Off the list first: the callback may enter another fence, wait in it, and so come back to this function.
     const auto done = std::move(fence->done);
     open_.erase(fence);

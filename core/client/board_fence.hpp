@@ -72,10 +72,10 @@ class BoardFence {
   std::uint32_t me_;
   shm::WaitPolicy policy_;
   Connection& connection_;
-  std::mutex ticket_mutex_;   // guards the three below
+  std::mutex ticket_mutex_;  // guards the three below
   store::Generation next_;
-  unsigned tickets_ = 0;      ///< of fences that have not ended
-  bool stale_ = false;        ///< next_ ran ahead of a board that was broken meanwhile
+  unsigned tickets_ = 0;   ///< of fences that have not ended
+  bool stale_ = false;     ///< next_ ran ahead of a board that was broken meanwhile
   std::list<Async> open_;  // the connection's thread only
 };
 

@@ -22,7 +22,9 @@ std::string host_name() {
   return name;
 }
 
-void say(const std::string& text) { std::fprintf(stderr, "weft: [%s] %s\n", host_name().c_str(), text.c_str()); }
+void say(const std::string& text) {
+  std::fprintf(stderr, "weft: [%s] %s\n", host_name().c_str(), text.c_str());
+}
 
 std::string who(const link::Identity& identity) {
   return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
@@ -40,13 +42,16 @@ Result<Client::Started> Client::start() {
   std::unique_ptr<Client> client(new Client);
   link::Identity identity;
   switch (link::from_environment(identity)) {
-    case link::Found::none: break;
+    case link::Found::none:
+      break;
     case link::Found::foreign:
-      say("PMIX_NAMESPACE is set but WEFT_SERVER is not: another PMIx library's server started this process and "
+      say("PMIX_NAMESPACE is set but WEFT_SERVER is not: another PMIx library's server started this process "
+          "and "
           "cannot be spoken to; going on as a singleton. Launch with weftrun, or unset PMIX_NAMESPACE.");
       break;
     case link::Found::malformed:
-      say("PMIX_RANK, PMIX_NAMESPACE or WEFT_TOKEN in the environment is malformed; launch with weftrun, or unset them.");
+      say("PMIX_RANK, PMIX_NAMESPACE or WEFT_TOKEN in the environment is malformed; launch with weftrun, or "
+          "unset them.");
       return fail(Errc::denied, "malformed environment");
     case link::Found::identity:
       if (auto ok = client->shake_hands(identity); !ok) return tl::unexpected(ok.error());
@@ -70,7 +75,8 @@ void Client::become_singleton() {
     add(PMIX_RANK_WILDCARD, one, data::Value::of(std::uint32_t{1}));
   for (const char* zero : {PMIX_NODEID, PMIX_APPNUM}) add(0, zero, data::Value::of(std::uint32_t{0}));
   for (const char* zero : {PMIX_LOCAL_RANK, PMIX_NODE_RANK}) add(0, zero, data::Value::of(std::uint16_t{0}));
-  for (const char* first : {PMIX_RANK, PMIX_APP_RANK, PMIX_GLOBAL_RANK}) add(0, first, data::Value::of_rank(0));
+  for (const char* first : {PMIX_RANK, PMIX_APP_RANK, PMIX_GLOBAL_RANK})
+    add(0, first, data::Value::of_rank(0));
   add(PMIX_RANK_WILDCARD, PMIX_LOCAL_PEERS, data::Value::of(std::string_view("0")));
   add(PMIX_RANK_WILDCARD, PMIX_LOCALLDR, data::Value::of_rank(0));
   add(PMIX_RANK_WILDCARD, PMIX_NODE_LIST, data::Value::of(std::string_view(host)));
@@ -82,7 +88,8 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   auto socket = link::connect_to(identity.server);
   if (!socket) {
     say(who(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
-        ") does not answer: it has ended, or this process is in another network namespace. Launch again with weftrun.");
+        ") does not answer: it has ended, or this process is in another network namespace. Launch again with "
+        "weftrun.");
     return tl::unexpected(socket.error());
   }
   link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
@@ -106,12 +113,14 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   }
   if (answer->type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(answer->payload);
-    say(who(identity) + ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
+    say(who(identity) +
+        ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
     return fail(Errc::denied, "refused by the server");
   }
   auto welcome = link::decode<link::Welcome>(answer->payload);
   if (answer->type != MessageType::welcome || !welcome) {
-    say(who(identity) + ": the server's answer to the handshake makes no sense; are both of the same version?");
+    say(who(identity) +
+        ": the server's answer to the handshake makes no sense; are both of the same version?");
     return fail(Errc::corrupt, "handshake");
   }
   server_ = link::make_proc(welcome->server_nspace, welcome->server_rank);
@@ -141,7 +150,8 @@ Result<void> Client::attach(const link::Identity& identity) {
   const auto bytes = static_cast<std::uint64_t>(info.st_size);
   auto all = shm::Window::map(fd->get(), 0, bytes, shm::Window::Access::read);
   if (!all) return tl::unexpected(all.error());
-  if (store::check_segment(all->base(), bytes) != store::Attach::ready) return fail(Errc::not_found, "segment");
+  if (store::check_segment(all->base(), bytes) != store::Attach::ready)
+    return fail(Errc::not_found, "segment");
   const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->base());
   if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
     return fail(Errc::not_found, "another server's segment");
@@ -153,15 +163,17 @@ Result<void> Client::attach(const link::Identity& identity) {
   if (local_ >= view->header().local_capacity ||
       view->local(local_).state.load(std::memory_order_acquire) != store::Local::registered)
     return fail(Errc::not_found, "not a first start");
-  server_ = link::make_proc({header.server_nspace, ::strnlen(header.server_nspace, sizeof header.server_nspace)},
-                            header.server_rank);
+  server_ =
+      link::make_proc({header.server_nspace, ::strnlen(header.server_nspace, sizeof header.server_nspace)},
+                      header.server_rank);
   return enter(fd->get(), std::move(*all), *job);
 }
 
 /// Takes the place `local_` of a job in a mapped segment. Errors leave a client without a segment.
 Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   using Access = shm::Window::Access;
-  if (store::check_segment(all.base(), all.size()) != store::Attach::ready) return fail(Errc::corrupt, "segment");
+  if (store::check_segment(all.base(), all.size()) != store::Attach::ready)
+    return fail(Errc::corrupt, "segment");
   auto view = store::JobView::open(all.base(), all.size(), job);
   if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
@@ -172,7 +184,9 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   auto doorbell = shm::Window::map(fd, segment.doorbell, shm::page_bytes, Access::write);
   if (!control || !card || !card_rest || !doorbell) return fail(Errc::os, "mapping the node segment");
 
-  const auto in_control = [&](std::uint64_t offset) { return control->base() + (offset - h.control_area.offset); };
+  const auto in_control = [&](std::uint64_t offset) {
+    return control->base() + (offset - h.control_area.offset);
+  };
   auto& board = store::Board::at(in_control(h.board));
   // Two processes with one rank's environment: the card has one writer, the second must be refused by the server.
   const bool first = board.cell(local_).claimed.exchange(1, std::memory_order_acq_rel) == 0;

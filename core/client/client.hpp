@@ -36,8 +36,8 @@ class Client {
   pmix_status_t commit();
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
   /// key empty: everything about the process. `found` is written on PMIX_SUCCESS only.
-  pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos, std::size_t ninfo,
-                    const store::GetDirectives& how, data::Value& found);
+  pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                    std::size_t ninfo, const store::GetDirectives& how, data::Value& found);
   /// done runs on the connection's thread.
   void get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done);
@@ -47,9 +47,10 @@ class Client {
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
   // Services: client_services.cpp.
-  pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos, std::size_t ninfo);
-  pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos, std::size_t ninfo,
-                            std::function<void(pmix_status_t)> done);
+  pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                      std::size_t ninfo);
+  pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                            std::size_t ninfo, std::function<void(pmix_status_t)> done);
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
   void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
   pmix_status_t cleanup(const pmix_info_t* infos, std::size_t ninfo);
@@ -86,14 +87,18 @@ class Client {
 
   std::optional<store::JobView> job(std::string_view nspace) const;
   // What this process knows: staged, committed, or shared in the segment.
-  Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key,
+                                const store::GetDirectives& how) const;
   Result<data::Value> find_staged(std::string_view key) const;
-  Result<data::Value> find_committed(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
-  Result<data::Value> find_shared(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  Result<data::Value> find_committed(const pmix_proc_t& proc, std::string_view key,
+                                     const store::GetDirectives& how) const;
+  Result<data::Value> find_shared(const pmix_proc_t& proc, std::string_view key,
+                                  const store::GetDirectives& how) const;
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
   void prepare_card(std::uint64_t end);
   data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
-  pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
+  pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
+                                   std::vector<pmix_proc_t>& out);
   bool lives_elsewhere(const pmix_proc_t& proc) const;
   pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
@@ -116,13 +121,13 @@ class Client {
   Control control_;
   std::unique_ptr<BoardFence> board_fence_;
 
-  mutable std::mutex own_mutex_;        ///< staged puts and the card's writer (KeyedLog I1)
+  mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;
   std::atomic<std::size_t> staged_count_{0};
-  std::uint64_t staged_end_ = 0;        ///< where the card will end with all of staged_ in it
+  std::uint64_t staged_end_ = 0;  ///< where the card will end with all of staged_ in it
   store::KeyedLog card_;
   bool has_card_ = false;
-  std::uint64_t populated_ = 0;         ///< bytes of the card's second piece that have memory
+  std::uint64_t populated_ = 0;  ///< bytes of the card's second piece that have memory
 
   store::LocalValues private_;
   std::mutex kept_mutex_;

@@ -17,13 +17,20 @@ constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
 
 pmix_status_t status_of(const Error& error) noexcept {
   switch (error.code) {
-    case Errc::not_found: return PMIX_ERR_NOT_FOUND;
-    case Errc::outside_scope: return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
-    case Errc::no_memory: return PMIX_ERR_NOMEM;
-    case Errc::no_space: return PMIX_ERR_OUT_OF_RESOURCE;
-    case Errc::unreachable: return PMIX_ERR_LOST_CONNECTION;
-    case Errc::not_supported: return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    default: return PMIX_ERROR;
+    case Errc::not_found:
+      return PMIX_ERR_NOT_FOUND;
+    case Errc::outside_scope:
+      return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
+    case Errc::no_memory:
+      return PMIX_ERR_NOMEM;
+    case Errc::no_space:
+      return PMIX_ERR_OUT_OF_RESOURCE;
+    case Errc::unreachable:
+      return PMIX_ERR_LOST_CONNECTION;
+    case Errc::not_supported:
+      return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    default:
+      return PMIX_ERROR;
   }
 }
 
@@ -85,13 +92,14 @@ pmix_status_t Client::commit() {
     return done ? done->status : status_of(done.error());
   }
   // Either we see that the server watches, or the server, which looks again after it said so, sees the commit.
-  std::atomic_thread_fence(std::memory_order_seq_cst);                                      // C1 <-> C2
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // C1 <-> C2
   if (own_job_.local(local_).watched.load(std::memory_order_relaxed) != 0)
     control_.notify(store::NoticeKind::committed, 0);
   return PMIX_SUCCESS;
 }
 
-pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value) {
+pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                     const pmix_value_t& value) {
   if (key.empty() || key.size() > max_key_bytes) return PMIX_ERR_BAD_PARAM;
   const auto stored = private_.store(link::nspace_of(proc), proc.rank, key, value);
   return stored ? PMIX_SUCCESS : status_of(stored.error());
@@ -126,14 +134,16 @@ Result<data::Value> Client::find_private(const pmix_proc_t& proc, std::string_vi
   return value;
 }
 
-Result<data::Value> Client::find_shared(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
-  const auto nspace = link::nspace_of(proc);
-  if (own_job_ && nspace == own_job_.nspace()) return store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
-  const auto other = job(nspace);
+Result<data::Value> Client::find_shared(const pmix_proc_t& proc, std::string_view key,
+                                        const GetDirectives& how) const {
+  if (own_job_ && link::is_of(proc, own_job_.nspace()))
+    return store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
+  const auto other = job(link::nspace_of(proc));
   return other ? store::lookup(*other, proc.rank, key, how, {}) : fail(Errc::not_found);
 }
 
-Result<data::Value> Client::find_committed(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+Result<data::Value> Client::find_committed(const pmix_proc_t& proc, std::string_view key,
+                                           const GetDirectives& how) const {
   auto value = find_shared(proc, key, how);
   if (value || value.error().code != Errc::not_found) return value;
   // Of what was put without a card the server knows the scope, and this process only the value.
@@ -141,8 +151,10 @@ Result<data::Value> Client::find_committed(const pmix_proc_t& proc, std::string_
   return value;
 }
 
-Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
-  if (staged_count_.load(std::memory_order_acquire) != 0 && (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
+Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view key,
+                                      const GetDirectives& how) const {
+  if (staged_count_.load(std::memory_order_acquire) != 0 &&
+      (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
       link::nspace_of(proc) == link::nspace_of(self_))
     if (auto value = find_staged(key)) return value;
   return find_committed(proc, key, how);
@@ -172,7 +184,8 @@ pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const 
   if (singleton_) return PMIX_ERR_NOT_FOUND;
   // What this process did not put it cannot wait for: nobody but itself could.
   const bool own = proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_);
-  if (own && !store::is_reserved(key) && (segment_ || how.scope == PMIX_SCOPE_UNDEF)) return PMIX_ERR_NOT_FOUND;
+  if (own && !store::is_reserved(key) && (segment_ || how.scope == PMIX_SCOPE_UNDEF))
+    return PMIX_ERR_NOT_FOUND;
   if (!segment_) return PMIX_SUCCESS;
   if (how.optional) return PMIX_ERR_NOT_FOUND;
   const auto view = job(link::nspace_of(proc));
@@ -190,8 +203,8 @@ pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const 
   return PMIX_SUCCESS;
 }
 
-pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos, std::size_t ninfo,
-                          const GetDirectives& how, data::Value& found) {
+pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                          std::size_t ninfo, const GetDirectives& how, data::Value& found) {
   if (key.empty() && (segment_ || singleton_)) {
     found = everything(proc, how);
     return found.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
@@ -248,9 +261,11 @@ pmix_value_t* Client::keep(data::Value value) {
   return &kept_.back()->get();
 }
 
-pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace,
+                                    std::vector<pmix_proc_t>& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
-  if (!view && !singleton_ && !segment_) return resolve_peers_afar(node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
+  if (!view && !singleton_ && !segment_)
+    return resolve_peers_afar(node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     if (!singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
     out.push_back(self_);
@@ -263,7 +278,8 @@ pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspa
 }
 
 /// Without the segment: the server's list of ranks, as text.
-pmix_status_t Client::resolve_peers_afar(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+pmix_status_t Client::resolve_peers_afar(std::string_view node, std::string_view nspace,
+                                         std::vector<pmix_proc_t>& out) {
   data::Infos where;
   where.add(PMIX_NODE_INFO, data::Value::of(true));
   if (!node.empty()) where.add(PMIX_HOSTNAME, data::Value::of(node));
@@ -284,7 +300,8 @@ pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
   if (!view && !singleton_ && !segment_) {
     data::Value names;
-    const auto job_level = link::make_proc(nspace.empty() ? link::nspace_of(self_) : nspace, PMIX_RANK_WILDCARD);
+    const auto job_level =
+        link::make_proc(nspace.empty() ? link::nspace_of(self_) : nspace, PMIX_RANK_WILDCARD);
     const auto status = get(job_level, PMIX_NODE_LIST, nullptr, 0, {}, names);
     if (status == PMIX_SUCCESS) out = names.get().data.string;
     return status;

@@ -15,11 +15,12 @@ void Client::on_push(link::Frame frame) {
     if (board_fence_) board_fence_->board_moved();
   } else if (frame.type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(frame.payload);
-    std::fprintf(stderr, "weft: rank %u of namespace %s: the server refused this process: %s\n", self_.rank, self_.nspace,
-                 refused ? refused->reason.c_str() : "no reason given");
+    std::fprintf(stderr, "weft: rank %u of namespace %s: the server refused this process: %s\n", self_.rank,
+                 self_.nspace, refused ? refused->reason.c_str() : "no reason given");
   } else if (frame.type == MessageType::event) {
     auto message = link::decode<link::EventMessage>(frame.payload);
-    if (message) events_->deliver({message->code, message->source, message->range, std::move(message->infos)});
+    if (message)
+      events_->deliver({message->code, message->source, message->range, std::move(message->infos)});
   }
 }
 
@@ -50,15 +51,18 @@ void Client::notify(events::Event event, std::function<void(pmix_status_t)> done
   const bool stays = singleton_ || event.range == PMIX_RANGE_PROC_LOCAL;
   auto message = link::EventMessage{event.code, event.source, event.range, {}};
   if (!stays)
-    if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size())) message.infos = std::move(*copy);
+    if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
+      message.infos = std::move(*copy);
   // Our own handlers on our thread, in the order in which events are raised.
   auto shared = std::make_shared<events::Event>(std::move(event));
   connection_->run_later([this, shared] { events_->deliver(std::move(*shared)); });
   if (stays) return connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
-  connection_->request(MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
-    const auto status = answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
-    done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
-  });
+  connection_->request(
+      MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
+        const auto status =
+            answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
+        done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
+      });
 }
 
 }  // namespace weft::client

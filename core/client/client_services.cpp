@@ -63,13 +63,15 @@ bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
   return std::all_of(named.begin(), named.end(), [](bool n) { return n; });
 }
 
-pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos, std::size_t ninfo) {
+pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                            std::size_t ninfo) {
   const auto how = FenceDirectives::parse(infos, ninfo);
   if (!how) return PMIX_ERR_BAD_PARAM;
   if (board_fence_ && !connection_->on_thread() && whole_job(procs, nprocs))
     return board_fence_->enter(how->deadline(), how->collect);
   const auto ended = std::make_shared<std::promise<pmix_status_t>>();
-  const auto started = fence_later(procs, nprocs, infos, ninfo, [ended](pmix_status_t s) { ended->set_value(s); });
+  const auto started =
+      fence_later(procs, nprocs, infos, ninfo, [ended](pmix_status_t s) { ended->set_value(s); });
   return started == PMIX_SUCCESS ? await(ended->get_future()) : started;
 }
 
@@ -90,8 +92,9 @@ pmix_status_t Client::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   return fence_through_server(procs, nprocs, infos, ninfo, std::move(done));
 }
 
-pmix_status_t Client::fence_through_server(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
-                                           std::size_t ninfo, std::function<void(pmix_status_t)> done) {
+pmix_status_t Client::fence_through_server(const pmix_proc_t* procs, std::size_t nprocs,
+                                           const pmix_info_t* infos, std::size_t ninfo,
+                                           std::function<void(pmix_status_t)> done) {
   link::Fence message;
   if (nprocs == 0)
     message.procs.push_back(link::make_proc(link::nspace_of(self_), PMIX_RANK_WILDCARD));
@@ -105,7 +108,8 @@ pmix_status_t Client::fence_through_server(const pmix_proc_t* procs, std::size_t
   return PMIX_SUCCESS;
 }
 
-pmix_status_t Client::abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs) {
+pmix_status_t Client::abort(int status, std::string_view message, const pmix_proc_t* procs,
+                            std::size_t nprocs) {
   if (singleton_) return PMIX_ERR_UNREACH;
   link::Abort request{status, std::string(message), {}};
   if (nprocs != 0) request.procs.assign(procs, procs + nprocs);

@@ -68,8 +68,10 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
     // What was pushed to us before the server heard our last words is nobody's any more, but for why it is gone.
-    if (frame && frame->type == link::MessageType::refused && push_) push_(std::move(*frame));
-    else if (frame && frame->type == link::MessageType::done) return frame;
+    if (frame && frame->type == link::MessageType::refused && push_)
+      push_(std::move(*frame));
+    else if (frame && frame->type == link::MessageType::done)
+      return frame;
     if (!frame) return sent ? frame : tl::unexpected(sent.error());
   }
 }
@@ -96,7 +98,8 @@ bool Connection::alive() noexcept {
   if (!socket_ || lost_.load(std::memory_order_acquire)) return false;
   if (has_thread()) return true;
   pollfd p{socket_.get(), POLLRDHUP, 0};
-  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 && !lost_.exchange(true)) read_last_words();
+  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 && !lost_.exchange(true))
+    read_last_words();
   return !lost_.load(std::memory_order_acquire);
 }
 
@@ -133,9 +136,11 @@ void Connection::read_or_sleep() {
   int timeout_ms = -1;
   {
     const std::lock_guard lock(mutex_);
-    if (!tasks_.empty() || stopping_.load()) timeout_ms = 0;
+    if (!tasks_.empty() || stopping_.load())
+      timeout_ms = 0;
     else if (!timers_.empty()) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - Clock::now()).count();
+      const auto left =
+          std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - Clock::now()).count();
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }
   }

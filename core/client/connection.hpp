@@ -65,7 +65,9 @@ class Connection {
   /// Whether the server is still there; asks the kernel where no thread watches.
   bool alive() noexcept;
   bool has_thread() const noexcept { return started_.load(std::memory_order_acquire); }
-  bool on_thread() const noexcept { return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire); }
+  bool on_thread() const noexcept {
+    return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire);
+  }
 
   /// Ends the thread; open requests end as canceled. Not from the thread.
   void stop();

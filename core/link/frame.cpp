@@ -54,7 +54,8 @@ void take_descriptors(msghdr& message, std::array<shm::Fd, welcome_fds>& fds) {
   }
 }
 
-Result<void> receive_all(int socket, std::byte* data, std::size_t left, std::array<shm::Fd, welcome_fds>* fds) {
+Result<void> receive_all(int socket, std::byte* data, std::size_t left,
+                         std::array<shm::Fd, welcome_fds>* fds) {
   while (left != 0) {
     alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * welcome_fds)] = {};
     iovec part{data, left};
@@ -86,7 +87,8 @@ std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes pay
   return out;
 }
 
-Result<void> send_frame(int socket, MessageType type, std::uint64_t tag, Bytes payload, const std::vector<int>& fds) {
+Result<void> send_frame(int socket, MessageType type, std::uint64_t tag, Bytes payload,
+                        const std::vector<int>& fds) {
   if (payload.size() > max_payload) return fail(Errc::invalid, "message above 1 GiB");
   const auto frame = make_frame(type, tag, payload);
   return send_all(socket, frame.data(), frame.size(), fds);

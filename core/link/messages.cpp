@@ -91,9 +91,11 @@ template <class Visitor, class M>
 void walk(Visitor& v, M& m) {
   using T = std::remove_const_t<M>;
   if constexpr (std::is_same_v<T, Hello>) {
-    v.field(m.wire), v.field(m.layout), v.field(m.attached), v.field(m.nspace), v.field(m.rank), v.field(m.token);
+    v.field(m.wire), v.field(m.layout), v.field(m.attached), v.field(m.nspace), v.field(m.rank),
+        v.field(m.token);
   } else if constexpr (std::is_same_v<T, Welcome>) {
-    v.field(m.segment_bytes), v.field(m.job), v.field(m.local), v.field(m.server_nspace), v.field(m.server_rank);
+    v.field(m.segment_bytes), v.field(m.job), v.field(m.local), v.field(m.server_nspace),
+        v.field(m.server_rank);
   } else if constexpr (std::is_same_v<T, Refused>) {
     v.field(m.status), v.field(m.reason);
   } else if constexpr (std::is_same_v<T, Get>) {

@@ -31,7 +31,8 @@ struct SocketName {
 Result<SocketName> abstract_name(std::string_view server) {
   SocketName name;
   name.address.sun_family = AF_UNIX;
-  if (server.empty() || server.size() > sizeof name.address.sun_path - 1) return fail(Errc::invalid, "server name");
+  if (server.empty() || server.size() > sizeof name.address.sun_path - 1)
+    return fail(Errc::invalid, "server name");
   std::memcpy(name.address.sun_path + 1, server.data(), server.size());
   name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + server.size());
   return name;
@@ -84,7 +85,8 @@ Found from_environment(Identity& out) {
   const auto parsed = Token::parse(token);
   const char* end = rank + std::strlen(rank);
   const auto number = std::from_chars(rank, end, out.rank);
-  if (!parsed || number.ec != std::errc{} || number.ptr != end || std::strlen(nspace) > 255) return Found::malformed;
+  if (!parsed || number.ec != std::errc{} || number.ptr != end || std::strlen(nspace) > 255)
+    return Found::malformed;
   out.nspace = nspace;
   out.server = server;
   if (const char* segment = std::getenv(env_segment)) out.segment = segment;
@@ -99,9 +101,11 @@ std::string new_server_name() {
 Result<shm::Fd> open_segment(std::string_view where) {
   const auto colon = where.find(':');
   const auto digits_only = [](std::string_view text) {
-    return !text.empty() && text.size() <= 10 && text.find_first_not_of("0123456789") == std::string_view::npos;
+    return !text.empty() && text.size() <= 10 &&
+           text.find_first_not_of("0123456789") == std::string_view::npos;
   };
-  if (colon == std::string_view::npos || !digits_only(where.substr(0, colon)) || !digits_only(where.substr(colon + 1)))
+  if (colon == std::string_view::npos || !digits_only(where.substr(0, colon)) ||
+      !digits_only(where.substr(colon + 1)))
     return fail(Errc::not_found, "malformed WEFT_SEGMENT");
   const std::string path =
       "/proc/" + std::string(where.substr(0, colon)) + "/fd/" + std::string(where.substr(colon + 1));
@@ -109,7 +113,8 @@ Result<shm::Fd> open_segment(std::string_view where) {
   char target[64] = {};
   constexpr std::string_view wanted = "/memfd:weft-node";
   const auto length = ::readlink(path.c_str(), target, sizeof target);
-  if (length < 0 || std::string_view(target, static_cast<std::size_t>(length)).substr(0, wanted.size()) != wanted)
+  if (length < 0 ||
+      std::string_view(target, static_cast<std::size_t>(length)).substr(0, wanted.size()) != wanted)
     return fail(Errc::not_found, "no segment there");
   shm::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return fail(Errc::not_found, "open", errno);

@@ -18,9 +18,10 @@ namespace weft::link {
 
 inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
 inline constexpr const char* env_rank = "PMIX_RANK";
-inline constexpr const char* env_server = "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
+inline constexpr const char* env_server =
+    "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
 inline constexpr const char* env_segment = "WEFT_SEGMENT";  ///< "<pid>:<descriptor>" of the server's segment
-inline constexpr const char* env_token = "WEFT_TOKEN";    ///< 32 hex digits, known to this rank and its server
+inline constexpr const char* env_token = "WEFT_TOKEN";  ///< 32 hex digits, known to this rank and its server
 
 /// Proves to the server that a process is the rank it says it is.
 struct Token {

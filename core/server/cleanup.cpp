@@ -76,7 +76,8 @@ void with_parent(const std::string& path, Act&& act) {
 }
 
 Result<void> add_paths(const pmix_info_t& info, std::vector<std::string>& to) {
-  if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return fail(Errc::invalid, "clean-up path");
+  if (info.value.type != PMIX_STRING || info.value.data.string == nullptr)
+    return fail(Errc::invalid, "clean-up path");
   // A list of names may be given, separated by commas.
   std::string_view rest = info.value.data.string;
   while (!rest.empty()) {
@@ -98,12 +99,18 @@ Result<CleanupOrder> CleanupOrder::parse(const pmix_info_t* infos, std::size_t c
     const std::string_view key = infos[i].key;
     const bool yes = data::is_true(infos[i].value);
     Result<void> ok;
-    if (key == PMIX_REGISTER_CLEANUP) ok = add_paths(infos[i], order.files);
-    else if (key == PMIX_REGISTER_CLEANUP_DIR) ok = add_paths(infos[i], order.directories);
-    else if (key == PMIX_CLEANUP_IGNORE) ok = add_paths(infos[i], order.ignored);
-    else if (key == PMIX_CLEANUP_RECURSIVE) order.recursive = yes;
-    else if (key == PMIX_CLEANUP_EMPTY) order.only_empty = yes;
-    else if (key == PMIX_CLEANUP_LEAVE_TOPDIR) order.leave_top = yes;
+    if (key == PMIX_REGISTER_CLEANUP)
+      ok = add_paths(infos[i], order.files);
+    else if (key == PMIX_REGISTER_CLEANUP_DIR)
+      ok = add_paths(infos[i], order.directories);
+    else if (key == PMIX_CLEANUP_IGNORE)
+      ok = add_paths(infos[i], order.ignored);
+    else if (key == PMIX_CLEANUP_RECURSIVE)
+      order.recursive = yes;
+    else if (key == PMIX_CLEANUP_EMPTY)
+      order.only_empty = yes;
+    else if (key == PMIX_CLEANUP_LEAVE_TOPDIR)
+      order.leave_top = yes;
     if (!ok) return tl::unexpected(ok.error());
   }
   return order;
@@ -114,7 +121,8 @@ void CleanupOrder::carry_out(uid_t owner) const {
   for (const auto& path : files)
     with_parent(path, [&](int parent, const std::string& name) { remover.file(parent, name, path); });
   for (const auto& path : directories)
-    with_parent(path, [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
+    with_parent(path,
+                [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
 }
 
 void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {

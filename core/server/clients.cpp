@@ -21,27 +21,35 @@ void Server::greet(const SessionRef& session, const link::Frame& frame) {
   const auto wire = peek.u16();
   if (wire != link::wire_version)
     return refuse(session, PMIX_ERR_NOT_SUPPORTED,
-                  "it speaks version " + std::to_string(wire) + " of the protocol, the server speaks version " +
-                      std::to_string(link::wire_version) + "; use the libpmix of the same Weft release for both");
+                  "it speaks version " + std::to_string(wire) +
+                      " of the protocol, the server speaks version " + std::to_string(link::wire_version) +
+                      "; use the libpmix of the same Weft release for both");
   auto hello = link::decode<link::Hello>(frame.payload);
   if (!hello) return refuse(session, PMIX_ERR_BAD_PARAM, "malformed greeting");
   session->proc = link::make_proc(hello->nspace, hello->rank);
   auto* job = find_job(hello->nspace);
   if (job == nullptr || !job->writer)
-    return refuse(session, PMIX_ERR_NOT_FOUND, "namespace " + hello->nspace + " is not registered here (any more)");
+    return refuse(session, PMIX_ERR_NOT_FOUND,
+                  "namespace " + hello->nspace + " is not registered here (any more)");
   if (!tokens_.accepts(hello->nspace, hello->rank, hello->token))
-    return refuse(session, PMIX_ERR_NO_PERMISSIONS, "its token is not the one of rank " + std::to_string(hello->rank));
+    return refuse(session, PMIX_ERR_NO_PERMISSIONS,
+                  "its token is not the one of rank " + std::to_string(hello->rank));
   const auto registered = job->clients.find(hello->rank);
-  const bool owner = registered == job->clients.end() ? session->uid == ::getuid() : session->uid == registered->second.uid;
+  const bool owner =
+      registered == job->clients.end() ? session->uid == ::getuid() : session->uid == registered->second.uid;
   if (!owner && session->uid != ::getuid())
-    return refuse(session, PMIX_ERR_NO_PERMISSIONS, "user " + std::to_string(session->uid) + " may not be this rank");
+    return refuse(session, PMIX_ERR_NO_PERMISSIONS,
+                  "user " + std::to_string(session->uid) + " may not be this rank");
   const auto local = job->writer->add_local(hello->rank);
-  if (!local) return refuse(session, PMIX_ERR_NOT_FOUND, "rank " + std::to_string(hello->rank) + " is not one of this node");
+  if (!local)
+    return refuse(session, PMIX_ERR_NOT_FOUND,
+                  "rank " + std::to_string(hello->rank) + " is not one of this node");
   if (const auto open = job->sessions.find(*local); open != job->sessions.end()) {
     const auto old = open->second;
     if (!old->finalized)
-      return refuse(session, PMIX_ERR_EXISTS, "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
-                                                  std::to_string(old->pid));
+      return refuse(session, PMIX_ERR_EXISTS,
+                    "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
+                        std::to_string(old->pid));
     old->close();  // it said goodbye; the end of its socket is still on its way
   }
   session->greeted = true;
@@ -96,7 +104,8 @@ void Server::welcome(const SessionRef& session) {
     fds = {segment_->fd()};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
-  if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds)) session->close();
+  if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds))
+    session->close();
 }
 
 /// A finalized process is initialized again. Then the others that finalized may do so too, each in its own time: they
@@ -105,13 +114,15 @@ void Server::came_back(Job& job, std::uint32_t index) {
   job.expected.erase(index);
   if (std::exchange(job.comes_back, true)) return;
   for (std::uint32_t i = 0; i < job.view().local_count(); ++i)
-    if (i != index && job.view().local(i).state.load(std::memory_order_relaxed) == Local::finalized && expect_back(job, i))
+    if (i != index && job.view().local(i).state.load(std::memory_order_relaxed) == Local::finalized &&
+        expect_back(job, i))
       job.board().rejoin(i);
 }
 
 /// False: its process has ended, or cannot be watched.
 bool Server::expect_back(Job& job, std::uint32_t index) {
-  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
+  const int fd = static_cast<int>(
+      ::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
   if (fd < 0) return false;
   job.expected[index] = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
   wait_for_end(job, index);
@@ -120,17 +131,18 @@ bool Server::expect_back(Job& job, std::uint32_t index) {
 
 void Server::wait_for_end(Job& job, std::uint32_t index) {
   const auto& watch = job.expected[index];
-  watch->async_wait(asio::posix::stream_descriptor::wait_read, [this, nspace = job.nspace, index, weak = std::weak_ptr(watch)](
-                                                                   const std::error_code& error) {
-    const auto same = weak.lock();
-    auto* open = error || !same ? nullptr : find_job(nspace);
-    if (open == nullptr) return;
-    const auto entry = open->expected.find(index);
-    if (entry == open->expected.end() || entry->second != same) return;  // it came back
-    if (!process_has_ended(same->native_handle())) return wait_for_end(*open, index);
-    open->expected.erase(entry);
-    leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
-  });
+  watch->async_wait(
+      asio::posix::stream_descriptor::wait_read,
+      [this, nspace = job.nspace, index, weak = std::weak_ptr(watch)](const std::error_code& error) {
+        const auto same = weak.lock();
+        auto* open = error || !same ? nullptr : find_job(nspace);
+        if (open == nullptr) return;
+        const auto entry = open->expected.find(index);
+        if (entry == open->expected.end() || entry->second != same) return;  // it came back
+        if (!process_has_ended(same->native_handle())) return wait_for_end(*open, index);
+        open->expected.erase(entry);
+        leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
+      });
 }
 
 void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
@@ -142,13 +154,12 @@ void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
   } else {
     leave(job, session->local, Local::finalized, PMIX_ERR_UNREACH);
   }
-  const auto reply = [this, session, tag](pmix_status_t status) {
-    answer(session, tag, status);
-  };
+  const auto reply = [this, session, tag](pmix_status_t status) { answer(session, tag, status); };
   if (module_.client_finalized == nullptr) return reply(PMIX_SUCCESS);
   const auto registered = job.clients.find(session->proc.rank);
   OpUpcall::make(upcalls_, reply, [&](void* open) {
-    return module_.client_finalized(&session->proc, registered == job.clients.end() ? nullptr : registered->second.object,
+    return module_.client_finalized(&session->proc,
+                                    registered == job.clients.end() ? nullptr : registered->second.object,
                                     on_op_done, open);
   });
 }

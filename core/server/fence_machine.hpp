@@ -27,10 +27,25 @@ constexpr FenceStep fence_step(FenceState state, FenceEvent event) noexcept {
   using A = FenceAction;
   constexpr FenceStep table[3][6] = {
       // arrived              all_here                all_local                  host_answered           lost                     timed_out
-      {{A::none, S::gathering}, {A::succeed, S::ended}, {A::exchange, S::exchanging}, {A::none, S::gathering}, {A::fail_lost, S::ended}, {A::fail_timeout, S::ended}},
-      {{A::none, S::exchanging}, {A::none, S::exchanging}, {A::none, S::exchanging}, {A::deliver, S::ended}, {A::fail_lost, S::ended}, {A::fail_timeout, S::ended}},
+      {{A::none, S::gathering},
+       {A::succeed, S::ended},
+       {A::exchange, S::exchanging},
+       {A::none, S::gathering},
+       {A::fail_lost, S::ended},
+       {A::fail_timeout, S::ended}},
+      {{A::none, S::exchanging},
+       {A::none, S::exchanging},
+       {A::none, S::exchanging},
+       {A::deliver, S::ended},
+       {A::fail_lost, S::ended},
+       {A::fail_timeout, S::ended}},
       // An ended fence hears of nothing any more: a late answer of the host is dropped.
-      {{A::none, S::ended}, {A::none, S::ended}, {A::none, S::ended}, {A::none, S::ended}, {A::none, S::ended}, {A::none, S::ended}},
+      {{A::none, S::ended},
+       {A::none, S::ended},
+       {A::none, S::ended},
+       {A::none, S::ended},
+       {A::none, S::ended},
+       {A::none, S::ended}},
   };
   return table[static_cast<int>(state)][static_cast<int>(event)];
 }

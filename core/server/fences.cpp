@@ -20,7 +20,9 @@ bool less(const pmix_proc_t& a, const pmix_proc_t& b) {
   const int order = std::strncmp(a.nspace, b.nspace, sizeof a.nspace);
   return order != 0 ? order < 0 : a.rank < b.rank;
 }
-bool same(const pmix_proc_t& a, const pmix_proc_t& b) { return !less(a, b) && !less(b, a); }
+bool same(const pmix_proc_t& a, const pmix_proc_t& b) {
+  return !less(a, b) && !less(b, a);
+}
 
 /// Members of one operation may name them in different orders, and twice: one spelling for all.
 std::vector<pmix_proc_t> canonical(std::vector<pmix_proc_t> procs) {
@@ -29,9 +31,10 @@ std::vector<pmix_proc_t> canonical(std::vector<pmix_proc_t> procs) {
   // Ranks beside a wildcard of their namespace say nothing new.
   std::vector<pmix_proc_t> out;
   for (const auto& proc : procs) {
-    const bool covered = proc.rank != PMIX_RANK_WILDCARD && std::any_of(procs.begin(), procs.end(), [&](const auto& p) {
-      return p.rank == PMIX_RANK_WILDCARD && link::nspace_of(p) == link::nspace_of(proc);
-    });
+    const bool covered =
+        proc.rank != PMIX_RANK_WILDCARD && std::any_of(procs.begin(), procs.end(), [&](const auto& p) {
+          return p.rank == PMIX_RANK_WILDCARD && link::nspace_of(p) == link::nspace_of(proc);
+        });
     if (!covered) out.push_back(proc);
   }
   return out;
@@ -79,21 +82,27 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
     const auto state = job->view().local(index).state.load(std::memory_order_acquire);
     if (participant.arrived) continue;
     if (state == Local::gone) lost = PMIX_ERR_PROC_ABORTED;  // the worse news of two
-    if (state == Local::finalized && job->expected.count(index) == 0 && lost == PMIX_SUCCESS) lost = PMIX_ERR_UNREACH;
+    if (state == Local::finalized && job->expected.count(index) == 0 && lost == PMIX_SUCCESS)
+      lost = PMIX_ERR_UNREACH;
   }
   if (lost != PMIX_SUCCESS) return step_fence(*fence, FenceEvent::lost, lost);
-  const bool all = std::all_of(fence->local.begin(), fence->local.end(), [](const Participant& p) { return p.arrived; });
-  step_fence(*fence, !all ? FenceEvent::arrived : fence->remote ? FenceEvent::all_local : FenceEvent::all_here);
+  const bool all =
+      std::all_of(fence->local.begin(), fence->local.end(), [](const Participant& p) { return p.arrived; });
+  step_fence(*fence, !all            ? FenceEvent::arrived
+                     : fence->remote ? FenceEvent::all_local
+                                     : FenceEvent::all_here);
 }
 
 /// The first fence of this signature that `who` has not entered yet: the generation it means. Nothing: a
 /// participant that this server has never heard of.
 Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who) {
   for (auto& fence : fences_) {
-    if (fence->state == FenceState::ended || !std::equal(signature.begin(), signature.end(), fence->signature.begin(),
-                                                         fence->signature.end(), same))
+    if (fence->state == FenceState::ended ||
+        !std::equal(signature.begin(), signature.end(), fence->signature.begin(), fence->signature.end(),
+                    same))
       continue;
-    const auto me = std::find_if(fence->local.begin(), fence->local.end(), [&](const Participant& p) { return same(p.proc, who); });
+    const auto me = std::find_if(fence->local.begin(), fence->local.end(),
+                                 [&](const Participant& p) { return same(p.proc, who); });
     if (me != fence->local.end() && !me->arrived) return fence.get();
   }
   auto fence = std::make_unique<SetFence>();
@@ -106,7 +115,8 @@ Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, 
     if (proc.rank == PMIX_RANK_WILDCARD) {
       fence->remote |= view.local_count() < view.ranks();
       for (std::uint32_t i = 0; i < view.local_count(); ++i)
-        fence->local.push_back({link::make_proc(job->nspace, view.local(i).rank.load(std::memory_order_relaxed)), nullptr});
+        fence->local.push_back(
+            {link::make_proc(job->nspace, view.local(i).rank.load(std::memory_order_relaxed)), nullptr});
     } else if (proc.rank >= view.ranks()) {
       return nullptr;
     } else if (view.local_index(proc.rank) == store::none) {
@@ -122,11 +132,16 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status)
   const auto step = fence_step(fence.state, event);
   fence.state = step.next;
   switch (step.action) {
-    case FenceAction::none: return;
-    case FenceAction::succeed: return end_fence(fence, PMIX_SUCCESS);
-    case FenceAction::deliver: return end_fence(fence, status);
-    case FenceAction::fail_lost: return end_fence(fence, status);
-    case FenceAction::fail_timeout: return end_fence(fence, PMIX_ERR_TIMEOUT);
+    case FenceAction::none:
+      return;
+    case FenceAction::succeed:
+      return end_fence(fence, PMIX_SUCCESS);
+    case FenceAction::deliver:
+      return end_fence(fence, status);
+    case FenceAction::fail_lost:
+      return end_fence(fence, status);
+    case FenceAction::fail_timeout:
+      return end_fence(fence, PMIX_ERR_TIMEOUT);
     case FenceAction::exchange: {
       Blob blob;
       if (fence.collect) {
@@ -134,10 +149,12 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status)
         if (!cards) return end_fence(fence, PMIX_ERR_INVALID_VAL);
         blob = std::move(*cards);
       }
-      return exchange(fence.signature, fence.directives, std::move(blob), [this, number = fence.number](pmix_status_t answered) {
-        for (auto& open : fences_)
-          if (open->number == number) return step_fence(*open, FenceEvent::host_answered, answered);
-      });
+      return exchange(fence.signature, fence.directives, std::move(blob),
+                      [this, number = fence.number](pmix_status_t answered) {
+                        for (auto& open : fences_)
+                          if (open->number == number)
+                            return step_fence(*open, FenceEvent::host_answered, answered);
+                      });
     }
   }
 }
@@ -172,8 +189,8 @@ void Server::exchange(const std::vector<pmix_proc_t>& signature, const data::Inf
       if (release != nullptr) release(release_data);
       Exchange::finish_from_host(pointer, status, std::move(copy));
     };
-    return module_.fence_nb(signature.data(), signature.size(), directives.data(), directives.size(), data, blob.size(),
-                            answered, open);
+    return module_.fence_nb(signature.data(), signature.size(), directives.data(), directives.size(), data,
+                            blob.size(), answered, open);
   });
 }
 
@@ -199,7 +216,8 @@ Result<Server::Blob> Server::collect_cards(const std::vector<pmix_proc_t>& procs
 void Server::lose_from_fences(const pmix_proc_t& proc, pmix_status_t status) {
   std::vector<SetFence*> hit;
   for (auto& fence : fences_)
-    if (std::any_of(fence->local.begin(), fence->local.end(), [&](const Participant& p) { return same(p.proc, proc); }))
+    if (std::any_of(fence->local.begin(), fence->local.end(),
+                    [&](const Participant& p) { return same(p.proc, proc); }))
       hit.push_back(fence.get());
   for (auto* fence : hit) step_fence(*fence, FenceEvent::lost, status);
 }
@@ -208,7 +226,8 @@ void Server::lose_from_fences(const pmix_proc_t& proc, pmix_status_t status) {
 
 bool Server::is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session) {
   const auto& job = *session->job;
-  if (std::any_of(signature.begin(), signature.end(), [&](const pmix_proc_t& p) { return link::nspace_of(p) != job.nspace; }))
+  if (std::any_of(signature.begin(), signature.end(),
+                  [&](const pmix_proc_t& p) { return link::nspace_of(p) != job.nspace; }))
     return false;
   if (signature.size() == 1 && signature[0].rank == PMIX_RANK_WILDCARD) return true;
   // Canonical: each rank once, so the count says it, unless one is outside of the job.
@@ -223,13 +242,15 @@ void Server::enter_board_for(const SessionRef& session, std::uint64_t tag, const
     session->proxy_next = board.open_generation();
     session->proxy_stale = false;
   }
-  auto& fence = session->proxy_fences.emplace_back(Session::ProxyFence{session->proxy_next++, tag, collects(directives)});
+  auto& fence = session->proxy_fences.emplace_back(
+      Session::ProxyFence{session->proxy_next++, tag, collects(directives)});
   if (const auto* info = directives.find(PMIX_TIMEOUT); info != nullptr)
     if (const auto seconds = data::as_unsigned(info->value); seconds && *seconds != 0) {
       fence.timer = std::make_shared<asio::steady_timer>(loop_, std::chrono::seconds(*seconds));
-      fence.timer->async_wait([this, weak = std::weak_ptr(session), generation = fence.generation](const std::error_code& error) {
-        if (!error) end_proxy_late(weak, generation);
-      });
+      fence.timer->async_wait(
+          [this, weak = std::weak_ptr(session), generation = fence.generation](const std::error_code& error) {
+            if (!error) end_proxy_late(weak, generation);
+          });
     }
   board_moved(*session->job);  // it may have been the last: others wait for a message
 }
@@ -260,7 +281,8 @@ void Server::step_proxies(Job& job) {
         fence.arrived = arrival != Board::Arrival::not_open;
         if (arrival == Board::Arrival::completed) board.waiting().wake_all();
         // Not from in here: the exchange may end at once and come back to this very list.
-        if (arrival == Board::Arrival::full) asio::post(loop_, [this, nspace = job.nspace] {
+        if (arrival == Board::Arrival::full)
+          asio::post(loop_, [this, nspace = job.nspace] {
             if (auto* full = find_job(nspace); full != nullptr && full->writer) board_full(*full);
           });
         moved |= fence.arrived;
@@ -294,17 +316,18 @@ void Server::board_full(Job& job) {
   Blob blob;
   if (collect)
     if (auto cards = collect_cards(signature)) blob = std::move(*cards);
-  exchange(signature, directives, std::move(blob), [this, nspace = job.nspace, generation](pmix_status_t status) {
-    auto* open = find_job(nspace);
-    if (open == nullptr || !open->writer) return;
-    open->board_exchanging = false;
-    if (status == PMIX_SUCCESS)
-      open->board().complete(generation);
-    else
-      open->board().abort(generation, {status, Board::no_member});
-    board_moved(*open);
-    board_full(*open);  // where the answer came after a deadline, the next generation may be full by now
-  });
+  exchange(
+      signature, directives, std::move(blob), [this, nspace = job.nspace, generation](pmix_status_t status) {
+        auto* open = find_job(nspace);
+        if (open == nullptr || !open->writer) return;
+        open->board_exchanging = false;
+        if (status == PMIX_SUCCESS)
+          open->board().complete(generation);
+        else
+          open->board().abort(generation, {status, Board::no_member});
+        board_moved(*open);
+        board_full(*open);  // where the answer came after a deadline, the next generation may be full by now
+      });
 }
 
 /// A generation ended: tell those who cannot block.
@@ -314,7 +337,8 @@ void Server::board_moved(Job& job) {
   if (!board.notice_wanted()) return;
   const auto payload = link::encode(link::BoardMoved{board.open_generation()});
   for (auto& [index, session] : job.sessions)
-    if (session->has_segment && board.take_notice(index)) session->send(link::MessageType::board_moved, 0, payload);
+    if (session->has_segment && board.take_notice(index))
+      session->send(link::MessageType::board_moved, 0, payload);
   step_proxies(job);
 }
 
@@ -331,7 +355,8 @@ void Server::withdraw(const SessionRef& session, store::Generation generation) {
 void Server::arm_stuck_timer() {
   if (stuck_after_.count() == 0) return;
   // Looks four times in the limit, so a report is at most a quarter late.
-  const auto period = std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4, std::chrono::milliseconds(250));
+  const auto period = std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4,
+                                                          std::chrono::milliseconds(250));
   stuck_timer_ = std::make_unique<asio::steady_timer>(loop_, period);
   stuck_timer_->async_wait([this](const std::error_code& error) {
     if (error) return;
@@ -356,7 +381,8 @@ void Server::report_stuck() {
     std::vector<Missing> missing;
     for (std::uint32_t i = 0; i < job->view().local_count(); ++i)
       if (!board.arrived(i, generation)) missing.push_back(missing_of(job->view(), i));
-    std::sort(missing.begin(), missing.end(), [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
+    std::sort(missing.begin(), missing.end(),
+              [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
     print(stuck_report("fence", name, generation, age, host_, arrived, board.members(), missing));
   }
   for (auto& fence : fences_) {
@@ -370,8 +396,9 @@ void Server::report_stuck() {
       else if (job != nullptr && job->writer)
         missing.push_back(missing_of(job->view(), job->view().local_index(participant.proc.rank)));
     }
-    print(stuck_report(fmt::format("fence of {} processes, number", fence->local.size()), link::nspace_of(fence->signature[0]),
-                       fence->number, age, host_, arrived, fence->local.size(), missing));
+    print(stuck_report(fmt::format("fence of {} processes, number", fence->local.size()),
+                       link::nspace_of(fence->signature[0]), fence->number, age, host_, arrived,
+                       fence->local.size(), missing));
   }
 }
 

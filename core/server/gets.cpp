@@ -14,7 +14,8 @@ namespace weft::server {
 using store::Local;
 
 void Server::serve_get(std::unique_ptr<ParkedGet> get) {
-  if (auto verdict = try_get(*get)) return get->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
+  if (auto verdict = try_get(*get))
+    return get->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
   park(std::move(get));
 }
 
@@ -22,14 +23,18 @@ void Server::serve_get(std::unique_ptr<ParkedGet> get) {
 void Server::get_everything(const SessionRef& session, std::uint64_t tag, const pmix_proc_t& proc) {
   const auto* job = find_job(link::nspace_of(proc));
   const store::Asker asker{link::nspace_of(session->proc) == link::nspace_of(proc), session->proc.rank};
-  auto all = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, asker) : fail(Errc::not_found);
+  auto all = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, asker)
+                                           : fail(Errc::not_found);
   const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-  session->send(link::MessageType::value, tag, link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
+  session->send(link::MessageType::value, tag,
+                link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
 }
 
 /// The answer if there is one now; nothing if it has to wait. Starts a fetch where another node has the card.
 std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
-  const auto says = [](pmix_status_t status) { return std::optional<Verdict>(std::in_place, status, data::Value(), Blob()); };
+  const auto says = [](pmix_status_t status) {
+    return std::optional<Verdict>(std::in_place, status, data::Value(), Blob());
+  };
   auto* job = find_job(link::nspace_of(get.proc));
   if (job == nullptr || !job->writer) return says(PMIX_ERR_NOT_FOUND);
   const auto& view = job->view();
@@ -63,7 +68,8 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
   }
   if (!whole_card && store::is_reserved(get.key)) return says(PMIX_ERR_NOT_FOUND);  // nobody will put it
   const auto state = view.local(index).state.load(std::memory_order_acquire);
-  if (state == Local::gone || state == Local::finalized) return says(committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH);
+  if (state == Local::gone || state == Local::finalized)
+    return says(committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH);
   if (get.how.immediate || (committed && !get.how.timeout)) return says(PMIX_ERR_NOT_FOUND);
   return std::nullopt;
 }
@@ -85,8 +91,8 @@ void Server::park(std::unique_ptr<ParkedGet> get) {
   }
   const auto proc = parked.proc;
   auto* job = find_job(link::nspace_of(proc));
-  if (job != nullptr && job->writer && proc.rank < job->view().ranks() && job->view().local_index(proc.rank) == store::none &&
-      !parked.fetched)
+  if (job != nullptr && job->writer && proc.rank < job->view().ranks() &&
+      job->view().local_index(proc.rank) == store::none && !parked.fetched)
     return fetch(proc, {});
   watch(proc, true);
   retry_gets(proc);  // it may have committed before it was watched
@@ -124,7 +130,8 @@ void Server::watch(const pmix_proc_t& proc, bool on) {
   auto* job = find_job(link::nspace_of(proc));
   if (job == nullptr || !job->writer) return;
   const auto& view = job->view();
-  const bool any = proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;  // whoever commits may bring it
+  const bool any =
+      proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;  // whoever commits may bring it
   const auto index = view.local_index(proc.rank);
   if (index == store::none && !any) return;
   for (std::uint32_t i = any ? 0 : index; i < (any ? view.local_count() : index + 1); ++i)

@@ -23,14 +23,15 @@ struct Registered {
 
 struct Job {
   std::string nspace;
-  std::map<std::uint32_t, Registered> clients;             ///< by rank; may come before the namespace itself
-  std::optional<store::JobWriter> writer;                  ///< once the namespace is registered
+  std::map<std::uint32_t, Registered> clients;  ///< by rank; may come before the namespace itself
+  std::optional<store::JobWriter> writer;       ///< once the namespace is registered
   std::map<std::uint32_t, std::shared_ptr<Session>> sessions;  ///< by local index
-  std::map<std::uint32_t, std::uint64_t> collected;        ///< by local index: card bytes that fences have sent
+  std::map<std::uint32_t, std::uint64_t> collected;  ///< by local index: card bytes that fences have sent
   /// One of its processes was initialized again after its finalize: a finalized one is expected back while it runs.
   bool comes_back = false;
-  std::map<std::uint32_t, std::shared_ptr<asio::posix::stream_descriptor>> expected;  ///< by local index: its pidfd
-  bool board_exchanging = false;                           ///< the host's fence for the open generation is under way
+  std::map<std::uint32_t, std::shared_ptr<asio::posix::stream_descriptor>>
+      expected;                   ///< by local index: its pidfd
+  bool board_exchanging = false;  ///< the host's fence for the open generation is under way
 
   const store::JobView& view() const { return writer->view(); }
   store::Board& board() const { return view().board(); }

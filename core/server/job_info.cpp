@@ -18,7 +18,9 @@ using store::Subject;
 // A job of the largest machines has some ten million ranks; more is a host's mistake, not a job.
 constexpr std::uint32_t max_ranks = 1u << 26;
 
-std::string_view key_of(const pmix_info_t& info) { return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)}; }
+std::string_view key_of(const pmix_info_t& info) {
+  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
 
 std::string_view text_of(const pmix_value_t& value) {
   if (value.type == PMIX_STRING && value.data.string != nullptr) return value.data.string;
@@ -82,7 +84,8 @@ Result<void> Reader::keep(Subject subject, const pmix_info_t& info) {
 template <class Take>
 Result<void> Reader::each(const pmix_info_t& info, Take&& take) {
   const auto* array = info.value.data.darray;
-  if (info.value.type != PMIX_DATA_ARRAY || array == nullptr || (array->type != PMIX_INFO && array->size != 0))
+  if (info.value.type != PMIX_DATA_ARRAY || array == nullptr ||
+      (array->type != PMIX_INFO && array->size != 0))
     return fail(Errc::invalid, "an info array was expected");
   const auto* items = static_cast<const pmix_info_t*>(array->array);
   for (std::size_t i = 0; i < array->size; ++i)
@@ -96,7 +99,8 @@ Result<void> Reader::job_level(const pmix_info_t& info) {
   if (key == PMIX_NODE_INFO_ARRAY) return node(info);
   if (key == PMIX_APP_INFO_ARRAY) return application(info);
   if (key == PMIX_JOB_INFO_ARRAY) return each(info, [&](const pmix_info_t& i) { return job_level(i); });
-  if (key == PMIX_SESSION_INFO_ARRAY) return each(info, [&](const pmix_info_t& i) { return keep({Realm::session, 0}, i); });
+  if (key == PMIX_SESSION_INFO_ARRAY)
+    return each(info, [&](const pmix_info_t& i) { return keep({Realm::session, 0}, i); });
   if (key == PMIX_REGISTER_NODATA) return {};
   if (key == PMIX_NODE_MAP) {
     auto names = data::parse_node_map(text_of(info.value));
@@ -124,10 +128,12 @@ Result<void> Reader::job_level(const pmix_info_t& info) {
 
 Result<void> Reader::process(const pmix_info_t& array) {
   std::uint32_t rank = none;
-  if (auto ok = each(array, [&](const pmix_info_t& i) -> Result<void> {
-        if (key_of(i) == PMIX_RANK) rank = number_of(i.value);
-        return {};
-      }); !ok)
+  if (auto ok = each(array,
+                     [&](const pmix_info_t& i) -> Result<void> {
+                       if (key_of(i) == PMIX_RANK) rank = number_of(i.value);
+                       return {};
+                     });
+      !ok)
     return ok;
   if (rank == none) return fail(Errc::invalid, "a process array without PMIX_RANK");
   if (auto ok = grow(rank + 1); !ok) return ok;
@@ -144,34 +150,41 @@ Result<void> Reader::process_key(std::uint32_t rank, const pmix_info_t& info) {
   if (key == PMIX_APPNUM && number != none) return void(entry.appnum = number), Result<void>();
   if (key == PMIX_APP_RANK && number != none) return void(entry.app_rank = number), Result<void>();
   if (key == PMIX_GLOBAL_RANK && number != none) return void(entry.global_rank = number), Result<void>();
-  if (key == PMIX_LOCAL_RANK && number < none16) return void(entry.local_rank = static_cast<std::uint16_t>(number)), Result<void>();
-  if (key == PMIX_NODE_RANK && number < none16) return void(entry.node_rank = static_cast<std::uint16_t>(number)), Result<void>();
+  if (key == PMIX_LOCAL_RANK && number < none16)
+    return void(entry.local_rank = static_cast<std::uint16_t>(number)), Result<void>();
+  if (key == PMIX_NODE_RANK && number < none16)
+    return void(entry.node_rank = static_cast<std::uint16_t>(number)), Result<void>();
   return keep({Realm::rank, rank}, info);
 }
 
 Result<void> Reader::node(const pmix_info_t& array) {
   std::uint32_t id = none;
   std::string_view name;
-  if (auto ok = each(array, [&](const pmix_info_t& i) -> Result<void> {
-        if (key_of(i) == PMIX_NODEID) id = number_of(i.value);
-        if (key_of(i) == PMIX_HOSTNAME) name = text_of(i.value);
-        return {};
-      }); !ok)
+  if (auto ok = each(array,
+                     [&](const pmix_info_t& i) -> Result<void> {
+                       if (key_of(i) == PMIX_NODEID) id = number_of(i.value);
+                       if (key_of(i) == PMIX_HOSTNAME) name = text_of(i.value);
+                       return {};
+                     });
+      !ok)
     return ok;
   if (id == none && !name.empty()) {
     const auto found = std::find(node_names_.begin(), node_names_.end(), name);
     if (found != node_names_.end()) id = static_cast<std::uint32_t>(found - node_names_.begin());
   }
-  if (id == none) return fail(Errc::invalid, "a node array with neither PMIX_NODEID nor a known PMIX_HOSTNAME");
+  if (id == none)
+    return fail(Errc::invalid, "a node array with neither PMIX_NODEID nor a known PMIX_HOSTNAME");
   return each(array, [&](const pmix_info_t& i) { return keep({Realm::node, id}, i); });
 }
 
 Result<void> Reader::application(const pmix_info_t& array) {
   std::uint32_t app = 0;
-  if (auto ok = each(array, [&](const pmix_info_t& i) -> Result<void> {
-        if (key_of(i) == PMIX_APPNUM) app = number_of(i.value);
-        return {};
-      }); !ok)
+  if (auto ok = each(array,
+                     [&](const pmix_info_t& i) -> Result<void> {
+                       if (key_of(i) == PMIX_APPNUM) app = number_of(i.value);
+                       return {};
+                     });
+      !ok)
     return ok;
   return each(array, [&](const pmix_info_t& i) { return keep({Realm::app, app}, i); });
 }
@@ -191,12 +204,14 @@ Result<void> Reader::place() {
   for (auto& entry : spec_.ranks) {
     if (entry.node != none) highest = std::max(highest, entry.node);
   }
-  spec_.nodes = std::max({nodes_ == none ? 1 : nodes_, highest + 1, static_cast<std::uint32_t>(node_names_.size())});
+  spec_.nodes =
+      std::max({nodes_ == none ? 1 : nodes_, highest + 1, static_cast<std::uint32_t>(node_names_.size())});
   if (spec_.nodes > max_ranks) return fail(Errc::invalid, "node number");
   if (spec_.nodes == 1)
     for (auto& entry : spec_.ranks) entry.node = 0;
   for (std::uint32_t n = 0; n < node_names_.size(); ++n)
-    spec_.keys.push_back({{Realm::node, n}, PMIX_HOSTNAME, data::Value::of(std::string_view(node_names_[n]))});
+    spec_.keys.push_back(
+        {{Realm::node, n}, PMIX_HOSTNAME, data::Value::of(std::string_view(node_names_[n]))});
   if (node_names_.empty())
     spec_.keys.push_back({{Realm::node, my_node_}, PMIX_HOSTNAME, data::Value::of(host_)});
   return {};

@@ -25,7 +25,9 @@ bool travels(std::string_view name) {
   return false;
 }
 
-std::string_view key_of(const pmix_info_t& info) { return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)}; }
+std::string_view key_of(const pmix_info_t& info) {
+  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
 
 bool set_envar(const pmix_info_t& info, Variables& out) {
   if (key_of(info) != PMIX_SET_ENVAR || info.value.type != PMIX_ENVAR) return false;
@@ -41,7 +43,8 @@ Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count
   bool collect = count == 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto key = key_of(infos[i]);
-    if ((key == PMIX_SETUP_APP_ENVARS || key == PMIX_SETUP_APP_ALL) && data::is_true(infos[i].value)) collect = true;
+    if ((key == PMIX_SETUP_APP_ENVARS || key == PMIX_SETUP_APP_ALL) && data::is_true(infos[i].value))
+      collect = true;
     set_envar(infos[i], variables);
   }
   for (char** entry = environ; collect && *entry != nullptr; ++entry) {

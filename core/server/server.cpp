@@ -9,9 +9,8 @@
 #include <algorithm>
 #include <asio/buffer.hpp>
 #include <bit>
-#include <charconv>
-#include <cstdio>
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -38,8 +37,8 @@ std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   const char* end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, value);
   if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
-  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n", host_name().c_str(), name, text,
-               static_cast<unsigned long long>(fallback));
+  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n", host_name().c_str(),
+               name, text, static_cast<unsigned long long>(fallback));
   return fallback;
 }
 
@@ -57,7 +56,8 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
   auto proc = link::make_proc("weft-server-" + std::to_string(::getpid()), 0);
   for (std::size_t i = 0; i < ninfo; ++i) {
     const std::string_view key = infos[i].key;
-    if (key == PMIX_SERVER_NSPACE && infos[i].value.type == PMIX_STRING && infos[i].value.data.string != nullptr)
+    if (key == PMIX_SERVER_NSPACE && infos[i].value.type == PMIX_STRING &&
+        infos[i].value.data.string != nullptr)
       proc = link::make_proc(infos[i].value.data.string, proc.rank);
     if (key == PMIX_SERVER_RANK)
       if (const auto rank = data::as_unsigned(infos[i].value)) proc.rank = static_cast<pmix_rank_t>(*rank);
@@ -100,8 +100,12 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   if (!segment) return tl::unexpected(segment.error());
   server->segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
-  (void)topology::interleave_memory(server->segment_->base(), server->segment_->size(), topology::usable_numa_nodes());
-  if (auto ok = store::format_segment(*server->segment_, {server->name_, link::nspace_of(server->self_), server->self_.rank}); !ok) return tl::unexpected(ok.error());
+  (void)topology::interleave_memory(server->segment_->base(), server->segment_->size(),
+                                    topology::usable_numa_nodes());
+  if (auto ok = store::format_segment(*server->segment_,
+                                      {server->name_, link::nspace_of(server->self_), server->self_.rank});
+      !ok)
+    return tl::unexpected(ok.error());
   const auto& header = *reinterpret_cast<store::SegmentHeader*>(server->segment_->base());
   server->doorbell_ = reinterpret_cast<shm::Doorbell*>(server->segment_->base() + header.doorbell);
 
@@ -188,14 +192,17 @@ void Server::wait_for_descriptors() {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {
     full_since_ = now;
-    std::fprintf(stderr, "weft: [%s] the server has no file descriptor left for a client that connects; raise ulimit -n.\n",
-                 host_.c_str());
+    std::fprintf(
+        stderr,
+        "weft: [%s] the server has no file descriptor left for a client that connects; raise ulimit -n.\n",
+        host_.c_str());
   }
   if (now - *full_since_ >= std::chrono::seconds(2)) {
     spare_fd_.reset();
     {
       const shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      const link::Refused refused{PMIX_ERR_OUT_OF_RESOURCE, "the server has no file descriptor left; raise ulimit -n"};
+      const link::Refused refused{PMIX_ERR_OUT_OF_RESOURCE,
+                                  "the server has no file descriptor left; raise ulimit -n"};
       if (fd) (void)link::send_frame(fd.get(), link::MessageType::refused, 0, link::encode(refused));
     }
     spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -218,7 +225,8 @@ void Server::drain_notices() {
         const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
         if (local >= job->view().local_count()) continue;
         std::uint32_t kinds = 0;
-        const auto count = job->writer->ring(local).drain([&](shm::Notice notice) { kinds |= 1u << (notice.kind & 31); });
+        const auto count =
+            job->writer->ring(local).drain([&](shm::Notice notice) { kinds |= 1u << (notice.kind & 31); });
         // A full ring may have dropped one, and the bit may have come before its notice: then look at everything.
         const bool all = count == 0 || count == shm::NoticeRing::slots;
         constexpr auto commit = 1u << static_cast<std::uint32_t>(store::NoticeKind::committed);
@@ -255,14 +263,17 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       get->how = *how;
       get->how.hostname = get->hostname;
       get->asker = {link::nspace_of(session->proc) == link::nspace_of(message->proc), session->proc.rank};
-      get->done = [weak = std::weak_ptr(session), tag = frame.tag](pmix_status_t status, data::Value value, Blob) {
+      get->done = [weak = std::weak_ptr(session), tag = frame.tag](pmix_status_t status, data::Value value,
+                                                                   Blob) {
         if (const auto s = weak.lock())
           s->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));
       };
       return serve_get(std::move(get));
     }
-    case MessageType::nudge: return;  // that it woke the loop is all
-    case MessageType::store: return commit_for(session, std::move(frame));
+    case MessageType::nudge:
+      return;  // that it woke the loop is all
+    case MessageType::store:
+      return commit_for(session, std::move(frame));
     case MessageType::fence: {
       auto message = link::decode<link::Fence>(frame.payload);
       return message ? enter_fence(session, frame.tag, std::move(*message)) : malformed();
@@ -275,12 +286,14 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       auto message = link::decode<link::Abort>(frame.payload);
       return message ? abort_request(session, frame.tag, std::move(*message)) : malformed();
     }
-    case MessageType::finalize: return finalize_client(session, frame.tag);
+    case MessageType::finalize:
+      return finalize_client(session, frame.tag);
     case MessageType::subscribe: {
       const auto message = link::decode<link::Subscribe>(frame.payload);
       if (!message) return malformed();
       session->wants_all_events |= message->codes.empty();
-      session->wanted_events.insert(session->wanted_events.end(), message->codes.begin(), message->codes.end());
+      session->wanted_events.insert(session->wanted_events.end(), message->codes.begin(),
+                                    message->codes.end());
       return answer(session, frame.tag, PMIX_SUCCESS);
     }
     case MessageType::notify: {
@@ -298,7 +311,8 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       if (order && !order->empty()) cleanups_.add(session->proc, std::move(*order));
       return;
     }
-    default: return session->close();  // a type that only servers send, or none at all
+    default:
+      return session->close();  // a type that only servers send, or none at all
   }
 }
 

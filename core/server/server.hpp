@@ -65,7 +65,8 @@ class Server {
   pmix_status_t setup_fork(const pmix_proc_t& proc, char*** env);
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
-  void get(pmix_proc_t proc, std::string key, data::Infos infos, std::function<void(pmix_status_t, data::Value)> done);
+  void get(pmix_proc_t proc, std::string key, data::Infos infos,
+           std::function<void(pmix_status_t, data::Value)> done);
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
@@ -138,7 +139,7 @@ class Server {
     bool arrived = false;
   };
   struct SetFence {
-    std::vector<pmix_proc_t> signature;      ///< canonical: sorted, each process once
+    std::vector<pmix_proc_t> signature;  ///< canonical: sorted, each process once
     std::vector<Participant> local;
     bool remote = false;
     bool collect = false;
@@ -192,7 +193,7 @@ class Server {
   // The loop half.
   asio::io_context loop_{1};
   std::thread thread_;
-  bool closing_ = false;                ///< sessions are being closed; then the loop stops
+  bool closing_ = false;  ///< sessions are being closed; then the loop stops
   std::atomic<bool> stopping_{false};
   std::optional<shm::Segment> segment_;
   shm::Doorbell* doorbell_ = nullptr;

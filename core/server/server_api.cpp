@@ -11,7 +11,9 @@
 
 namespace weft::server {
 
-void Server::run_later(std::function<void()> task) { asio::post(loop_, std::move(task)); }
+void Server::run_later(std::function<void()> task) {
+  asio::post(loop_, std::move(task));
+}
 
 pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
   std::promise<pmix_status_t> promise;
@@ -49,7 +51,8 @@ void Server::deregister_nspace(std::string nspace, Done done) {
     std::vector<SessionRef> open;
     for (const auto& [index, session] : job->sessions) open.push_back(session);
     for (const auto& session : open) {
-      session->finalized = session->leaving = true;  // the host knows what it does: nobody is to be told of a loss
+      session->finalized = session->leaving =
+          true;  // the host knows what it does: nobody is to be told of a loss
       session->close_after_last_words(one_less);
     }
     one_less();
@@ -130,15 +133,17 @@ void Server::deregister_client(pmix_proc_t proc, Done done) {
 
 pmix_status_t Server::setup_fork(const pmix_proc_t& proc, char*** env) {
   using link::env_nspace, link::env_rank, link::env_server, link::env_token;
-  std::vector<std::pair<std::string, std::string>> variables{{env_nspace, std::string(link::nspace_of(proc))},
-                                                             {env_rank, std::to_string(proc.rank)},
-                                                             {env_server, name_},
-                                                             {link::env_segment, std::to_string(::getpid()) + ":" + std::to_string(segment_->fd())},
-                                                             {env_token, tokens_.token_of(proc).hex()}};
+  std::vector<std::pair<std::string, std::string>> variables{
+      {env_nspace, std::string(link::nspace_of(proc))},
+      {env_rank, std::to_string(proc.rank)},
+      {env_server, name_},
+      {link::env_segment, std::to_string(::getpid()) + ":" + std::to_string(segment_->fd())},
+      {env_token, tokens_.token_of(proc).hex()}};
   {
     const std::lock_guard lock(launch_mutex_);
     const auto found = launch_variables_.find(link::nspace_of(proc));
-    if (found != launch_variables_.end()) variables.insert(variables.end(), found->second.begin(), found->second.end());
+    if (found != launch_variables_.end())
+      variables.insert(variables.end(), found->second.begin(), found->second.end());
   }
   for (const auto& [name, value] : variables)
     if (!set_variable(env, name, value)) return PMIX_ERR_NOMEM;
@@ -164,7 +169,8 @@ void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, 
   });
 }
 
-void Server::get(pmix_proc_t proc, std::string key, data::Infos infos, std::function<void(pmix_status_t, data::Value)> done) {
+void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
+                 std::function<void(pmix_status_t, data::Value)> done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, proc, key = std::move(key), held, done = std::move(done)] {
     const auto how = store::GetDirectives::parse(held->data(), held->size());
@@ -173,11 +179,13 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos, std::func
       data::Infos all;
       private_.collect(link::nspace_of(proc), proc.rank, all);
       const auto* job = find_job(link::nspace_of(proc));
-      auto value = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, {}) : fail(Errc::not_found);
+      auto value = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, {})
+                                                 : fail(Errc::not_found);
       if (!value && all.size() != 0) value = store::array_of(all);
       return value ? done(PMIX_SUCCESS, std::move(*value)) : done(PMIX_ERR_NOT_FOUND, {});
     }
-    if (auto value = private_.find(link::nspace_of(proc), proc.rank, key)) return done(PMIX_SUCCESS, std::move(*value));
+    if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
+      return done(PMIX_SUCCESS, std::move(*value));
     auto get = std::make_unique<ParkedGet>();
     get->proc = proc;
     get->key = key;
@@ -189,12 +197,15 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos, std::func
   });
 }
 
-pmix_status_t Server::store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value) {
+pmix_status_t Server::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                     const pmix_value_t& value) {
   if (key.empty() || key.size() > PMIX_MAX_KEYLEN) return PMIX_ERR_BAD_PARAM;
-  return private_.store(link::nspace_of(proc), proc.rank, key, value) ? PMIX_SUCCESS : PMIX_ERR_UNKNOWN_DATA_TYPE;
+  return private_.store(link::nspace_of(proc), proc.rank, key, value) ? PMIX_SUCCESS
+                                                                      : PMIX_ERR_UNKNOWN_DATA_TYPE;
 }
 
-pmix_status_t Server::resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+pmix_status_t Server::resolve_peers(std::string_view node, std::string_view nspace,
+                                    std::vector<pmix_proc_t>& out) {
   return wait_for([&](const Done& done) {
     const auto* job = find_job(nspace);
     if (job == nullptr || !job->writer) return done(PMIX_ERR_NOT_FOUND);

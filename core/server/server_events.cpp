@@ -12,32 +12,33 @@ void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMess
   spread(event, session.get());
   const auto beyond = event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
   auto held = std::make_shared<events::Event>(std::move(event));
-  const auto reply = [this, session, tag, held](pmix_status_t status) {
-    answer(session, tag, status);
-  };
+  const auto reply = [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); };
   if (!beyond || module_.notify_event == nullptr) {
     if (auto copy = data::Infos::copy_of(held->infos.data(), held->infos.size()))
       events_->deliver({held->code, held->source, held->range, std::move(*copy)});
     return reply(PMIX_SUCCESS);
   }
   OpUpcall::make(upcalls_, reply, [&](void* open) {
-    return module_.notify_event(held->code, &held->source, held->range, held->infos.data(), held->infos.size(),
-                                on_op_done, open);
+    return module_.notify_event(held->code, &held->source, held->range, held->infos.data(),
+                                held->infos.size(), on_op_done, open);
   });
 }
 
 /// To every client of this node that the range includes and that asked for such events.
 void Server::spread(const events::Event& event, const Session* except) {
   link::EventMessage message{event.code, event.source, event.range, {}};
-  if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size())) message.infos = std::move(*copy);
+  if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
+    message.infos = std::move(*copy);
   std::vector<std::byte> payload;
   const auto* source_job = find_job(link::nspace_of(event.source));
   const bool source_here = source_job != nullptr && source_job->writer &&
                            source_job->view().local_index(event.source.rank) != store::none;
   for (const auto& session : sessions_) {
-    if (session.get() == except || !session->greeted || session->job == nullptr || session->finalized) continue;
-    const bool wanted = session->wants_all_events || std::find(session->wanted_events.begin(), session->wanted_events.end(),
-                                                               event.code) != session->wanted_events.end();
+    if (session.get() == except || !session->greeted || session->job == nullptr || session->finalized)
+      continue;
+    const bool wanted = session->wants_all_events ||
+                        std::find(session->wanted_events.begin(), session->wanted_events.end(), event.code) !=
+                            session->wanted_events.end();
     if (!wanted || !events::is_addressed(event, {session->proc, source_here, true, false})) continue;
     if (payload.empty()) payload = link::encode(message);
     session->send(link::MessageType::event, 0, payload);
@@ -58,7 +59,8 @@ void Server::announce_loss(const pmix_proc_t& proc) {
   const auto payload = link::encode(message);
   for (const auto& session : sessions_)
     if (session->greeted && session->job != nullptr && !session->finalized &&
-        std::find(session->wanted_events.begin(), session->wanted_events.end(), event.code) != session->wanted_events.end())
+        std::find(session->wanted_events.begin(), session->wanted_events.end(), event.code) !=
+            session->wanted_events.end())
       session->send(link::MessageType::event, 0, payload);
 }
 

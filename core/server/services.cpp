@@ -18,7 +18,8 @@ void Server::abort_request(const SessionRef& session, std::uint64_t tag, link::A
       upcalls_, [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); },
       [&](void* open) {
         return module_.abort(&session->proc, object, held->status, held->message.c_str(),
-                             held->procs.empty() ? nullptr : held->procs.data(), held->procs.size(), on_op_done, open);
+                             held->procs.empty() ? nullptr : held->procs.data(), held->procs.size(),
+                             on_op_done, open);
       });
 }
 

@@ -36,12 +36,14 @@ Result<void> Session::watch_process() {
 }
 
 void Session::wait_for_process() {
-  pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read, [weak = weak_from_this()](const std::error_code& error) {
-    const auto self = weak.lock();
-    if (error || !self || self->closed_) return;
-    if (process_has_ended(self->pid_watch_.native_handle())) return self->close_after_last_words();
-    self->wait_for_process();
-  });
+  pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read,
+                        [weak = weak_from_this()](const std::error_code& error) {
+                          const auto self = weak.lock();
+                          if (error || !self || self->closed_) return;
+                          if (process_has_ended(self->pid_watch_.native_handle()))
+                            return self->close_after_last_words();
+                          self->wait_for_process();
+                        });
 }
 
 void Session::close_after_last_words(std::function<void()> then) {
@@ -65,14 +67,15 @@ void Session::read_header() {
 void Session::read_payload() {
   if (header_.bytes > (greeted ? link::max_payload : max_hello)) return close();
   frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
-  asio::async_read(socket_, asio::buffer(frame_.payload), [self = shared_from_this()](const std::error_code& error, std::size_t) {
-    // Closed meanwhile: a frame that was read already belongs to nobody any more.
-    if (error || self->closed_) return self->close();
-    self->in_hook_ = true;
-    self->hooks_.frame(self, std::move(self->frame_));
-    self->in_hook_ = false;
-    if (!self->closed_ && self->admitted_) self->read_header();
-  });
+  asio::async_read(socket_, asio::buffer(frame_.payload),
+                   [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                     // Closed meanwhile: a frame that was read already belongs to nobody any more.
+                     if (error || self->closed_) return self->close();
+                     self->in_hook_ = true;
+                     self->hooks_.frame(self, std::move(self->frame_));
+                     self->in_hook_ = false;
+                     if (!self->closed_ && self->admitted_) self->read_header();
+                   });
 }
 
 void Session::admit() {
@@ -85,7 +88,8 @@ void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<
   auto frame = link::make_frame(type, tag, payload);
   if (outbox_.empty()) {
     // Nearly always the socket has room: no trip through epoll then.
-    const auto sent = ::send(socket_.native_handle(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    const auto sent =
+        ::send(socket_.native_handle(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (sent == static_cast<ssize_t>(frame.size())) return;
     if (sent > 0) frame.erase(frame.begin(), frame.begin() + sent);
   }
@@ -94,11 +98,12 @@ void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<
 }
 
 void Session::write_next() {
-  asio::async_write(socket_, asio::buffer(outbox_.front()), [self = shared_from_this()](const std::error_code& error, std::size_t) {
-    if (error || self->closed_) return self->close();
-    self->outbox_.pop_front();
-    if (!self->outbox_.empty()) self->write_next();
-  });
+  asio::async_write(socket_, asio::buffer(outbox_.front()),
+                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                      if (error || self->closed_) return self->close();
+                      self->outbox_.pop_front();
+                      if (!self->outbox_.empty()) self->write_next();
+                    });
 }
 
 void Session::close() {

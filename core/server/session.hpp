@@ -36,7 +36,8 @@ class Session : public std::enable_shared_from_this<Session> {
     std::function<void(const std::shared_ptr<Session>&)> closed;  ///< once, however it ended
   };
 
-  Session(Socket socket, Hooks hooks) : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), hooks_(std::move(hooks)) {}
+  Session(Socket socket, Hooks hooks)
+      : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), hooks_(std::move(hooks)) {}
 
   /// Starts reading. limits: nothing but hello, and no more than a page, before the client proved who it is.
   void start();
@@ -55,7 +56,7 @@ class Session : public std::enable_shared_from_this<Session> {
   bool finalized = false;
   bool leaving = false;  ///< the host wants it gone: of what it still says only clean-up registrations count
   bool has_segment = false;
-  bool attached = false;  ///< it found the segment by itself and waits for no welcome
+  bool attached = false;      ///< it found the segment by itself and waits for no welcome
   bool card_is_ours = false;  ///< the server writes its card
   pmix_proc_t proc{};
   Job* job = nullptr;

@@ -18,8 +18,8 @@ std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
 }
 
 std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
-                         std::chrono::seconds age, std::string_view host, std::size_t arrived, std::size_t members,
-                         const std::vector<Missing>& missing) {
+                         std::chrono::seconds age, std::string_view host, std::size_t arrived,
+                         std::size_t members, const std::vector<Missing>& missing) {
   // Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
   constexpr std::size_t with_pid = 8;
   std::vector<std::uint32_t> ranks;
@@ -32,7 +32,8 @@ std::string stuck_report(std::string_view operation, std::string_view nspace, st
   }
   if (missing.size() > with_pid) pids += ", ...";
   return fmt::format(
-      "weft: [{}] {} {} of {} has been open for {} s: {} of {} local ranks are in it, missing: {} ({}). Look at what "
+      "weft: [{}] {} {} of {} has been open for {} s: {} of {} local ranks are in it, missing: {} ({}). Look "
+      "at what "
       "they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the report off.\n",
       host, operation, generation, nspace, age.count(), arrived, members, rank_ranges(ranks), pids);
 }

@@ -20,8 +20,8 @@ struct Missing {
 
 /// One paragraph: operation, age, who arrived and who is missing, with pids, and what to do.
 std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
-                         std::chrono::seconds age, std::string_view host, std::size_t arrived, std::size_t members,
-                         const std::vector<Missing>& missing);
+                         std::chrono::seconds age, std::string_view host, std::size_t arrived,
+                         std::size_t members, const std::vector<Missing>& missing);
 
 /// Since when a generation has been open with somebody in it; says once that it is due.
 class StuckClock {

@@ -91,6 +91,8 @@ class Upcall final : public OpenUpcalls::Open {
 using OpUpcall = Upcall<>;
 
 /// The pmix_op_cbfunc_t of an OpUpcall.
-inline void on_op_done(pmix_status_t status, void* pointer) { OpUpcall::finish_from_host(pointer, status); }
+inline void on_op_done(pmix_status_t status, void* pointer) {
+  OpUpcall::finish_from_host(pointer, status);
+}
 
 }  // namespace weft::server

@@ -9,7 +9,9 @@ namespace weft::store {
 namespace {
 
 // Generations wrap after 2^32 fences: compare by distance.
-bool before(Generation a, Generation b) noexcept { return static_cast<std::int32_t>(a - b) < 0; }
+bool before(Generation a, Generation b) noexcept {
+  return static_cast<std::int32_t>(a - b) < 0;
+}
 
 }  // namespace
 
@@ -27,11 +29,11 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
 }
 
 Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect) noexcept {
-  auto w = word_.load(std::memory_order_acquire);                          // W2 <- W1
+  auto w = word_.load(std::memory_order_acquire);  // W2 <- W1
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
-  cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);   // the CAS below publishes it
-  cells()[me].arrived.store(generation, std::memory_order_release);        // I2: the name before the count
+  cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);  // the CAS below publishes it
+  cells()[me].arrived.store(generation, std::memory_order_release);       // I2: the name before the count
   for (;;) {
     if (generation_of(w) + 1 != generation) return Arrival::over;
     const auto count = count_of(w) + 1;
@@ -39,7 +41,8 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool colle
     const auto to = last && remote_ == 0 ? next_word(w, false) : w + 1;
     // The last arriver takes over what all others did before they arrived, and hands it on. seq_cst, because
     // it then asks whether somebody sleeps or wants a message (S2, N2).
-    if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire)) continue;  // W1
+    if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire))
+      continue;  // W1
     if (!last) return Arrival::waiting;
     return remote_ == 0 ? Arrival::completed : Arrival::full;
   }
@@ -52,21 +55,23 @@ bool Board::collect_wanted(std::uint32_t members) const noexcept {
 }
 
 Board::Outcome Board::outcome(Generation generation) const noexcept {
-  const auto w = word_.load(std::memory_order_seq_cst);                    // W2 <- W1
+  const auto w = word_.load(std::memory_order_seq_cst);  // W2 <- W1
   const auto ended = generation_of(w);
   if (before(ended, generation)) return Outcome::open;
   const auto age = ended - generation;
   // Who is that far behind sat out 16 generations, none of which can have succeeded.
   if (age >= 16)
-    return history_of(w) == 0xffff && before(last_good_.load(std::memory_order_relaxed), generation) ? Outcome::failed
-                                                                                                     : Outcome::success;
+    return history_of(w) == 0xffff && before(last_good_.load(std::memory_order_relaxed), generation)
+               ? Outcome::failed
+               : Outcome::success;
   return (history_of(w) >> age & 1) != 0 ? Outcome::failed : Outcome::success;
 }
 
 Board::Verdict Board::verdict(Generation generation) const noexcept {
   const auto& past = past_[generation % past_.size()];
-  if (past.generation.load(std::memory_order_acquire) == (known | generation)) {       // V2 <- V1
-    const Verdict found{past.status.load(std::memory_order_acquire), past.member.load(std::memory_order_acquire)};
+  if (past.generation.load(std::memory_order_acquire) == (known | generation)) {  // V2 <- V1
+    const Verdict found{past.status.load(std::memory_order_acquire),
+                        past.member.load(std::memory_order_acquire)};
     // Unless the server overwrote it meanwhile with the verdict 16 generations later.
     if (past.generation.load(std::memory_order_relaxed) == (known | generation)) return found;
   }
@@ -76,7 +81,7 @@ Board::Verdict Board::verdict(Generation generation) const noexcept {
 }
 
 bool Board::broken(Generation generation) const noexcept {
-  const auto from = broken_from_.load(std::memory_order_seq_cst);          // B2 <- B1
+  const auto from = broken_from_.load(std::memory_order_seq_cst);  // B2 <- B1
   return from != 0 && !before(generation, static_cast<Generation>(from));
 }
 
@@ -93,12 +98,13 @@ bool Board::complete(Generation generation) noexcept {
 bool Board::abort(Generation generation, Verdict verdict) noexcept {
   auto& past = past_[generation % past_.size()];
   past.generation.store(0, std::memory_order_relaxed);
-  past.status.store(verdict.status, std::memory_order_release);            // who reads this reads the 0 above, too
+  past.status.store(verdict.status, std::memory_order_release);  // who reads this reads the 0 above, too
   past.member.store(verdict.member, std::memory_order_release);
-  past.generation.store(known | generation, std::memory_order_release);    // V1 -> V2, before the CAS (I3)
+  past.generation.store(known | generation, std::memory_order_release);  // V1 -> V2, before the CAS (I3)
   auto w = word_.load(std::memory_order_acquire);
   while (generation_of(w) + 1 == generation) {
-    if ((history_of(w) & 1) == 0) last_good_.store(generation_of(w), std::memory_order_relaxed);  // the CAS publishes it
+    if ((history_of(w) & 1) == 0)
+      last_good_.store(generation_of(w), std::memory_order_relaxed);  // the CAS publishes it
     if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // W1
       waiting_.wake_all();
       return true;
@@ -109,17 +115,18 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
 
 void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
   if (cells()[member].lost.exchange(status, std::memory_order_relaxed) != 0) return;
-  if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return;    // an earlier loss did the rest
+  if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return;  // an earlier loss did the rest
   const auto w = word_.load(std::memory_order_acquire);
   const Generation open = generation_of(w) + 1;
-  broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status), std::memory_order_release);
+  broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status),
+                    std::memory_order_release);
   broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // B1 -> B2
   // With somebody counted in it, the lost member may be, too, and another about to be the last: the CAS decides
   // (I4). With nobody counted it cannot complete; left open, it costs nobody a failure if the member comes back.
   if (count_of(w) != 0)
     (void)abort(open, {status, member});
   else
-    broken_from_.store(known | open, std::memory_order_seq_cst);           // B1 -> B2
+    broken_from_.store(known | open, std::memory_order_seq_cst);  // B1 -> B2
   waiting_.wake_all();
 }
 
@@ -130,14 +137,15 @@ void Board::rejoin(std::uint32_t member) noexcept {
     // Somebody else is still gone. Who, the cells know; a loop over them would trust a count that clients can write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(why >> 32) == member)
-      broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why), std::memory_order_release);
+      broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
+                        std::memory_order_release);
     return;
   }
   // Who counted itself while the board was broken has left with an error: it must not count any more (I5).
   const auto w = word_.load(std::memory_order_acquire);
   if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
   broken_why_.store(0, std::memory_order_release);
-  broken_from_.store(0, std::memory_order_seq_cst);                        // B1 -> B2
+  broken_from_.store(0, std::memory_order_seq_cst);  // B1 -> B2
 }
 
 }  // namespace weft::store

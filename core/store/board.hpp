@@ -82,7 +82,9 @@ class Board {
   /// Server: `member` is back (a new process under the same identity, or a second Init).
   void rejoin(std::uint32_t member) noexcept;
 
-  Generation open_generation() const noexcept { return generation_of(word_.load(std::memory_order_acquire)) + 1; }
+  Generation open_generation() const noexcept {
+    return generation_of(word_.load(std::memory_order_acquire)) + 1;
+  }
   std::uint32_t arrived_count() const noexcept { return count_of(word_.load(std::memory_order_acquire)); }
   std::uint32_t members() const noexcept { return members_; }
   bool arrived(std::uint32_t member, Generation g) const noexcept {
@@ -95,10 +97,12 @@ class Board {
   /// A member that cannot block asks for a message (cell.notify) before it looks at the outcome a last time.
   void ask_notice(std::uint32_t me) noexcept {
     cell(me).notify.store(1, std::memory_order_relaxed);
-    async_waiters_.fetch_add(1, std::memory_order_seq_cst);                 // N1 -> N2
+    async_waiters_.fetch_add(1, std::memory_order_seq_cst);  // N1 -> N2
   }
   /// Whoever ended a generation: is somebody to be told by message?
-  bool notice_wanted() const noexcept { return async_waiters_.load(std::memory_order_seq_cst) != 0; }  // N2 <- N1
+  bool notice_wanted() const noexcept {
+    return async_waiters_.load(std::memory_order_seq_cst) != 0;
+  }  // N2 <- N1
   /// Server: takes the wish of `member`; it is told at most once for each ask_notice().
   bool take_notice(std::uint32_t member) noexcept {
     if (cell(member).notify.exchange(0, std::memory_order_acq_rel) == 0) return false;

@@ -16,7 +16,8 @@ BlobWriter::BlobWriter() {
   out_.u32(0);
 }
 
-Result<void> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card, std::uint64_t from) {
+Result<void> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
+                             std::uint64_t from) {
   out_.text(nspace);
   out_.u32(rank);
   const auto length_of_card = out_.size();

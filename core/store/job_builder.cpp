@@ -18,12 +18,15 @@ std::uint32_t buckets_for(std::uint64_t keys) {
   return static_cast<std::uint32_t>(std::bit_ceil(std::clamp<std::uint64_t>(keys, 64, 1u << 22)));
 }
 
-std::uint64_t aligned(std::uint64_t n) { return (n + 63) & ~std::uint64_t{63}; }
+std::uint64_t aligned(std::uint64_t n) {
+  return (n + 63) & ~std::uint64_t{63};
+}
 
 /// Gives an allocation back unless keep() was said.
 class Undo {
  public:
-  Undo(shm::Segment& segment, std::uint64_t offset, std::uint64_t bytes) : segment_(&segment), offset_(offset), bytes_(bytes) {}
+  Undo(shm::Segment& segment, std::uint64_t offset, std::uint64_t bytes)
+      : segment_(&segment), offset_(offset), bytes_(bytes) {}
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
   ~Undo() {
@@ -55,7 +58,8 @@ class Plan {
 Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   const auto header_at = segment.allocate(sizeof(SegmentHeader));
   const auto doorbell_at = segment.allocate(sizeof(shm::Doorbell));
-  if (!header_at || !doorbell_at || *header_at != 0) return fail(Errc::no_space, "the node segment is too small");
+  if (!header_at || !doorbell_at || *header_at != 0)
+    return fail(Errc::no_space, "the node segment is too small");
   auto& header = *reinterpret_cast<SegmentHeader*>(segment.base());
   header.magic = segment_magic;
   header.bytes = segment.size();
@@ -70,9 +74,11 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
 Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, const Limits& limits) {
   auto& segment_header = *reinterpret_cast<SegmentHeader*>(segment.base());
   const auto slots = segment_header.job_count.load(std::memory_order_relaxed);
-  if (spec.nspace.empty() || spec.nspace.size() > PMIX_MAX_NSLEN) return fail(Errc::invalid, "namespace length");
+  if (spec.nspace.empty() || spec.nspace.size() > PMIX_MAX_NSLEN)
+    return fail(Errc::invalid, "namespace length");
   const auto ranks = static_cast<std::uint32_t>(spec.ranks.size());
-  const auto locals = std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
+  const auto locals =
+      std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
   if (locals > Board::max_members) return fail(Errc::invalid, "more than 65,535 ranks on a node");
   // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
   std::uint32_t slot = 0;
@@ -102,12 +108,16 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.info_capacity = shm::page_aligned(info_bytes * 2 + info_slack);
   const std::uint64_t elsewhere = ranks - std::min<std::uint64_t>(ranks, spec.local_ranks.size());
   h.remote_buckets = buckets_for(elsewhere * 4);
-  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(elsewhere * remote_bytes_a_rank, elsewhere == 0 ? 64u << 10 : least_remote_bytes, std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes)));
+  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(
+      elsewhere * remote_bytes_a_rank, elsewhere == 0 ? 64u << 10 : least_remote_bytes,
+      std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes)));
   h.card_buckets = card_buckets;
-  const std::uint64_t share = (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
+  const std::uint64_t share =
+      (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
   const std::uint64_t wanted = std::max<std::uint64_t>(limits.card_bytes & ~std::uint64_t{7}, 64);
   h.card_first = std::min<std::uint64_t>(wanted, shm::page_bytes - KeyedLog::footprint(0, card_buckets));
-  h.card_rest_bytes = std::max<std::uint64_t>(shm::page_bytes, std::min(shm::page_aligned(wanted - h.card_first), share));
+  h.card_rest_bytes =
+      std::max<std::uint64_t>(shm::page_bytes, std::min(shm::page_aligned(wanted - h.card_first), share));
   h.card_capacity = std::min(wanted, h.card_first + h.card_rest_bytes);
 
   h.rank_area = plan.area(std::uint64_t{ranks} * sizeof(RankEntry));
@@ -184,7 +194,8 @@ Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   auto& entry = reinterpret_cast<RankEntry*>(base_ + h.rank_area.offset)[rank];
   if (const auto known = entry.local_index.load(std::memory_order_relaxed); known != none) return known;
   const auto index = h.local_count.load(std::memory_order_relaxed);
-  if (index >= h.local_capacity) return fail(Errc::no_space, "more local ranks than the namespace was registered with");
+  if (index >= h.local_capacity)
+    return fail(Errc::no_space, "more local ranks than the namespace was registered with");
   view_.local(index).rank.store(rank, std::memory_order_relaxed);
   h.local_count.store(index + 1, std::memory_order_release);
   entry.local_index.store(index, std::memory_order_release);

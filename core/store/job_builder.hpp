@@ -27,7 +27,7 @@ struct KeySpec {
 
 struct JobSpec {
   std::string nspace;
-  std::vector<RankSpec> ranks;             ///< by rank
+  std::vector<RankSpec> ranks;  ///< by rank
   std::uint32_t nodes = 1;
   std::uint32_t my_node = 0;
   std::uint32_t apps = 1;
@@ -37,7 +37,7 @@ struct JobSpec {
 };
 
 struct Limits {
-  std::uint64_t card_bytes = 16u << 20;    ///< virtual bytes of a local rank's card
+  std::uint64_t card_bytes = 16u << 20;  ///< virtual bytes of a local rank's card
 };
 
 struct ServerName {
@@ -60,7 +60,9 @@ class JobWriter {
 
   /// Gives `rank` a place and a card on this node. Its index, also when it has one already. Errors: no_space.
   Result<std::uint32_t> add_local(std::uint32_t rank);
-  Result<void> add_info(const KeySpec& key) { return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value); }
+  Result<void> add_info(const KeySpec& key) {
+    return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value);
+  }
   Result<void> add_remote(std::uint32_t rank, std::uint8_t scope, std::string_view key, Bytes value) {
     return remote_.append({{Realm::rank, rank}, scope, key, value});
   }
@@ -72,7 +74,8 @@ class JobWriter {
 
  private:
   JobWriter() = default;
-  Result<void> append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key, const data::Value& value);
+  Result<void> append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key,
+                      const data::Value& value);
   JobHeader& header() noexcept { return *reinterpret_cast<JobHeader*>(base_ + offset_); }
 
   std::byte* base_ = nullptr;

@@ -68,14 +68,19 @@ struct Entry {
 
 // RankEntry fields first: they are what a starting process asks for most.
 const Entry entries[] = {
-    {Realm::rank, PMIX_LOCAL_RANK, [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->local_rank); }},
-    {Realm::rank, PMIX_NODE_RANK, [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->node_rank); }},
+    {Realm::rank, PMIX_LOCAL_RANK,
+     [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->local_rank); }},
+    {Realm::rank, PMIX_NODE_RANK,
+     [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->node_rank); }},
     {Realm::rank, PMIX_NODEID, [](const JobView& j, std::uint32_t r) { return number(j.rank(r)->node); }},
     {Realm::rank, PMIX_APPNUM, [](const JobView& j, std::uint32_t r) { return number(j.rank(r)->appnum); }},
-    {Realm::rank, PMIX_APP_RANK, [](const JobView& j, std::uint32_t r) { return a_rank(j.rank(r)->app_rank); }},
-    {Realm::rank, PMIX_GLOBAL_RANK, [](const JobView& j, std::uint32_t r) { return a_rank(j.rank(r)->global_rank); }},
+    {Realm::rank, PMIX_APP_RANK,
+     [](const JobView& j, std::uint32_t r) { return a_rank(j.rank(r)->app_rank); }},
+    {Realm::rank, PMIX_GLOBAL_RANK,
+     [](const JobView& j, std::uint32_t r) { return a_rank(j.rank(r)->global_rank); }},
     {Realm::rank, PMIX_RANK, [](const JobView&, std::uint32_t r) { return a_rank(r); }},
-    {Realm::rank, PMIX_HOSTNAME, [](const JobView& j, std::uint32_t r) { return host_name(j, j.rank(r)->node); }},
+    {Realm::rank, PMIX_HOSTNAME,
+     [](const JobView& j, std::uint32_t r) { return host_name(j, j.rank(r)->node); }},
     {Realm::job, PMIX_JOB_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NUM_NODES, [](const JobView& j, std::uint32_t) { return number(j.nodes()); }},
     {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.header().apps); }},
@@ -83,7 +88,8 @@ const Entry entries[] = {
     {Realm::job, PMIX_UNIV_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NODEID, [](const JobView& j, std::uint32_t) { return number(j.my_node()); }},
     {Realm::job, PMIX_HOSTNAME, [](const JobView& j, std::uint32_t) { return host_name(j, j.my_node()); }},
-    {Realm::job, PMIX_LOCAL_SIZE, [](const JobView& j, std::uint32_t) { return size_of_node(j, j.my_node()); }},
+    {Realm::job, PMIX_LOCAL_SIZE,
+     [](const JobView& j, std::uint32_t) { return size_of_node(j, j.my_node()); }},
     {Realm::job, PMIX_LOCAL_PEERS, [](const JobView& j, std::uint32_t) { return peers(j, j.my_node()); }},
     {Realm::job, PMIX_LOCALLDR, [](const JobView& j, std::uint32_t) { return leader(j, j.my_node()); }},
     {Realm::job, PMIX_NODE_LIST,
@@ -134,11 +140,16 @@ class Index {
 
 bool exists(const JobView& job, Subject subject) noexcept {
   switch (subject.realm) {
-    case Realm::rank: return subject.index < job.ranks();
-    case Realm::node: return subject.index < job.nodes();
-    case Realm::app: return subject.index < job.header().apps;
-    case Realm::job: return true;
-    case Realm::session: return false;
+    case Realm::rank:
+      return subject.index < job.ranks();
+    case Realm::node:
+      return subject.index < job.nodes();
+    case Realm::app:
+      return subject.index < job.header().apps;
+    case Realm::job:
+      return true;
+    case Realm::session:
+      return false;
   }
   return false;
 }
@@ -182,7 +193,8 @@ std::string node_names(const JobView& job) {
 std::uint32_t node_by_name(const JobView& job, std::string_view name) {
   for (std::uint32_t node = 0; node < job.nodes(); ++node) {
     const auto host = host_name(job, node);
-    if (host && host->get().type == PMIX_STRING && host->get().data.string != nullptr && name == host->get().data.string)
+    if (host && host->get().type == PMIX_STRING && host->get().data.string != nullptr &&
+        name == host->get().data.string)
       return node;
   }
   return none;

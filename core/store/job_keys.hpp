@@ -10,7 +10,8 @@ namespace weft::store {
 
 /// The value of `key` for `subject`, if the map holds it. hash: hash_key(key). Errors: not_found.
 /// Cost: a table look-up; LOCAL_PEERS and LOCAL_SIZE of a node walk the ranks of the job.
-Result<data::Value> compute_key(const JobView& job, Subject subject, std::string_view key, std::uint64_t hash);
+Result<data::Value> compute_key(const JobView& job, Subject subject, std::string_view key,
+                                std::uint64_t hash);
 
 /// Appends every computed key of `subject`: what a Get without a key returns besides the stored ones.
 void compute_all(const JobView& job, Subject subject, data::Infos& out);

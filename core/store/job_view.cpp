@@ -14,7 +14,8 @@ bool inside(Area area, std::size_t bytes) noexcept {
 
 /// Does an area of that size hold such a log?
 bool holds(std::uint64_t area_bytes, std::uint64_t capacity, std::uint32_t buckets) noexcept {
-  return std::has_single_bit(buckets) && capacity <= area_bytes && KeyedLog::footprint(capacity, buckets) <= area_bytes;
+  return std::has_single_bit(buckets) && capacity <= area_bytes &&
+         KeyedLog::footprint(capacity, buckets) <= area_bytes;
 }
 
 std::string_view name_of(const JobHeader& job) noexcept {
@@ -33,7 +34,8 @@ Attach check_segment(const std::byte* base, std::size_t bytes) noexcept {
   return header.bytes > bytes ? Attach::too_short : Attach::ready;
 }
 
-std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes, std::string_view nspace) noexcept {
+std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
+                                      std::string_view nspace) noexcept {
   const auto& header = *reinterpret_cast<const SegmentHeader*>(base);
   const auto count = std::min(header.job_count.load(std::memory_order_acquire), max_jobs);
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -66,8 +68,10 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
   const std::uint64_t most = view.local_capacity_;
   if (ranks.bytes / sizeof(RankEntry) < view.rank_count_ || locals.bytes / sizeof(Local) < most ||
       cards.bytes / shm::page_bytes < most || (most != 0 && rests.bytes / most < view.card_rest_bytes_) ||
-      !holds(info.bytes, info_capacity, info_buckets) || !holds(remote.bytes, remote_capacity, remote_buckets) ||
-      !holds(shm::page_bytes, view.card_first_, view.card_buckets_) || view.card_first_ > view.card_capacity_ ||
+      !holds(info.bytes, info_capacity, info_buckets) ||
+      !holds(remote.bytes, remote_capacity, remote_buckets) ||
+      !holds(shm::page_bytes, view.card_first_, view.card_buckets_) ||
+      view.card_first_ > view.card_capacity_ ||
       view.card_capacity_ - view.card_first_ > view.card_rest_bytes_)
     return fail(Errc::corrupt, "job bounds");
   view.ranks_ = reinterpret_cast<RankEntry*>(base + ranks.offset);

@@ -54,7 +54,7 @@ class JobView {
   std::uint32_t local_capacity_ = 0;
   std::uint32_t card_buckets_ = 1;
   std::uint64_t card_first_ = 0, card_capacity_ = 0, card_rest_bytes_ = 0;
-  std::byte* cards_ = nullptr;       // their first pages
+  std::byte* cards_ = nullptr;  // their first pages
   std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
@@ -63,6 +63,7 @@ class JobView {
 };
 
 /// All jobs of a segment, found by name.
-std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes, std::string_view nspace) noexcept;
+std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
+                                      std::string_view nspace) noexcept;
 
 }  // namespace weft::store

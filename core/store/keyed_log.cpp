@@ -11,11 +11,15 @@ namespace {
 
 constexpr std::size_t max_key_bytes = 511;
 constexpr std::uint64_t max_value_bytes = 0xffffffff;  // RecordHeader::value_bytes
-constexpr std::uint64_t padded(std::uint64_t n) { return (n + 7) & ~std::uint64_t{7}; }
+constexpr std::uint64_t padded(std::uint64_t n) {
+  return (n + 7) & ~std::uint64_t{7};
+}
 
 }  // namespace
 
-std::uint64_t hash_key(std::string_view key) noexcept { return XXH3_64bits(key.data(), key.size()); }
+std::uint64_t hash_key(std::string_view key) noexcept {
+  return XXH3_64bits(key.data(), key.size());
+}
 
 std::uint64_t KeyedLog::record_bytes(std::size_t key, std::size_t value) noexcept {
   return padded(sizeof(RecordHeader) + key + value);
@@ -29,7 +33,8 @@ Result<std::uint64_t> KeyedLog::end_after(std::uint64_t end, std::uint64_t bytes
 
 Result<void> KeyedLog::append(const Record& record) noexcept {
   if (record.key.empty() || record.key.size() > max_key_bytes) return fail(Errc::invalid, "key length");
-  const auto published = header_->published.load(std::memory_order_relaxed);  // only the writer stores it (I1)
+  const auto published =
+      header_->published.load(std::memory_order_relaxed);  // only the writer stores it (I1)
   if (!sound(published)) return fail(Errc::corrupt, "log bounds");
   const auto need = record_bytes(record.key.size(), record.value.size());
   if (record.value.size() > std::min(capacity_, max_value_bytes)) return fail(Errc::no_space, "log is full");
@@ -37,11 +42,12 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   if (!end) return tl::unexpected(end.error());
   const auto offset = *end - need;
   // A writer that died may have left bytes in the gap that look like a record.
-  if (offset != published) std::memset(at(published), 0, std::min<std::uint64_t>(first_ - published, sizeof(RecordHeader)));
+  if (offset != published)
+    std::memset(at(published), 0, std::min<std::uint64_t>(first_ - published, sizeof(RecordHeader)));
 
   const auto hash = hash_key(record.key);
   auto& head = heads_[bucket(record.subject, hash)];
-  const RecordHeader h{.previous = head.load(std::memory_order_relaxed),     // only the writer stores it (I1)
+  const RecordHeader h{.previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
                        .hash = static_cast<std::uint32_t>(hash),
                        .index = record.subject.index,
                        .value_bytes = static_cast<std::uint32_t>(record.value.size()),
@@ -52,9 +58,11 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   std::byte* to = at(offset);
   std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, record.key.data(), record.key.size());
-  if (!record.value.empty()) std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
-  header_->published.store(*end, std::memory_order_release);                 // P1 -> P2: bytes first
-  head.store(static_cast<std::uint32_t>(offset / 8 + 1), std::memory_order_release);  // F1 -> F2: published first (I4)
+  if (!record.value.empty())
+    std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
+  header_->published.store(*end, std::memory_order_release);  // P1 -> P2: bytes first
+  head.store(static_cast<std::uint32_t>(offset / 8 + 1),
+             std::memory_order_release);  // F1 -> F2: published first (I4)
   return {};
 }
 
@@ -98,7 +106,7 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
   std::uint64_t limit = end;
   while (link != 0) {
     const std::uint64_t offset = (std::uint64_t{link} - 1) * 8;
-    if (offset >= limit) return fail(Errc::corrupt, "index chain");           // I3
+    if (offset >= limit) return fail(Errc::corrupt, "index chain");  // I3
     const auto left = std::min(end - offset, piece_left(offset));
     if (left < sizeof(RecordHeader)) return fail(Errc::corrupt, "index chain");
     RecordHeader h;

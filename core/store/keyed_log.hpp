@@ -48,7 +48,7 @@ struct Record {
   Subject subject;
   std::uint8_t scope;  ///< pmix_scope_t
   std::string_view key;
-  Bytes value;         ///< encoded, see core/data/value.hpp
+  Bytes value;  ///< encoded, see core/data/value.hpp
 };
 
 class KeyedLog {
@@ -75,7 +75,8 @@ class KeyedLog {
         mask_(buckets - 1) {}
 
   /// The same in two pieces: `first` bytes of data (a multiple of 8) in memory, the other capacity - first bytes in `rest`.
-  KeyedLog(std::byte* memory, std::uint64_t first, std::uint32_t buckets, std::byte* rest, std::uint64_t capacity) noexcept
+  KeyedLog(std::byte* memory, std::uint64_t first, std::uint32_t buckets, std::byte* rest,
+           std::uint64_t capacity) noexcept
       : KeyedLog(memory, first, buckets) {
     capacity_ = capacity;
     rest_ = rest;
@@ -118,7 +119,9 @@ class KeyedLog {
   /// published without a head. There is at most one, the last, and its `previous` is still right.
   Result<void> adopt() noexcept;
 
-  std::uint64_t published() const noexcept { return header_->published.load(std::memory_order_acquire); }  // P2 <- P1
+  std::uint64_t published() const noexcept {
+    return header_->published.load(std::memory_order_acquire);
+  }  // P2 <- P1
   std::uint64_t capacity() const noexcept { return capacity_; }
   bool empty() const noexcept { return published() == 0; }
 
@@ -139,7 +142,9 @@ class KeyedLog {
     return offset < first_ ? data_ + offset : rest_ + (offset - first_);
   }
   /// Bytes from `offset` to the end of its piece.
-  std::uint64_t piece_left(std::uint64_t offset) const noexcept { return (offset < first_ ? first_ : capacity_) - offset; }
+  std::uint64_t piece_left(std::uint64_t offset) const noexcept {
+    return (offset < first_ ? first_ : capacity_) - offset;
+  }
   /// The rest of the first piece holds no record; only where the second piece has begun.
   bool gap_at(std::uint64_t offset, std::uint64_t end) const noexcept;
   bool sound(std::uint64_t end) const noexcept { return end <= capacity_ && (end & 7) == 0; }
@@ -148,8 +153,9 @@ class KeyedLog {
   static Record record_at(const std::byte* bytes, const RecordHeader& h) noexcept;
   Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
   std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
-    const std::uint64_t mixed = hash ^ ((std::uint64_t{subject.index} << 3 | static_cast<std::uint64_t>(subject.realm)) *
-                                        0x9E3779B97F4A7C15ull);
+    const std::uint64_t mixed =
+        hash ^ ((std::uint64_t{subject.index} << 3 | static_cast<std::uint64_t>(subject.realm)) *
+                0x9E3779B97F4A7C15ull);
     return static_cast<std::uint32_t>(mixed >> 32) & mask_;
   }
 

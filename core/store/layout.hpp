@@ -45,7 +45,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
   std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
   std::uint64_t doorbell;
-  char socket[64];                       ///< name of the server's socket: which server this segment is of
+  char socket[64];  ///< name of the server's socket: which server this segment is of
   char server_nspace[256];
   std::uint32_t server_rank;
   std::atomic<std::uint64_t> jobs[max_jobs];
@@ -93,21 +93,21 @@ struct JobHeader {
   std::uint32_t nodes;
   std::uint32_t apps;
   std::uint32_t my_node;
-  std::uint32_t local_capacity;            ///< places in `locals`, cells of the board
+  std::uint32_t local_capacity;  ///< places in `locals`, cells of the board
   std::atomic<std::uint32_t> local_count;
-  std::uint32_t cores;                     ///< of this node, that the local ranks share
+  std::uint32_t cores;  ///< of this node, that the local ranks share
   std::uint32_t info_buckets;
   std::uint32_t remote_buckets;
   std::uint32_t card_buckets;
   std::uint64_t info_capacity;
   std::uint64_t remote_capacity;
-  std::uint64_t card_first;                ///< bytes of a card's data in its first page
-  std::uint64_t card_capacity;             ///< with those
-  std::uint64_t card_rest_bytes;           ///< virtual bytes from one card's rest to the next's, whole pages
+  std::uint64_t card_first;       ///< bytes of a card's data in its first page
+  std::uint64_t card_capacity;    ///< with those
+  std::uint64_t card_rest_bytes;  ///< virtual bytes from one card's rest to the next's, whole pages
   Area rank_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
-  std::uint64_t board;                     ///< offset; inside control_area
-  std::uint64_t rings;                     ///< offset of NoticeRing[local_capacity]; inside control_area
-  std::uint64_t dirty;                     ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
+  std::uint64_t board;  ///< offset; inside control_area
+  std::uint64_t rings;  ///< offset of NoticeRing[local_capacity]; inside control_area
+  std::uint64_t dirty;  ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
   char nspace[256];
 };
 

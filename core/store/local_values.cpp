@@ -18,7 +18,8 @@ void LocalValues::store_encoded(std::string_view nspace, std::uint32_t rank, std
   count_.fetch_add(1, std::memory_order_release);
 }
 
-Result<data::Value> LocalValues::find(std::string_view nspace, std::uint32_t rank, std::string_view key) const {
+Result<data::Value> LocalValues::find(std::string_view nspace, std::uint32_t rank,
+                                      std::string_view key) const {
   if (empty()) return fail(Errc::not_found);
   const std::lock_guard lock(mutex_);
   const auto owner = values_.find(Owner(nspace, rank));
@@ -35,7 +36,8 @@ void LocalValues::collect(std::string_view nspace, std::uint32_t rank, data::Inf
   if (owner == values_.end()) return;
   for (const auto& [key, bytes] : owner->second) {
     data::Reader in(bytes);
-    if (auto value = data::Value::decode(in); value && out.find(key) == nullptr) out.add(key, std::move(*value));
+    if (auto value = data::Value::decode(in); value && out.find(key) == nullptr)
+      out.add(key, std::move(*value));
   }
 }
 

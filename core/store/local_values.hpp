@@ -17,8 +17,10 @@ namespace weft::store {
 
 class LocalValues {
  public:
-  Result<void> store(std::string_view nspace, std::uint32_t rank, std::string_view key, const pmix_value_t& value);
-  void store_encoded(std::string_view nspace, std::uint32_t rank, std::string_view key, std::vector<std::byte> value);
+  Result<void> store(std::string_view nspace, std::uint32_t rank, std::string_view key,
+                     const pmix_value_t& value);
+  void store_encoded(std::string_view nspace, std::uint32_t rank, std::string_view key,
+                     std::vector<std::byte> value);
   /// Usually so; takes no lock.
   bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
   /// Errors: not_found, no_memory.

@@ -25,17 +25,28 @@ Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& t
 Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
   const std::string_view key(info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN));
   const bool yes = data::is_true(info.value);
-  if (key == PMIX_OPTIONAL) out.optional = yes;
-  else if (key == PMIX_IMMEDIATE) out.immediate = yes;
-  else if (key == PMIX_GET_REFRESH_CACHE) out.refresh = yes;
-  else if (key == PMIX_GET_STATIC_VALUES) out.static_values = yes;
-  else if (key == PMIX_GET_POINTER_VALUES) out.pointer_values = yes;
-  else if (key == PMIX_SESSION_INFO && yes) out.realm = Realm::session;
-  else if (key == PMIX_NODE_INFO && yes) out.realm = Realm::node;
-  else if (key == PMIX_APP_INFO && yes) out.realm = Realm::app;
-  else if (key == PMIX_NODEID) return put_number(info, out.nodeid);
-  else if (key == PMIX_APPNUM) return put_number(info, out.appnum);
-  else if (key == PMIX_SESSION_ID) return put_number(info, out.session);
+  if (key == PMIX_OPTIONAL)
+    out.optional = yes;
+  else if (key == PMIX_IMMEDIATE)
+    out.immediate = yes;
+  else if (key == PMIX_GET_REFRESH_CACHE)
+    out.refresh = yes;
+  else if (key == PMIX_GET_STATIC_VALUES)
+    out.static_values = yes;
+  else if (key == PMIX_GET_POINTER_VALUES)
+    out.pointer_values = yes;
+  else if (key == PMIX_SESSION_INFO && yes)
+    out.realm = Realm::session;
+  else if (key == PMIX_NODE_INFO && yes)
+    out.realm = Realm::node;
+  else if (key == PMIX_APP_INFO && yes)
+    out.realm = Realm::app;
+  else if (key == PMIX_NODEID)
+    return put_number(info, out.nodeid);
+  else if (key == PMIX_APPNUM)
+    return put_number(info, out.appnum);
+  else if (key == PMIX_SESSION_ID)
+    return put_number(info, out.session);
   else if (key == PMIX_TIMEOUT) {
     const auto seconds = number_of(info);
     if (!seconds) return tl::unexpected(seconds.error());
@@ -44,7 +55,8 @@ Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
     if (info.value.type != PMIX_SCOPE) return fail(Errc::type_mismatch, PMIX_DATA_SCOPE);
     out.scope = info.value.data.scope;
   } else if (key == PMIX_HOSTNAME) {
-    if (info.value.type != PMIX_STRING || info.value.data.string == nullptr) return fail(Errc::type_mismatch, PMIX_HOSTNAME);
+    if (info.value.type != PMIX_STRING || info.value.data.string == nullptr)
+      return fail(Errc::type_mismatch, PMIX_HOSTNAME);
     out.hostname = info.value.data.string;
   }
   return {};
@@ -81,7 +93,9 @@ Result<Value> find_put(const JobView& job, std::uint32_t rank, std::string_view 
     for (const pmix_scope_t scope : {PMIX_LOCAL, PMIX_REMOTE, PMIX_GLOBAL, PMIX_INTERNAL})
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
     record = job.find_card(rank, key, hash, scopes);
-    if (!record) return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : tl::unexpected(record.error());
+    if (!record)
+      return record.error().code == Errc::not_found ? fail(Errc::outside_scope)
+                                                    : tl::unexpected(record.error());
   }
   return decode(*record);
 }
@@ -99,37 +113,44 @@ Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& 
       if (how.nodeid) return {Realm::node, *how.nodeid};
       if (!how.hostname.empty()) return {Realm::node, node_by_name(job, how.hostname)};
       return {Realm::node, job.rank(about) != nullptr ? job.rank(about)->node : job.my_node()};
-    case Realm::app: return {Realm::app, how.appnum ? *how.appnum : app_of(job, about)};
-    default: return {Realm::session, how.session.value_or(0)};
+    case Realm::app:
+      return {Realm::app, how.appnum ? *how.appnum : app_of(job, about)};
+    default:
+      return {Realm::session, how.session.value_or(0)};
   }
 }
 
 /// Job level, then what a key without a realm means: my node, my application, my session.
-Result<Value> find_job_level(const JobView& job, std::uint32_t about, std::string_view key, std::uint64_t hash) {
+Result<Value> find_job_level(const JobView& job, std::uint32_t about, std::string_view key,
+                             std::uint64_t hash) {
   const auto* entry = job.rank(about);
   const std::uint32_t node = entry != nullptr && entry->node != none ? entry->node : job.my_node();
-  for (const Subject subject : {Subject{Realm::job, 0}, Subject{Realm::node, node}, Subject{Realm::app, app_of(job, about)},
-                                Subject{Realm::session, 0}}) {
+  for (const Subject subject : {Subject{Realm::job, 0}, Subject{Realm::node, node},
+                                Subject{Realm::app, app_of(job, about)}, Subject{Realm::session, 0}}) {
     auto value = find_at(job, subject, key, hash);
     if (value || value.error().code != Errc::not_found) return value;
   }
   return fail(Errc::not_found);
 }
 
-Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint64_t hash, const GetDirectives& how,
-                            Asker asker) {
+Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint64_t hash,
+                            const GetDirectives& how, Asker asker) {
   bool hidden = false;  // some rank has it for others than the caller: another may have it for all
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
     auto value = find_put(job, r, key, hash, how, asker);
-    if (!value && value.error().code == Errc::outside_scope) hidden = true;
-    else if (value || value.error().code != Errc::not_found) return value;
+    if (!value && value.error().code == Errc::outside_scope)
+      hidden = true;
+    else if (value || value.error().code != Errc::not_found)
+      return value;
   }
   auto value = find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
   if (!value && value.error().code == Errc::not_found && hidden) return fail(Errc::outside_scope);
   return value;
 }
 
-bool is_missing(const Result<Value>& value) noexcept { return !value && value.error().code == Errc::not_found; }
+bool is_missing(const Result<Value>& value) noexcept {
+  return !value && value.error().code == Errc::not_found;
+}
 
 // One variable each, so that what is found is returned where it was decoded: every Get comes through here.
 Result<Value> find_other(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
@@ -167,7 +188,8 @@ Result<Value> array_of(const data::Infos& infos) {
   for (std::size_t i = 0; i < infos.size(); ++i) {
     std::memcpy(items[i].key, infos.data()[i].key, sizeof items[i].key);
     items[i].flags = infos.data()[i].flags;
-    if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok) return tl::unexpected(ok.error());
+    if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok)
+      return tl::unexpected(ok.error());
   }
   return out;
 }
@@ -187,7 +209,8 @@ Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view ke
   const auto hash = hash_key(key);
   if (how.realm) return find_at(job, subject_of(job, rank, how, asker), key, hash);
   if (rank == PMIX_RANK_UNDEF) return find_anywhere(job, key, hash, how, asker);
-  if (rank == PMIX_RANK_WILDCARD) return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  if (rank == PMIX_RANK_WILDCARD)
+    return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
   if (rank >= job.ranks()) return fail(Errc::not_found);
   return is_reserved(key) ? find_reserved(job, rank, key, hash, how, asker)
                           : find_other(job, rank, key, hash, how, asker);

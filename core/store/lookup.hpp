@@ -18,9 +18,9 @@ struct GetDirectives {
   bool pointer_values = false;  ///< PMIX_GET_POINTER_VALUES: the library keeps what it returns
   std::optional<std::chrono::seconds> timeout;
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-  std::optional<Realm> realm;   ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
+  std::optional<Realm> realm;  ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
   std::optional<std::uint32_t> nodeid, appnum, session;
-  std::string_view hostname;    ///< borrowed from the caller's info array
+  std::string_view hostname;  ///< borrowed from the caller's info array
 
   /// Errors: type_mismatch, for a directive whose value is of a type it cannot have.
   static Result<GetDirectives> parse(const pmix_info_t* infos, std::size_t count);
@@ -33,13 +33,15 @@ struct Asker {
 };
 
 /// A reserved key is one that the Standard owns.
-inline bool is_reserved(std::string_view key) noexcept { return key.substr(0, 4) == "pmix"; }
+inline bool is_reserved(std::string_view key) noexcept {
+  return key.substr(0, 4) == "pmix";
+}
 
 /// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a key
 /// that only one rank has). No system call; a lock-free read of the segment and one decode.
 /// Errors: not_found, outside_scope, corrupt, no_memory.
-Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
-                           Asker asker);
+Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key,
+                           const GetDirectives& how, Asker asker);
 
 /// A PMIX_DATA_ARRAY of copies. Errors: no_memory.
 Result<data::Value> array_of(const data::Infos& infos);

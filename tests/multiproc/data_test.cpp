@@ -45,12 +45,15 @@ int scopes(const Words&) {
   check_equal(get(other, "far then near").u64(), theirs);
   check_status(get(other, "remote").status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
   check_status(get(other, "internal").status, PMIX_ERR_NOT_FOUND);
-  for (const char* key : {"global", "local", "remote", "internal"}) check_equal(get(client.me, key).u64(), mine);
+  for (const char* key : {"global", "local", "remote", "internal"})
+    check_equal(get(client.me, key).u64(), mine);
   // Asked for by scope.
   check_equal(get(client.me, "local", std::move(Infos().scope(PMIX_LOCAL))).u64(), mine);
   check_equal(get(client.me, "global", std::move(Infos().scope(PMIX_LOCAL))).u64(), mine);
-  check_status(get(client.me, "remote", std::move(Infos().scope(PMIX_LOCAL))).status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
-  check_status(get(other, "local", std::move(Infos().scope(PMIX_REMOTE))).status, PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+  check_status(get(client.me, "remote", std::move(Infos().scope(PMIX_LOCAL))).status,
+               PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
+  check_status(get(other, "local", std::move(Infos().scope(PMIX_REMOTE))).status,
+               PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
   // A later value replaces an earlier one.
   check_status(fence(), PMIX_SUCCESS);
   check_status(put("global", mine + 50), PMIX_SUCCESS);
@@ -102,13 +105,23 @@ int directives(const Words&) {
   // Node, application, session, with and without a qualifier.
   const auto host = get(client.me, PMIX_HOSTNAME).text();
   check_equal(get(client.job, PMIX_LOCAL_SIZE, flag(PMIX_NODE_INFO)).u32(), client.size);
-  check_equal(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().flag(PMIX_NODE_INFO).text(PMIX_HOSTNAME, host))).u32(), client.size);
-  check_equal(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().flag(PMIX_NODE_INFO).number(PMIX_NODEID, 0))).u32(), client.size);
-  check_status(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().text(PMIX_HOSTNAME, "nowhere"))).status, PMIX_ERR_NOT_FOUND);
-  check_status(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().number(PMIX_NODEID, 99))).status, PMIX_ERR_NOT_FOUND);
+  check_equal(
+      get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().flag(PMIX_NODE_INFO).text(PMIX_HOSTNAME, host)))
+          .u32(),
+      client.size);
+  check_equal(
+      get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().flag(PMIX_NODE_INFO).number(PMIX_NODEID, 0))).u32(),
+      client.size);
+  check_status(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().text(PMIX_HOSTNAME, "nowhere"))).status,
+               PMIX_ERR_NOT_FOUND);
+  check_status(get(client.job, PMIX_LOCAL_SIZE, std::move(Infos().number(PMIX_NODEID, 99))).status,
+               PMIX_ERR_NOT_FOUND);
   check_equal(get(client.job, PMIX_APP_SIZE, flag(PMIX_APP_INFO)).u32(), client.size);
-  check_equal(get(client.job, PMIX_APP_SIZE, std::move(Infos().flag(PMIX_APP_INFO).number(PMIX_APPNUM, 0))).u32(), client.size);
-  check_status(get(client.job, PMIX_APP_SIZE, std::move(Infos().number(PMIX_APPNUM, 5))).status, PMIX_ERR_NOT_FOUND);
+  check_equal(
+      get(client.job, PMIX_APP_SIZE, std::move(Infos().flag(PMIX_APP_INFO).number(PMIX_APPNUM, 0))).u32(),
+      client.size);
+  check_status(get(client.job, PMIX_APP_SIZE, std::move(Infos().number(PMIX_APPNUM, 5))).status,
+               PMIX_ERR_NOT_FOUND);
   check_equal(get(client.job, PMIX_UNIV_SIZE, flag(PMIX_SESSION_INFO)).status == PMIX_ERR_BAD_PARAM, 0);
 
   // Directives of a type that they cannot have.
@@ -120,7 +133,8 @@ int directives(const Words&) {
   for (const auto& whom : {other, client.me, client.job}) {
     const auto all = get(whom, nullptr);
     check_status(all.status, PMIX_SUCCESS);
-    check(all.value().type == PMIX_DATA_ARRAY && all.value().data.darray->type == PMIX_INFO, "no array of infos");
+    check(all.value().type == PMIX_DATA_ARRAY && all.value().data.darray->type == PMIX_INFO,
+          "no array of infos");
     const auto* infos = static_cast<const pmix_info_t*>(all.value().data.darray->array);
     bool found = false;
     for (std::size_t i = 0; i < all.value().data.darray->size; ++i)
@@ -161,7 +175,8 @@ int bad_arguments(const Words&) {
   check(out == nullptr, "an out-parameter was written on failure");
   // Unknown names and ranks.
   check_status(get(proc_of("no such namespace", 0), "key").status, PMIX_ERR_NOT_FOUND);
-  check_status(get(proc_of("no such namespace", PMIX_RANK_WILDCARD), PMIX_JOB_SIZE).status, PMIX_ERR_NOT_FOUND);
+  check_status(get(proc_of("no such namespace", PMIX_RANK_WILDCARD), PMIX_JOB_SIZE).status,
+               PMIX_ERR_NOT_FOUND);
   check_status(get(client.peer(1000), "key").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.peer(0xfffffff0), "key").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.peer(1000), PMIX_HOSTNAME).status, PMIX_ERR_NOT_FOUND);
@@ -169,7 +184,8 @@ int bad_arguments(const Words&) {
   std::memset(&endless, 'x', sizeof endless);
   check_status(get(endless, "key").status, PMIX_ERR_NOT_FOUND);
   check(fence({client.me, endless}) != PMIX_SUCCESS, "a fence with nobody ended well");
-  check(fence({client.me, proc_of("no such namespace", 0)}) != PMIX_SUCCESS, "a fence with nobody ended well");
+  check(fence({client.me, proc_of("no such namespace", 0)}) != PMIX_SUCCESS,
+        "a fence with nobody ended well");
   check(fence({client.me, client.peer(1000)}) != PMIX_SUCCESS, "a fence with nobody ended well");
   check(fence({client.peer(1 - client.me.rank)}) != PMIX_SUCCESS, "a fence without the caller ended well");
   check_status(PMIx_Fence(nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
@@ -228,8 +244,10 @@ int wait_for_commit(const Words&) {
     const Infos patient = std::move(Infos().integer(PMIX_TIMEOUT, 15));
     const auto anybody = client.peer(PMIX_RANK_UNDEF);
     check_status(PMIx_Get_nb(&other, "late", nullptr, 0, Waiter::on_value, &waiter), PMIX_SUCCESS);
-    check_status(PMIx_Get_nb(&other, "later", patient.data(), patient.size(), Waiter::on_value, &more), PMIX_SUCCESS);
-    check_status(PMIx_Get_nb(&anybody, "later", patient.data(), patient.size(), Waiter::on_value, &any), PMIX_SUCCESS);
+    check_status(PMIx_Get_nb(&other, "later", patient.data(), patient.size(), Waiter::on_value, &more),
+                 PMIX_SUCCESS);
+    check_status(PMIx_Get_nb(&anybody, "later", patient.data(), patient.size(), Waiter::on_value, &any),
+                 PMIX_SUCCESS);
     say("asking");
     check_equal(get(other, "late").u64(), 11);
     check_status(waiter.wait(), PMIX_SUCCESS);
@@ -284,11 +302,15 @@ int overfill(const Words& words) {
     if (status == PMIX_SUCCESS) ++taken;
   }
   check_status(status, PMIX_ERR_OUT_OF_RESOURCE);
-  check(taken >= 5 && taken < 100, "took " + std::to_string(taken) + " of 1000 bytes in a card of " + words[0]);
-  check_status(put_bytes("huge", std::string(1 << 20, 'h')) == PMIX_SUCCESS ? PMIx_Commit() : PMIX_ERR_OUT_OF_RESOURCE, PMIX_ERR_OUT_OF_RESOURCE);
+  check(taken >= 5 && taken < 100,
+        "took " + std::to_string(taken) + " of 1000 bytes in a card of " + words[0]);
+  check_status(
+      put_bytes("huge", std::string(1 << 20, 'h')) == PMIX_SUCCESS ? PMIx_Commit() : PMIX_ERR_OUT_OF_RESOURCE,
+      PMIX_ERR_OUT_OF_RESOURCE);
   check_status(fence(), PMIX_SUCCESS);
   const auto other = client.peer(client.me.rank ^ 1);
-  for (unsigned i = 0; i < taken; ++i) check(get(other, ("key" + std::to_string(i)).c_str()).bytes() == value, "an earlier value");
+  for (unsigned i = 0; i < taken; ++i)
+    check(get(other, ("key" + std::to_string(i)).c_str()).bytes() == value, "an earlier value");
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
   return 0;
@@ -296,14 +318,17 @@ int overfill(const Words& words) {
 
 int large_values(const Words&) {
   Client client;
-  for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{65536}, std::size_t{1} << 20}) {
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, std::size_t{65536}, std::size_t{1} << 20}) {
     const auto key = "size " + std::to_string(size);
-    check_status(put_bytes(key.c_str(), std::string(size, static_cast<char>('a' + client.me.rank))), PMIX_SUCCESS);
+    check_status(put_bytes(key.c_str(), std::string(size, static_cast<char>('a' + client.me.rank))),
+                 PMIX_SUCCESS);
   }
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
   for (pmix_rank_t r = 0; r < client.size; ++r)
-    for (const std::size_t size : {std::size_t{1}, std::size_t{4096}, std::size_t{65536}, std::size_t{1} << 20}) {
+    for (const std::size_t size :
+         {std::size_t{1}, std::size_t{4096}, std::size_t{65536}, std::size_t{1} << 20}) {
       const auto key = "size " + std::to_string(size);
       check(get(client.peer(r), key.c_str()).bytes() == std::string(size, static_cast<char>('a' + r)), key);
     }
@@ -327,9 +352,11 @@ int many_threads(const Words&) {
         check_equal(get(client.me, key.c_str()).u64(), i);
         check_equal(get(client.job, PMIX_JOB_SIZE).u32(), client.size);
         const auto other = get(client.peer(client.me.rank ^ 1), key.c_str(), flag(PMIX_OPTIONAL));
-        check(other.status == PMIX_ERR_NOT_FOUND || (other.u64() >= 1 && other.u64() <= rounds), "a peer's value");
+        check(other.status == PMIX_ERR_NOT_FOUND || (other.u64() >= 1 && other.u64() <= rounds),
+              "a peer's value");
         Waiter waiter;
-        check_status(PMIx_Get_nb(&client.me, key.c_str(), nullptr, 0, Waiter::on_value, &waiter), PMIX_SUCCESS);
+        check_status(PMIx_Get_nb(&client.me, key.c_str(), nullptr, 0, Waiter::on_value, &waiter),
+                     PMIX_SUCCESS);
         if (i % 10 == 0) check_status(fence(), PMIX_SUCCESS);
         check_status(waiter.wait(), PMIX_SUCCESS);
         check_equal(waiter.number, i);
@@ -362,7 +389,8 @@ int store_internal(const Words&) {
   check_status(PMIx_Store_internal(&stranger, "note", &value), PMIX_SUCCESS);
   check_equal(get(stranger, "note", flag(PMIX_OPTIONAL)).u16(), 4);
   check_status(fence({}, flag(PMIX_COLLECT_DATA)), PMIX_SUCCESS);
-  check_status(get(client.me, PMIX_LOCALITY, flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);  // the other's note of me
+  check_status(get(client.me, PMIX_LOCALITY, flag(PMIX_OPTIONAL)).status,
+               PMIX_ERR_NOT_FOUND);  // the other's note of me
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
   return 0;
@@ -415,7 +443,8 @@ void add_data_programs(Programs& programs) {
 
 class DataTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
  protected:
-  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {}, const Variables& server = {}) {
+  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {},
+               const Variables& server = {}) {
     Host host({}, server);
     host.add_job("job", ranks);
     auto children = start_all(host, GetParam(), "job", ranks, program, words);
@@ -447,22 +476,43 @@ class DataTest : public Multiproc, public ::testing::WithParamInterface<Segment>
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-INSTANTIATE_TEST_SUITE_P(Segment, DataTest, ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+INSTANTIATE_TEST_SUITE_P(Segment, DataTest,
+                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 #else
-INSTANTIATE_TEST_SUITE_P(Segment, DataTest, ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room),
+INSTANTIATE_TEST_SUITE_P(Segment, DataTest,
+                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed,
+                                           Segment::no_room),
                          [](const auto& way) { return name_of(way.param); });
 #endif
 
-TEST_P(DataTest, scopes) { all_run(2, "scopes"); }
-TEST_P(DataTest, directives) { all_run(2, "directives"); }
-TEST_P(DataTest, bad_arguments) { all_run(2, "bad_arguments"); }
-TEST_P(DataTest, resolve) { all_run(3, "resolve"); }
-TEST_P(DataTest, large_values) { all_run(2, "large_values"); }
-TEST_P(DataTest, values_above_the_card) { all_run(2, "overfill", {"16384"}, {{"WEFT_CARD_BYTES", "16384"}}); }
-TEST_P(DataTest, many_threads) { all_run(2, "many_threads"); }
-TEST_P(DataTest, store_internal) { all_run(2, "store_internal"); }
-TEST_P(DataTest, use_in_callback) { all_run(1, "use_in_callback"); }
+TEST_P(DataTest, scopes) {
+  all_run(2, "scopes");
+}
+TEST_P(DataTest, directives) {
+  all_run(2, "directives");
+}
+TEST_P(DataTest, bad_arguments) {
+  all_run(2, "bad_arguments");
+}
+TEST_P(DataTest, resolve) {
+  all_run(3, "resolve");
+}
+TEST_P(DataTest, large_values) {
+  all_run(2, "large_values");
+}
+TEST_P(DataTest, values_above_the_card) {
+  all_run(2, "overfill", {"16384"}, {{"WEFT_CARD_BYTES", "16384"}});
+}
+TEST_P(DataTest, many_threads) {
+  all_run(2, "many_threads");
+}
+TEST_P(DataTest, store_internal) {
+  all_run(2, "store_internal");
+}
+TEST_P(DataTest, use_in_callback) {
+  all_run(1, "use_in_callback");
+}
 
 TEST_P(DataTest, a_get_waits_for_the_first_commit) {
   Host host;
@@ -475,10 +525,20 @@ TEST_P(DataTest, a_get_waits_for_the_first_commit) {
   expect_success(children);
 }
 
-TEST_P(DataTest, get_of_a_rank_that_is_killed) { ask_for_gone("nothing", false, true, "PMIX_ERR_UNREACH"); }
-TEST_P(DataTest, get_of_a_rank_that_finalizes) { ask_for_gone("nothing", true, true, "PMIX_ERR_UNREACH"); }
-TEST_P(DataTest, get_of_a_rank_that_was_killed) { ask_for_gone("nothing", false, false, "PMIX_ERR_UNREACH"); }
-TEST_P(DataTest, get_of_a_rank_that_has_finalized) { ask_for_gone("nothing", true, false, "PMIX_ERR_UNREACH"); }
-TEST_P(DataTest, get_of_what_a_killed_rank_committed) { ask_for_gone("commits", false, false, "PMIX_SUCCESS"); }
+TEST_P(DataTest, get_of_a_rank_that_is_killed) {
+  ask_for_gone("nothing", false, true, "PMIX_ERR_UNREACH");
+}
+TEST_P(DataTest, get_of_a_rank_that_finalizes) {
+  ask_for_gone("nothing", true, true, "PMIX_ERR_UNREACH");
+}
+TEST_P(DataTest, get_of_a_rank_that_was_killed) {
+  ask_for_gone("nothing", false, false, "PMIX_ERR_UNREACH");
+}
+TEST_P(DataTest, get_of_a_rank_that_has_finalized) {
+  ask_for_gone("nothing", true, false, "PMIX_ERR_UNREACH");
+}
+TEST_P(DataTest, get_of_what_a_killed_rank_committed) {
+  ask_for_gone("commits", false, false, "PMIX_SUCCESS");
+}
 
 }  // namespace weft::test

@@ -32,8 +32,8 @@ struct Seen {
 };
 
 /// Finds its Seen through PMIX_EVENT_RETURN_OBJECT.
-void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t* infos, size_t ninfo, pmix_info_t*, size_t,
-              pmix_event_notification_cbfunc_fn_t done, void* open) {
+void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t* infos, size_t ninfo,
+              pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
   for (size_t i = 0; i < ninfo; ++i) {
     if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
     auto& seen = *static_cast<Seen*>(infos[i].value.data.ptr);
@@ -56,11 +56,14 @@ std::size_t listen_for(const std::vector<pmix_status_t>& codes, Seen& seen, bool
   std::size_t id = 0;
   if (with_callback) {
     Waiter waiter;
-    check_status(PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, Waiter::on_registered, &waiter), PMIX_SUCCESS);
+    check_status(
+        PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, Waiter::on_registered, &waiter),
+        PMIX_SUCCESS);
     check_status(waiter.wait(), PMIX_SUCCESS);
     id = waiter.number;
   } else {
-    const auto returned = PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, nullptr, nullptr);
+    const auto returned =
+        PMIx_Register_event_handler(first, copy.size(), &info, 1, on_event, nullptr, nullptr);
     check(returned >= 0, "no reference");
     id = static_cast<std::size_t>(returned);
   }
@@ -69,7 +72,8 @@ std::size_t listen_for(const std::vector<pmix_status_t>& codes, Seen& seen, bool
 }
 
 void stop_listening(std::size_t id, bool with_callback) {
-  if (!with_callback) return check_status(PMIx_Deregister_event_handler(id, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  if (!with_callback)
+    return check_status(PMIx_Deregister_event_handler(id, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
   Waiter waiter;
   check_status(PMIx_Deregister_event_handler(id, Waiter::on_status, &waiter), PMIX_SUCCESS);
   check_status(waiter.wait(), PMIX_SUCCESS);
@@ -81,17 +85,21 @@ void stop_listening(std::size_t id, bool with_callback) {
 int everybody_tells(const Words&) {
   Client client;
   for (const bool with_callback : {true, false}) {
-    for (const pmix_data_range_t range : {PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL}) {
+    for (const pmix_data_range_t range :
+         {PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE, PMIX_RANGE_SESSION, PMIX_RANGE_GLOBAL}) {
       Seen seen, other;
       const auto id = listen_for({code_of_ours}, seen, with_callback);
       const auto deaf = listen_for({code_of_ours - 1}, other, with_callback);
       check_status(fence(), PMIX_SUCCESS);
       if (with_callback) {
         Waiter waiter;
-        check_status(PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, Waiter::on_status, &waiter), PMIX_SUCCESS);
+        check_status(
+            PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, Waiter::on_status, &waiter),
+            PMIX_SUCCESS);
         check_status(waiter.wait(), PMIX_SUCCESS);
       } else {
-        check_status(PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+        check_status(PMIx_Notify_event(code_of_ours, &client.me, range, nullptr, 0, nullptr, nullptr),
+                     PMIX_OPERATION_SUCCEEDED);
       }
       check(seen.wait(static_cast<int>(client.size)), "an event did not come");
       check_status(fence(), PMIX_SUCCESS);
@@ -101,7 +109,9 @@ int everybody_tells(const Words&) {
       stop_listening(deaf, with_callback);
       // Removed: the next event does not come.
       const int before = seen.count.load();
-      check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+      check_status(
+          PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
+          PMIX_OPERATION_SUCCEEDED);
       check_equal(static_cast<std::uint64_t>(seen.count.load()), static_cast<std::uint64_t>(before));
       Seen drain;  // the cache kept it
       const auto again = listen_for({code_of_ours}, drain, false);
@@ -110,7 +120,10 @@ int everybody_tells(const Words&) {
       check_status(fence(), PMIX_SUCCESS);
     }
   }
-  check_status(PMIx_Deregister_event_handler(4711, nullptr, nullptr) == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : PMIX_ERROR, PMIX_ERROR);
+  check_status(PMIx_Deregister_event_handler(4711, nullptr, nullptr) == PMIX_OPERATION_SUCCEEDED
+                   ? PMIX_SUCCESS
+                   : PMIX_ERROR,
+               PMIX_ERROR);
   client.finalize();
   return 0;
 }
@@ -121,7 +134,9 @@ int keeps_to_itself(const Words&) {
   Seen seen;
   const auto id = listen_for({code_of_ours}, seen, true);
   check_status(fence(), PMIX_SUCCESS);
-  check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  check_status(
+      PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
+      PMIX_OPERATION_SUCCEEDED);
   check(seen.wait(1), "my own event");
   check_status(fence(), PMIX_SUCCESS);
   check_equal(seen.source.load(), client.me.rank);
@@ -139,7 +154,9 @@ int declares_model(const Words&) {
   const auto default_id = listen_for({}, any, true);
   check_status(fence(), PMIX_SUCCESS);
   Infos model;
-  model.text(PMIX_PROGRAMMING_MODEL, "MPI").text(PMIX_MODEL_LIBRARY_NAME, "a library").text(PMIX_MODEL_LIBRARY_VERSION, "1");
+  model.text(PMIX_PROGRAMMING_MODEL, "MPI")
+      .text(PMIX_MODEL_LIBRARY_NAME, "a library")
+      .text(PMIX_MODEL_LIBRARY_VERSION, "1");
   check_status(PMIx_Init(nullptr, model.data(), model.size()), PMIX_SUCCESS);
   check(seen.wait(1), "MODEL_DECLARED did not come");
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
@@ -184,15 +201,18 @@ int finalizes_in_the_middle(const Words&) {
     Client client;
     static std::mutex mutex;
     static std::vector<std::function<void()>> answers;
-    const auto answers_late = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
-                                 pmix_event_notification_cbfunc_fn_t answer, void* cbdata) {
+    const auto answers_late = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t,
+                                 pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t answer,
+                                 void* cbdata) {
       const std::lock_guard lock(mutex);
       answers.push_back([=] { answer(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cbdata); });
     };
     pmix_status_t code = code_of_ours;
-    check(PMIx_Register_event_handler(&code, 1, nullptr, 0, answers_late, nullptr, nullptr) >= 0, "registration");
+    check(PMIx_Register_event_handler(&code, 1, nullptr, 0, answers_late, nullptr, nullptr) >= 0,
+          "registration");
     const auto ignore = [](pmix_status_t, void*) {};
-    check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, ignore, nullptr), PMIX_SUCCESS);
+    check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, ignore, nullptr),
+                 PMIX_SUCCESS);
     check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, ignore, nullptr), PMIX_SUCCESS);
     client.finalize();
     const std::lock_guard lock(mutex);
@@ -213,11 +233,13 @@ int registers_cleanup(const Words& words) {
     if (words[i] == "flag") infos.flag(words[i + 1].c_str());
     if (words[i] == "then") end = words[i + 1];
   }
-  check_status(PMIx_Job_control_nb(&client.me, 1, infos.data(), infos.size(), nullptr, nullptr), PMIX_SUCCESS);
+  check_status(PMIx_Job_control_nb(&client.me, 1, infos.data(), infos.size(), nullptr, nullptr),
+               PMIX_SUCCESS);
   if (end == "kill") ::kill(::getpid(), SIGKILL);  // at once: what was registered must not be lost
   if (end == "exit") return 0;
   Waiter waiter;
-  const auto on_info = [](pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t, void*) { Waiter::on_status(status, self); };
+  const auto on_info = [](pmix_status_t status, pmix_info_t*, size_t, void* self, pmix_release_cbfunc_t,
+                          void*) { Waiter::on_status(status, self); };
   check_status(PMIx_Job_control_nb(nullptr, 0, infos.data(), infos.size(), on_info, &waiter), PMIX_SUCCESS);
   check_status(waiter.wait(), PMIX_SUCCESS);
   client.finalize();
@@ -269,17 +291,26 @@ class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment
 INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::Values(Segment::mapped, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 
-TEST_P(EventTest, everybody_hears_of_it) { all_run(4, "everybody_tells"); }
-TEST_P(EventTest, process_local_range) { all_run(3, "keeps_to_itself"); }
-TEST_P(EventTest, model_declared) { all_run(2, "declares_model"); }
-TEST_P(EventTest, finalize_in_the_middle) { all_run(1, "finalizes_in_the_middle"); }
+TEST_P(EventTest, everybody_hears_of_it) {
+  all_run(4, "everybody_tells");
+}
+TEST_P(EventTest, process_local_range) {
+  all_run(3, "keeps_to_itself");
+}
+TEST_P(EventTest, model_declared) {
+  all_run(2, "declares_model");
+}
+TEST_P(EventTest, finalize_in_the_middle) {
+  all_run(1, "finalizes_in_the_middle");
+}
 
 TEST_P(EventTest, a_peer_dies) {
   for (const char* style : {"callback", "waiting"}) {
     Host host;
     host.add_job("job", 3);
     std::vector<Child> watchers;
-    for (pmix_rank_t r = 0; r < 2; ++r) watchers.push_back(host.start("job", r, "watches_peers", {style}, reach(GetParam(), r)));
+    for (pmix_rank_t r = 0; r < 2; ++r)
+      watchers.push_back(host.start("job", r, "watches_peers", {style}, reach(GetParam(), r)));
     auto doomed = host.start("job", 2, "just_waits");
     for (auto& child : watchers) child.expect("ready");
     doomed.expect("ready");
@@ -313,7 +344,8 @@ TEST_F(ServicesTest, the_host_tells_its_clients) {
   const auto victim = proc_of("job", 2);
   Infos infos;
   infos.proc(PMIX_EVENT_AFFECTED_PROC, victim).flag(PMIX_EVENT_NON_DEFAULT);
-  EXPECT_EQ(PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &victim, PMIX_RANGE_LOCAL, infos.data(), infos.size(), nullptr, nullptr),
+  EXPECT_EQ(PMIx_Notify_event(PMIX_ERR_PROC_ABORTED, &victim, PMIX_RANGE_LOCAL, infos.data(), infos.size(),
+                              nullptr, nullptr),
             PMIX_OPERATION_SUCCEEDED);
   for (auto& child : watchers) child.expect("told");
   expect_success(watchers);
@@ -326,7 +358,9 @@ class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const
  protected:
   void make(const std::string& name) { std::ofstream(scratch_.path() + "/" + name) << "x"; }
   void make_dir(const std::string& name) { std::filesystem::create_directory(scratch_.path() + "/" + name); }
-  bool there(const std::string& name) { return std::filesystem::exists(std::filesystem::symlink_status(scratch_.path() + "/" + name)); }
+  bool there(const std::string& name) {
+    return std::filesystem::exists(std::filesystem::symlink_status(scratch_.path() + "/" + name));
+  }
   std::string at(const std::string& name) { return scratch_.path() + "/" + name; }
 
   void run(Words words) {
@@ -344,7 +378,8 @@ class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const
  private:
   Scratch scratch_;
 };
-INSTANTIATE_TEST_SUITE_P(End, CleanupTest, ::testing::Values("finalize", "exit", "kill"), [](const auto& way) { return std::string(way.param); });
+INSTANTIATE_TEST_SUITE_P(End, CleanupTest, ::testing::Values("finalize", "exit", "kill"),
+                         [](const auto& way) { return std::string(way.param); });
 
 TEST_P(CleanupTest, files) {
   for (const char* name : {"one", "two", "three", "stays"}) make(name);
@@ -355,7 +390,8 @@ TEST_P(CleanupTest, files) {
 
 TEST_P(CleanupTest, directories) {
   for (const char* name : {"flat", "flat/sub", "deep", "deep/sub", "deep/sub/sub", "top"}) make_dir(name);
-  for (const char* name : {"flat/file", "flat/sub/file", "deep/file", "deep/sub/sub/file", "top/file"}) make(name);
+  for (const char* name : {"flat/file", "flat/sub/file", "deep/file", "deep/sub/sub/file", "top/file"})
+    make(name);
   run({"dir", at("deep"), "flag", PMIX_CLEANUP_RECURSIVE});
   EXPECT_FALSE(there("deep"));
   run({"dir", at("flat")});
@@ -369,7 +405,8 @@ TEST_P(CleanupTest, directories) {
 TEST_P(CleanupTest, what_is_to_stay) {
   for (const char* name : {"dir", "dir/keep", "dir/go", "full", "empty"}) make_dir(name);
   for (const char* name : {"dir/file", "dir/precious", "dir/keep/file", "full/file"}) make(name);
-  run({"dir", at("dir"), "flag", PMIX_CLEANUP_RECURSIVE, "ignore", at("dir/precious") + "," + at("dir/keep")});
+  run({"dir", at("dir"), "flag", PMIX_CLEANUP_RECURSIVE, "ignore",
+       at("dir/precious") + "," + at("dir/keep")});
   EXPECT_TRUE(there("dir/precious"));
   EXPECT_TRUE(there("dir/keep/file"));
   EXPECT_FALSE(there("dir/file") || there("dir/go"));
@@ -385,7 +422,8 @@ TEST_P(CleanupTest, links_are_not_followed) {
   std::filesystem::create_symlink(at("outside/file"), at("dir/link to file"));
   std::filesystem::create_symlink(at("outside"), at("itself a link"));
   std::filesystem::create_symlink(at("outside/file"), at("a link to a file"));
-  run({"dir", at("dir"), "dir", at("itself a link"), "file", at("a link to a file"), "flag", PMIX_CLEANUP_RECURSIVE});
+  run({"dir", at("dir"), "dir", at("itself a link"), "file", at("a link to a file"), "flag",
+       PMIX_CLEANUP_RECURSIVE});
   EXPECT_FALSE(there("dir"));
   EXPECT_TRUE(there("outside/file"));
   EXPECT_TRUE(there("outside/deep/file"));

@@ -23,7 +23,8 @@ int count_rounds(const Words& words) {
     check_status(put("count", round * 100 + client.me.rank), PMIX_SUCCESS);
     check_status(PMIx_Commit(), PMIX_SUCCESS);
     check_status(fence(), PMIX_SUCCESS);
-    for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "count").u64(), round * 100 + r);
+    for (pmix_rank_t r = 0; r < client.size; ++r)
+      check_equal(get(client.peer(r), "count").u64(), round * 100 + r);
     check_status(fence(), PMIX_SUCCESS);
   }
   client.finalize();
@@ -35,7 +36,8 @@ struct Order {
   static void on_end(pmix_status_t status, void* cell) {
     auto& one = *static_cast<std::pair<Order*, unsigned>*>(cell);
     check_status(status, PMIX_SUCCESS);
-    check_equal(one.first->ended.fetch_add(1), one.second);  // one process's fences end in the order it opened them
+    check_equal(one.first->ended.fetch_add(1),
+                one.second);  // one process's fences end in the order it opened them
   }
 };
 
@@ -47,7 +49,8 @@ int many_open(const Words&) {
     Order order;
     std::vector<std::pair<Order*, unsigned>> cells;
     for (unsigned i = 0; i < many; ++i) cells.emplace_back(&order, i);
-    for (auto& cell : cells) check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Order::on_end, &cell), PMIX_SUCCESS);
+    for (auto& cell : cells)
+      check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Order::on_end, &cell), PMIX_SUCCESS);
     check_status(fence(), PMIX_SUCCESS);
     // The blocking one is the last of all: whoever returned from it knows that everybody entered all before it.
     check(eventually([&] { return order.ended.load() == many; }), "a callback never came");
@@ -117,10 +120,17 @@ int spellings(const Words&) {
   for (unsigned round = 0; round < 20; ++round) {
     std::vector<pmix_proc_t> set;
     switch ((round + client.me.rank) % 4) {
-      case 0: break;
-      case 1: set = {client.job}; break;
-      case 2: for (pmix_rank_t r = 0; r < client.size; ++r) set.push_back(client.peer(r)); break;
-      case 3: set = {client.me, client.job}; break;
+      case 0:
+        break;
+      case 1:
+        set = {client.job};
+        break;
+      case 2:
+        for (pmix_rank_t r = 0; r < client.size; ++r) set.push_back(client.peer(r));
+        break;
+      case 3:
+        set = {client.me, client.job};
+        break;
     }
     check_status(fence(set), PMIX_SUCCESS);
   }
@@ -147,7 +157,8 @@ int one_is_late(const Words& words) {
   } else if (nb) {
     Waiter waiter;
     const Infos infos = std::move(Infos().integer(PMIX_TIMEOUT, 1));
-    check_status(PMIx_Fence_nb(set.empty() ? nullptr : set.data(), set.size(), infos.data(), infos.size(), Waiter::on_status, &waiter),
+    check_status(PMIx_Fence_nb(set.empty() ? nullptr : set.data(), set.size(), infos.data(), infos.size(),
+                               Waiter::on_status, &waiter),
                  PMIX_SUCCESS);
     check_status(waiter.wait(), PMIX_ERR_TIMEOUT);
   } else {
@@ -255,7 +266,8 @@ class FenceTest : public Multiproc, public ::testing::WithParamInterface<Segment
 };
 
 #if defined(__SANITIZE_ADDRESS__)
-constexpr Segment ways[] = {Segment::mapped, Segment::refused, Segment::mixed};  // the sanitizer needs address space
+constexpr Segment ways[] = {Segment::mapped, Segment::refused,
+                            Segment::mixed};  // the sanitizer needs address space
 #else
 constexpr Segment ways[] = {Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room};
 #endif
@@ -265,14 +277,30 @@ INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(ways),
 TEST_P(FenceTest, consecutive_fences_never_mix) {
   all_run(4, "count_rounds", {GetParam() == Segment::mapped ? "2500" : "250"});
 }
-TEST_P(FenceTest, several_open_at_once_end_in_order) { all_run(4, "many_open"); }
-TEST_P(FenceTest, two_threads_make_two_fences) { all_run(3, "two_threads"); }
-TEST_P(FenceTest, halves_of_a_job_in_any_order) { all_run(4, "halves"); }
-TEST_P(FenceTest, overlapping_sets) { all_run(4, "overlapping"); }
-TEST_P(FenceTest, whole_job_under_each_name) { all_run(4, "spellings"); }
-TEST_P(FenceTest, job_of_one) { all_run(1, "count_rounds", {"50"}); }
-TEST_P(FenceTest, from_inside_a_callback) { all_run(2, "fence_in_callback"); }
-TEST_P(FenceTest, again_after_finalize_and_init) { all_run(3, "reinit", {"10"}); }
+TEST_P(FenceTest, several_open_at_once_end_in_order) {
+  all_run(4, "many_open");
+}
+TEST_P(FenceTest, two_threads_make_two_fences) {
+  all_run(3, "two_threads");
+}
+TEST_P(FenceTest, halves_of_a_job_in_any_order) {
+  all_run(4, "halves");
+}
+TEST_P(FenceTest, overlapping_sets) {
+  all_run(4, "overlapping");
+}
+TEST_P(FenceTest, whole_job_under_each_name) {
+  all_run(4, "spellings");
+}
+TEST_P(FenceTest, job_of_one) {
+  all_run(1, "count_rounds", {"50"});
+}
+TEST_P(FenceTest, from_inside_a_callback) {
+  all_run(2, "fence_in_callback");
+}
+TEST_P(FenceTest, again_after_finalize_and_init) {
+  all_run(3, "reinit", {"10"});
+}
 
 class FenceEndTest : public FenceTest {};
 INSTANTIATE_TEST_SUITE_P(Segment, FenceEndTest, ::testing::ValuesIn(ways),
@@ -324,18 +352,42 @@ void expect_end(Segment segment, const Words& words, bool inside, bool by_finali
 
 }  // namespace
 
-TEST_P(FenceEndTest, deadline_of_a_whole_job) { expect_time_out(GetParam(), "whole", "blocking"); }
-TEST_P(FenceEndTest, deadline_of_a_whole_job_nb) { expect_time_out(GetParam(), "whole", "nb"); }
-TEST_P(FenceEndTest, deadline_of_a_set) { expect_time_out(GetParam(), "set", "blocking"); }
+TEST_P(FenceEndTest, deadline_of_a_whole_job) {
+  expect_time_out(GetParam(), "whole", "blocking");
+}
+TEST_P(FenceEndTest, deadline_of_a_whole_job_nb) {
+  expect_time_out(GetParam(), "whole", "nb");
+}
+TEST_P(FenceEndTest, deadline_of_a_set) {
+  expect_time_out(GetParam(), "set", "blocking");
+}
 
-TEST_P(FenceEndTest, killed_inside) { expect_end(GetParam(), {"whole"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
-TEST_P(FenceEndTest, killed_inside_nb) { expect_end(GetParam(), {"nb"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
-TEST_P(FenceEndTest, killed_before) { expect_end(GetParam(), {"whole"}, false, false, "PMIX_ERR_PROC_ABORTED"); }
-TEST_P(FenceEndTest, killed_set_inside) { expect_end(GetParam(), {"set"}, true, false, "PMIX_ERR_PROC_ABORTED"); }
-TEST_P(FenceEndTest, killed_set_before) { expect_end(GetParam(), {"set"}, false, false, "PMIX_ERR_PROC_ABORTED"); }
-TEST_P(FenceEndTest, finalized_inside) { expect_end(GetParam(), {"whole"}, true, true, "PMIX_ERR_UNREACH"); }
-TEST_P(FenceEndTest, finalized_before) { expect_end(GetParam(), {"whole"}, false, true, "PMIX_ERR_UNREACH"); }
-TEST_P(FenceEndTest, finalized_set_inside) { expect_end(GetParam(), {"set"}, true, true, "PMIX_ERR_UNREACH"); }
-TEST_P(FenceEndTest, finalized_set_before) { expect_end(GetParam(), {"set"}, false, true, "PMIX_ERR_UNREACH"); }
+TEST_P(FenceEndTest, killed_inside) {
+  expect_end(GetParam(), {"whole"}, true, false, "PMIX_ERR_PROC_ABORTED");
+}
+TEST_P(FenceEndTest, killed_inside_nb) {
+  expect_end(GetParam(), {"nb"}, true, false, "PMIX_ERR_PROC_ABORTED");
+}
+TEST_P(FenceEndTest, killed_before) {
+  expect_end(GetParam(), {"whole"}, false, false, "PMIX_ERR_PROC_ABORTED");
+}
+TEST_P(FenceEndTest, killed_set_inside) {
+  expect_end(GetParam(), {"set"}, true, false, "PMIX_ERR_PROC_ABORTED");
+}
+TEST_P(FenceEndTest, killed_set_before) {
+  expect_end(GetParam(), {"set"}, false, false, "PMIX_ERR_PROC_ABORTED");
+}
+TEST_P(FenceEndTest, finalized_inside) {
+  expect_end(GetParam(), {"whole"}, true, true, "PMIX_ERR_UNREACH");
+}
+TEST_P(FenceEndTest, finalized_before) {
+  expect_end(GetParam(), {"whole"}, false, true, "PMIX_ERR_UNREACH");
+}
+TEST_P(FenceEndTest, finalized_set_inside) {
+  expect_end(GetParam(), {"set"}, true, true, "PMIX_ERR_UNREACH");
+}
+TEST_P(FenceEndTest, finalized_set_before) {
+  expect_end(GetParam(), {"set"}, false, true, "PMIX_ERR_UNREACH");
+}
 
 }  // namespace weft::test

@@ -44,7 +44,9 @@ int left_ms(Clock::time_point deadline) {
   return static_cast<int>(std::max<long long>(left, 0));
 }
 
-Clock::time_point from_now() { return Clock::now() + std::chrono::seconds(patience()); }
+Clock::time_point from_now() {
+  return Clock::now() + std::chrono::seconds(patience());
+}
 
 std::string read_line(int fd, std::string& buffer, Clock::time_point deadline) {
   for (;;) {
@@ -119,7 +121,8 @@ Child::Child(const std::string& program, const Words& words, const Options& opti
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::signal(SIGALRM, SIG_DFL);
     // First out of the way of each other, then to their places.
-    const int ends[] = {::fcntl(line[1], F_DUPFD, 100), options.keep_fd < 0 ? -1 : ::fcntl(options.keep_fd, F_DUPFD, 100)};
+    const int ends[] = {::fcntl(line[1], F_DUPFD, 100),
+                        options.keep_fd < 0 ? -1 : ::fcntl(options.keep_fd, F_DUPFD, 100)};
     ::dup2(ends[0], line_fd);
     ::close(ends[0]);
     if (ends[1] >= 0) {
@@ -136,7 +139,9 @@ Child::Child(const std::string& program, const Words& words, const Options& opti
   errors_ = err[0];
 }
 
-Child::Child(Child&& other) noexcept { *this = std::move(other); }
+Child::Child(Child&& other) noexcept {
+  *this = std::move(other);
+}
 
 Child& Child::operator=(Child&& other) noexcept {
   if (this == &other) return *this;
@@ -149,7 +154,9 @@ Child& Child::operator=(Child&& other) noexcept {
   return *this;
 }
 
-Child::~Child() { forget(); }
+Child::~Child() {
+  forget();
+}
 
 void Child::forget() {
   if (pid_ > 0) {
@@ -161,9 +168,13 @@ void Child::forget() {
   pid_ = line_ = errors_ = -1;
 }
 
-void Child::tell(std::string_view line) const { write_line(line_, line); }
+void Child::tell(std::string_view line) const {
+  write_line(line_, line);
+}
 
-std::string Child::hear() { return read_line(line_, heard_, from_now()); }
+std::string Child::hear() {
+  return read_line(line_, heard_, from_now());
+}
 
 void Child::expect(std::string_view line) {
   const auto heard = hear();
@@ -176,7 +187,8 @@ void Child::kill(int signal) const {
 
 bool Child::ended() {
   siginfo_t info{};
-  return pid_ <= 0 || (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid_);
+  return pid_ <= 0 || (::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+                       info.si_pid == pid_);
 }
 
 int Child::wait() {
@@ -195,7 +207,8 @@ void Child::expect_success() {
   const auto pid = pid_;
   const int status = wait();
   EXPECT_NE(status, -1) << "process " << pid << " hung";
-  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "process " << pid << ": wait status " << status;
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+      << "process " << pid << ": wait status " << status;
 }
 
 std::string Child::wait_for_error(std::string_view text) {
@@ -211,9 +224,13 @@ std::string Child::wait_for_error(std::string_view text) {
   return said_;
 }
 
-std::string Child::errors() { return wait_for_error({}); }
+std::string Child::errors() {
+  return wait_for_error({});
+}
 
-void say(std::string_view line) { write_line(line_fd, line); }
+void say(std::string_view line) {
+  write_line(line_fd, line);
+}
 
 std::string listen() {
   static std::string heard;
@@ -223,7 +240,8 @@ std::string listen() {
 void await(std::string_view line) {
   const auto heard = listen();
   if (heard == line) return;
-  std::fprintf(stderr, "process %d: waited for \"%s\", heard \"%s\"\n", ::getpid(), std::string(line).c_str(), heard.c_str());
+  std::fprintf(stderr, "process %d: waited for \"%s\", heard \"%s\"\n", ::getpid(), std::string(line).c_str(),
+               heard.c_str());
   ::_exit(3);
 }
 
@@ -239,12 +257,15 @@ bool eventually(const std::function<bool()>& condition) {
 Words names_in(const std::string& directory) {
   Words out;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) out.push_back(entry.path().filename());
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error))
+    out.push_back(entry.path().filename());
   std::sort(out.begin(), out.end());
   return out;
 }
 
-std::size_t open_descriptors(pid_t pid) { return names_in(proc_path(pid, "fd")).size(); }
+std::size_t open_descriptors(pid_t pid) {
+  return names_in(proc_path(pid, "fd")).size();
+}
 
 Words threads_of(pid_t pid) {
   Words out;
@@ -288,7 +309,9 @@ namespace {
 /// Other programs of this machine come and go in these: only what bears our name counts.
 Words ours_in(const char* directory) {
   auto names = names_in(directory);
-  std::erase_if(names, [](const std::string& name) { return name.find("weft") == std::string::npos && name.find("pmix") == std::string::npos; });
+  std::erase_if(names, [](const std::string& name) {
+    return name.find("weft") == std::string::npos && name.find("pmix") == std::string::npos;
+  });
   return names;
 }
 

@@ -37,10 +37,10 @@ void add_singleton_programs(Programs& programs);
 class Child {
  public:
   struct Options {
-    Words before;         ///< words of a program that is to run ours: strace, prlimit
-    Variables variables;  ///< added to the environment
-    bool clean = false;   ///< start from an empty environment instead of ours
-    int keep_fd = -1;     ///< inherited as descriptor 4
+    Words before;               ///< words of a program that is to run ours: strace, prlimit
+    Variables variables;        ///< added to the environment
+    bool clean = false;         ///< start from an empty environment instead of ours
+    int keep_fd = -1;           ///< inherited as descriptor 4
     bool catch_errors = false;  ///< stderr comes to errors()
   };
   Child() = default;

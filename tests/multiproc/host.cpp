@@ -10,7 +10,8 @@ namespace {
 
 Host* current = nullptr;  // the module's functions carry no context of ours
 
-pmix_status_t on_connected(const pmix_proc_t* proc, void* object, pmix_info_t*, size_t, pmix_op_cbfunc_t done, void* open) {
+pmix_status_t on_connected(const pmix_proc_t* proc, void* object, pmix_info_t*, size_t, pmix_op_cbfunc_t done,
+                           void* open) {
   return current->upcalls.connected(*proc, object, done, open);
 }
 
@@ -18,15 +19,16 @@ pmix_status_t on_finalized(const pmix_proc_t* proc, void* object, pmix_op_cbfunc
   return current->upcalls.finalized(*proc, object, done, open);
 }
 
-pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char* message, pmix_proc_t* procs, size_t nprocs,
-                       pmix_op_cbfunc_t done, void* open) {
+pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char* message, pmix_proc_t* procs,
+                       size_t nprocs, pmix_op_cbfunc_t done, void* open) {
   std::vector<pmix_proc_t> named;
   if (procs != nullptr) named.assign(procs, procs + nprocs);
-  return current->upcalls.abort(*proc, status, message == nullptr ? "" : message, std::move(named), done, open);
+  return current->upcalls.abort(*proc, status, message == nullptr ? "" : message, std::move(named), done,
+                                open);
 }
 
-pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* infos, size_t ninfo, char* data,
-                       size_t ndata, pmix_modex_cbfunc_t done, void* open) {
+pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* infos, size_t ninfo,
+                       char* data, size_t ndata, pmix_modex_cbfunc_t done, void* open) {
   std::string card(data == nullptr ? "" : data, data == nullptr ? 0 : ndata);
   std::free(data);  // the host's from here on
   bool collect = false;
@@ -35,7 +37,8 @@ pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_
   return current->upcalls.fence({procs, procs + nprocs}, collect, std::move(card), done, open);
 }
 
-pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t*, size_t, pmix_modex_cbfunc_t done, void* open) {
+pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t*, size_t, pmix_modex_cbfunc_t done,
+                       void* open) {
   return current->upcalls.modex(*proc, done, open);
 }
 
@@ -52,18 +55,19 @@ void expect_done(pmix_status_t status, const char* what) {
 
 }  // namespace
 
-Later::Later() : thread_([this] {
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    changed_.wait(lock, [this] { return over_ || !tasks_.empty(); });
-    if (tasks_.empty()) return;
-    auto task = std::move(tasks_.front());
-    tasks_.pop_front();
-    lock.unlock();
-    task();
-    lock.lock();
-  }
-}) {}
+Later::Later()
+    : thread_([this] {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+          changed_.wait(lock, [this] { return over_ || !tasks_.empty(); });
+          if (tasks_.empty()) return;
+          auto task = std::move(tasks_.front());
+          tasks_.pop_front();
+          lock.unlock();
+          task();
+          lock.lock();
+        }
+      }) {}
 
 Later::~Later() {
   {
@@ -111,16 +115,23 @@ void Host::add_job(const std::string& nspace, std::uint32_t ranks) {
 }
 
 void Host::add_job(const std::string& nspace, int local, Infos& infos) {
-  expect_done(PMIx_server_register_nspace(nspace.c_str(), local, infos.data(), infos.size(), nullptr, nullptr), "register_nspace");
+  expect_done(
+      PMIx_server_register_nspace(nspace.c_str(), local, infos.data(), infos.size(), nullptr, nullptr),
+      "register_nspace");
 }
 
-void Host::remove_job(const std::string& nspace) { PMIx_server_deregister_nspace(nspace.c_str(), nullptr, nullptr); }
+void Host::remove_job(const std::string& nspace) {
+  PMIx_server_deregister_nspace(nspace.c_str(), nullptr, nullptr);
+}
 
 void Host::add_client(const pmix_proc_t& proc, void* object) {
-  expect_done(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), object, nullptr, nullptr), "register_client");
+  expect_done(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), object, nullptr, nullptr),
+              "register_client");
 }
 
-void Host::remove_client(const pmix_proc_t& proc) { PMIx_server_deregister_client(&proc, nullptr, nullptr); }
+void Host::remove_client(const pmix_proc_t& proc) {
+  PMIx_server_deregister_client(&proc, nullptr, nullptr);
+}
 
 Variables Host::fork_variables(const pmix_proc_t& proc) {
   char** env = nullptr;
@@ -156,10 +167,14 @@ void expect_success(std::vector<Child>& children) {
 
 std::string name_of(Segment segment) {
   switch (segment) {
-    case Segment::mapped: return "mapped";
-    case Segment::refused: return "refused";
-    case Segment::mixed: return "mixed";
-    case Segment::no_room: return "no_room";
+    case Segment::mapped:
+      return "mapped";
+    case Segment::refused:
+      return "refused";
+    case Segment::mixed:
+      return "mixed";
+    case Segment::no_room:
+      return "no_room";
   }
   return "?";
 }
@@ -175,7 +190,8 @@ Child::Options reach(Segment segment, pmix_rank_t rank) {
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,
                              const std::string& program, const Words& words) {
   std::vector<Child> out;
-  for (pmix_rank_t rank = 0; rank < size; ++rank) out.push_back(host.start(nspace, rank, program, words, reach(segment, rank)));
+  for (pmix_rank_t rank = 0; rank < size; ++rank)
+    out.push_back(host.start(nspace, rank, program, words, reach(segment, rank)));
   return out;
 }
 

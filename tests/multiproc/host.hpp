@@ -23,7 +23,9 @@ struct Upcalls {
                               pmix_op_cbfunc_t, void*)>
       abort;
   /// collect: what PMIX_COLLECT_DATA said.
-  std::function<pmix_status_t(std::vector<pmix_proc_t>, bool collect, std::string card, pmix_modex_cbfunc_t, void*)> fence;
+  std::function<pmix_status_t(std::vector<pmix_proc_t>, bool collect, std::string card, pmix_modex_cbfunc_t,
+                              void*)>
+      fence;
   std::function<pmix_status_t(const pmix_proc_t&, pmix_modex_cbfunc_t, void*)> modex;
   std::function<void(pmix_status_t code)> notified;
 };
@@ -57,8 +59,8 @@ class Host {
   void remove_client(const pmix_proc_t& proc);
 
   /// setup_fork, and our program as that rank.
-  Child start(const std::string& nspace, pmix_rank_t rank, const std::string& program, const Words& words = {},
-              Child::Options options = {});
+  Child start(const std::string& nspace, pmix_rank_t rank, const std::string& program,
+              const Words& words = {}, Child::Options options = {});
   /// The same for ranks [0, size).
   std::vector<Child> start_all(const std::string& nspace, std::uint32_t size, const std::string& program,
                                const Words& words = {}, const Child::Options& options = {});

@@ -62,7 +62,8 @@ void ask(const Client& client, const Key& key, const pmix_proc_t& whom) {
   const auto name = std::string(key.name) + " of rank " + std::to_string(static_cast<int>(whom.rank));
   check(here.status == anywhere.status, name + ": optional or not makes a difference");
   check(here.there() || key.may_miss, name + " is missing: " + PMIx_Error_string(here.status));
-  if (here.there()) check(here.value().type == key.type, name + " has type " + std::to_string(here.value().type));
+  if (here.there())
+    check(here.value().type == key.type, name + " has type " + std::to_string(here.value().type));
   check_equal(client.size > whom.rank || whom.rank == PMIX_RANK_WILDCARD, 1);
 }
 
@@ -92,6 +93,8 @@ int all_keys(const Words&) {
 
 }  // namespace
 
-void add_key_programs(Programs& programs) { programs["all_keys"] = all_keys; }
+void add_key_programs(Programs& programs) {
+  programs["all_keys"] = all_keys;
+}
 
 }  // namespace weft::test

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cstring>
 #include <csignal>
+#include <cstring>
 
 #include "tests/multiproc/host.hpp"
 
@@ -26,8 +26,8 @@ void call_everything() {
   PMIX_VALUE_CONSTRUCT(&value);
   value.type = PMIX_UINT64;
   PMIX_INFO_CONSTRUCT(&info);
-  const auto handler = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
-                          pmix_event_notification_cbfunc_fn_t, void*) {};
+  const auto handler = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*,
+                          size_t, pmix_event_notification_cbfunc_fn_t, void*) {};
   Waiter waiter;
   check_equal(static_cast<std::uint64_t>(PMIx_Initialized()), 0);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
@@ -47,7 +47,8 @@ void call_everything() {
   check_status(PMIx_Job_control_nb(nullptr, 0, &info, 1, nullptr, nullptr), PMIX_ERR_INIT);
   check_status(PMIx_Register_event_handler(&code, 1, nullptr, 0, handler, nullptr, nullptr), PMIX_ERR_INIT);
   check_status(PMIx_Deregister_event_handler(0, nullptr, nullptr), PMIX_ERR_INIT);
-  check_status(PMIx_Notify_event(code, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr), PMIX_ERR_INIT);
+  check_status(PMIx_Notify_event(code, nullptr, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr),
+               PMIX_ERR_INIT);
   // Not there yet, and never a success.
   pmix_query_t query;
   PMIX_QUERY_CONSTRUCT(&query);
@@ -64,7 +65,8 @@ void call_everything() {
   check(PMIx_Spawn(nullptr, 0, &app, 1, nspace) != PMIX_SUCCESS, "Spawn");
   check(PMIx_Connect(&me, 1, nullptr, 0) != PMIX_SUCCESS, "Connect");
   check(PMIx_Disconnect(&me, 1, nullptr, 0) != PMIX_SUCCESS, "Disconnect");
-  check(PMIx_Group_construct("group", &me, 1, nullptr, 0, &results, &count) != PMIX_SUCCESS, "Group_construct");
+  check(PMIx_Group_construct("group", &me, 1, nullptr, 0, &results, &count) != PMIX_SUCCESS,
+        "Group_construct");
   PMIx_Progress();
   check(PMIx_Get_version() != nullptr && PMIx_Get_version()[0] >= '3', "the version's first character");
 }
@@ -118,12 +120,14 @@ int singleton(const Words&) {
   check_status(status, PMIX_ERR_UNREACH);
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
-  check(me.nspace == "singleton." + std::string(host) + "." + std::to_string(::getpid()) && me.rank == 0, me.nspace);
+  check(me.nspace == "singleton." + std::string(host) + "." + std::to_string(::getpid()) && me.rank == 0,
+        me.nspace);
   auto job = me;
   job.rank = PMIX_RANK_WILDCARD;
   const Infos optional = std::move(Infos().flag(PMIX_OPTIONAL));
   for (const auto* whom : {&me, &job})  // callers ask either
-    for (const char* one : {PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_UNIV_SIZE, PMIX_NUM_NODES}) check_equal(get(*whom, one, optional).u32(), 1);
+    for (const char* one : {PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_UNIV_SIZE, PMIX_NUM_NODES})
+      check_equal(get(*whom, one, optional).u32(), 1);
   check(get(job, PMIX_LOCAL_PEERS, optional).text() == "0", "LOCAL_PEERS");
   check_equal(get(me, PMIX_LOCAL_RANK, optional).u16(), 0);
   check_equal(get(me, PMIX_NODE_RANK, optional).u16(), 0);
@@ -151,9 +155,11 @@ int singleton(const Words&) {
   check_status(fenced.wait(), PMIX_SUCCESS);
   check_status(PMIx_Get_nb(&me, "key", nullptr, 0, Waiter::on_value, &read), PMIX_SUCCESS);
   check_status(read.wait(), PMIX_SUCCESS);
-  const auto handler = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
-                          pmix_event_notification_cbfunc_fn_t, void*) {};
-  check_status(PMIx_Register_event_handler(nullptr, 0, nullptr, 0, handler, Waiter::on_registered, &registered), PMIX_SUCCESS);
+  const auto handler = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*,
+                          size_t, pmix_event_notification_cbfunc_fn_t, void*) {};
+  check_status(
+      PMIx_Register_event_handler(nullptr, 0, nullptr, 0, handler, Waiter::on_registered, &registered),
+      PMIX_SUCCESS);
   check_status(registered.wait(), PMIX_SUCCESS);
   check_status(PMIx_Deregister_event_handler(registered.number, Waiter::on_status, &removed), PMIX_SUCCESS);
   check_status(removed.wait(), PMIX_SUCCESS);
@@ -167,7 +173,8 @@ int singleton(const Words&) {
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
-  say("PMIx_Init took " + std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()) + " us");
+  say("PMIx_Init took " +
+      std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()) + " us");
   return 0;
 }
 
@@ -175,7 +182,8 @@ int say_init(const Words&) {
   pmix_proc_t me;
   const auto status = PMIx_Init(&me, nullptr, 0);
   say(PMIx_Error_string(status));
-  if (status == PMIX_SUCCESS || status == PMIX_ERR_UNREACH) check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  if (status == PMIX_SUCCESS || status == PMIX_ERR_UNREACH)
+    check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   return 0;
 }
 
@@ -186,7 +194,8 @@ int serve(const Words& words) {
   host.add_job("job", ranks);
   for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
     std::string line;
-    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank))) line += name + "=" + value + " ";
+    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank)))
+      line += name + "=" + value + " ";
     say(line);
   }
   await("end");
@@ -199,8 +208,8 @@ int wait_for_server(const Words& words) {
   static Waiter told;
   if (words[0] == "event") {
     pmix_status_t code = PMIX_ERR_LOST_CONNECTION;
-    const auto handler = [](size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
-                            pmix_event_notification_cbfunc_fn_t done, void* open) {
+    const auto handler = [](size_t, pmix_status_t status, const pmix_proc_t*, pmix_info_t*, size_t,
+                            pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
       Waiter::on_status(status, &told);
       if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, open);
     };
@@ -310,7 +319,9 @@ TEST_F(LifecycleTest, environment_of_a_dead_server) {
 TEST_F(LifecycleTest, environment_of_another_library) {
   Child::Options options;
   options.catch_errors = true;
-  options.variables = {{"PMIX_NAMESPACE", "prterun-host-123@1"}, {"PMIX_RANK", "0"}, {"PMIX_SERVER_URI41", "prte;tcp4://127.0.0.1:9"}};
+  options.variables = {{"PMIX_NAMESPACE", "prterun-host-123@1"},
+                       {"PMIX_RANK", "0"},
+                       {"PMIX_SERVER_URI41", "prte;tcp4://127.0.0.1:9"}};
   Child child("say_init", {}, options);
   child.expect("PMIX_ERR_UNREACH");
   child.expect_success();
@@ -321,9 +332,15 @@ TEST_F(LifecycleTest, malformed_environment) {
   Host host;
   host.add_job("job", 1);
   const auto good = host.fork_variables(proc_of("job", 0));
-  const Variables broken = {{"PMIX_RANK", "-1"},   {"PMIX_RANK", "zero"},  {"PMIX_RANK", ""},
-                            {"PMIX_RANK", "99999999999"}, {"WEFT_TOKEN", "short"}, {"WEFT_TOKEN", ""},
-                            {"WEFT_TOKEN", std::string(32, 'z')}, {"PMIX_NAMESPACE", std::string(300, 'n')}, {"WEFT_SERVER", ""},
+  const Variables broken = {{"PMIX_RANK", "-1"},
+                            {"PMIX_RANK", "zero"},
+                            {"PMIX_RANK", ""},
+                            {"PMIX_RANK", "99999999999"},
+                            {"WEFT_TOKEN", "short"},
+                            {"WEFT_TOKEN", ""},
+                            {"WEFT_TOKEN", std::string(32, 'z')},
+                            {"PMIX_NAMESPACE", std::string(300, 'n')},
+                            {"WEFT_SERVER", ""},
                             {"WEFT_SERVER", std::string(300, 's')}};
   for (const auto& change : broken) {
     Child::Options options;
@@ -333,7 +350,8 @@ TEST_F(LifecycleTest, malformed_environment) {
       if (name == change.first) value = change.second;
     Child child("say_init", {}, options);
     const auto status = child.hear();
-    EXPECT_TRUE(status == "PMIX_ERR_NO_PERMISSIONS" || status == "PMIX_ERR_SERVER_NOT_AVAIL") << change.first << "=" << change.second << ": " << status;
+    EXPECT_TRUE(status == "PMIX_ERR_NO_PERMISSIONS" || status == "PMIX_ERR_SERVER_NOT_AVAIL")
+        << change.first << "=" << change.second << ": " << status;
     child.expect_success();
     EXPECT_FALSE(child.errors().empty()) << change.first << "=" << change.second;
   }
@@ -356,11 +374,15 @@ TEST_F(LifecycleTest, unknown_names) {
   }
 }
 
-class ServerLossTest : public Multiproc, public ::testing::WithParamInterface<std::tuple<Segment, const char*>> {};
+class ServerLossTest : public Multiproc,
+                       public ::testing::WithParamInterface<std::tuple<Segment, const char*>> {};
 INSTANTIATE_TEST_SUITE_P(What, ServerLossTest,
                          ::testing::Combine(::testing::Values(Segment::mapped, Segment::refused),
-                                            ::testing::Values("fence", "fence_nb", "set", "get", "get_nb", "event", "abort", "finalize")),
-                         [](const auto& way) { return name_of(std::get<0>(way.param)) + "_" + std::get<1>(way.param); });
+                                            ::testing::Values("fence", "fence_nb", "set", "get", "get_nb",
+                                                              "event", "abort", "finalize")),
+                         [](const auto& way) {
+                           return name_of(std::get<0>(way.param)) + "_" + std::get<1>(way.param);
+                         });
 
 TEST_P(ServerLossTest, killed) {
   const auto [segment, what] = GetParam();
@@ -372,7 +394,8 @@ TEST_P(ServerLossTest, killed) {
   auto options = reach(segment, 0);
   for (std::size_t at = 0, end; (end = lines[0].find(' ', at)) != std::string::npos; at = end + 1) {
     const auto variable = lines[0].substr(at, end - at);
-    options.variables.emplace_back(variable.substr(0, variable.find('=')), variable.substr(variable.find('=') + 1));
+    options.variables.emplace_back(variable.substr(0, variable.find('=')),
+                                   variable.substr(variable.find('=') + 1));
   }
   Words words{what};
   if (segment != Segment::mapped) words.push_back("without segment");

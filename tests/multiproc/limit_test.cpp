@@ -26,7 +26,8 @@ int come_and_go(const Words&) {
   check_status(put("key", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
-  check_equal(get(client.peer((client.me.rank + 1) % client.size), "key").u64(), (client.me.rank + 1) % client.size);
+  check_equal(get(client.peer((client.me.rank + 1) % client.size), "key").u64(),
+              (client.me.rank + 1) % client.size);
   client.finalize();
   return 0;
 }
@@ -51,7 +52,8 @@ int survives(const Words&) {
     // The victim's data: whatever of it is there; and a fence of all, which ends well or names a reason.
     (void)get(client.peer(3), "victim", std::move(Infos().flag(PMIX_OPTIONAL)));
     const auto status = fence();
-    check(status == PMIX_SUCCESS || status == PMIX_ERR_PROC_ABORTED || status == PMIX_ERR_UNREACH, PMIx_Error_string(status));
+    check(status == PMIX_SUCCESS || status == PMIX_ERR_PROC_ABORTED || status == PMIX_ERR_UNREACH,
+          PMIx_Error_string(status));
     check_status(fence(survivors), PMIX_SUCCESS);
   }
   client.finalize();
@@ -135,7 +137,8 @@ int own_descriptors(const Words&) {
     char target[256] = {};
     (void)!::readlink(("/proc/self/fd/" + fd).c_str(), target, sizeof target - 1);
     const std::string what = target;
-    check(number <= 3 || (what.find("socket:") != 0 && what.find("memfd:") == std::string::npos && what.find("anon_inode:") != 0),
+    check(number <= 3 || (what.find("socket:") != 0 && what.find("memfd:") == std::string::npos &&
+                          what.find("anon_inode:") != 0),
           "inherits " + fd + ", " + what);
   }
   Client client;
@@ -167,7 +170,8 @@ int serve_in_need(const Words& words) {
   host.add_job("job", ranks);
   for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
     std::string line;
-    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank))) line += name + "=" + value + " ";
+    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank)))
+      line += name + "=" + value + " ";
     say(line);
   }
   if (words.size() > 1) {
@@ -265,14 +269,20 @@ TEST_F(LimitTest, many_come_and_go) {
 
 /// A hundred kills, in four parts. The victims reach the segment in this way.
 class KillTest : public Multiproc, public ::testing::WithParamInterface<std::tuple<Segment, int>> {};
-INSTANTIATE_TEST_SUITE_P(Victim, KillTest, ::testing::Combine(::testing::Values(Segment::mapped, Segment::refused), ::testing::Values(1, 2)),
-                         [](const auto& way) { return name_of(std::get<0>(way.param)) + std::to_string(std::get<1>(way.param)); });
+INSTANTIATE_TEST_SUITE_P(Victim, KillTest,
+                         ::testing::Combine(::testing::Values(Segment::mapped, Segment::refused),
+                                            ::testing::Values(1, 2)),
+                         [](const auto& way) {
+                           return name_of(std::get<0>(way.param)) + std::to_string(std::get<1>(way.param));
+                         });
 
 TEST_P(KillTest, at_any_moment) {
   Host host;
   host.add_job("job", 4);
   std::vector<Child> survivors;
-  for (pmix_rank_t r = 0; r < 3; ++r) survivors.push_back(host.start("job", r, "survives", {}, reach(r == 1 ? Segment::refused : Segment::mapped, r)));
+  for (pmix_rank_t r = 0; r < 3; ++r)
+    survivors.push_back(
+        host.start("job", r, "survives", {}, reach(r == 1 ? Segment::refused : Segment::mapped, r)));
   for (auto& child : survivors) child.expect("ready");
   const auto seed = std::random_device()();
   const auto way = std::get<0>(GetParam());
@@ -298,7 +308,8 @@ TEST_P(KillTest, at_any_moment) {
   answers.join();
   expect_success(survivors);
   survivors.clear();
-  EXPECT_TRUE(eventually([&] { return open_descriptors() < before; })) << "the server keeps descriptors of the dead";
+  EXPECT_TRUE(eventually([&] { return open_descriptors() < before; }))
+      << "the server keeps descriptors of the dead";
 }
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -308,7 +319,8 @@ constexpr bool sanitized = false;
 #endif
 
 TEST_F(LimitTest, no_system_call_for_what_the_node_knows) {
-  if (sanitized) GTEST_SKIP() << "LeakSanitizer does not work under strace, and the sanitizer's malloc calls mmap";
+  if (sanitized)
+    GTEST_SKIP() << "LeakSanitizer does not work under strace, and the sanitizer's malloc calls mmap";
   if (::access("/usr/bin/strace", X_OK) != 0) GTEST_SKIP() << "there is no strace (Debian: strace)";
   const Scratch scratch;
   Host host;
@@ -355,7 +367,8 @@ TEST_F(LimitTest, a_child_inherits_nothing) {
 }
 
 TEST_F(LimitTest, a_client_without_descriptors) {
-  if (sanitized) GTEST_SKIP() << "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it";
+  if (sanitized)
+    GTEST_SKIP() << "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it";
   Host host;
   host.add_job("job", 1);
   for (int most = 5; most <= 12; ++most) {
@@ -367,12 +380,14 @@ TEST_F(LimitTest, a_client_without_descriptors) {
     child.expect_success();
     const auto said = child.errors();
     EXPECT_FALSE(status.empty()) << "with " << most << " descriptors: " << said;
-    EXPECT_TRUE(status == "PMIX_SUCCESS" || !said.empty()) << "with " << most << " descriptors: " << status << " without a word";
+    EXPECT_TRUE(status == "PMIX_SUCCESS" || !said.empty())
+        << "with " << most << " descriptors: " << status << " without a word";
   }
 }
 
 TEST_F(LimitTest, a_server_without_descriptors) {
-  if (sanitized) GTEST_SKIP() << "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it";
+  if (sanitized)
+    GTEST_SKIP() << "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it";
   constexpr std::uint32_t ranks = 6;
   std::vector<Variables> environments(ranks);
   Child::Options options;
@@ -458,7 +473,9 @@ TEST_F(LimitTest, the_report_of_what_is_stuck) {
     EXPECT_NE(said.find("rank 3 pid " + std::to_string(third)), std::string::npos) << said;
     EXPECT_NE(said.find("rank 4 pid " + std::to_string(fourth)), std::string::npos) << said;
     EXPECT_EQ(said.find("rank 5 never called PMIx_Init") != std::string::npos, whole) << said;
-    EXPECT_EQ(said.find("has been open", said.find("has been open") + 1), std::string::npos) << "said twice:\n" << said;
+    EXPECT_EQ(said.find("has been open", said.find("has been open") + 1), std::string::npos)
+        << "said twice:\n"
+        << said;
   }
 }
 

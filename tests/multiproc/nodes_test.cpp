@@ -26,9 +26,9 @@ struct Manner {
   Segment segment = Segment::mapped;
   std::string program;
   bool fence = true, modex = true;
-  bool inline_answers = false;   ///< callbacks inside the upcall where possible
+  bool inline_answers = false;  ///< callbacks inside the upcall where possible
   bool first_fence_fails = false;
-  bool first_fence_late = false; ///< answered only after the clients gave up
+  bool first_fence_late = false;  ///< answered only after the clients gave up
   bool no_modex_expected = false;
 
   static Manner parse(const Words& words) {
@@ -49,7 +49,8 @@ struct Manner {
 };
 
 struct Letter {
-  char kind = 0;  ///< F a fence's part, D a request for a card, R its answer, E all clients of the node have ended
+  char kind =
+      0;  ///< F a fence's part, D a request for a card, R its answer, E all clients of the node have ended
   std::uint32_t number = 0;
   std::int32_t status = 0;
   std::string name, bytes;
@@ -71,7 +72,8 @@ class Bridge {
     later_.run(std::exchange(late_, nullptr));
   }
 
-  pmix_status_t fence(const std::vector<pmix_proc_t>& procs, bool collect, std::string card, pmix_modex_cbfunc_t done, void* open) {
+  pmix_status_t fence(const std::vector<pmix_proc_t>& procs, bool collect, std::string card,
+                      pmix_modex_cbfunc_t done, void* open) {
     std::string name;
     for (const auto& proc : procs) name += std::string(proc.nspace) + ":" + std::to_string(proc.rank) + ",";
     check(collect || card.empty(), "a card without PMIX_COLLECT_DATA");
@@ -98,7 +100,8 @@ class Bridge {
   pmix_status_t modex(const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) {
     const std::lock_guard lock(mutex_);
     ++modexes_;
-    check(proc.rank / ranks_a_node != static_cast<std::uint32_t>(manner_.node), "direct modex of a rank of this node");
+    check(proc.rank / ranks_a_node != static_cast<std::uint32_t>(manner_.node),
+          "direct modex of a rank of this node");
     const auto number = next_++;
     requests_[number] = {done, open};
     send({'D', number, static_cast<std::int32_t>(proc.rank), proc.nspace, {}});
@@ -136,7 +139,8 @@ class Bridge {
     static void on_card(pmix_status_t status, char* data, size_t size, void* self) {
       const std::unique_ptr<Request> request(static_cast<Request*>(self));
       const std::lock_guard lock(request->bridge->mutex_);
-      request->bridge->send({'R', request->number, status, {}, data == nullptr ? "" : std::string(data, size)});
+      request->bridge->send(
+          {'R', request->number, status, {}, data == nullptr ? "" : std::string(data, size)});
     }
   };
 
@@ -172,7 +176,8 @@ class Bridge {
       } else if (letter.kind == 'D') {
         const auto proc = proc_of(letter.name, static_cast<pmix_rank_t>(letter.status));
         lock.unlock();
-        check_status(PMIx_server_dmodex_request(&proc, Request::on_card, new Request{this, letter.number}), PMIX_SUCCESS);
+        check_status(PMIx_server_dmodex_request(&proc, Request::on_card, new Request{this, letter.number}),
+                     PMIX_SUCCESS);
       } else if (letter.kind == 'R') {
         const auto [done, open] = requests_[letter.number];
         requests_.erase(letter.number);
@@ -187,9 +192,11 @@ class Bridge {
 
   // A letter: kind, number, status, two lengths, name, bytes. Under the mutex.
   void send(const Letter& letter) {
-    std::uint32_t head[5] = {static_cast<std::uint32_t>(letter.kind), letter.number, static_cast<std::uint32_t>(letter.status),
-                             static_cast<std::uint32_t>(letter.name.size()), static_cast<std::uint32_t>(letter.bytes.size())};
-    const std::string all = std::string(reinterpret_cast<char*>(head), sizeof head) + letter.name + letter.bytes;
+    std::uint32_t head[5] = {
+        static_cast<std::uint32_t>(letter.kind), letter.number, static_cast<std::uint32_t>(letter.status),
+        static_cast<std::uint32_t>(letter.name.size()), static_cast<std::uint32_t>(letter.bytes.size())};
+    const std::string all =
+        std::string(reinterpret_cast<char*>(head), sizeof head) + letter.name + letter.bytes;
     for (std::size_t at = 0; at < all.size();) {
       const auto sent = ::send(4, all.data() + at, all.size() - at, MSG_NOSIGNAL);
       if (sent <= 0) return;
@@ -212,7 +219,8 @@ class Bridge {
     letter.status = static_cast<std::int32_t>(head[2]);
     letter.name.resize(head[3]);
     letter.bytes.resize(head[4]);
-    return receive_all(letter.name.data(), letter.name.size()) && receive_all(letter.bytes.data(), letter.bytes.size());
+    return receive_all(letter.name.data(), letter.name.size()) &&
+           receive_all(letter.bytes.data(), letter.bytes.size());
   }
 
   const Manner manner_;
@@ -232,16 +240,20 @@ int node(const Words& words) {
   Bridge bridge(manner);
   Upcalls upcalls;
   if (manner.fence)
-    upcalls.fence = [&](std::vector<pmix_proc_t> procs, bool collect, std::string card, pmix_modex_cbfunc_t done, void* open) {
-      return bridge.fence(procs, collect, std::move(card), done, open);
-    };
+    upcalls.fence = [&](std::vector<pmix_proc_t> procs, bool collect, std::string card,
+                        pmix_modex_cbfunc_t done,
+                        void* open) { return bridge.fence(procs, collect, std::move(card), done, open); };
   if (manner.modex)
-    upcalls.modex = [&](const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) { return bridge.modex(proc, done, open); };
+    upcalls.modex = [&](const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) {
+      return bridge.modex(proc, done, open);
+    };
   bool good = true;
   {
     Host host(std::move(upcalls));
     Infos infos;
-    infos.number(PMIX_JOB_SIZE, 2 * ranks_a_node).number(PMIX_NUM_NODES, 2).number(PMIX_NODEID, static_cast<std::uint32_t>(manner.node));
+    infos.number(PMIX_JOB_SIZE, 2 * ranks_a_node)
+        .number(PMIX_NUM_NODES, 2)
+        .number(PMIX_NODEID, static_cast<std::uint32_t>(manner.node));
     infos.text(PMIX_NODE_MAP, "first,second").text(PMIX_PROC_MAP, "0,1;2,3");
     host.add_job(job, ranks_a_node, infos);
     std::vector<Child> children;
@@ -257,7 +269,8 @@ int node(const Words& words) {
     }
     for (auto& child : children) {
       const int status = child.wait();
-      good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // SIGUSR1: it was to die
+      good = good &&
+             (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // SIGUSR1: it was to die
     }
     bridge.end();
   }
@@ -275,7 +288,9 @@ const Infos& collect() {
   return infos;
 }
 
-bool here(const Client& client, pmix_rank_t rank) { return rank / ranks_a_node == client.me.rank / ranks_a_node; }
+bool here(const Client& client, pmix_rank_t rank) {
+  return rank / ranks_a_node == client.me.rank / ranks_a_node;
+}
 
 /// Rounds of full fences with barriers between: each round's values are on each node, by a local read.
 int full_fences(const Words&) {
@@ -291,12 +306,17 @@ int full_fences(const Words&) {
     check_status(put("global", mine), PMIX_SUCCESS);
     check_status(put("remote", mine, PMIX_REMOTE), PMIX_SUCCESS);
     check_status(put("local", mine, PMIX_LOCAL), PMIX_SUCCESS);
-    if (round % 5 == 0) check_status(put_bytes("large", std::string(70000, static_cast<char>('a' + client.me.rank))), PMIX_SUCCESS);
+    if (round % 5 == 0)
+      check_status(put_bytes("large", std::string(70000, static_cast<char>('a' + client.me.rank))),
+                   PMIX_SUCCESS);
     check_status(PMIx_Commit(), PMIX_SUCCESS);
     check_status(fence({}, collect()), PMIX_SUCCESS);
     for (pmix_rank_t r = 0; r < client.size; ++r) {
       check_equal(get(client.peer(r), "global", optional()).u64(), round * 100 + r);
-      if (round % 5 == 0) check_equal(get(client.peer(r), "large", optional()).bytes() == std::string(70000, static_cast<char>('a' + r)), 1);
+      if (round % 5 == 0)
+        check_equal(get(client.peer(r), "large", optional()).bytes() ==
+                        std::string(70000, static_cast<char>('a' + r)),
+                    1);
       if (r == client.me.rank) continue;
       if (here(client, r)) {
         check_equal(get(client.peer(r), "local", optional()).u64(), round * 100 + r);
@@ -367,10 +387,12 @@ int sets_across(const Words&) {
     check_status(fence({twin, client.me}, collect()), PMIX_SUCCESS);
     check_equal(get(twin, "pair", optional()).u64(), round * 10 + twin.rank);
     check_status(fence({client.me, twin}), PMIX_SUCCESS);
-    if (client.me.rank != 1) check_status(fence({client.peer(0), client.peer(2), client.peer(3)}), PMIX_SUCCESS);
+    if (client.me.rank != 1)
+      check_status(fence({client.peer(0), client.peer(2), client.peer(3)}), PMIX_SUCCESS);
   }
   check_status(fence({}, collect()), PMIX_SUCCESS);
-  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "pair", optional()).u64(), 190 + r);
+  for (pmix_rank_t r = 0; r < client.size; ++r)
+    check_equal(get(client.peer(r), "pair", optional()).u64(), 190 + r);
   client.finalize();
   return 0;
 }
@@ -381,7 +403,8 @@ int get_during_fence(const Words&) {
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   Waiter exchange, barrier;
-  check_status(PMIx_Fence_nb(nullptr, 0, collect().data(), collect().size(), Waiter::on_status, &exchange), PMIX_SUCCESS);
+  check_status(PMIx_Fence_nb(nullptr, 0, collect().data(), collect().size(), Waiter::on_status, &exchange),
+               PMIX_SUCCESS);
   check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Waiter::on_status, &barrier), PMIX_SUCCESS);
   for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card").u64(), r);
   check_status(exchange.wait(), PMIX_SUCCESS);
@@ -478,18 +501,39 @@ class NodesTest : public Multiproc, public ::testing::WithParamInterface<Segment
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Segment, NodesTest, ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+INSTANTIATE_TEST_SUITE_P(Segment, NodesTest,
+                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 
-TEST_P(NodesTest, full_fences) { run("full_fences", {"expect_no_modex"}); }
-TEST_P(NodesTest, full_fences_answered_inside_the_upcall) { run("full_fences", {"expect_no_modex", "inline"}); }
-TEST_P(NodesTest, fetch_on_demand) { run("fetch_on_demand"); }
-TEST_P(NodesTest, ask_early) { run("ask_early"); }
-TEST_P(NodesTest, sets_across) { run("sets_across", {"expect_no_modex"}); }
-TEST_P(NodesTest, get_during_fence) { run("get_during_fence"); }
-TEST_P(NodesTest, the_host_reports_an_error) { run("first_fence_fails", {"first_fails"}); }
-TEST_P(NodesTest, the_host_is_late) { run("first_fence_late", {"first_late"}); }
-TEST_P(NodesTest, no_way_across) { run("no_way_across", {"no_fence", "no_modex"}); }
-TEST_P(NodesTest, far_rank_dies) { run("far_rank_dies"); }
+TEST_P(NodesTest, full_fences) {
+  run("full_fences", {"expect_no_modex"});
+}
+TEST_P(NodesTest, full_fences_answered_inside_the_upcall) {
+  run("full_fences", {"expect_no_modex", "inline"});
+}
+TEST_P(NodesTest, fetch_on_demand) {
+  run("fetch_on_demand");
+}
+TEST_P(NodesTest, ask_early) {
+  run("ask_early");
+}
+TEST_P(NodesTest, sets_across) {
+  run("sets_across", {"expect_no_modex"});
+}
+TEST_P(NodesTest, get_during_fence) {
+  run("get_during_fence");
+}
+TEST_P(NodesTest, the_host_reports_an_error) {
+  run("first_fence_fails", {"first_fails"});
+}
+TEST_P(NodesTest, the_host_is_late) {
+  run("first_fence_late", {"first_late"});
+}
+TEST_P(NodesTest, no_way_across) {
+  run("no_way_across", {"no_fence", "no_modex"});
+}
+TEST_P(NodesTest, far_rank_dies) {
+  run("far_rank_dies");
+}
 
 }  // namespace weft::test

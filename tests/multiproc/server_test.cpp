@@ -20,8 +20,10 @@ namespace {
 /// Prints what the job map says about this rank and leaves well.
 int tell_place(const Words&) {
   Client client;
-  say("size " + std::to_string(client.size) + " local " + std::to_string(get(client.job, PMIX_LOCAL_SIZE).u32()) + " peers " +
-      get(client.job, PMIX_LOCAL_PEERS).text() + " rank " + std::to_string(get(client.me, PMIX_LOCAL_RANK).u16()) + " node " +
+  say("size " + std::to_string(client.size) + " local " +
+      std::to_string(get(client.job, PMIX_LOCAL_SIZE).u32()) + " peers " +
+      get(client.job, PMIX_LOCAL_PEERS).text() + " rank " +
+      std::to_string(get(client.me, PMIX_LOCAL_RANK).u16()) + " node " +
       std::to_string(get(client.me, PMIX_NODEID).u32()));
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
@@ -120,22 +122,34 @@ void add_as_open_mpi_does(const std::string& nspace, std::uint32_t ranks) {
   for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
     Waiter registered;
     const auto proc = proc_of(nspace, rank);
-    EXPECT_EQ(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, Waiter::on_status, &registered), PMIX_SUCCESS);
+    EXPECT_EQ(
+        PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, Waiter::on_status, &registered),
+        PMIX_SUCCESS);
     EXPECT_EQ(registered.wait(), PMIX_SUCCESS);
   }
   char *nodes = nullptr, *procs = nullptr;
   EXPECT_EQ(PMIx_generate_regex("here", &nodes), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_generate_ppn("0-3", &procs), PMIX_SUCCESS);
   Infos infos;
-  infos.text(PMIX_NODE_MAP, nodes).text(PMIX_PROC_MAP, procs).number(PMIX_NODEID, 0).number(PMIX_JOB_SIZE, ranks);
-  infos.number(PMIX_LOCAL_SIZE, ranks).number(PMIX_NUM_NODES, 1).text(PMIX_LOCAL_PEERS, "0,1,2,3").rank(PMIX_LOCALLDR, 0);
+  infos.text(PMIX_NODE_MAP, nodes)
+      .text(PMIX_PROC_MAP, procs)
+      .number(PMIX_NODEID, 0)
+      .number(PMIX_JOB_SIZE, ranks);
+  infos.number(PMIX_LOCAL_SIZE, ranks)
+      .number(PMIX_NUM_NODES, 1)
+      .text(PMIX_LOCAL_PEERS, "0,1,2,3")
+      .rank(PMIX_LOCALLDR, 0);
   for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
     Infos one;
-    one.rank(PMIX_RANK, rank).small(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(rank)).number(PMIX_NODEID, 0).rank(PMIX_GLOBAL_RANK, rank);
+    one.rank(PMIX_RANK, rank)
+        .small(PMIX_LOCAL_RANK, static_cast<std::uint16_t>(rank))
+        .number(PMIX_NODEID, 0)
+        .rank(PMIX_GLOBAL_RANK, rank);
     infos.array(PMIX_PROC_INFO_ARRAY, std::move(one));
   }
   Waiter registered;
-  EXPECT_EQ(PMIx_server_register_nspace(nspace.c_str(), static_cast<int>(ranks), infos.data(), infos.size(), Waiter::on_status, &registered),
+  EXPECT_EQ(PMIx_server_register_nspace(nspace.c_str(), static_cast<int>(ranks), infos.data(), infos.size(),
+                                        Waiter::on_status, &registered),
             PMIX_SUCCESS);
   EXPECT_EQ(registered.wait(), PMIX_SUCCESS);
   std::free(nodes);
@@ -152,7 +166,8 @@ TEST_F(ServerTest, clients_before_their_namespace) {
   add_as_open_mpi_does("12345", 4);
   auto children = host.start_all("12345", 4, "tell_place");
   for (int i = 0; i < 4; ++i)
-    children[static_cast<std::size_t>(i)].expect("size 4 local 4 peers 0,1,2,3 rank " + std::to_string(i) + " node 0");
+    children[static_cast<std::size_t>(i)].expect("size 4 local 4 peers 0,1,2,3 rank " + std::to_string(i) +
+                                                 " node 0");
   expect_success(children);
   for (pmix_rank_t rank = 0; rank < 4; ++rank) {
     Waiter gone;
@@ -187,7 +202,9 @@ TEST_F(ServerTest, maps_alone_name_the_local_ranks) {
 
 TEST_F(ServerTest, bad_arguments) {
   Host host;
-  const auto expect_bad = [](pmix_status_t status) { EXPECT_EQ(status, PMIX_ERR_BAD_PARAM) << PMIx_Error_string(status); };
+  const auto expect_bad = [](pmix_status_t status) {
+    EXPECT_EQ(status, PMIX_ERR_BAD_PARAM) << PMIx_Error_string(status);
+  };
   const std::string long_name(PMIX_MAX_NSLEN + 1, 'x');
   Infos broken_map, far_peer;
   broken_map.text(PMIX_PROC_MAP, "0,1;one").number(PMIX_JOB_SIZE, 2);
@@ -205,9 +222,12 @@ TEST_F(ServerTest, bad_arguments) {
   expect_bad(PMIx_server_dmodex_request(&proc, nullptr, nullptr));
   expect_bad(PMIx_server_setup_application("job", nullptr, 2, nullptr, nullptr));
   Waiter map;
-  const auto status = PMIx_server_register_nspace("job", 1, broken_map.data(), broken_map.size(), Waiter::on_status, &map);
-  if (status == PMIX_SUCCESS) expect_bad(map.wait());
-  else expect_bad(status);
+  const auto status =
+      PMIx_server_register_nspace("job", 1, broken_map.data(), broken_map.size(), Waiter::on_status, &map);
+  if (status == PMIX_SUCCESS)
+    expect_bad(map.wait());
+  else
+    expect_bad(status);
   // A name without its end: read no further than its array.
   std::memset(proc.nspace, 'y', sizeof proc.nspace);
   char** env = nullptr;
@@ -258,7 +278,8 @@ TEST_F(ServerTest, environment_of_a_child) {
     const auto variables = host.fork_variables(proc_of("job", rank));
     for (const auto& [name, value] : variables) {
       EXPECT_EQ(value.find_first_of("[]*"), std::string::npos) << name;
-      for (const char* forbidden : {"PMIX_INSTALL_PREFIX", "PMIX_EXEC_PREFIX", "PMIX_BINDIR", "PMIX_LIBDIR", "PMIX_DATADIR"})
+      for (const char* forbidden :
+           {"PMIX_INSTALL_PREFIX", "PMIX_EXEC_PREFIX", "PMIX_BINDIR", "PMIX_LIBDIR", "PMIX_DATADIR"})
         EXPECT_NE(name, forbidden);
       if (name == "WEFT_TOKEN") tokens.insert(value);
     }
@@ -273,7 +294,8 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
   struct Taken {
     Infos infos;
     Waiter over;
-    static void on_made(pmix_status_t status, pmix_info_t info[], size_t ninfo, void* self, pmix_op_cbfunc_t release, void* open) {
+    static void on_made(pmix_status_t status, pmix_info_t info[], size_t ninfo, void* self,
+                        pmix_op_cbfunc_t release, void* open) {
       auto& taken = *static_cast<Taken*>(self);
       for (size_t i = 0; i < ninfo; ++i) taken.infos.copy(info[i]);
       if (release != nullptr) release(PMIX_SUCCESS, open);
@@ -283,17 +305,21 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
   Infos wanted;
   wanted.flag(PMIX_SETUP_APP_ENVARS).variable("A_VARIABLE", "and its value");
   ::setenv("FI_OF_THE_LAUNCHER", "42", 1);
-  EXPECT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Taken::on_made, &taken), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Taken::on_made, &taken),
+            PMIX_SUCCESS);
   EXPECT_EQ(taken.over.wait(), PMIX_SUCCESS);
   ::unsetenv("FI_OF_THE_LAUNCHER");
-  EXPECT_EQ(PMIx_server_setup_local_support("job", taken.infos.data(), taken.infos.size(), nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  EXPECT_EQ(PMIx_server_setup_local_support("job", taken.infos.data(), taken.infos.size(), nullptr, nullptr),
+            PMIX_OPERATION_SUCCEEDED);
   for (const auto& [name, value] : Variables{{"A_VARIABLE", "and its value"}, {"FI_OF_THE_LAUNCHER", "42"}}) {
     auto child = host.start("job", 0, "print_variable", {name});
     child.expect(value);
     child.expect_success();
   }
   Waiter twice;
-  EXPECT_EQ(PMIx_server_setup_local_support("job", taken.infos.data(), taken.infos.size(), Waiter::on_status, &twice), PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_setup_local_support("job", taken.infos.data(), taken.infos.size(), Waiter::on_status,
+                                            &twice),
+            PMIX_SUCCESS);
   EXPECT_EQ(twice.wait(), PMIX_SUCCESS);
 }
 
@@ -384,7 +410,8 @@ TEST_F(ServerTest, client_upcalls_in_both_styles) {
     std::atomic<int> connected{0}, finalized{0};
     int object = 0;
     Later later;
-    const auto answer = [&](std::atomic<int>& count, void* given, pmix_op_cbfunc_t done, void* open) -> pmix_status_t {
+    const auto answer = [&](std::atomic<int>& count, void* given, pmix_op_cbfunc_t done,
+                            void* open) -> pmix_status_t {
       EXPECT_EQ(given, &object);
       ++count;
       if (at_once) return PMIX_OPERATION_SUCCEEDED;
@@ -392,8 +419,12 @@ TEST_F(ServerTest, client_upcalls_in_both_styles) {
       return PMIX_SUCCESS;
     };
     Upcalls upcalls;
-    upcalls.connected = [&](const pmix_proc_t&, void* given, pmix_op_cbfunc_t done, void* open) { return answer(connected, given, done, open); };
-    upcalls.finalized = [&](const pmix_proc_t&, void* given, pmix_op_cbfunc_t done, void* open) { return answer(finalized, given, done, open); };
+    upcalls.connected = [&](const pmix_proc_t&, void* given, pmix_op_cbfunc_t done, void* open) {
+      return answer(connected, given, done, open);
+    };
+    upcalls.finalized = [&](const pmix_proc_t&, void* given, pmix_op_cbfunc_t done, void* open) {
+      return answer(finalized, given, done, open);
+    };
     Host host(std::move(upcalls));
     Infos infos;
     infos.number(PMIX_JOB_SIZE, 2);
@@ -486,8 +517,9 @@ TEST_F(ServerTest, abort_reaches_the_host) {
       Later later;
       std::atomic<std::size_t> named{99};
       Upcalls upcalls;
-      upcalls.abort = [&](const pmix_proc_t& proc, int status, std::string message, std::vector<pmix_proc_t> procs,
-                          pmix_op_cbfunc_t done, void* open) -> pmix_status_t {
+      upcalls.abort = [&](const pmix_proc_t& proc, int status, std::string message,
+                          std::vector<pmix_proc_t> procs, pmix_op_cbfunc_t done,
+                          void* open) -> pmix_status_t {
         EXPECT_EQ(proc.rank, 0u);
         EXPECT_EQ(status, 17);
         EXPECT_EQ(message, "on purpose");

@@ -24,14 +24,30 @@ Infos& Infos::add(const char* key, const void* data, pmix_data_type_t type) {
   return *this;
 }
 
-Infos& Infos::flag(const char* key, bool value) { return add(key, &value, PMIX_BOOL); }
-Infos& Infos::number(const char* key, std::uint32_t value) { return add(key, &value, PMIX_UINT32); }
-Infos& Infos::small(const char* key, std::uint16_t value) { return add(key, &value, PMIX_UINT16); }
-Infos& Infos::integer(const char* key, int value) { return add(key, &value, PMIX_INT); }
-Infos& Infos::rank(const char* key, pmix_rank_t value) { return add(key, &value, PMIX_PROC_RANK); }
-Infos& Infos::text(const char* key, std::string_view value) { return add(key, std::string(value).c_str(), PMIX_STRING); }
-Infos& Infos::scope(pmix_scope_t value) { return add(PMIX_DATA_SCOPE, &value, PMIX_SCOPE); }
-Infos& Infos::proc(const char* key, const pmix_proc_t& value) { return add(key, &value, PMIX_PROC); }
+Infos& Infos::flag(const char* key, bool value) {
+  return add(key, &value, PMIX_BOOL);
+}
+Infos& Infos::number(const char* key, std::uint32_t value) {
+  return add(key, &value, PMIX_UINT32);
+}
+Infos& Infos::small(const char* key, std::uint16_t value) {
+  return add(key, &value, PMIX_UINT16);
+}
+Infos& Infos::integer(const char* key, int value) {
+  return add(key, &value, PMIX_INT);
+}
+Infos& Infos::rank(const char* key, pmix_rank_t value) {
+  return add(key, &value, PMIX_PROC_RANK);
+}
+Infos& Infos::text(const char* key, std::string_view value) {
+  return add(key, std::string(value).c_str(), PMIX_STRING);
+}
+Infos& Infos::scope(pmix_scope_t value) {
+  return add(PMIX_DATA_SCOPE, &value, PMIX_SCOPE);
+}
+Infos& Infos::proc(const char* key, const pmix_proc_t& value) {
+  return add(key, &value, PMIX_PROC);
+}
 
 Infos& Infos::variable(const char* name, const char* value) {
   pmix_envar_t envar{const_cast<char*>(name), const_cast<char*>(value), ':'};
@@ -75,7 +91,8 @@ void check(bool good, std::string_view what, std::source_location where) {
 }
 
 void check_status(pmix_status_t got, pmix_status_t wanted, std::source_location where) {
-  check(got == wanted, std::string("got ") + PMIx_Error_string(got) + ", wanted " + PMIx_Error_string(wanted), where);
+  check(got == wanted, std::string("got ") + PMIx_Error_string(got) + ", wanted " + PMIx_Error_string(wanted),
+        where);
 }
 
 void check_equal(std::uint64_t got, std::uint64_t wanted, std::source_location where) {
@@ -91,7 +108,8 @@ Got::~Got() {
 void Got::need(pmix_data_type_t type, std::source_location where) const {
   check_status(status, PMIX_SUCCESS, where);
   check(value_ != nullptr, "success without a value", where);
-  check(value_->type == type, "the value has type " + std::to_string(value_->type) + ", not " + std::to_string(type), where);
+  check(value_->type == type,
+        "the value has type " + std::to_string(value_->type) + ", not " + std::to_string(type), where);
 }
 
 std::uint64_t Got::u64(std::source_location where) const {
@@ -124,7 +142,9 @@ Got get(const pmix_proc_t& proc, const char* key, const Infos& infos) {
   const auto status = PMIx_Get(&proc, key, infos.data(), infos.size(), &value);
   return {status, status == PMIX_SUCCESS ? value : nullptr};
 }
-Got get(const pmix_proc_t& proc, const char* key) { return get(proc, key, Infos()); }
+Got get(const pmix_proc_t& proc, const char* key) {
+  return get(proc, key, Infos());
+}
 
 namespace {
 
@@ -158,7 +178,9 @@ Client::Client(std::source_location where) {
   size = get(job, PMIX_JOB_SIZE).u32(where);
 }
 
-void Client::finalize(std::source_location where) { check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS, where); }
+void Client::finalize(std::source_location where) {
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS, where);
+}
 
 pmix_proc_t Client::peer(pmix_rank_t rank) const {
   pmix_proc_t out = me;
@@ -169,7 +191,9 @@ pmix_proc_t Client::peer(pmix_rank_t rank) const {
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs, const Infos& infos) {
   return PMIx_Fence(procs.empty() ? nullptr : procs.data(), procs.size(), infos.data(), infos.size());
 }
-pmix_status_t fence(const std::vector<pmix_proc_t>& procs) { return fence(procs, Infos()); }
+pmix_status_t fence(const std::vector<pmix_proc_t>& procs) {
+  return fence(procs, Infos());
+}
 
 // ---- callbacks
 
@@ -178,11 +202,14 @@ void Waiter::end(pmix_status_t status) {
   over_.store(1, std::memory_order_release);
 }
 
-void Waiter::on_status(pmix_status_t status, void* self) { static_cast<Waiter*>(self)->end(status); }
+void Waiter::on_status(pmix_status_t status, void* self) {
+  static_cast<Waiter*>(self)->end(status);
+}
 
 void Waiter::on_value(pmix_status_t status, pmix_value_t* value, void* self) {
   auto& waiter = *static_cast<Waiter*>(self);
-  if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_UINT64) waiter.number = value->data.uint64;
+  if (status == PMIX_SUCCESS && value != nullptr && value->type == PMIX_UINT64)
+    waiter.number = value->data.uint64;
   waiter.end(status);
 }
 
@@ -197,8 +224,12 @@ void Waiter::on_card(pmix_status_t status, char* data, std::size_t size, void* s
   waiter.end(status);
 }
 
-bool Waiter::over() const { return over_.load(std::memory_order_acquire) != 0; }
+bool Waiter::over() const {
+  return over_.load(std::memory_order_acquire) != 0;
+}
 
-pmix_status_t Waiter::wait() { return eventually([this] { return over(); }) ? status_ : PMIX_ERR_TIMEOUT - 1000; }
+pmix_status_t Waiter::wait() {
+  return eventually([this] { return over(); }) ? status_ : PMIX_ERR_TIMEOUT - 1000;
+}
 
 }  // namespace weft::test

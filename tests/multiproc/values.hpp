@@ -79,8 +79,10 @@ pmix_status_t put_bytes(const char* key, const std::string& value, pmix_scope_t 
 
 /// Checks of a process that is not the test: they say what was wrong on stderr and end it.
 void check(bool good, std::string_view what, std::source_location where = std::source_location::current());
-void check_status(pmix_status_t got, pmix_status_t wanted, std::source_location where = std::source_location::current());
-void check_equal(std::uint64_t got, std::uint64_t wanted, std::source_location where = std::source_location::current());
+void check_status(pmix_status_t got, pmix_status_t wanted,
+                  std::source_location where = std::source_location::current());
+void check_equal(std::uint64_t got, std::uint64_t wanted,
+                 std::source_location where = std::source_location::current());
 
 /// A client of a job, from PMIx_Init to its end; `size` is the job's.
 struct Client {

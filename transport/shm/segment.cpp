@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <algorithm>
 #include <cerrno>
 
 namespace weft::shm {
@@ -47,7 +46,9 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
 
 void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
-  if (offset < bytes_) (void)::madvise(base_ + offset, std::min<std::size_t>(page_aligned(bytes), bytes_ - offset), MADV_POPULATE_WRITE);
+  if (offset < bytes_)
+    (void)::madvise(base_ + offset, std::min<std::size_t>(page_aligned(bytes), bytes_ - offset),
+                    MADV_POPULATE_WRITE);
 #endif
 }
 
@@ -59,7 +60,8 @@ Result<Segment> Segment::create(std::size_t bytes) {
   bytes &= ~(page_bytes - 1);
   Fd fd(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return fail(Errc::os, "memfd_create", errno);
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) return fail(Errc::os, "ftruncate of the node segment", errno);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+    return fail(Errc::os, "ftruncate of the node segment", errno);
   // A peer that could shrink the file would turn every reader's next load into SIGBUS.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return fail(Errc::os, "sealing the node segment", errno);
@@ -89,7 +91,8 @@ void Segment::release(std::uint64_t offset, std::size_t bytes) {
                   static_cast<off_t>(whole)) != 0)
     return;
   // Neighbours grow together, and what ends at next_ was never taken: else jobs of many sizes wear the space out.
-  const auto after = std::find_if(free_.begin(), free_.end(), [&](const Range& r) { return r.offset > offset; });
+  const auto after =
+      std::find_if(free_.begin(), free_.end(), [&](const Range& r) { return r.offset > offset; });
   auto range = free_.insert(after, {offset, whole});
   if (const auto next = range + 1; next != free_.end() && range->offset + range->bytes == next->offset) {
     range->bytes += next->bytes;

@@ -17,7 +17,9 @@
 namespace weft::shm {
 
 inline constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t page_aligned(std::uint64_t n) { return (n + page_bytes - 1) & ~std::uint64_t{page_bytes - 1}; }
+constexpr std::uint64_t page_aligned(std::uint64_t n) {
+  return (n + page_bytes - 1) & ~std::uint64_t{page_bytes - 1};
+}
 
 /// An owned descriptor.
 class Fd {

@@ -51,7 +51,7 @@ struct alignas(64) WaitWord {
 
   /// After the condition changed.
   void wake_all() noexcept {
-    epoch.fetch_add(1, std::memory_order_seq_cst);                       // E1 -> E2
+    epoch.fetch_add(1, std::memory_order_seq_cst);                             // E1 -> E2
     if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);  // S2 <- S1
   }
 };
@@ -60,8 +60,8 @@ static_assert(sizeof(WaitWord) == 64);
 /// Waits until done() or until `deadline`; between sleeps of one slice calls alive(), which may end the wait.
 /// Returns whether done() held at the end.
 template <class Done, class Alive>
-bool wait_until(WaitWord& word, const WaitPolicy& policy, std::optional<std::chrono::steady_clock::time_point> deadline,
-                Done&& done, Alive&& alive) {
+bool wait_until(WaitWord& word, const WaitPolicy& policy,
+                std::optional<std::chrono::steady_clock::time_point> deadline, Done&& done, Alive&& alive) {
   using Clock = std::chrono::steady_clock;
   if (done()) return true;
   const auto start = Clock::now();
@@ -81,8 +81,8 @@ bool wait_until(WaitWord& word, const WaitPolicy& policy, std::optional<std::chr
     if (deadline && now >= *deadline) return done();
   }
   for (;;) {
-    word.sleepers.fetch_add(1, std::memory_order_seq_cst);               // S1 -> S2
-    const auto seen = word.epoch.load(std::memory_order_seq_cst);        // E2 <- E1
+    word.sleepers.fetch_add(1, std::memory_order_seq_cst);         // S1 -> S2
+    const auto seen = word.epoch.load(std::memory_order_seq_cst);  // E2 <- E1
     bool over = done();
     if (!over) {
       std::chrono::nanoseconds limit = policy.slice;

@@ -76,7 +76,8 @@ TEST(JobInfo, process_arrays_fill_the_columns) {
   EXPECT_EQ(spec->ranks[1].appnum, 2u);
   EXPECT_EQ(spec->ranks[1].global_rank, 99u);
   EXPECT_EQ(spec->apps, 3u);
-  EXPECT_TRUE(std::any_of(spec->keys.begin(), spec->keys.end(), [](const auto& key) { return key.key == "a key of the host's own"; }));
+  EXPECT_TRUE(std::any_of(spec->keys.begin(), spec->keys.end(),
+                          [](const auto& key) { return key.key == "a key of the host's own"; }));
 }
 
 TEST(JobInfo, nothing_but_a_name) {

@@ -56,7 +56,8 @@ TEST(LaunchInfo, cut_at_any_byte_it_is_refused) {
   ASSERT_TRUE(made && made->size() == 1);
   auto& object = made->data()[0].value.data.bo;
   const auto whole = object.size;
-  for (object.size = 0; object.size < whole; ++object.size) EXPECT_FALSE(read_launch_info(made->data(), made->size())) << object.size;
+  for (object.size = 0; object.size < whole; ++object.size)
+    EXPECT_FALSE(read_launch_info(made->data(), made->size())) << object.size;
   EXPECT_TRUE(read_launch_info(made->data(), made->size()));
 }
 

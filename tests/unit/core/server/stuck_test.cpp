@@ -17,8 +17,10 @@ TEST(RankRanges, all_shapes) {
 }
 
 TEST(StuckReport, names_who_is_missing) {
-  const auto text = stuck_report("fence", "job", 12, seconds(61), "node7", 2, 5, {{1, 100}, {3, 0}, {4, 102}});
-  for (const char* part : {"node7", "fence 12 of job", "61 s", "2 of 5", "missing: 1,3-4 (", "rank 1 pid 100", "rank 3 never called PMIx_Init", "rank 4 pid 102"})
+  const auto text =
+      stuck_report("fence", "job", 12, seconds(61), "node7", 2, 5, {{1, 100}, {3, 0}, {4, 102}});
+  for (const char* part : {"node7", "fence 12 of job", "61 s", "2 of 5", "missing: 1,3-4 (", "rank 1 pid 100",
+                           "rank 3 never called PMIx_Init", "rank 4 pid 102"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";

@@ -59,10 +59,12 @@ TEST_F(UpcallTest, after_the_end) {
   // What the answer would have touched must be gone when the server is, not when the host remembers to answer.
   auto owned = std::make_shared<int>(0);
   const std::weak_ptr<int> watch = owned;
-  OpUpcall::make(all, [this, keep = std::move(owned)](pmix_status_t status) { take(status); }, [&](void* open) {
-    held = open;
-    return PMIX_SUCCESS;
-  });
+  OpUpcall::make(
+      all, [this, keep = std::move(owned)](pmix_status_t status) { take(status); },
+      [&](void* open) {
+        held = open;
+        return PMIX_SUCCESS;
+      });
   EXPECT_FALSE(watch.expired());
   all->close();
   EXPECT_TRUE(watch.expired());
@@ -74,10 +76,12 @@ TEST_F(UpcallTest, after_the_end) {
 TEST_F(UpcallTest, with_data) {
   using Exchange = Upcall<std::string>;
   std::string got;
-  Exchange::make(all, [&](pmix_status_t, const std::string& data) { got = data; }, [](void* open) {
-    Exchange::finish_from_host(open, PMIX_SUCCESS, "cards of all nodes");
-    return PMIX_SUCCESS;
-  });
+  Exchange::make(
+      all, [&](pmix_status_t, const std::string& data) { got = data; },
+      [](void* open) {
+        Exchange::finish_from_host(open, PMIX_SUCCESS, "cards of all nodes");
+        return PMIX_SUCCESS;
+      });
   loop.poll();
   EXPECT_EQ(got, "cards of all nodes");
 }
