@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of what the suite runs on: one line for each kind of transport.
+#include "tests/conformance/choices.hpp"
+
+namespace weft::conformance {
+
+const std::vector<Choice>& choices() {
+  static const std::vector<Choice> found = [] {
+    std::vector<Choice> out;
+    add_sim(out);
+    return out;
+  }();
+  return found;
+}
+
+}  // namespace weft::conformance

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How operations end that do not end well: canceled by their owner, or with their peer gone.
+#include "tests/conformance/fabric.hpp"
+
+namespace weft::conformance {
+namespace {
+
+class EndTest : public Conformance {};
+INSTANTIATE_TEST_SUITE_P(On, EndTest, ::testing::ValuesIn(choices()),
+                         [](const auto& choice) { return choice.param.name; });
+
+TEST_P(EndTest, an_endpoint_that_closes_ends_all_of_its_operations) {
+  const auto b = open();
+  ASSERT_TRUE(b);
+  auto source = pattern(1 << 16, 1);
+  std::vector<std::byte> target(1 << 16);
+  const auto exposed = b->endpoint->expose(source);
+  ASSERT_TRUE(exposed);
+  Operations operations;
+  {
+    const auto a = open();
+    ASSERT_TRUE(a);
+    const auto local = a->endpoint->expose(target);
+    ASSERT_TRUE(local);
+    const auto peer = reach(*a, *b);
+    const auto key = a->endpoint->import_key(*peer, (*exposed)->packed_key());
+    ASSERT_TRUE(key);
+    for (int i = 0; i < 20; ++i) {
+      const auto sent = a->endpoint->send(*peer, 1, {{}, Bytes(source).first(1024)}, operations.next());
+      if (!sent) operations.all.pop_back();
+      const auto got = a->endpoint->get({**key, 0}, {**local, 0, target.size()}, operations.next());
+      if (!got) operations.all.pop_back();
+    }
+  }
+  EXPECT_EQ(operations.open(), 0u);
+  for (const auto error : operations.errors) EXPECT_EQ(error, Errc::canceled);
+}
+
+TEST_P(EndTest, a_peer_that_dies_with_its_object_ends_its_operations) {
+  const auto a = open(), b = open(), c = open();
+  ASSERT_TRUE(a && b && c);
+  auto to_b = reach(*a, *b);
+  const auto to_c = reach(*a, *c);
+  const auto bytes = pattern(1000, 1);
+  Operations with_b, with_c;
+  ASSERT_TRUE(send(*a, *to_b, 1, {{}, bytes}, with_b.next(), {}));
+  ASSERT_TRUE(send(*a, *to_c, 1, {{}, bytes}, with_c.next(), {}));
+  to_b.reset();
+  EXPECT_EQ(with_b.open(), 0u);
+  ASSERT_TRUE(until({a.get(), b.get(), c.get()}, [&] { return with_c.open() == 0 && c->received_count == 1; }));
+  EXPECT_TRUE(with_c.errors.empty());
+}
+
+TEST_P(EndTest, a_peer_that_goes_ends_what_is_open_as_lost) {
+  const auto a = open();
+  auto b = open();
+  ASSERT_TRUE(a && b);
+  WEFT_NEEDS(detects_loss, *a);
+  auto source = pattern(4096, 1);
+  std::vector<std::byte> target(4096);
+  const auto local = a->endpoint->expose(target);
+  ASSERT_TRUE(local);
+  auto exposed = b->endpoint->expose(source);
+  ASSERT_TRUE(exposed);
+  const auto peer = reach(*a, *b);
+  const auto key = a->endpoint->import_key(*peer, (*exposed)->packed_key());
+  ASSERT_TRUE(key);
+  {
+    Operations first;
+    ASSERT_TRUE(get(*a, {**key, 0}, {**local, 0, 100}, first.next(), {a.get(), b.get()}));
+    ASSERT_TRUE(until({a.get(), b.get()}, [&] { return first.ended == 1; }));
+    ASSERT_TRUE(first.errors.empty());
+  }
+  exposed->reset();
+  b.reset();
+  Operations later;
+  const auto got = a->endpoint->get({**key, 0}, {**local, 0, 100}, later.next());
+  if (got) {
+    ASSERT_TRUE(until({a.get()}, [&] { return later.ended == 1; }));
+    ASSERT_EQ(later.errors.size(), 1u);
+    EXPECT_EQ(later.errors[0], Errc::peer_lost);
+  } else {
+    EXPECT_EQ(got.error().code, Errc::peer_lost);
+  }
+  // One that takes its place is somebody else, and reached under its own address.
+  const auto again = open();
+  ASSERT_TRUE(again);
+  const auto to_again = reach(*a, *again);
+  Operations sent;
+  ASSERT_TRUE(send(*a, *to_again, 1, {{}, {}}, sent.next(), {a.get(), again.get()}));
+  ASSERT_TRUE(until({a.get(), again.get()}, [&] { return sent.ended == 1 && again->received_count == 1; }));
+  EXPECT_TRUE(sent.errors.empty());
+}
+
+TEST_P(EndTest, a_region_that_is_gone_is_an_error_for_the_reader) {
+  const auto a = open(), b = open();
+  ASSERT_TRUE(a && b);
+  auto source = pattern(4096, 1);
+  std::vector<std::byte> target(4096);
+  const auto local = a->endpoint->expose(target);
+  auto exposed = b->endpoint->expose(source);
+  ASSERT_TRUE(local && exposed);
+  const auto peer = reach(*a, *b);
+  const auto key = a->endpoint->import_key(*peer, (*exposed)->packed_key());
+  ASSERT_TRUE(key);
+  exposed->reset();
+  Operations gets;
+  ASSERT_TRUE(get(*a, {**key, 0}, {**local, 0, 100}, gets.next(), {a.get(), b.get()}));
+  ASSERT_TRUE(until({a.get(), b.get()}, [&] { return gets.ended == 1; }));
+  ASSERT_EQ(gets.errors.size(), 1u);
+  EXPECT_NE(gets.errors[0], Errc::peer_lost);
+}
+
+/// done() opens the next operation in the memory of the one that ended.
+TEST_P(EndTest, an_operation_starts_the_next) {
+  const auto a = open(), b = open();
+  ASSERT_TRUE(a && b);
+  const auto peer = reach(*a, *b);
+  struct Chain : Completion {
+    Endpoint* endpoint;
+    Peer* peer;
+    int left = 1000;
+    bool waits = false;
+    void next() {
+      waits = false;
+      const auto sent = endpoint->send(*peer, 1, {{}, {}}, *this);
+      if (!sent && sent.error().code == Errc::again) waits = true;
+    }
+  } chain;
+  chain.endpoint = a->endpoint.get();
+  chain.peer = peer.get();
+  chain.done = [](Completion& self, Result<void> outcome) noexcept {
+    auto& c = static_cast<Chain&>(self);
+    if (outcome && --c.left > 0) c.next();
+  };
+  chain.next();
+  ASSERT_TRUE(until({a.get(), b.get()}, [&] {
+    if (chain.waits) chain.next();
+    return chain.left == 0 && b->received_count == 1000;
+  }));
+}
+
+TEST_P(EndTest, a_thousand_peers_come_and_go) {
+  const auto b = open();
+  ASSERT_TRUE(b);
+  b->keeps = false;
+  for (int round = 0; round < 100; ++round) {
+    const auto a = open();
+    ASSERT_TRUE(a);
+    std::vector<std::unique_ptr<Peer>> peers;
+    for (int i = 0; i < 10; ++i) peers.push_back(reach(*a, *b));
+    Operations sent;
+    const auto before = b->received_count;
+    for (const auto& peer : peers) ASSERT_TRUE(send(*a, *peer, 1, {{}, {}}, sent.next(), {a.get(), b.get()}));
+    ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.open() == 0 && b->received_count == before + 10; }));
+    EXPECT_TRUE(sent.errors.empty());
+  }
+}
+
+}  // namespace
+}  // namespace weft::conformance

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the conformance tests run on: every transport and provider that works on this machine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "weft/transport.hpp"
+
+namespace weft::conformance {
+
+/// A transport and all that it needs to live.
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+  virtual Transport& transport() = 0;
+  virtual std::string options() const { return {}; }
+};
+
+struct Choice {
+  std::string name;  ///< letters, digits and underscores
+  std::function<std::unique_ptr<Fabric>()> make;
+};
+
+/// Looked for once. One that does not open here is left out, with a line on stderr that says why.
+const std::vector<Choice>& choices();
+
+/// Counts what completed; keeps its completions in place.
+struct Operations {
+  struct One : Completion {
+    Operations* owner = nullptr;
+  };
+  std::deque<One> all;
+  std::size_t ended = 0;
+  std::vector<Errc> errors;  ///< of those that failed, in the order of their ends
+
+  Completion& next();
+  std::size_t open() const { return all.size() - ended; }
+};
+
+struct Received {
+  std::uint16_t id;
+  std::vector<std::byte> header, payload;
+};
+
+/// An endpoint that keeps every message.
+struct Station {
+  explicit Station(std::unique_ptr<Endpoint> opened);
+  std::unique_ptr<Endpoint> endpoint;
+  std::vector<Received> received;
+  std::size_t received_count = 0;
+  bool keeps = true;  ///< else it only counts
+
+  const Capabilities& can() const { return endpoint->capabilities(); }
+};
+
+std::vector<std::byte> pattern(std::size_t bytes, unsigned seed);
+
+class Conformance : public ::testing::TestWithParam<Choice> {
+ protected:
+  void SetUp() override;
+  /// Fails the test where it cannot be opened.
+  std::unique_ptr<Station> open();
+  std::unique_ptr<Peer> reach(Station& from, const Station& to);
+
+  /// Lets all stations progress until `done`; false after the watchdog's time.
+  bool until(std::initializer_list<Station*> stations, const std::function<bool()>& done);
+  /// send() with the retries that `again` asks for.
+  Result<void> send(Station& from, Peer& to, std::uint16_t id, const Message& message, Completion& completion,
+                    std::initializer_list<Station*> stations);
+  Result<void> get(Station& reader, const RemoteSlice& from, const LocalSlice& into, Completion& completion,
+                   std::initializer_list<Station*> stations);
+
+  std::unique_ptr<Fabric> fabric_;
+};
+
+#define WEFT_NEEDS(capability, station) \
+  if (!(station).can().capability) GTEST_SKIP() << GetParam().name << " lacks the capability " #capability
+
+}  // namespace weft::conformance

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/sim/network.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "transport/sim/endpoint.hpp"
+
+namespace weft::sim {
+
+Result<std::unique_ptr<Endpoint>> SimTransport::open(std::string_view options) {
+  if (!options.empty()) return fail(Errc::not_found, "the simulated network has no providers");
+  return std::make_unique<SimEndpoint>(network_);
+}
+
+Node Network::join(SimEndpoint& endpoint) {
+  nodes_.push_back({.endpoint = &endpoint});
+  return static_cast<Node>(nodes_.size() - 1);
+}
+
+void Network::drop(Node node, Time at) { schedule(new_event(Kind::drop, node, node), std::max(at, now_)); }
+
+std::uint32_t Network::new_event(Kind kind, Node from, Node to) {
+  std::uint32_t index = free_events_;
+  if (index == none) {
+    index = static_cast<std::uint32_t>(events_.size());
+    events_.emplace_back();
+  } else {
+    free_events_ = events_[index].next;
+  }
+  Event& event = events_[index];
+  auto bytes = std::move(event.bytes);
+  bytes.clear();
+  event = Event{};
+  event.bytes = std::move(bytes);
+  event.kind = kind;
+  event.from = from;
+  event.to = to;
+  return index;
+}
+
+void Network::free_event(std::uint32_t index) {
+  constexpr std::size_t most_kept_bytes = 4096;  // so that one burst of large messages is not remembered for ever
+  Event& event = events_[index];
+  if (event.bytes.capacity() > most_kept_bytes) std::vector<std::byte>().swap(event.bytes);
+  event.next = free_events_;
+  free_events_ = index;
+}
+
+Network::Flight Network::fly(const LogGP& cost, Node from, Node to, std::size_t bytes) {
+  const auto on_wire = static_cast<Time>(std::llround(cost.gap_per_byte * static_cast<double>(bytes)));
+  NodeState& sender = nodes_[from];
+  Time start = std::max(now_, sender.next_start);
+  if (parameters_.serial_nics) start = std::max(start, sender.wire_out);
+  sender.next_start = start + std::max(cost.gap, cost.overhead);
+  sender.wire_out = start + cost.overhead + on_wire;
+  Time there = start + cost.overhead + on_wire + cost.latency;
+  if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) there += extra->second;
+  if (parameters_.jitter > 0) there += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
+  if (parameters_.serial_nics && to < nodes_.size()) {
+    there = std::max(there, nodes_[to].wire_in + on_wire);
+    nodes_[to].wire_in = there;
+  }
+  if (parameters_.jitter > 0 || !extra_.empty()) {
+    Time& last = last_arrival_[pair(from, to)];
+    there = last = std::max(there, last);
+  }
+  return {sender.wire_out, there + cost.overhead};
+}
+
+bool Network::advance() {
+  if (heap_.empty()) return false;
+  now_ = heap_.top().at;
+  while (!heap_.empty() && heap_.top().at == now_) {
+    const auto event = heap_.top().event;
+    heap_.pop();
+    happen(event);
+  }
+  return true;
+}
+
+void Network::happen(std::uint32_t index) {
+  const Event& event = events_[index];
+  if (event.kind == Kind::drop) {
+    nodes_[event.to].dropped = true;
+    return free_event(index);
+  }
+  if (event.kind == Kind::get_request) return serve_get(index);
+  if (!is_up(event.to)) return free_event(index);  // its own end, or its peers', is told by other events
+  nodes_[event.to].endpoint->receive(index);
+}
+
+/// The target's network card does it: neither the target's progress nor its processor is asked.
+void Network::serve_get(std::uint32_t index) {
+  Event& event = events_[index];
+  const Node target = event.to, reader = event.from;
+  event.from = target;
+  event.to = reader;
+  if (!is_up(target)) {
+    event.kind = Kind::lost;
+    return schedule(index, now_ + parameters_.get.latency);
+  }
+  event.kind = Kind::get_reply;
+  const auto& regions = nodes_[target].endpoint->regions_;
+  const SimRegion* region = event.region < regions.size() ? regions[event.region] : nullptr;
+  const std::size_t room = region == nullptr ? 0 : region->memory().size();
+  event.failed = region == nullptr || event.offset > room || event.length > room - event.offset;
+  event.error = Errc::invalid;
+  if (!event.failed) {
+    const auto bytes = region->memory().subspan(event.offset, event.length);
+    event.bytes.assign(bytes.begin(), bytes.end());
+  }
+  schedule(index, fly(parameters_.get, target, reader, event.failed ? 0 : event.length).there);
+}
+
+}  // namespace weft::sim
