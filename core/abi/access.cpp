@@ -132,8 +132,14 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     if (!here) named = target(proc, name);
     const pmix_proc_t& who = here ? *proc : named;
     Value found;
-    const auto status = client != nullptr ? client->get(who, name, info, ninfo, how, found)
-                                          : get_from_server(who, name, info, ninfo, found);
+    pmix_status_t status;
+    if (client != nullptr) {
+      auto known = client->find(who, name, how);
+      if (known) return deliver(std::move(*known), how, val);  // the path of nearly every Get
+      status = client->ask(known.error(), who, name, info, ninfo, how, found);
+    } else {
+      status = get_from_server(who, name, info, ninfo, found);
+    }
     return status == PMIX_SUCCESS ? deliver(std::move(found), how, val) : status;
   });
 }

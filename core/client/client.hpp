@@ -35,7 +35,14 @@ class Client {
   pmix_status_t put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value);
   pmix_status_t commit();
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
-  /// key empty: everything about the process. `found` is written on PMIX_SUCCESS only.
+  /// What this process can read by itself. key empty: everything about proc. Errors: not_found (ask() may help),
+  /// outside_scope, corrupt, no_memory.
+  Result<data::Value> find(const pmix_proc_t& proc, std::string_view key,
+                           const store::GetDirectives& how) const;
+  /// The server, where find() failed with `why` and the directives allow it. `found` is written on PMIX_SUCCESS only.
+  pmix_status_t ask(const Error& why, const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                    std::size_t ninfo, const store::GetDirectives& how, data::Value& found);
+  /// Both.
   pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
                     std::size_t ninfo, const store::GetDirectives& how, data::Value& found);
   /// done runs on the connection's thread.
@@ -96,11 +103,12 @@ class Client {
                                   const store::GetDirectives& how) const;
   Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
   void prepare_card(std::uint64_t end);
-  data::Value everything(const pmix_proc_t& proc, const store::GetDirectives& how) const;
+  Result<data::Value> everything(const pmix_proc_t& proc) const;
   pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
                                    std::vector<pmix_proc_t>& out);
   bool lives_elsewhere(const pmix_proc_t& proc) const;
-  pmix_status_t miss(const pmix_proc_t& proc, std::string_view key, const store::GetDirectives& how) const;
+  pmix_status_t miss(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                     const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   pmix_status_t fence_through_server(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                      std::size_t ninfo, std::function<void(pmix_status_t)> done);

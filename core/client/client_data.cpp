@@ -160,17 +160,17 @@ Result<data::Value> Client::find_here(const pmix_proc_t& proc, std::string_view 
   return find_committed(proc, key, how);
 }
 
-data::Value Client::everything(const pmix_proc_t& proc, const GetDirectives&) const {
+Result<data::Value> Client::everything(const pmix_proc_t& proc) const {
+  if (!segment_ && !singleton_) return fail(Errc::not_found);  // the server knows it
   const auto view = job(link::nspace_of(proc));
   if (view) {
     const bool same = view->nspace() == link::nspace_of(self_);
-    if (auto all = store::lookup_all(*view, proc.rank, {same, self_.rank})) return std::move(*all);
+    if (auto all = store::lookup_all(*view, proc.rank, {same, self_.rank})) return all;
   }
   data::Infos mine;
   private_.collect(link::nspace_of(proc), proc.rank, mine);
-  if (mine.size() == 0) return {};
-  auto all = store::array_of(mine);
-  return all ? std::move(*all) : data::Value();
+  if (mine.size() == 0) return fail(Errc::not_found);
+  return store::array_of(mine);
 }
 
 /// Does another node know more about it than this one? Not where there is no telling.
@@ -179,9 +179,13 @@ bool Client::lives_elsewhere(const pmix_proc_t& proc) const {
   return view && proc.rank < view->ranks() && view->local_index(proc.rank) == store::none;
 }
 
-/// The key is not here. PMIX_SUCCESS: asking the server may help; else the answer.
-pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
+/// What find() did not find. PMIX_SUCCESS: asking the server may help; else the answer.
+pmix_status_t Client::miss(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                           const GetDirectives& how) const {
+  if (why.code != Errc::not_found) return status_of(why);
   if (singleton_) return PMIX_ERR_NOT_FOUND;
+  if (key.empty()) return segment_ ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+  if (how.refresh && lives_elsewhere(proc)) return PMIX_SUCCESS;
   // What this process did not put it cannot wait for: nobody but itself could.
   const bool own = proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_);
   if (own && !store::is_reserved(key) && (segment_ || how.scope == PMIX_SCOPE_UNDEF))
@@ -203,21 +207,17 @@ pmix_status_t Client::miss(const pmix_proc_t& proc, std::string_view key, const 
   return PMIX_SUCCESS;
 }
 
-pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
-                          std::size_t ninfo, const GetDirectives& how, data::Value& found) {
-  if (key.empty() && (segment_ || singleton_)) {
-    found = everything(proc, how);
-    return found.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
-  }
-  if (!key.empty() && !(how.refresh && lives_elsewhere(proc))) {
-    auto here = find_here(proc, key, how);
-    if (here) {
-      found = std::move(*here);
-      return PMIX_SUCCESS;
-    }
-    if (here.error().code != Errc::not_found) return status_of(here.error());
-    if (const auto status = miss(proc, key, how); status != PMIX_SUCCESS) return status;
-  }
+Result<data::Value> Client::find(const pmix_proc_t& proc, std::string_view key,
+                                 const GetDirectives& how) const {
+  if (key.empty()) return everything(proc);
+  if (how.refresh && lives_elsewhere(proc)) return fail(Errc::not_found);
+  return find_here(proc, key, how);
+}
+
+pmix_status_t Client::ask(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                          const pmix_info_t* infos, std::size_t ninfo, const GetDirectives& how,
+                          data::Value& found) {
+  if (const auto status = miss(why, proc, key, how); status != PMIX_SUCCESS) return status;
   auto directives = data::Infos::copy_of(infos, ninfo);
   if (!directives) return status_of(directives.error());
   const link::Get message{proc, std::string(key), std::move(*directives)};
@@ -228,6 +228,14 @@ pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const p
   return value->status;
 }
 
+pmix_status_t Client::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                          std::size_t ninfo, const GetDirectives& how, data::Value& found) {
+  auto here = find(proc, key, how);
+  if (!here) return ask(here.error(), proc, key, infos, ninfo, how, found);
+  found = std::move(*here);
+  return PMIX_SUCCESS;
+}
+
 void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                        std::function<void(pmix_status_t, data::Value)> done) {
   // On the thread, also when the value is here: a callback may not run before the call that asked for it returned.
@@ -235,17 +243,10 @@ void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos inf
   connection_->run_later([this, proc, key = std::move(key), shared, done = std::move(done)] {
     const auto how = GetDirectives::parse(shared->data(), shared->size());
     if (!how) return done(PMIX_ERR_BAD_PARAM, {});
-    if (key.empty() && (segment_ || singleton_)) {
-      auto all = everything(proc, *how);
-      const auto status = all.get().type == PMIX_UNDEF ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
-      return done(status, std::move(all));
-    }
-    if (!key.empty() && !(how->refresh && lives_elsewhere(proc))) {
-      auto here = find_here(proc, key, *how);
-      if (here) return done(PMIX_SUCCESS, std::move(*here));
-      if (here.error().code != Errc::not_found) return done(status_of(here.error()), {});
-      if (const auto status = miss(proc, key, *how); status != PMIX_SUCCESS) return done(status, {});
-    }
+    auto here = find(proc, key, *how);
+    if (here) return done(PMIX_SUCCESS, std::move(*here));
+    if (const auto status = miss(here.error(), proc, key, *how); status != PMIX_SUCCESS)
+      return done(status, {});
     const link::Get message{proc, key, std::move(*shared)};
     connection_->request(MessageType::get, link::encode(message), [done](Result<link::Frame> answer) {
       auto value = answer ? link::decode<link::GotValue>(answer->payload) : tl::unexpected(answer.error());

@@ -112,6 +112,9 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   Topology topology(raw);
+  // The x86 component moves the process to each processor in turn, milliseconds on a busy machine, to learn about
+  // caches; the operating system's files say all that is asked here.
+  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   // hwloc has left out what the cgroup forbids, but not what taskset took away.
   hwloc_bitmap_t mine = hwloc_bitmap_alloc();
