@@ -8,6 +8,7 @@ const std::vector<Choice>& choices() {
   static const std::vector<Choice> found = [] {
     std::vector<Choice> out;
     add_sim(out);
+    add_faulty(out);  // last: it wraps the others
     return out;
   }();
   return found;

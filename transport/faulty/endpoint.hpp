@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <deque>
+#include <random>
+#include <vector>
+
+#include "transport/base/operations.hpp"
+#include "transport/faulty/faulty.hpp"
+
+namespace weft::faulty {
+
+class FaultyEndpoint;
+class FaultyKey;
+
+class FaultyPeer final : public Peer {
+ public:
+  FaultyPeer(FaultyEndpoint& of, std::unique_ptr<Peer> wrapped) : owner(of), inner(std::move(wrapped)) {}
+  ~FaultyPeer() override;
+  FaultyEndpoint& owner;
+  std::unique_ptr<Peer> inner;  ///< NULL: lost
+  std::uint64_t operations = 0;
+  bool lost = false;
+  std::vector<FaultyKey*> keys;
+};
+
+class FaultyKey final : public RemoteKey {
+ public:
+  FaultyKey(FaultyPeer& of, std::unique_ptr<RemoteKey> wrapped) : peer(of), inner(std::move(wrapped)) {
+    peer.keys.push_back(this);
+  }
+  ~FaultyKey() override { std::erase(peer.keys, this); }
+  FaultyPeer& peer;
+  std::unique_ptr<RemoteKey> inner;
+};
+
+class FaultyRegion final : public MemoryRegion {
+ public:
+  FaultyRegion(FaultyEndpoint& of, std::unique_ptr<MemoryRegion> wrapped) : owner(of), inner(std::move(wrapped)) {}
+  ~FaultyRegion() override;
+  Bytes packed_key() const noexcept override { return inner->packed_key(); }
+  FaultyEndpoint& owner;
+  std::unique_ptr<MemoryRegion> inner;
+};
+
+class FaultyEndpoint final : public Endpoint {
+ public:
+  FaultyEndpoint(std::unique_ptr<Endpoint> inner, const Plan& plan);
+  ~FaultyEndpoint() override;
+
+  const Capabilities& capabilities() const noexcept override { return inner_->capabilities(); }
+  const Address& address() const noexcept override { return inner_->address(); }
+  Result<std::unique_ptr<Peer>> reach(const Address& address) override;
+  Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) override;
+  Result<std::unique_ptr<RemoteKey>> import_key(Peer& peer, Bytes packed) override;
+  void on_message(Handler handler, void* self) noexcept override;
+  Result<void> send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) override;
+  Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) override;
+  std::size_t progress() noexcept override;
+  Result<void> arm() noexcept override;
+  std::optional<int> wait_fd() const noexcept override { return inner_->wait_fd(); }
+
+  /// Tells the ends that are held back of what `which` picks.
+  template <class Which>
+  void release_if(Which&& which) noexcept;
+  void forget(const FaultyPeer& peer) { std::erase(to_lose_, &peer); }
+
+ private:
+  /// The inner operation. The caller's scratch knows it, and it the caller's.
+  struct Held : Completion {
+    FaultyEndpoint* owner = nullptr;
+    transport::Operation* operation = nullptr;
+    FaultyPeer* peer = nullptr;
+  };
+  struct Late {
+    Held* held;
+    Result<void> outcome;
+    std::uint64_t round;
+  };
+  struct LateMessage {
+    std::uint16_t id;
+    std::vector<std::byte> header, payload;
+    std::uint64_t round;
+  };
+
+  Result<void> may_start(FaultyPeer& peer);
+  template <class Start>
+  Result<void> start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion, Start&& inner_start);
+  void ended(Held& held, Result<void> outcome) noexcept;
+  void tell(Held& held, Result<void> outcome) noexcept;
+  void heard(std::uint16_t id, const Message& message) noexcept;
+  void lose(FaultyPeer& peer) noexcept;
+  bool chance(unsigned percent) { return random_() % 100 < percent; }
+  std::uint64_t later() { return round_ + 1 + random_() % plan_.delay_rounds; }
+
+  Plan plan_;
+  std::mt19937_64 random_;
+  std::unique_ptr<Endpoint> inner_;
+  transport::Operations operations_;
+  Handler handler_ = nullptr;
+  void* handler_self_ = nullptr;
+  unsigned burst_left_ = 0;
+  std::uint64_t round_ = 0;
+  bool closing_ = false;
+  std::vector<FaultyPeer*> to_lose_;
+  std::deque<Late> late_;
+  std::deque<LateMessage> late_messages_;
+};
+
+template <class Which>
+void FaultyEndpoint::release_if(Which&& which) noexcept {
+  std::deque<Late> picked;
+  for (auto at = late_.begin(); at != late_.end();) {
+    if (which(*at->held->operation)) {
+      picked.push_back(*at);
+      at = late_.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  for (const auto& late : picked) tell(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
+}
+
+}  // namespace weft::faulty
