@@ -17,7 +17,7 @@ target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
 foreach(part command_line ends input job output signals)
   add_test(NAME weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
-  set_tests_properties(weftrun.${part} PROPERTIES TIMEOUT 300
+  set_tests_properties(weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
