@@ -42,10 +42,11 @@ struct Capabilities {
   std::size_t max_message = 0;  ///< header + payload of one send(); at least 1024
   std::size_t max_header = 0;   ///< header of one send(); at least 128
   std::size_t max_get = 0;      ///< one get(); cutting larger reads is the caller's work
-  bool rma = false;             ///< a get() costs the target no processor time; else it waits for its progress()
-  bool ordered = false;         ///< see Order above
-  bool wait_fd = false;         ///< arm() and wait_fd() work; without it the owner polls
-  bool detects_loss = false;    ///< open operations to a dead peer end without help; else the caller needs a deadline
+  bool rma = false;      ///< a get() costs the target no processor time; else it waits for its progress()
+  bool ordered = false;  ///< see Order above
+  bool wait_fd = false;  ///< arm() and wait_fd() work; without it the owner polls
+  bool detects_loss =
+      false;  ///< open operations to a dead peer end without help; else the caller needs a deadline
 };
 
 /// One open operation. Embed it in your own state; it stays in place until done() ran, exactly once.

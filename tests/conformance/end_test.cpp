@@ -47,7 +47,8 @@ TEST_P(EndTest, a_peer_that_dies_with_its_object_ends_its_operations) {
   ASSERT_TRUE(send(*a, *to_c, 1, {{}, bytes}, with_c.next(), {}));
   to_b.reset();
   EXPECT_EQ(with_b.open(), 0u);
-  ASSERT_TRUE(until({a.get(), b.get(), c.get()}, [&] { return with_c.open() == 0 && c->received_count == 1; }));
+  ASSERT_TRUE(
+      until({a.get(), b.get(), c.get()}, [&] { return with_c.open() == 0 && c->received_count == 1; }));
   EXPECT_TRUE(with_c.errors.empty());
 }
 
@@ -152,7 +153,8 @@ TEST_P(EndTest, a_thousand_peers_come_and_go) {
     Operations sent;
     const auto before = b->received_count;
     for (const auto& peer : peers) ASSERT_TRUE(send(*a, *peer, 1, {{}, {}}, sent.next(), {a.get(), b.get()}));
-    ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.open() == 0 && b->received_count == before + 10; }));
+    ASSERT_TRUE(
+        until({a.get(), b.get()}, [&] { return sent.open() == 0 && b->received_count == before + 10; }));
     EXPECT_TRUE(sent.errors.empty());
   }
 }

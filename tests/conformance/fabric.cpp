@@ -80,8 +80,8 @@ Result<void> Conformance::send(Station& from, Peer& to, std::uint16_t id, const 
   return sent;
 }
 
-Result<void> Conformance::get(Station& reader, const RemoteSlice& from, const LocalSlice& into, Completion& completion,
-                              std::initializer_list<Station*> stations) {
+Result<void> Conformance::get(Station& reader, const RemoteSlice& from, const LocalSlice& into,
+                              Completion& completion, std::initializer_list<Station*> stations) {
   Result<void> started;
   const bool ended = until(stations, [&] {
     started = reader.endpoint->get(from, into, completion);

@@ -66,7 +66,8 @@ TEST_P(GetTest, every_size_at_odd_offsets) {
   constexpr std::size_t largest = std::size_t{1} << 20;
   const auto l = link(largest + margin, largest + margin);
   ASSERT_TRUE(l);
-  for (const std::size_t length : {0, 1, 2, 7, 8, 9, 255, 256, 1024, 4095, 4096, 4097, 65535, 65537, 1 << 20}) {
+  for (const std::size_t length :
+       {0, 1, 2, 7, 8, 9, 255, 256, 1024, 4095, 4096, 4097, 65535, 65537, 1 << 20}) {
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{13}, margin}) {
       std::fill(l->target.begin(), l->target.end(), std::byte{0});
       Operations gets;
@@ -113,11 +114,16 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
   constexpr std::size_t bytes = 4096;
   const auto l = link(bytes, 2 * bytes);
   ASSERT_TRUE(l);
-  const std::pair<std::uint64_t, std::size_t> wrong[] = {
-      {0, bytes + 1}, {1, bytes}, {bytes, 1}, {bytes + 100, 8}, {std::uint64_t{1} << 40, 8}, {~std::uint64_t{0} - 3, 8}};
+  const std::pair<std::uint64_t, std::size_t> wrong[] = {{0, bytes + 1},
+                                                         {1, bytes},
+                                                         {bytes, 1},
+                                                         {bytes + 100, 8},
+                                                         {std::uint64_t{1} << 40, 8},
+                                                         {~std::uint64_t{0} - 3, 8}};
   for (const auto& [offset, length] : wrong) {
     Operations gets;
-    const auto started = get(*l->a, {*l->key, offset}, {*l->local, 0, length}, gets.next(), {l->a.get(), l->b.get()});
+    const auto started =
+        get(*l->a, {*l->key, offset}, {*l->local, 0, length}, gets.next(), {l->a.get(), l->b.get()});
     if (started) {
       ASSERT_TRUE(until({l->a.get(), l->b.get()}, [&] { return gets.ended == 1; })) << offset;
       ASSERT_EQ(gets.errors.size(), 1u) << offset;
@@ -133,7 +139,8 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
     Operations sent;
     const auto before = l->b->received_count;
     ASSERT_TRUE(send(*l->a, *l->peer, 1, {{}, {}}, sent.next(), {l->a.get(), l->b.get()}));
-    ASSERT_TRUE(until({l->a.get(), l->b.get()}, [&] { return sent.ended == 1 && l->b->received_count > before; }));
+    ASSERT_TRUE(
+        until({l->a.get(), l->b.get()}, [&] { return sent.ended == 1 && l->b->received_count > before; }));
     EXPECT_TRUE(sent.errors.empty());
   }
 }
@@ -142,7 +149,8 @@ TEST_P(GetTest, outside_of_the_local_region_is_refused) {
   const auto l = link(4096, 1000);
   ASSERT_TRUE(l);
   Operations gets;
-  for (const auto& [offset, length] : {std::pair<std::uint64_t, std::size_t>{0, 1001}, {1000, 1}, {~std::uint64_t{0}, 2}}) {
+  for (const auto& [offset, length] :
+       {std::pair<std::uint64_t, std::size_t>{0, 1001}, {1000, 1}, {~std::uint64_t{0}, 2}}) {
     const auto started = l->a->endpoint->get({*l->key, 0}, {*l->local, offset, length}, gets.next());
     ASSERT_FALSE(started);
     EXPECT_EQ(started.error().code, Errc::invalid);

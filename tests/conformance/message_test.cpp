@@ -63,8 +63,10 @@ TEST_P(MessageTest, every_size_arrives_whole) {
       Operations sent;
       b->received.clear();
       const auto before = b->received_count;
-      ASSERT_TRUE(send(*a, *peer, static_cast<std::uint16_t>(seed), message, sent.next(), {a.get(), b.get()})) << size;
-      ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count > before; })) << size;
+      ASSERT_TRUE(send(*a, *peer, static_cast<std::uint16_t>(seed), message, sent.next(), {a.get(), b.get()}))
+          << size;
+      ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count > before; }))
+          << size;
       ASSERT_TRUE(sent.errors.empty()) << size;
       EXPECT_EQ(b->received[0].id, seed);
       EXPECT_TRUE(std::equal(message.header.begin(), message.header.end(), b->received[0].header.begin(),

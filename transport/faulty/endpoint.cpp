@@ -98,7 +98,8 @@ Result<void> FaultyEndpoint::start(FaultyPeer& peer, const FaultyRegion* region,
   return {};
 }
 
-Result<void> FaultyEndpoint::send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) {
+Result<void> FaultyEndpoint::send(Peer& to, std::uint16_t id, const Message& message,
+                                  Completion& completion) {
   auto& peer = static_cast<FaultyPeer&>(to);
   return start(peer, nullptr, completion,
                [&](Completion& held) { return inner_->send(*peer.inner, id, message, held); });

@@ -36,7 +36,8 @@ class FaultyKey final : public RemoteKey {
 
 class FaultyRegion final : public MemoryRegion {
  public:
-  FaultyRegion(FaultyEndpoint& of, std::unique_ptr<MemoryRegion> wrapped) : owner(of), inner(std::move(wrapped)) {}
+  FaultyRegion(FaultyEndpoint& of, std::unique_ptr<MemoryRegion> wrapped)
+      : owner(of), inner(std::move(wrapped)) {}
   ~FaultyRegion() override;
   Bytes packed_key() const noexcept override { return inner->packed_key(); }
   FaultyEndpoint& owner;
@@ -85,7 +86,8 @@ class FaultyEndpoint final : public Endpoint {
 
   Result<void> may_start(FaultyPeer& peer);
   template <class Start>
-  Result<void> start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion, Start&& inner_start);
+  Result<void> start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion,
+                     Start&& inner_start);
   void ended(Held& held, Result<void> outcome) noexcept;
   void tell(Held& held, Result<void> outcome) noexcept;
   void heard(std::uint16_t id, const Message& message) noexcept;
@@ -118,7 +120,8 @@ void FaultyEndpoint::release_if(Which&& which) noexcept {
       ++at;
     }
   }
-  for (const auto& late : picked) tell(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
+  for (const auto& late : picked)
+    tell(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
 }
 
 }  // namespace weft::faulty

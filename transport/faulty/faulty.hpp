@@ -12,10 +12,10 @@ namespace weft::faulty {
 
 struct Plan {
   std::uint64_t seed = 1;
-  unsigned burst_percent = 0;    ///< of the operations meet `again`...
-  unsigned burst_length = 8;     ///< ...this many times in a row
-  unsigned delay_percent = 0;    ///< of the ends and of the messages are held back...
-  unsigned delay_rounds = 4;     ///< ...for up to this many progress() calls
+  unsigned burst_percent = 0;      ///< of the operations meet `again`...
+  unsigned burst_length = 8;       ///< ...this many times in a row
+  unsigned delay_percent = 0;      ///< of the ends and of the messages are held back...
+  unsigned delay_rounds = 4;       ///< ...for up to this many progress() calls
   std::uint64_t lose_peer_at = 0;  ///< each peer is lost with the operation of this number; 0: none is
 };
 

@@ -51,7 +51,8 @@ Loaded load(const std::string& file) {
   } else if (module->version != TransportModule::current_version) {
     why_not = file + " was built for version " + std::to_string(module->version) + " of the contract, not " +
               std::to_string(TransportModule::current_version);
-  } else if (auto transport = std::unique_ptr<Transport>(module->make == nullptr ? nullptr : module->make())) {
+  } else if (auto transport =
+                 std::unique_ptr<Transport>(module->make == nullptr ? nullptr : module->make())) {
     return {std::move(transport), {}};
   } else {
     why_not = file + " made no transport";
@@ -88,7 +89,8 @@ Registry::Opened Registry::open_one(std::string_view name, std::string_view opti
     out.why_not = "'" + asked + "' is no name of a transport; " + what_is_there();
     return out;
   }
-  const auto here = std::find_if(built_in_.begin(), built_in_.end(), [&](const BuiltIn& b) { return b.name == name; });
+  const auto here =
+      std::find_if(built_in_.begin(), built_in_.end(), [&](const BuiltIn& b) { return b.name == name; });
   if (here != built_in_.end()) out.transport = here->make();
   for (auto folder = folders_.begin(); !out.transport && folder != folders_.end(); ++folder) {
     const auto file = *folder + "/" + std::string(prefix) + out.name + std::string(suffix);
@@ -108,7 +110,8 @@ Registry::Opened Registry::open_one(std::string_view name, std::string_view opti
     out.why_not.clear();
   } else {
     const auto& error = endpoint.error();
-    out.why_not = "transport " + asked + " does not open here: " + (*error.what != '\0' ? error.what : "no reason given");
+    out.why_not = "transport " + asked +
+                  " does not open here: " + (*error.what != '\0' ? error.what : "no reason given");
   }
   return out;
 }

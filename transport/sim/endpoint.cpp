@@ -13,7 +13,9 @@ struct PackedAddress {
   Node node;
 };
 
-void append(std::vector<std::byte>& to, Bytes bytes) { to.insert(to.end(), bytes.begin(), bytes.end()); }
+void append(std::vector<std::byte>& to, Bytes bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
 
 }  // namespace
 
@@ -54,7 +56,8 @@ SimEndpoint::~SimEndpoint() {
 
 Result<std::unique_ptr<Peer>> SimEndpoint::reach(const Address& address) {
   PackedAddress packed{};
-  if (address.bytes.size() != sizeof packed) return fail(Errc::corrupt, "not the address of a simulated node");
+  if (address.bytes.size() != sizeof packed)
+    return fail(Errc::corrupt, "not the address of a simulated node");
   std::memcpy(&packed, address.bytes.data(), sizeof packed);
   if (packed.magic != address_magic || packed.node >= network_.nodes_.size())
     return fail(Errc::corrupt, "not the address of a simulated node");
@@ -188,7 +191,8 @@ SimEndpoint::Open& SimEndpoint::start(Completion& completion, const SimPeer& pee
 }
 
 SimEndpoint::Open* SimEndpoint::holder_of(const Network::Event& event) const noexcept {
-  if (event.ticket >= tickets_.size() || tickets_[event.ticket].generation != event.generation) return nullptr;
+  if (event.ticket >= tickets_.size() || tickets_[event.ticket].generation != event.generation)
+    return nullptr;
   return tickets_[event.ticket].open;
 }
 

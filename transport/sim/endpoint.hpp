@@ -54,10 +54,14 @@ class SimEndpoint final : public Endpoint {
   Result<void> send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) override;
   Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) override;
   std::size_t progress() noexcept override;
-  Result<void> arm() noexcept override { return fail(Errc::not_supported, "a simulated network has no descriptor"); }
+  Result<void> arm() noexcept override {
+    return fail(Errc::not_supported, "a simulated network has no descriptor");
+  }
   std::optional<int> wait_fd() const noexcept override { return std::nullopt; }
 
   Node node() const noexcept { return node_; }
+  /// progress() that does not let time pass.
+  std::size_t progress_if_any() noexcept { return inbox_first_ == Network::none ? 0 : progress(); }
 
  private:
   friend class Network;

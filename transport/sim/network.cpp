@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "transport/sim/endpoint.hpp"
 
@@ -18,7 +19,9 @@ Node Network::join(SimEndpoint& endpoint) {
   return static_cast<Node>(nodes_.size() - 1);
 }
 
-void Network::drop(Node node, Time at) { schedule(new_event(Kind::drop, node, node), std::max(at, now_)); }
+void Network::drop(Node node, Time at) {
+  schedule(new_event(Kind::drop, node, node), std::max(at, now_));
+}
 
 std::uint32_t Network::new_event(Kind kind, Node from, Node to) {
   std::uint32_t index = free_events_;
@@ -40,7 +43,8 @@ std::uint32_t Network::new_event(Kind kind, Node from, Node to) {
 }
 
 void Network::free_event(std::uint32_t index) {
-  constexpr std::size_t most_kept_bytes = 4096;  // so that one burst of large messages is not remembered for ever
+  constexpr std::size_t most_kept_bytes =
+      4096;  // so that one burst of large messages is not remembered for ever
   Event& event = events_[index];
   if (event.bytes.capacity() > most_kept_bytes) std::vector<std::byte>().swap(event.bytes);
   event.next = free_events_;
@@ -56,7 +60,8 @@ Network::Flight Network::fly(const LogGP& cost, Node from, Node to, std::size_t 
   sender.wire_out = start + cost.overhead + on_wire;
   Time there = start + cost.overhead + on_wire + cost.latency;
   if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) there += extra->second;
-  if (parameters_.jitter > 0) there += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
+  if (parameters_.jitter > 0)
+    there += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
   if (parameters_.serial_nics && to < nodes_.size()) {
     there = std::max(there, nodes_[to].wire_in + on_wire);
     nodes_[to].wire_in = there;
@@ -68,7 +73,17 @@ Network::Flight Network::fly(const LogGP& cost, Node from, Node to, std::size_t 
   return {sender.wire_out, there + cost.overhead};
 }
 
+bool Network::step() {
+  if (!advance()) return false;
+  const auto touched = std::exchange(touched_, {});
+  for (const Node node : touched)
+    if (is_up(node)) nodes_[node].endpoint->progress_if_any();
+  touched_.clear();
+  return true;
+}
+
 bool Network::advance() {
+  touched_.clear();
   if (heap_.empty()) return false;
   now_ = heap_.top().at;
   while (!heap_.empty() && heap_.top().at == now_) {
@@ -87,6 +102,7 @@ void Network::happen(std::uint32_t index) {
   }
   if (event.kind == Kind::get_request) return serve_get(index);
   if (!is_up(event.to)) return free_event(index);  // its own end, or its peers', is told by other events
+  touched_.push_back(event.to);
   nodes_[event.to].endpoint->receive(index);
 }
 

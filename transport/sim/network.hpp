@@ -26,11 +26,12 @@ struct LogGP {
 };
 
 struct Parameters {
-  LogGP message, get;        ///< a get is a request without bytes and a reply with them
+  LogGP message, get;  ///< a get is a request without bytes and a reply with them
   bool serial_nics = false;
-  Time jitter = 0;           ///< each message takes 0..jitter longer; two to one peer keep their order
+  Time jitter = 0;  ///< each message takes 0..jitter longer; two to one peer keep their order
   std::uint64_t seed = 1;
-  std::uint32_t max_open = 0;  ///< operations an endpoint may have open before it answers `again`; 0: no bound
+  std::uint32_t max_open =
+      0;  ///< operations an endpoint may have open before it answers `again`; 0: no bound
   std::size_t max_inline = 256, max_message = 65536, max_get = std::size_t{1} << 30;
 };
 
@@ -55,6 +56,9 @@ class Network {
 
   /// Moves the clock to the next event and hands what happens then to the endpoints. False: nothing is left to happen.
   bool advance();
+  /// advance(), and progress() of each endpoint that something happened to: how a simulation of many endpoints is
+  /// driven. Each handler runs at the time at which its message arrives.
+  bool step();
 
  private:
   friend class SimEndpoint;
@@ -64,14 +68,14 @@ class Network {
 
   struct Event {
     Kind kind = Kind::message;
-    Errc error = Errc::os;       ///< get_reply: how it went, if bytes are missing
+    Errc error = Errc::os;  ///< get_reply: how it went, if bytes are missing
     bool failed = false;
-    std::uint16_t id = 0;        ///< message
+    std::uint16_t id = 0;  ///< message
     Node from = 0, to = 0;
-    std::uint32_t ticket = 0;    ///< the operation at the endpoint that started it
+    std::uint32_t ticket = 0;  ///< the operation at the endpoint that started it
     std::uint32_t generation = 0;
-    std::uint32_t region = 0;    ///< get: of the target
-    std::uint32_t next = none;   ///< in an inbox, or in the list of free events
+    std::uint32_t region = 0;   ///< get: of the target
+    std::uint32_t next = none;  ///< in an inbox, or in the list of free events
     std::uint64_t offset = 0, length = 0;
     std::size_t header_bytes = 0;
     std::vector<std::byte> bytes;
@@ -80,13 +84,15 @@ class Network {
     Time at;
     std::uint64_t order;
     std::uint32_t event;
-    bool operator>(const Due& other) const noexcept { return at != other.at ? at > other.at : order > other.order; }
+    bool operator>(const Due& other) const noexcept {
+      return at != other.at ? at > other.at : order > other.order;
+    }
   };
   struct NodeState {
     SimEndpoint* endpoint = nullptr;  ///< NULL: closed
     bool dropped = false;
-    Time next_start = 0;              ///< the sender's gap
-    Time wire_out = 0, wire_in = 0;   ///< serial_nics
+    Time next_start = 0;             ///< the sender's gap
+    Time wire_out = 0, wire_in = 0;  ///< serial_nics
   };
 
   static std::uint64_t pair(Node from, Node to) noexcept { return std::uint64_t{from} << 32 | to; }
@@ -113,6 +119,7 @@ class Network {
   std::vector<NodeState> nodes_;
   std::vector<Event> events_;
   std::uint32_t free_events_ = none;
+  std::vector<Node> touched_;  // by the last advance()
   std::priority_queue<Due, std::vector<Due>, std::greater<>> heap_;
   std::unordered_map<std::uint64_t, Time> extra_, last_arrival_;
 };

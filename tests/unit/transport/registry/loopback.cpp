@@ -52,8 +52,10 @@ class Loopback final : public Endpoint {
     self_ = self;
   }
   Result<void> send(Peer&, std::uint16_t id, const Message& message, Completion& completion) override {
-    waiting_.push_back({id, {message.header.begin(), message.header.end()},
-                        {message.payload.begin(), message.payload.end()}, &completion});
+    waiting_.push_back({id,
+                        {message.header.begin(), message.header.end()},
+                        {message.payload.begin(), message.payload.end()},
+                        &completion});
     return {};
   }
   Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) override {

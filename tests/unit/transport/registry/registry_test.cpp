@@ -14,7 +14,9 @@ namespace weft::transport {
 namespace {
 
 /// Where the build put the modules made for this test.
-std::string modules() { return std::getenv("WEFT_TEST_MODULES"); }
+std::string modules() {
+  return std::getenv("WEFT_TEST_MODULES");
+}
 
 class RegistryTest : public ::testing::Test {
  protected:
@@ -47,7 +49,9 @@ TEST_F(RegistryTest, a_module_from_outside_of_the_tree) {
     Seen* seen;
   } completion;
   completion.seen = &seen;
-  completion.done = [](Completion& self, Result<void>) noexcept { ++static_cast<Counting&>(self).seen->ends; };
+  completion.done = [](Completion& self, Result<void>) noexcept {
+    ++static_cast<Counting&>(self).seen->ends;
+  };
   opened.endpoint->on_message(
       [](void* self, std::uint16_t id, const Message& message) noexcept {
         if (id == 3 && as_text(message.payload) == "hello") ++static_cast<Seen*>(self)->messages;
@@ -65,9 +69,12 @@ TEST_F(RegistryTest, one_that_is_not_there_is_one_line_that_names_what_is) {
   const auto opened = registry_.open("infiniband:x", {});
   EXPECT_FALSE(opened.endpoint);
   EXPECT_EQ(opened.why_not,
-            "there is no transport 'infiniband:x'; there are sim, broken, loopback, old, text (modules are looked for in "
-            "/nonexistent:" + modules() + ")");
-  EXPECT_EQ(Registry({}).open("ofi", {}).why_not, "there is no transport 'ofi'; none is (modules are looked for in no folder)");
+            "there is no transport 'infiniband:x'; there are sim, broken, loopback, old, text (modules are "
+            "looked for in "
+            "/nonexistent:" +
+                modules() + ")");
+  EXPECT_EQ(Registry({}).open("ofi", {}).why_not,
+            "there is no transport 'ofi'; none is (modules are looked for in no folder)");
 }
 
 TEST_F(RegistryTest, names_cannot_lead_out_of_the_folders) {
@@ -76,7 +83,8 @@ TEST_F(RegistryTest, names_cannot_lead_out_of_the_folders) {
 }
 
 TEST_F(RegistryTest, modules_that_do_not_fit) {
-  EXPECT_NE(registry_.open("old", {}).why_not.find("was built for version 999 of the contract, not 1"), std::string::npos);
+  EXPECT_NE(registry_.open("old", {}).why_not.find("was built for version 999 of the contract, not 1"),
+            std::string::npos);
   EXPECT_NE(registry_.open("broken", {}).why_not.find("defines no weft_transport_module"), std::string::npos);
   EXPECT_NE(registry_.open("text", {}).why_not.find("does not load: "), std::string::npos);
   EXPECT_EQ(registry_.open("loopback:nowhere", {}).why_not,
