@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/client/board_fence.hpp"
 
+#include <algorithm>
+
 #include "core/link/messages.hpp"
 
 namespace weft::client {
@@ -117,7 +119,11 @@ std::optional<pmix_status_t> BoardFence::step(Async& fence) {
 void BoardFence::enter_later(Deadline deadline, bool collect, std::function<void(pmix_status_t)> done) {
   const auto mine = take_ticket();
   connection_.run_later([this, mine, collect, done = std::move(done)]() mutable {
-    open_.push_back({mine, collect, std::move(done)});
+    // Two threads may come here in another order than they took their tickets.
+    const auto later = std::find_if(open_.begin(), open_.end(), [&](const Async& other) {
+      return static_cast<std::int32_t>(other.generation - mine) > 0;
+    });
+    open_.insert(later, {mine, collect, std::move(done)});
     board_moved();
   });
   if (deadline) withdraw_until_ended(mine, *deadline);
@@ -132,12 +138,12 @@ void BoardFence::withdraw_until_ended(store::Generation generation, Connection::
 }
 
 void BoardFence::board_moved() {
-  for (auto fence = open_.begin(); fence != open_.end();) {
+  // Only the first can end: one behind it cannot even arrive before. Looking further would let one that arrives and ends
+  // meanwhile overtake the first, which ended after it was looked at.
+  while (!open_.empty()) {
+    const auto fence = open_.begin();
     const auto status = step(*fence);
-    if (!status) {
-      ++fence;
-      continue;
-    }
+    if (!status) return;
     // Without its server a fence ends, too, but its arrival stays counted.
     give_ticket_back(*status != PMIX_ERR_LOST_CONNECTION &&
                      control_.board->outcome(fence->generation) == Board::Outcome::open);
@@ -145,7 +151,6 @@ void BoardFence::board_moved() {
     const auto done = std::move(fence->done);
     open_.erase(fence);
     done(*status);
-    fence = open_.begin();
   }
 }
 
