@@ -8,6 +8,7 @@ const std::vector<Choice>& choices() {
   static const std::vector<Choice> found = [] {
     std::vector<Choice> out;
     add_sim(out);
+    add_shm(out);
     return out;
   }();
   return found;

@@ -8,6 +8,7 @@
 
 namespace weft::conformance {
 
+void add_shm(std::vector<Choice>& to);
 void add_sim(std::vector<Choice>& to);
 
 }  // namespace weft::conformance
