@@ -142,9 +142,13 @@ bool Child::start(const std::string& choice, const Address& parent) {
   return read_blob(from_, address.bytes) && read_blob(from_, key) && write_blob(to_, parent.bytes);
 }
 
+void Child::shoot() {
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+}
+
 void Child::kill() {
+  shoot();
   if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
   }

@@ -31,6 +31,8 @@ class Child {
 
   /// False: it did not start, or did not say its address in time.
   bool start(const std::string& choice, const Address& parent);
+  /// Any instruction may be its last; does not wait for its end.
+  void shoot();
   void kill();
 
   Address address;

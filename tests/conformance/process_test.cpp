@@ -101,7 +101,7 @@ TEST_P(ProcessTest, a_killed_process_ends_every_operation_once) {
   const auto bytes = pattern(500, 1);
   std::size_t lost = 0;
   Address before;
-  for (int round = 0; round < 10; ++round) {
+  for (int round = 0; round < 20; ++round) {
     const auto local = a->endpoint->expose(target);
     ASSERT_TRUE(local);
     Child child;
@@ -122,7 +122,7 @@ TEST_P(ProcessTest, a_killed_process_ends_every_operation_once) {
     bool send_refused = false, get_refused = false;
     std::size_t tries = 0;
     const auto progress_and_try = [&] {
-      if (++tries == kill_after) child.kill();
+      if (++tries == kill_after) child.shoot();
       if (!send_refused && operations.all.size() < most) {
         const auto sent =
             a->endpoint->send(**peer, tries % 7 == 0 ? id_echo : id_count, {{}, bytes}, operations.next());

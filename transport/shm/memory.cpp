@@ -20,7 +20,8 @@ Result<RegionTable::Place> RegionTable::take() {
     slot = free_.back();
     free_.pop_back();
   } else if (used_ < Exhibit::regions) {
-    free_.reserve(std::max<std::size_t>(free_.capacity(), std::bit_ceil(used_ + 1)));  // so that drop() cannot fail
+    free_.reserve(
+        std::max<std::size_t>(free_.capacity(), std::bit_ceil(used_ + 1)));  // so that drop() cannot fail
     slot = used_++;
   } else {
     return fail(Errc::no_memory, "too many exposed regions");
