@@ -70,6 +70,7 @@ TEST(MessageRingProcesses, AReaderThatIsKilledLeavesAFullRing) {
           ++next;
         });
         right = right && count.has_value();
+        if (count.value_or(0) == 0) std::this_thread::yield();
       }
       return false;
     });
@@ -81,7 +82,8 @@ TEST(MessageRingProcesses, AReaderThatIsKilledLeavesAFullRing) {
       number += pushed.has_value();
       return pushed;
     };
-    for (const auto until = 200 + random.below(2000); number < until;) (void)push();
+    for (const auto until = 200 + random.below(2000); number < until;)
+      if (!push()) std::this_thread::yield();
     ASSERT_EQ(::kill(child, SIGKILL), 0);
     if (random.below(2) == 0) (void)push();
     ASSERT_TRUE(WIFSIGNALED(testing::reap(child))) << "the reader saw something wrong";
