@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -46,17 +47,22 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   if (!listener) return fail(listener.error());
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(Errc::os, "epoll_create1", errno);
-  std::unique_ptr<ShmEndpoint> endpoint(
-      new ShmEndpoint(std::move(*exhibit), std::move(*listener), std::move(epoll), nonce));
+  Fd reminder(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!reminder) return fail(Errc::os, "eventfd", errno);
+  std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(*exhibit), std::move(*listener),
+                                                        std::move(epoll), std::move(reminder), nonce));
   if (auto watched = endpoint->watch(endpoint->listener_, endpoint->listening_); !watched)
+    return fail(watched.error());
+  if (auto watched = endpoint->watch(endpoint->reminder_, endpoint->reminding_); !watched)
     return fail(watched.error());
   return endpoint;
 }
 
-ShmEndpoint::ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, const Nonce& nonce)
+ShmEndpoint::ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, Fd reminder, const Nonce& nonce)
     : exhibit_(std::move(exhibit)),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
+      reminder_(std::move(reminder)),
       nonce_(nonce),
       regions_(reinterpret_cast<LiveWord*>(exhibit_.base() + Exhibit::live_at)),
       message_(ring_capacity / 4) {
@@ -204,11 +210,19 @@ void ShmEndpoint::leave(ShmPeer& peer) noexcept {
 
 void ShmEndpoint::starve(ShmPeer& peer) {
   if (!std::exchange(peer.starved, true)) starved_.push_back(&peer);
+  if (!armed_) return;
+  peer.ring().want_room();
+  if (peer.ring().has_room_now()) remind();
+}
+
+void ShmEndpoint::remind() noexcept {
+  ::eventfd_write(reminder_.get(), 1);
 }
 
 ShmEndpoint::Open& ShmEndpoint::start(Completion& completion, const Peer& peer, const MemoryRegion* region) {
   Open& open = operations_.open<Open>(completion, peer, region);
   open.number = ++started_;
+  if (armed_) remind();  // its done() is owed
   return open;
 }
 
@@ -228,6 +242,10 @@ std::size_t ShmEndpoint::look_at_sockets() noexcept {
           break;
         case Watched::Kind::peer:
           handled += static_cast<ShmPeer&>(watched).hear();
+          break;
+        case Watched::Kind::self:
+          eventfd_t times;
+          ::eventfd_read(reminder_.get(), &times);
           break;
       }
     }

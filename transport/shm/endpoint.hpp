@@ -66,7 +66,7 @@ class ShmEndpoint final : public Endpoint {
     bool ended = false;              ///< nothing more will be written
   };
 
-  ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, const Nonce& nonce);
+  ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, Fd reminder, const Nonce& nonce);
   EndpointHeader& header() noexcept { return *reinterpret_cast<EndpointHeader*>(exhibit_.base()); }
 
   Result<void> watch(const Fd& socket, Watched& as) noexcept;
@@ -74,6 +74,7 @@ class ShmEndpoint final : public Endpoint {
   void leave(ShmPeer& peer) noexcept;
   void forget(std::uint32_t slot) { regions_.drop(slot); }
   void starve(ShmPeer& peer);
+  void remind() noexcept;
   Open& start(Completion& completion, const Peer& peer, const MemoryRegion* region);
   template <class Which>
   void cancel_if(Which&& which) noexcept {
@@ -91,7 +92,8 @@ class ShmEndpoint final : public Endpoint {
 
   Segment exhibit_;
   Fd listener_, epoll_;
-  Watched listening_{Watched::Kind::listener};
+  Fd reminder_;  ///< an eventfd to oneself, for what is started between arm() and sleeping
+  Watched listening_{Watched::Kind::listener}, reminding_{Watched::Kind::self};
   Nonce nonce_;
   Capabilities capabilities_;
   Address address_;

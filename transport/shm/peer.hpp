@@ -25,7 +25,7 @@ std::string socket_name(const Nonce& nonce);
 
 /// What epoll says an event is for.
 struct Watched {
-  enum class Kind { listener, incoming, peer };
+  enum class Kind { listener, incoming, peer, self };
   explicit Watched(Kind what) noexcept : kind(what) {}
   Kind kind;
 };

@@ -111,6 +111,43 @@ TEST(ShmEndpoint, RoomThatCameBeforeTheSleepIsSeen) {
   EXPECT_TRUE(a->arm());
 }
 
+TEST(ShmEndpoint, WhatIsStartedAfterArmingWakes) {
+  std::size_t received = 0;
+  const auto a = open_one(), b = open_one(&received);
+  const auto peer = a->reach(b->address());
+  ASSERT_TRUE(peer);
+  pollfd waits{*a->wait_fd(), POLLIN, 0};
+  for (int round = 0; round < 3; ++round) {
+    Ends ends;
+    ASSERT_TRUE(a->arm());
+    ASSERT_EQ(::poll(&waits, 1, 0), 0);
+    ASSERT_TRUE(a->send(**peer, 1, {{}, {}}, ends));
+    ASSERT_EQ(::poll(&waits, 1, 0), 1);
+    EXPECT_EQ(a->progress(), 1u);
+    EXPECT_EQ(ends.count, 1u);
+  }
+  // `again` after arming: the room that comes wakes.
+  const std::vector<std::byte> bytes(60'000);
+  std::deque<Ends> sends;
+  while (a->send(**peer, 1, {{}, bytes}, sends.emplace_back())) {
+  }
+  a->progress();
+  while (a->progress() != 0) {
+  }
+  turn({b.get()}, 100);
+  while (a->progress() != 0) {
+  }
+  while (a->send(**peer, 1, {{}, bytes}, sends.emplace_back())) {
+  }
+  while (a->progress() != 0) {
+  }
+  ASSERT_TRUE(a->arm());
+  ASSERT_FALSE(a->send(**peer, 1, {{}, bytes}, sends.emplace_back()));
+  ASSERT_EQ(::poll(&waits, 1, 0), 0);
+  turn({b.get()}, 100);
+  EXPECT_EQ(::poll(&waits, 1, 1000), 1);
+}
+
 // Who connects and says nothing, or nonsense, or hands over something else than a ring, is let go; others go on.
 TEST(ShmEndpoint, StrangersDoNoHarm) {
   testing::Watchdog watchdog;
