@@ -7,8 +7,13 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <deque>
+#include <fstream>
+#include <mutex>
+#include <string>
 #include <thread>
 
 #include "tests/unit/transport/shm/testing.hpp"
@@ -258,6 +263,74 @@ TEST(ShmEndpoint, MemoryThatIsNotThereIsTheReadersError) {
   a->progress();
   EXPECT_TRUE(ends.count == 1 && ends.outcome);
   ::munmap(at, page_bytes);
+}
+
+// V2: whoever reads a region while it goes gets an error or the region's bytes, never those that came after.
+TEST(ShmEndpoint, AReadThatMeetsTheRegionsEndIsAnError) {
+  testing::Watchdog watchdog;
+  std::vector<LiveWord> live(Exhibit::regions);
+  RegionTable table(live.data());
+  std::vector<std::byte> memory(64 << 10), target(64 << 10);
+  std::mutex mutex;
+  PackedKey shown;
+  std::atomic<bool> stop{false};
+  std::thread owner([&] {
+    while (!stop) {
+      std::fill(memory.begin(), memory.end(), std::byte{1});
+      const auto place = table.take();
+      {
+        const std::lock_guard lock(mutex);
+        shown.slot = place->slot;
+        shown.life = place->life;
+        shown.base = reinterpret_cast<std::uintptr_t>(memory.data());
+        shown.length = memory.size();
+      }
+      std::this_thread::yield();
+      table.drop(place->slot);
+      std::fill(memory.begin(), memory.end(), std::byte{2});
+    }
+  });
+  const auto right = [](std::byte b) { return b == std::byte{1}; };
+  unsigned read = 0, gone = 0, wrong = 0;
+  for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
+    PackedKey key;
+    {
+      const std::lock_guard lock(mutex);
+      key = shown;
+    }
+    if (key.length == 0) continue;
+    const auto got = read_region(::getpid(), live.data(), key, 0, target);
+    wrong += got && !std::all_of(target.begin(), target.end(), right);
+    ++(got ? read : gone);
+  }
+  stop = true;
+  owner.join();
+  EXPECT_EQ(wrong, 0u) << "of " << read;
+  EXPECT_GT(read, 0u);
+  EXPECT_GT(gone, 0u);
+}
+
+TEST(ShmEndpoint, NoRingIsLeftBehind) {
+  const auto rings = [] {
+    std::ifstream maps("/proc/self/maps");
+    int count = 0;
+    for (std::string line; std::getline(maps, line);)
+      count += line.find("memfd:weft-node") != std::string::npos;
+    return count;
+  };
+  const auto b = open_one();
+  const int before = rings();
+  for (int round = 0; round < 20; ++round) {
+    const auto a = open_one();
+    const auto peer = a->reach(b->address());
+    ASSERT_TRUE(peer);
+    Ends ends;
+    ASSERT_TRUE(a->send(**peer, 1, {{}, {}}, ends));
+    turn({a.get(), b.get()});
+    EXPECT_GT(rings(), before);
+  }
+  turn({b.get()});
+  EXPECT_EQ(rings(), before);
 }
 
 TEST(ShmEndpoint, NoDescriptorIsLeftBehind) {
