@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <atomic>
+#include <random>
 #include <thread>
 
 #include "tests/conformance/fabric.hpp"
@@ -41,6 +42,7 @@ struct Player {
   Peer& other;
   std::atomic<bool>& failed;
   std::size_t slept = 0;
+  std::minstd_rand random{std::random_device{}()};
 
   bool send(std::uint16_t id, Operations& operations) {
     for (;;) {
@@ -55,6 +57,10 @@ struct Player {
     while (station.received_count < count) {
       if (failed) return false;
       if (station.endpoint->progress() != 0) continue;
+      // Dawdling now and then: what comes between the last progress() and arm() must not be slept through.
+      if (random() % 4 == 0)
+        for (auto steps = random() % 20'000; steps != 0; --steps)
+          std::atomic_signal_fence(std::memory_order_seq_cst);
       const auto outcome = sleep(*station.endpoint);
       slept += outcome == Slept::yes;
       if (outcome == Slept::never_woke) return false;

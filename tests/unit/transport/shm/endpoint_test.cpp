@@ -292,7 +292,7 @@ TEST(ShmEndpoint, AReadThatMeetsTheRegionsEndIsAnError) {
   });
   const auto right = [](std::byte b) { return b == std::byte{1}; };
   unsigned read = 0, gone = 0, wrong = 0;
-  for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
+  for (unsigned round = 0; round < testing::rounds(100'000) || read == 0 || gone == 0; ++round) {
     PackedKey key;
     {
       const std::lock_guard lock(mutex);
@@ -306,8 +306,6 @@ TEST(ShmEndpoint, AReadThatMeetsTheRegionsEndIsAnError) {
   stop = true;
   owner.join();
   EXPECT_EQ(wrong, 0u) << "of " << read;
-  EXPECT_GT(read, 0u);
-  EXPECT_GT(gone, 0u);
 }
 
 TEST(ShmEndpoint, NoRingIsLeftBehind) {
