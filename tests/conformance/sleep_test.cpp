@@ -41,10 +41,11 @@ struct Player {
   Station& station;
   Peer& other;
   std::atomic<bool>& failed;
+  Operations& operations;  ///< of the test: they outlive the peers, also when it fails
   std::size_t slept = 0;
   std::minstd_rand random{std::random_device{}()};
 
-  bool send(std::uint16_t id, Operations& operations) {
+  bool send(std::uint16_t id) {
     for (;;) {
       const auto sent = station.endpoint->send(other, id, {{}, {}}, operations.next());
       if (sent) return true;
@@ -70,7 +71,6 @@ struct Player {
   std::size_t play(bool begins) {
     const auto deadline = std::chrono::steady_clock::now() + time_for_rounds;
     constexpr std::uint16_t id_last = 9;
-    Operations operations;
     std::size_t round = 0;
     for (bool ends = false; !ends && !failed; ++round) {
       if (operations.all.size() > 1000 && operations.open() == 0) {
@@ -79,12 +79,12 @@ struct Player {
       }
       if (begins) {
         ends = round + 1 == rounds || (round % 256 == 0 && std::chrono::steady_clock::now() > deadline);
-        if (!send(ends ? id_last : 1, operations) || !hear(round + 1)) failed = true;
+        if (!send(ends ? id_last : 1) || !hear(round + 1)) failed = true;
       } else {
         if (!hear(round + 1)) failed = true;
         ends = !station.received.empty() && station.received.back().id == id_last;
         station.received.clear();
-        if (!send(1, operations)) failed = true;
+        if (!send(1)) failed = true;
       }
     }
     while (operations.open() != 0 && !failed) station.endpoint->progress();
@@ -96,10 +96,11 @@ TEST_P(SleepTest, no_wake_up_is_lost) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);
+  Operations of_a, of_b;
   const auto to_b = reach(*a, *b), to_a = reach(*b, *a);
   a->keeps = false;
   std::atomic<bool> failed{false};
-  Player first{*a, *to_b, failed}, second{*b, *to_a, failed};
+  Player first{*a, *to_b, failed, of_a}, second{*b, *to_a, failed, of_b};
   std::size_t answered = 0;
   std::thread other([&] { answered = second.play(false); });
   const auto played = first.play(true);
@@ -115,8 +116,8 @@ TEST_P(SleepTest, who_has_events_does_not_sleep_and_who_has_none_does) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);
-  const auto peer = reach(*a, *b);
   Operations sent;
+  const auto peer = reach(*a, *b);
   ASSERT_TRUE(send(*a, *peer, 1, {{}, {}}, sent.next(), {a.get(), b.get()}));
   ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count == 1; }));
   // Both come to rest: what is left to happen by itself happens.
