@@ -49,11 +49,11 @@ TEST_P(ProcessTest, messages_there_and_back_and_reads) {
   ASSERT_TRUE(a);
   Child child;
   ASSERT_TRUE(child.start(GetParam().name, a->endpoint->address()));
+  constexpr std::uint32_t count = 2000;
+  Operations sent, gets;
+  std::vector<std::vector<std::byte>> payloads;
   const auto peer = a->endpoint->reach(child.address);
   ASSERT_TRUE(peer);
-  constexpr std::uint32_t count = 2000;
-  Operations sent;
-  std::vector<std::vector<std::byte>> payloads;
   for (std::uint32_t i = 0; i < count; ++i) {
     payloads.push_back(pattern(4 + i * 37 % 900, i));
     std::memcpy(payloads.back().data(), &i, sizeof i);
@@ -80,7 +80,6 @@ TEST_P(ProcessTest, messages_there_and_back_and_reads) {
   const auto local = a->endpoint->expose(target);
   const auto key = a->endpoint->import_key(**peer, child.key);
   ASSERT_TRUE(local && key);
-  Operations gets;
   for (std::size_t at = 0; at < target.size();) {
     const auto piece = std::min(target.size() - at, a->can().max_get);
     ASSERT_TRUE(get(*a, {**key, at}, {**local, at, piece}, gets.next(), {a.get()}));
@@ -108,12 +107,12 @@ TEST_P(ProcessTest, a_killed_process_ends_every_operation_once) {
     ASSERT_TRUE(child.start(GetParam().name, a->endpoint->address()));
     EXPECT_NE(child.address.bytes, before.bytes) << "one that comes back is somebody else";
     before = child.address;
+    Counted operations;  // it outlives the peer, also when the test fails
     const auto peer = a->endpoint->reach(child.address);
     ASSERT_TRUE(peer);
     const auto key = a->endpoint->import_key(**peer, child.key);
     ASSERT_TRUE(key);
     // Once there and back, so that the connection stands; then any moment may be its last.
-    Counted operations;
     const auto heard = a->received_count;
     ASSERT_TRUE(send(*a, **peer, id_echo, {{}, bytes}, operations.next(), {a.get()}));
     ASSERT_TRUE(until({a.get()}, [&] { return a->received_count > heard; })) << "round " << round;
@@ -161,9 +160,9 @@ TEST_P(ProcessTest, one_that_was_gone_before_the_first_word) {
   Child child;
   ASSERT_TRUE(child.start(GetParam().name, a->endpoint->address()));
   child.kill();
+  Counted operations;
   const auto peer = a->endpoint->reach(child.address);
   if (!peer) return;  // said at once
-  Counted operations;
   const auto sent = send(*a, **peer, id_count, {{}, {}}, operations.next(), {a.get()});
   if (!sent) {
     EXPECT_EQ(sent.error().code, Errc::peer_lost);
