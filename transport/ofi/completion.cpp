@@ -11,8 +11,10 @@ namespace weft::ofi {
 void CarrierPool::begin(const Registrar& registrar, std::size_t largest) {
   registrar_ = &registrar;
   constexpr std::size_t small = 512, middle = 8192;
-  classes_[0] = {.bytes = std::min(small, largest), .per_slab = 128, .most_slabs = 32, .free = nullptr, .slabs = {}};
-  classes_[1] = {.bytes = std::min(middle, largest), .per_slab = 16, .most_slabs = 32, .free = nullptr, .slabs = {}};
+  classes_[0] = {
+      .bytes = std::min(small, largest), .per_slab = 128, .most_slabs = 32, .free = nullptr, .slabs = {}};
+  classes_[1] = {
+      .bytes = std::min(middle, largest), .per_slab = 16, .most_slabs = 32, .free = nullptr, .slabs = {}};
   classes_[2] = {.bytes = largest, .per_slab = 4, .most_slabs = 32, .free = nullptr, .slabs = {}};
   for (auto& of : classes_) of.slabs.reserve(of.most_slabs);
 }
@@ -76,7 +78,8 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
     return out;
   }
   attributes.wait_obj = FI_WAIT_NONE;
-  if (const int code = fi_cq_open(&domain, &attributes, &queue, nullptr); code != 0) return failed("fi_cq_open", code);
+  if (const int code = fi_cq_open(&domain, &attributes, &queue, nullptr); code != 0)
+    return failed("fi_cq_open", code);
   out.queue_.reset(queue);
   return out;
 }
@@ -91,8 +94,8 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
   for (std::size_t i = 0; i < std::size(entries); ++i) {
     fi_cq_err_entry entry{};
     if (fi_cq_readerr(queue_.get(), &entry, 0) <= 0) return;
-    to.push_back({static_cast<Context*>(entry.op_context), entry.flags, entry.len, static_cast<std::byte*>(entry.buf),
-                  entry.err != 0 ? entry.err : FI_EIO, entry.prov_errno});
+    to.push_back({static_cast<Context*>(entry.op_context), entry.flags, entry.len,
+                  static_cast<std::byte*>(entry.buf), entry.err != 0 ? entry.err : FI_EIO, entry.prov_errno});
   }
 }
 
@@ -130,7 +133,8 @@ Error to_error(int error, int provider_error) noexcept {
       // Verbs tells more in the status of its work completion: 5 flushed, 12 and 13 no answer; 9 and 10 not allowed.
       if (provider_error == 5 || provider_error == 12 || provider_error == 13)
         return {Errc::peer_lost, error, "the fabric has lost the peer"};
-      if (provider_error == 9 || provider_error == 10) return {Errc::invalid, error, "the peer's side refused it"};
+      if (provider_error == 9 || provider_error == 10)
+        return {Errc::invalid, error, "the peer's side refused it"};
       return {Errc::os, error, "the fabric failed"};
     }
     default:

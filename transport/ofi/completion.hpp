@@ -22,7 +22,13 @@ namespace weft::ofi {
 
 /// What op_context points to. Its first bytes are the library's (FI_CONTEXT, FI_CONTEXT2).
 struct Context {
-  enum class Kind : std::uint8_t { send, get, receive };
+  enum class Kind : std::uint8_t {
+    send,
+    request,  ///< of a read: it ends with the reply, or with the loss of this
+    read,     ///< fi_read
+    service,  ///< a reply: nobody waits for its end
+    receive,
+  };
   fi_context2 library{};
   Kind kind = Kind::send;
 };
@@ -32,7 +38,12 @@ struct Route;
 
 /// In the scratch bytes of a Completion.
 struct Open : transport::Operation {
-  Carrier* carrier = nullptr;
+  Carrier* carrier = nullptr;  ///< NULL: a read whose request has left
+  // A read that the target's progress() answers:
+  std::byte* into = nullptr;
+  std::uint32_t length = 0;
+  std::uint32_t ticket = no_ticket;
+  static constexpr std::uint32_t no_ticket = ~std::uint32_t{0};
 };
 
 /// A message, or a read, on its way.
@@ -41,10 +52,12 @@ struct Carrier : Context {
   std::uint32_t length = 0;  ///< of what is sent or read
   Open* open = nullptr;      ///< NULL: canceled
   Route* route = nullptr;
-  Carrier* next = nullptr;   ///< in the pool, or in the route's backlog
+  Carrier* next = nullptr;  ///< in the pool, or in the route's backlog
   std::byte* bytes = nullptr;
+  /// Nobody waits for it any more.
+  bool is_orphan() const noexcept { return open == nullptr && kind != Kind::service; }
   void* descriptor = nullptr;  ///< of bytes; NULL unless FI_MR_LOCAL
-  std::byte* into = nullptr;   ///< get: where bytes go in the end
+  std::byte* into = nullptr;   ///< fi_read: where bytes go in the end
   std::uint64_t remote_address = 0, remote_key = 0;
 };
 

@@ -12,17 +12,7 @@
 namespace weft::ofi {
 namespace {
 
-constexpr std::uint16_t message_magic = 0x4d57;
-/// Before each message.
-struct Head {
-  std::uint16_t magic = message_magic;
-  std::uint16_t id = 0;
-  std::uint32_t header_bytes = 0;
-  std::uint64_t to = 0;  ///< owner of the address: the one who hears it may have come after the one who was meant
-};
-static_assert(sizeof(Head) == 16);
-
-constexpr std::size_t largest_message = 65536;  // with its Head
+constexpr std::size_t largest_message = 65536;
 constexpr std::size_t largest_get = 65536;
 
 }  // namespace
@@ -42,10 +32,12 @@ Result<void> OfiEndpoint::open() {
   info.tx_attr->op_flags = info.rx_attr->op_flags = 0;
 
   fid_fabric* fabric = nullptr;
-  if (const int code = fi_fabric(info.fabric_attr, &fabric, nullptr); code != 0) return failed("fi_fabric", code);
+  if (const int code = fi_fabric(info.fabric_attr, &fabric, nullptr); code != 0)
+    return failed("fi_fabric", code);
   fabric_.reset(fabric);
   fid_domain* domain = nullptr;
-  if (const int code = fi_domain(fabric, &info, &domain, nullptr); code != 0) return failed("fi_domain", code);
+  if (const int code = fi_domain(fabric, &info, &domain, nullptr); code != 0)
+    return failed("fi_domain", code);
   domain_.reset(domain);
   fi_av_attr attributes{};
   attributes.type = info.domain_attr->av_type;
@@ -57,7 +49,8 @@ Result<void> OfiEndpoint::open() {
   if (!queue) return fail(queue.error());
   queue_ = std::move(*queue);
   fid_ep* endpoint = nullptr;
-  if (const int code = fi_endpoint(domain, &info, &endpoint, nullptr); code != 0) return failed("fi_endpoint", code);
+  if (const int code = fi_endpoint(domain, &info, &endpoint, nullptr); code != 0)
+    return failed("fi_endpoint", code);
   endpoint_.reset(endpoint);
   if (const int code = fi_ep_bind(endpoint, &addresses->fid, 0); code != 0) return failed("fi_ep_bind", code);
   if (const int code = fi_ep_bind(endpoint, &queue_.get()->fid, FI_TRANSMIT | FI_RECV); code != 0)
@@ -68,27 +61,30 @@ Result<void> OfiEndpoint::open() {
   set_capabilities();
   registrar_ = Registrar(*domain, *endpoint, info);
   routes_.begin(*addresses);
-  const auto bytes = std::max(capabilities_.max_message + sizeof(Head), capabilities_.max_get);
+  can_probe_ = Probes::fits(info);
+  const auto bytes = std::max(capabilities_.max_message, capabilities_.max_get) + largest_overhead;
   pool_.begin(registrar_, bytes);
-  return receives_.begin(*endpoint, registrar_, info, capabilities_.max_message + sizeof(Head));
+  return receives_.begin(*endpoint, registrar_, info, bytes);
 }
 
 Result<void> OfiEndpoint::find_address() {
   char name[Address::max_bytes];
   std::size_t length = sizeof name;
-  if (const int code = fi_getname(&endpoint_->fid, name, &length); code != 0) return failed("fi_getname", code);
+  if (const int code = fi_getname(&endpoint_->fid, name, &length); code != 0)
+    return failed("fi_getname", code);
   std::random_device source;
   owner_ = std::uint64_t{source()} << 32 | source();
-  kind_ = kind_of(*provider_.info);
+  kind_ = kind_of(*provider_.info, provider_.reads_by_library);
   address_ = pack({std::string(name, length), owner_}, kind_);
-  if (address_.bytes.size() > Address::max_bytes) return fail(Errc::os, "the provider's addresses are too long");
+  if (address_.bytes.size() > Address::max_bytes)
+    return fail(Errc::os, "the provider's addresses are too long");
   return {};
 }
 
 void OfiEndpoint::set_capabilities() {
   const fi_info& info = *provider_.info;
-  const std::size_t most = info.ep_attr->max_msg_size;
-  capabilities_.max_message = std::min(largest_message, most) - sizeof(Head);
+  const std::size_t most = info.ep_attr->max_msg_size - largest_overhead;
+  capabilities_.max_message = std::min(largest_message, most);
   capabilities_.max_inline = capabilities_.max_message;
   capabilities_.max_header = capabilities_.max_message;
   capabilities_.max_get = std::min(largest_get, most);
@@ -133,7 +129,8 @@ Result<void> OfiEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   if (peer.is_lost()) return fail(Errc::peer_lost);
   Carrier* carrier = pool_.take(sizeof(Head) + bytes);
   if (carrier == nullptr) return fail(Errc::again);
-  const Head head{.id = id, .header_bytes = static_cast<std::uint32_t>(message.header.size()), .to = peer.owner()};
+  const Head head{
+      .id = id, .header_bytes = static_cast<std::uint32_t>(message.header.size()), .to = peer.owner()};
   std::byte* at = carrier->bytes;
   std::memcpy(at, &head, sizeof head);
   at += sizeof head;
@@ -142,7 +139,9 @@ Result<void> OfiEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   if (!message.payload.empty()) std::memcpy(at, message.payload.data(), message.payload.size());
   carrier->kind = Context::Kind::send;
   carrier->length = static_cast<std::uint32_t>(sizeof head + bytes);
-  return start(*carrier, peer, nullptr, completion);
+  if (const auto launched = launch(*carrier, peer.route()); !launched) return launched;
+  open_on(*carrier, peer, nullptr, completion);
+  return {};
 }
 
 Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) {
@@ -153,47 +152,56 @@ Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
     return fail(Errc::invalid, "a get that is too long or leaves the local region");
   if (!key.holds(from.offset, into.length)) return fail(Errc::invalid, "outside of the exposed region");
   if (key.peer().is_lost()) return fail(Errc::peer_lost);
+  std::byte* const to = region.memory().data() + into.offset;
+  if (!provider_.reads_by_library && into.length != 0)
+    return ask(key, from.offset, region, to, into.length, completion);
   Carrier* carrier = pool_.take(into.length);
   if (carrier == nullptr) return fail(Errc::again);
-  carrier->kind = Context::Kind::get;
+  carrier->kind = Context::Kind::read;
   carrier->length = static_cast<std::uint32_t>(into.length);
-  carrier->into = region.memory().data() + into.offset;
+  carrier->into = to;
   carrier->remote_address = key.address(from.offset);
   carrier->remote_key = key.key();
-  return start(*carrier, key.peer(), &region, completion);
+  if (const auto launched = launch(*carrier, key.peer().route()); !launched) return launched;
+  open_on(*carrier, key.peer(), &region, completion);
+  return {};
 }
 
-Result<void> OfiEndpoint::start(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
-                                Completion& completion) {
-  Route& route = peer.route();
+Result<void> OfiEndpoint::launch(Carrier& carrier, Route& route) {
   carrier.route = &route;
   ++route.carriers;
   carrier.next = nullptr;
-  if (carrier.kind == Context::Kind::get && carrier.length == 0) {
+  if (carrier.kind == Context::Kind::read && carrier.length == 0) {
     events_.push_back({.context = &carrier});
   } else if (route.first != nullptr) {
     route.last = route.last->next = &carrier;
   } else if (const auto code = post(carrier); code == -FI_EAGAIN) {
     // Among others while the library connects: nobody who sends has to know about that.
     route.first = route.last = &carrier;
+    if (with_backlog_.empty()) last_probe_ = std::chrono::steady_clock::now();
     with_backlog_.push_back(&route);
   } else if (code != 0) {
     const auto error = to_error(static_cast<int>(-code), 0);
     if (error.code == Errc::peer_lost) lose(route);
-    --route.carriers;
-    pool_.put(carrier);
+    release(carrier);
     return fail(error);
   }
+  return {};
+}
+
+Open& OfiEndpoint::open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
+                           Completion& completion) noexcept {
   Open& open = operations_.open<Open>(completion, peer, region);
   open.carrier = &carrier;
   carrier.open = &open;
-  return {};
+  return open;
 }
 
 ssize_t OfiEndpoint::post(Carrier& carrier) noexcept {
   Context* context = &carrier;
-  if (carrier.kind == Context::Kind::send)
-    return fi_send(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to, context);
+  if (carrier.kind != Context::Kind::read)
+    return fi_send(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
+                   context);
   return fi_read(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
                  carrier.remote_address, carrier.remote_key, context);
 }
@@ -204,7 +212,7 @@ void OfiEndpoint::post_backlogs() noexcept {
     Route& route = *with_backlog_[i];
     while (route.first != nullptr) {
       Carrier& carrier = *route.first;
-      const auto code = route.lost || carrier.open == nullptr ? -FI_ECANCELED : post(carrier);
+      const auto code = route.lost || carrier.is_orphan() ? -FI_ECANCELED : post(carrier);
       if (code == -FI_EAGAIN) break;
       route.first = carrier.next;
       carrier.next = nullptr;
@@ -223,17 +231,25 @@ std::size_t OfiEndpoint::progress() noexcept {
     const Event event = events_[i];
     handle(event);
   }
+  armed_ = armed_ && count == 0;
   events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(count));
   if (!receives_.all_posted()) static_cast<void>(receives_.post());
+  if (!waiting_reads_.empty()) serve_waiting();
   if (!with_backlog_.empty()) post_backlogs();
+  if (can_probe_ && (tickets_.in_use() != 0 || !with_backlog_.empty())) probe_silent(count == 0);
+  if (!probes_.is_idle()) end_probes();
   if (some_lost_) end_lost();
   return count;
 }
 
 Result<void> OfiEndpoint::arm() noexcept {
   // What the library did not take has to be offered again, and nothing of the library says when.
-  if (!events_.empty() || !with_backlog_.empty() || !receives_.all_posted() || some_lost_) return fail(Errc::again);
-  return queue_.arm();
+  if (!events_.empty() || !with_backlog_.empty() || !receives_.all_posted() || some_lost_ || probe_soon_ ||
+      !probes_.is_idle())
+    return fail(Errc::again);
+  const auto armed = queue_.arm();
+  armed_ = armed.has_value();
+  return armed;
 }
 
 void OfiEndpoint::handle(const Event& event) noexcept {
@@ -244,14 +260,19 @@ void OfiEndpoint::handle(const Event& event) noexcept {
   }
   auto& carrier = *static_cast<Carrier*>(event.context);
   Open* open = carrier.open;
+  if (event.error == 0 && carrier.kind == Context::Kind::request) {
+    if (open != nullptr) open->carrier = nullptr;
+    return release(carrier);
+  }
   Result<void> outcome;
   if (event.error != 0) {
     const auto error = to_error(event.error, event.provider_error);
-    if (error.code == Errc::peer_lost && open != nullptr) lose(*carrier.route);
+    if (error.code == Errc::peer_lost && !carrier.is_orphan()) lose(*carrier.route);
     outcome = fail(error);
-  } else if (open != nullptr && carrier.kind == Context::Kind::get && carrier.length != 0) {
+  } else if (open != nullptr && carrier.kind == Context::Kind::read && carrier.length != 0) {
     std::memcpy(carrier.into, carrier.bytes, carrier.length);
   }
+  if (open != nullptr) detach(*open);
   release(carrier);
   if (open != nullptr) operations_.end(*open, outcome);
 }
@@ -259,10 +280,14 @@ void OfiEndpoint::handle(const Event& event) noexcept {
 void OfiEndpoint::handle_message(const Event& event) noexcept {
   const Bytes all = receives_.message_of(event);
   Head head;
-  if (all.size() < sizeof head || handler_ == nullptr) return;
+  if (all.size() < sizeof head) return;
   std::memcpy(&head, all.data(), sizeof head);
   const Bytes rest = all.subspan(sizeof head);
-  if (head.magic != message_magic || head.header_bytes > rest.size() || head.to != owner_) return;
+  if (head.magic != Head().magic) return;
+  if (head.wire == Wire::read) return serve(rest, head.to == owner_);
+  if (head.to != owner_) return;
+  if (head.wire == Wire::reply) return handle_reply(rest);
+  if (head.wire != Wire::message || handler_ == nullptr || head.header_bytes > rest.size()) return;
   handler_(handler_self_, head.id, {rest.first(head.header_bytes), rest.subspan(head.header_bytes)});
 }
 
@@ -273,7 +298,15 @@ void OfiEndpoint::release(Carrier& carrier) noexcept {
   routes_.release_if_unused(route);
 }
 
+/// The carrier, or the reply, that comes later finds nobody.
+void OfiEndpoint::detach(const Open& open) noexcept {
+  if (open.carrier != nullptr) open.carrier->open = nullptr;
+  if (open.ticket != Open::no_ticket) tickets_.give_back(open.ticket);
+}
+
 void OfiEndpoint::lose(Route& route) noexcept {
+  if (route.served) --route.peers;  // who calls this holds a carrier of it
+  route.served = false;
   route.lost = true;
   some_lost_ = true;
 }
@@ -289,7 +322,7 @@ void OfiEndpoint::end_if(Which&& which, const Error& why) noexcept {
   operations_.end_if(
       [&](const transport::Operation& operation) {
         if (!which(operation)) return false;
-        static_cast<const Open&>(operation).carrier->open = nullptr;
+        detach(static_cast<const Open&>(operation));
         return true;
       },
       why);
@@ -303,6 +336,7 @@ void OfiEndpoint::forget(OfiPeer& peer) noexcept {
 }
 
 void OfiEndpoint::forget(const OfiRegion& region) noexcept {
+  if (region.number() != 0) exposed_.erase(region.number());
   end_if([&](const transport::Operation& o) { return o.region == &region; }, {Errc::canceled});
 }
 

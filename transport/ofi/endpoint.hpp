@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
+#include <deque>
+#include <unordered_map>
 #include <vector>
 
 #include "transport/ofi/completion.hpp"
 #include "transport/ofi/memory.hpp"
 #include "transport/ofi/peer.hpp"
+#include "transport/ofi/probe.hpp"
 #include "transport/ofi/provider.hpp"
 #include "transport/ofi/receive.hpp"
+#include "transport/ofi/tickets.hpp"
+#include "transport/ofi/wire.hpp"
 
 namespace weft::ofi {
 
@@ -38,12 +44,28 @@ class OfiEndpoint final : public Endpoint {
   Result<void> find_address();
   void set_capabilities();
 
-  Result<void> start(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region, Completion& completion);
+  // Sending. A carrier that launch() refuses is back in the pool.
+  Result<void> launch(Carrier& carrier, Route& route);
+  Open& open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
+                Completion& completion) noexcept;
   ssize_t post(Carrier& carrier) noexcept;
   void post_backlogs() noexcept;
   void handle(const Event& event) noexcept;
   void handle_message(const Event& event) noexcept;
   void release(Carrier& carrier) noexcept;
+  void detach(const Open& open) noexcept;
+
+  // reads.cpp
+  Result<void> ask(const OfiKey& key, std::uint64_t offset, const OfiRegion& region, std::byte* into,
+                   std::size_t length, Completion& completion);
+  void serve(Bytes request, bool is_for_us) noexcept;
+  void serve_waiting() noexcept;
+  bool try_to_serve(Bytes request, bool is_for_us) noexcept;
+  void handle_reply(Bytes reply) noexcept;
+  void probe_silent(bool idle) noexcept;
+  void end_probes() noexcept;
+
+  // Ends.
   void lose(Route& route) noexcept;
   void end_lost() noexcept;
   void forget(OfiPeer& peer) noexcept;
@@ -70,9 +92,17 @@ class OfiEndpoint final : public Endpoint {
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
   transport::Operations operations_;
-  std::vector<Event> events_;         ///< read from the queue, not handled yet
+  std::vector<Event> events_;  ///< read from the queue, not handled yet
   std::vector<Route*> with_backlog_;
-  bool some_lost_ = false;            ///< a route whose operations progress() has to end
+  Tickets tickets_;
+  std::unordered_map<std::uint64_t, OfiRegion*> exposed_;  ///< by number; only if we answer for them
+  std::deque<std::vector<std::byte>> waiting_reads_;       ///< requests that no carrier was left for
+  Probes probes_;
+  bool can_probe_ = false;
+  bool probe_soon_ = false;
+  std::chrono::steady_clock::time_point last_probe_;
+  bool armed_ = false;      ///< the owner may have slept since the last progress()
+  bool some_lost_ = false;  ///< a route whose operations progress() has to end
 };
 
 }  // namespace weft::ofi

@@ -48,6 +48,12 @@ Result<std::unique_ptr<MemoryRegion>> OfiRegion::make(OfiEndpoint& owner, const 
                                                       std::span<std::byte> memory) {
   if (memory.empty()) return fail(Errc::invalid, "no memory to expose");
   std::unique_ptr<OfiRegion> region(new OfiRegion(owner, memory));
+  if (!owner.provider_.reads_by_library) {
+    do region->number_ = random_key(sizeof region->number_);
+    while (!owner.exposed_.try_emplace(region->number_, region.get()).second);
+    region->pack_number();
+    return region;
+  }
   auto registered = registrar.add(memory, FI_REMOTE_READ);
   if (!registered) return fail(registered.error());
   region->registered_ = std::move(*registered);
@@ -75,7 +81,15 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
   return {};
 }
 
-OfiRegion::~OfiRegion() { owner_.forget(*this); }
+void OfiRegion::pack_number() {
+  const PackedKey packed{.length = memory_.size(), .key = number_};
+  key_.resize(sizeof packed);
+  std::memcpy(key_.data(), &packed, sizeof packed);
+}
+
+OfiRegion::~OfiRegion() {
+  owner_.forget(*this);
+}
 
 Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiPeer& peer, Bytes packed) {
   PackedKey of;
@@ -83,7 +97,7 @@ Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiP
     return fail(Errc::corrupt, "not the key of a libfabric region");
   std::memcpy(&of, packed.data(), sizeof of);
   if (of.magic != key_magic || of.raw_bytes != packed.size() - sizeof of || of.base + of.length < of.base ||
-      (of.raw_bytes != 0) != registrar.asks_for(FI_MR_RAW))
+      (of.raw_bytes != 0 && !registrar.asks_for(FI_MR_RAW)))
     return fail(Errc::corrupt, "not the key of a libfabric region");
   std::unique_ptr<OfiKey> key(new OfiKey(peer));
   key->base_ = of.base;

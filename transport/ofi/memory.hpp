@@ -46,14 +46,17 @@ class OfiRegion final : public MemoryRegion {
   ~OfiRegion() override;
   Bytes packed_key() const noexcept override { return key_; }
   std::span<std::byte> memory() const noexcept { return memory_; }
+  std::uint64_t number() const noexcept { return number_; }
 
  private:
   OfiRegion(OfiEndpoint& owner, std::span<std::byte> memory) : owner_(owner), memory_(memory) {}
   Result<void> pack(const Registrar& registrar);
+  void pack_number();
 
   OfiEndpoint& owner_;
   std::span<std::byte> memory_;
-  Handle<fid_mr> registered_;
+  Handle<fid_mr> registered_;  ///< NULL: the endpoint answers for it, see reads.cpp
+  std::uint64_t number_ = 0;   ///< then: what requests call it
   std::vector<std::byte> key_;
 };
 

@@ -20,7 +20,9 @@ struct PackedAddress {
 
 }  // namespace
 
-OfiPeer::~OfiPeer() { endpoint_.forget(*this); }
+OfiPeer::~OfiPeer() {
+  endpoint_.forget(*this);
+}
 
 Address pack(const OwnedAddress& address, std::uint64_t kind) {
   PackedAddress head;
@@ -46,7 +48,7 @@ Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind) {
   return OwnedAddress{std::string(bytes, head.length), head.owner};
 }
 
-std::uint64_t kind_of(const fi_info& info) noexcept {
+std::uint64_t kind_of(const fi_info& info, bool reads_by_library) noexcept {
   // FNV-1a of what both sides must have in common. The name counts too: a provider may call its protocol unspecified.
   std::uint64_t hash = 14695981039346656037u;
   const auto add = [&hash](const void* data, std::size_t bytes) {
@@ -56,13 +58,14 @@ std::uint64_t kind_of(const fi_info& info) noexcept {
   add(info.fabric_attr->prov_name, std::strlen(info.fabric_attr->prov_name));
   add(&info.addr_format, sizeof info.addr_format);
   add(&info.ep_attr->protocol, sizeof info.ep_attr->protocol);
+  add(&reads_by_library, sizeof reads_by_library);
   return hash;
 }
 
 Result<Route*> Routes::enter(const OwnedAddress& address) {
-  const auto [at, is_new] = routes_.try_emplace(address.bytes);
-  if (is_new) {
-    at->second = std::make_unique<Route>();
+  auto at = routes_.find(address.bytes);
+  if (at == routes_.end()) {
+    at = routes_.emplace(address.bytes, std::make_unique<Route>()).first;
     Route& route = *at->second;
     route.address = address.bytes;
     route.owner = address.owner;

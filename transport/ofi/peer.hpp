@@ -21,6 +21,8 @@ struct Route {
   fi_addr_t to = FI_ADDR_NOTAVAIL;
   std::uint64_t owner = 0;  ///< who answered there last; another one is another endpoint on the same port
   bool lost = false;
+  bool served = false;  ///< counted as one of peers: it has read from us
+  bool is_probed = false;
   std::uint32_t peers = 0, carriers = 0;
   Carrier* first = nullptr;  ///< backlog: what the library did not want yet
   Carrier* last = nullptr;
@@ -50,7 +52,7 @@ struct OwnedAddress {
 /// kind: both sides must speak the same protocol, see kind_of().
 Address pack(const OwnedAddress& address, std::uint64_t kind);
 Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind);
-std::uint64_t kind_of(const fi_info& info) noexcept;
+std::uint64_t kind_of(const fi_info& info, bool reads_by_library) noexcept;
 
 class Routes {
  public:

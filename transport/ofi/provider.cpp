@@ -22,17 +22,20 @@ struct Known {
   bool reads_by_nic;
   bool detects_loss;
 };
-constexpr Known known[] = {
-    {"cxi", true, true, false},
-    {"efa", true, false, false},  // reads may be emulated, with the target's help
-    {"opx", true, false, false},
-    {"psm3", true, false, false},
-    {"psm2", true, false, false},
-    {"verbs;ofi_rxm", true, true, true},
-    {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
-    {"net", true, false, true},  // the same, as 1.16 and 1.17 call it
-    {"tcp;ofi_rxm", true, false, true},
-    {"shm", false, false, false},
+constexpr Known
+    known
+        [] =
+            {
+                {"cxi", true, true, false},
+                {"efa", true, false, false},  // reads may be emulated, with the target's help
+                {"opx", true, false, false},
+                {"psm3", true, false, false},
+                {"psm2", true, false, false},
+                {"verbs;ofi_rxm", true, true, false},
+                {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
+                {"net", true, false, true},  // the same, as 1.16 and 1.17 call it
+                {"tcp;ofi_rxm", true, false, true},
+                {"shm", false, false, false},
 };
 constexpr std::size_t unknown = std::size(known);
 
@@ -117,7 +120,8 @@ Result<Provider> choose(std::string_view options) {
   for (const fi_info* at = found; at != nullptr; at = at->next) {
     const auto rank = rank_of(*at);
     if (name.empty() && (rank == unknown || !known[rank].by_itself)) continue;
-    if (best == nullptr || rank < rank_of(*best) || (rank == rank_of(*best) && distance(*at) < distance(*best)))
+    if (best == nullptr || rank < rank_of(*best) ||
+        (rank == rank_of(*best) && distance(*at) < distance(*best)))
       best = at;
   }
   if (best == nullptr) return fail(Errc::not_found, "no libfabric provider here that reaches other nodes");
@@ -126,7 +130,7 @@ Result<Provider> choose(std::string_view options) {
   if (!out.info) return fail(Errc::no_memory);
   out.info = with_multi_receive(std::move(out.info));
   if (const auto rank = rank_of(*out.info); rank != unknown) {
-    out.reads_by_nic = known[rank].reads_by_nic;
+    out.reads_by_nic = out.reads_by_library = known[rank].reads_by_nic;
     out.detects_loss = known[rank].detects_loss;
   }
   return out;

@@ -19,7 +19,8 @@ Result<void> Receives::begin(fid_ep& endpoint, const Registrar& registrar, const
   multi_ = (info.caps & FI_MULTI_RECV) != 0;
   if (multi_) {
     // A buffer comes back when it cannot take the largest message any more.
-    if (fi_setopt(&endpoint.fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &message_bytes, sizeof message_bytes) != 0)
+    if (fi_setopt(&endpoint.fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &message_bytes,
+                  sizeof message_bytes) != 0)
       multi_ = false;
   }
   each_ = multi_ ? message_bytes * messages_in_each : message_bytes;

@@ -16,7 +16,8 @@ struct ReceiveBuffer : Context {
 class Receives {
  public:
   /// message_bytes: of the largest. To be called once, with the endpoint enabled.
-  Result<void> begin(fid_ep& endpoint, const Registrar& registrar, const fi_info& info, std::size_t message_bytes);
+  Result<void> begin(fid_ep& endpoint, const Registrar& registrar, const fi_info& info,
+                     std::size_t message_bytes);
   /// The message that a completion without an error is about; empty if it is about none.
   Bytes message_of(const Event& event) const noexcept;
   /// After the message was handled, and after each error.
