@@ -2,8 +2,12 @@
 #include "transport/ofi/completion.hpp"
 
 #include <rdma/fi_endpoint.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <new>
 
 namespace weft::ofi {
@@ -73,8 +77,7 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
   fid_cq* queue = nullptr;
   if (fi_cq_open(&domain, &attributes, &queue, nullptr) == 0) {
     out.queue_.reset(queue);
-    int descriptor = -1;
-    if (fi_control(&queue->fid, FI_GETWAIT, &descriptor) == 0 && descriptor >= 0) out.wait_fd_ = descriptor;
+    if (const auto made = out.make_wait_fd(); !made) return fail(made.error());
     return out;
   }
   attributes.wait_obj = FI_WAIT_NONE;
@@ -82,6 +85,26 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
     return failed("fi_cq_open", code);
   out.queue_.reset(queue);
   return out;
+}
+
+Result<void> CompletionQueue::make_wait_fd() {
+  int library = -1;
+  if (fi_control(&queue_->fid, FI_GETWAIT, &library) != 0 || library < 0) return {};  // the owner polls
+  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+  if (timer_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
+  for (const int inner : {library, timer_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, inner, &event) != 0) return fail(Errc::os, "epoll_ctl", errno);
+  }
+  wait_ = std::move(both);
+  return {};
+}
+
+void CompletionQueue::after_sleep() noexcept {
+  std::uint64_t times = 0;
+  if (timer_runs_ && ::read(timer_.get(), &times, sizeof times) > 0) timer_runs_ = false;
 }
 
 void CompletionQueue::read(std::vector<Event>& to) noexcept {
@@ -99,12 +122,16 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
   }
 }
 
-Result<void> CompletionQueue::arm() noexcept {
-  if (!wait_fd_) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
+Result<void> CompletionQueue::arm(bool expects) noexcept {
+  if (!wait_fd()) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
   fid* queue = &queue_->fid;
   const int code = fi_trywait(fabric_, &queue, 1);
   if (code == -FI_EAGAIN) return fail(Errc::again);
   if (code != 0) return failed("fi_trywait", code);
+  if (expects && !timer_runs_) {
+    constexpr itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 500'000'000}};
+    timer_runs_ = ::timerfd_settime(timer_.get(), 0, &once, nullptr) == 0;
+  }
   return {};
 }
 

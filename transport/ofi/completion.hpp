@@ -101,13 +101,21 @@ class CompletionQueue {
   fid_cq* get() const noexcept { return queue_.get(); }
   /// Appends what there is, up to a batch.
   void read(std::vector<Event>& to) noexcept;
-  Result<void> arm() noexcept;
-  std::optional<int> wait_fd() const noexcept { return wait_fd_; }
+  /// expects: something is waited for that may never come; then the descriptor is readable after a while at the latest.
+  Result<void> arm(bool expects) noexcept;
+  /// After arm(): the owner has slept, or may have.
+  void after_sleep() noexcept;
+  std::optional<int> wait_fd() const noexcept {
+    return wait_.get() >= 0 ? std::optional<int>(wait_.get()) : std::nullopt;
+  }
 
  private:
   fid_fabric* fabric_ = nullptr;
+  Result<void> make_wait_fd();
+
   Handle<fid_cq> queue_;
-  std::optional<int> wait_fd_;
+  Descriptor timer_, wait_;  ///< wait_: an epoll of the library's descriptor and the timer
+  bool timer_runs_ = false;
 };
 
 /// What an error of the library means to the owner of an operation on a peer.

@@ -224,6 +224,7 @@ void OfiEndpoint::post_backlogs() noexcept {
 }
 
 std::size_t OfiEndpoint::progress() noexcept {
+  if (armed_) queue_.after_sleep();
   queue_.read(events_);
   // What a handler or done() adds waits for the next call; what it takes away leaves its event behind.
   const std::size_t count = events_.size();
@@ -238,8 +239,9 @@ std::size_t OfiEndpoint::progress() noexcept {
   if (!with_backlog_.empty()) post_backlogs();
   if (can_probe_ && (tickets_.in_use() != 0 || !with_backlog_.empty())) probe_silent(count == 0);
   if (!probes_.is_idle()) end_probes();
-  if (some_lost_) end_lost();
-  return count;
+  if (!some_lost_) return count;
+  end_lost();
+  return count + 1;
 }
 
 Result<void> OfiEndpoint::arm() noexcept {
@@ -247,7 +249,7 @@ Result<void> OfiEndpoint::arm() noexcept {
   if (!events_.empty() || !with_backlog_.empty() || !receives_.all_posted() || some_lost_ || probe_soon_ ||
       !probes_.is_idle())
     return fail(Errc::again);
-  const auto armed = queue_.arm();
+  const auto armed = queue_.arm(can_probe_ && tickets_.in_use() != 0);
   armed_ = armed.has_value();
   return armed;
 }

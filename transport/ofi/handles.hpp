@@ -5,7 +5,10 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
+#include <unistd.h>
+
 #include <memory>
+#include <utility>
 
 #include "weft/result.hpp"
 
@@ -24,6 +27,23 @@ struct CloseFid {
 };
 template <class T>
 using Handle = std::unique_ptr<T, CloseFid>;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) noexcept : number_(number) {}
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  int get() const noexcept { return number_; }
+
+ private:
+  int number_;
+};
 
 /// For calls that return 0 or a negative fabric errno, which is the system's where the system has one.
 inline tl::unexpected<Error> failed(const char* what, long code) noexcept {
