@@ -9,6 +9,13 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+# Fabrics are optional: each that is found is a transport more.
+pkg_check_modules(LIBFABRIC IMPORTED_TARGET libfabric>=1.15)
+if(LIBFABRIC_FOUND)
+  message(STATUS "Transport ofi: libfabric ${LIBFABRIC_VERSION}")
+else()
+  message(STATUS "Transport ofi: not built, pkg-config knows no libfabric (Debian: libfabric-dev)")
+endif()
 
 # Header-only, so that a client process loads no further library because of it.
 add_library(weft_xxhash INTERFACE)
