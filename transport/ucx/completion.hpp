@@ -21,6 +21,7 @@ struct Line {
   UcxEndpoint* owner = nullptr;
   UcxPeer* peer = nullptr;  ///< NULL: gone
   ucp_ep_h ep = nullptr;
+  void* closing = nullptr;    ///< UCP's request
   std::uint32_t flights = 0;  ///< that UCP still works on or that nobody looked at yet
   State state = State::used;
   bool failed = false;   ///< UCP said so; nothing works on it any more

@@ -358,11 +358,6 @@ void UcxEndpoint::on_failure(void* of, ucp_ep_h, ucs_status_t) noexcept {
   line.owner->has_failures_ = true;
 }
 
-void UcxEndpoint::on_closed(void* request, ucs_status_t, void* of) noexcept {
-  static_cast<Line*>(of)->state = Line::State::closed;
-  ucp_request_free(request);
-}
-
 void UcxEndpoint::sever(Open& open) noexcept {
   if (open.flight != nullptr) open.flight->open = nullptr;
   open.flight = nullptr;
@@ -417,20 +412,28 @@ void UcxEndpoint::retire(Line& line) noexcept {
 void UcxEndpoint::close(Line& line) noexcept {
   const bool force = capabilities_.detects_loss && (line.failed || !line.has_sent || line.flights != 0);
   ucp_request_param_t params{};
-  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA | UCP_OP_ATTR_FIELD_FLAGS;
-  params.cb.send = on_closed;
-  params.user_data = &line;
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = force ? static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE) : 0u;
-  line.state = Line::State::closing;
-  if (!UCS_PTR_IS_PTR(ucp_ep_close_nbx(line.ep, &params))) line.state = Line::State::closed;
+  const auto request = ucp_ep_close_nbx(line.ep, &params);
+  line.closing = UCS_PTR_IS_PTR(request) ? request : nullptr;
+  line.state = line.closing == nullptr ? Line::State::closed : Line::State::closing;
 }
 
 void UcxEndpoint::tidy() noexcept {
-  for (const auto& line : lines_)
+  for (const auto& line : lines_) {
     if (line->state == Line::State::retiring && (line->flights == 0 || line->failed)) close(*line);
+    if (line->state == Line::State::closing && ucp_request_check_status(line->closing) != UCS_INPROGRESS)
+      let_go(*line);
+  }
   lines_to_tidy_ -= static_cast<std::uint32_t>(std::erase_if(lines_, [](const auto& line) {
     return line->state == Line::State::closed && line->peer == nullptr && line->flights == 0;
   }));
+}
+
+void UcxEndpoint::let_go(Line& line) noexcept {
+  ucp_request_free(line.closing);
+  line.closing = nullptr;
+  line.state = Line::State::closed;
 }
 
 void UcxEndpoint::drain() noexcept {
@@ -446,6 +449,9 @@ void UcxEndpoint::drain() noexcept {
   for (const auto& line : lines_)
     if (line->state == Line::State::retiring) close(*line);
   drain_for(time_to_close);
+  // UCX aborts when a worker ends while somebody still waits for one of its endpoints.
+  for (const auto& line : lines_)
+    if (line->state == Line::State::closing) let_go(*line);
 }
 
 }  // namespace weft::ucx

@@ -61,7 +61,6 @@ class UcxEndpoint final : public Endpoint {
                                    std::size_t length, const ucp_am_recv_param_t* param) noexcept;
   static void on_flight_over(void* request, ucs_status_t status, void* flight) noexcept;
   static void on_failure(void* line, ucp_ep_h ep, ucs_status_t status) noexcept;
-  static void on_closed(void* request, ucs_status_t status, void* line) noexcept;
 
   Result<void> launch(Flight& flight, ucp_ep_h ep);
   Result<void> take_off(Flight& flight, ucs_status_ptr_t request);
@@ -87,6 +86,7 @@ class UcxEndpoint final : public Endpoint {
   void retire(Line& line) noexcept;
   void close(Line& line) noexcept;
   void tidy() noexcept;
+  void let_go(Line& line) noexcept;
   void drain() noexcept;
 
   std::unique_ptr<Worker> worker_;
