@@ -15,8 +15,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t most_bytes_at_once = std::size_t{256} << 10;  // of a message or a get: they are copied
 constexpr std::size_t most_flights = 4096;
 constexpr std::size_t most_flight_bytes = std::size_t{64} << 20;
-constexpr auto time_to_close =
-    200ms;  // what was handed over gets this long to leave when the endpoint closes
+// Over TCP, UCP asks the peer to confirm all before it closes a connection. A peer that does not progress is waited
+// for this long when the endpoint closes; by then its bytes are in its socket.
+constexpr auto time_to_close = 100ms;
 constexpr auto time_to_end_reading = 1000ms;  // a direct get, before its connection is cut
 
 ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
@@ -446,9 +447,13 @@ void UcxEndpoint::drain() noexcept {
     }
   };
   drain_for(time_to_close);
+  bool has_cut = false;
   for (const auto& line : lines_)
-    if (line->state == Line::State::retiring) close(*line);
-  drain_for(time_to_close);
+    if (line->state == Line::State::retiring) {
+      close(*line);
+      has_cut = true;
+    }
+  if (has_cut) drain_for(time_to_close);
   // UCX aborts when a worker ends while somebody still waits for one of its endpoints.
   for (const auto& line : lines_)
     if (line->state == Line::State::closing) let_go(*line);

@@ -108,7 +108,7 @@ class UcxEndpoint final : public Endpoint {
 /// options: a list as UCX_TLS takes it; UCX_TLS and UCX_NET_DEVICES are read too.
 class UcxTransport final : public Transport {
  public:
-  enum class Gets { best, direct };  ///< direct: by ucp_get_nbx() even where UCP emulates it, without a check
+  enum class Gets { best, direct };  ///< direct: by ucp_get_nbx() over TCP too, where UCP emulates it
   explicit UcxTransport(Gets gets = Gets::best) : gets_(gets) {}
   Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
 

@@ -88,7 +88,7 @@ Result<std::unique_ptr<Worker>> Worker::open(const std::string& transports, bool
     started = worker->start(read, features);
   }
   if (!started) return fail(started.error());
-  if (ask_for_direct_gets || worker->traits_.reads_memory) {
+  if ((ask_for_direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
     worker->close();
     started = worker->start(read, features | UCP_FEATURE_RMA);
     if (!started) return fail(started.error());
