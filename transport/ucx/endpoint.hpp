@@ -95,9 +95,9 @@ class UcxEndpoint final : public Endpoint {
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
   transport::Operations operations_;
-  Flights flights_;
-  Tickets tickets_;
   std::vector<std::unique_ptr<Line>> lines_;
+  Flights flights_;  // after the lines: the last of them count down there
+  Tickets tickets_;
   std::uint32_t lines_to_tidy_ = 0;  ///< retiring and closing
   bool has_failures_ = false;        ///< a line failed and its peer's operations do not know
   std::unordered_map<std::uint64_t, std::span<std::byte>> regions_;
