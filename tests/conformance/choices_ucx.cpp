@@ -37,7 +37,7 @@ void add_ucx(std::vector<Choice>& to) {
   using Gets = ucx::UcxTransport::Gets;
   add(to, "ucx_tcp", "tcp", Gets::best);
   add(to, "ucx_posix", "posix,self", Gets::best);
-  add(to, "ucx_sm", "sm", Gets::best);
+  add(to, "ucx_all", "", Gets::best);
   // As gets go where a network card reads; UCP's emulation of it does not notice that a region is gone, and cannot
   // pass that test. For machines with such a card, and for whoever works on it.
   if (const char* direct = std::getenv("WEFT_TEST_UCX_DIRECT"); direct != nullptr)

@@ -10,11 +10,11 @@ Flights::~Flights() {
   while (head_.next != &head_) release(*head_.next);
 }
 
-Flight* Flights::make(UcxEndpoint& owner, Flight::Kind kind, Line* line, std::size_t length) noexcept {
+Flight* Flights::make(UcxEndpoint* owner, Flight::Kind kind, Line* line, std::size_t length) noexcept {
   void* memory = std::malloc(sizeof(Flight) + length);
   if (memory == nullptr) return nullptr;
   auto* flight = ::new (memory) Flight;
-  flight->owner = &owner;
+  flight->owner = owner;
   flight->kind = kind;
   flight->line = line;
   flight->length = length;
@@ -51,15 +51,20 @@ Flight* Flights::take_ended() noexcept {
   return first;
 }
 
-void Tickets::give(Open& open) {
+bool Tickets::give(Open& open) noexcept {
   if (first_free_ == Open::no_ticket) {
-    all_.push_back({.open = &open});
-    open.ticket = static_cast<std::uint32_t>(all_.size() - 1);
-    return;
+    try {
+      all_.push_back({.open = &open});
+      open.ticket = static_cast<std::uint32_t>(all_.size() - 1);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
   }
   open.ticket = first_free_;
   first_free_ = all_[open.ticket].next_free;
   all_[open.ticket].open = &open;
+  return true;
 }
 
 Open* Tickets::holder(Ticket ticket) const noexcept {

@@ -65,7 +65,7 @@ class Flights {
   ~Flights();
 
   /// NULL: no memory.
-  Flight* make(UcxEndpoint& owner, Flight::Kind kind, Line* line, std::size_t length) noexcept;
+  Flight* make(UcxEndpoint* owner, Flight::Kind kind, Line* line, std::size_t length) noexcept;
   void release(Flight& flight) noexcept;
   void ended(Flight& flight, ucs_status_t status) noexcept;
   /// Those that ended, chained by next_ended; they are the caller's to release.
@@ -90,7 +90,8 @@ class Flights {
 /// What a reply to a get is known by: the completion's memory may be somebody else's when it comes.
 class Tickets {
  public:
-  void give(Open& open);
+  /// False: no memory.
+  bool give(Open& open) noexcept;
   Open* holder(Ticket ticket) const noexcept;
   Ticket of(const Open& open) const noexcept { return {open.ticket, all_[open.ticket].generation}; }
   void take_back(Open& open) noexcept;

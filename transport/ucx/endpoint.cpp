@@ -82,8 +82,8 @@ UcxEndpoint::~UcxEndpoint() {
 Result<std::unique_ptr<Peer>> UcxEndpoint::reach(const Address& address) {
   const auto packed = unpack_address(address.bytes);
   if (!packed) return fail(Errc::corrupt, "not the address of a UCX endpoint");
-  auto line = std::make_unique<Line>();
-  line->owner = this;
+  Line& line = *lines_.emplace_back(std::make_unique<Line>());
+  line.owner = this;
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
@@ -91,11 +91,13 @@ Result<std::unique_ptr<Peer>> UcxEndpoint::reach(const Address& address) {
   // The transports of one node's memory refuse a connection that is to report its peer's death.
   params.err_mode = capabilities_.detects_loss ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler.cb = on_failure;
-  params.err_handler.arg = line.get();
-  const auto made = ucp_ep_create(worker_->get(), &params, &line->ep);
-  if (made != UCS_OK) return fail(Errc::os, "UCX has no way to this address", EHOSTUNREACH);
-  lines_.push_back(std::move(line));
-  return std::make_unique<UcxPeer>(*lines_.back());
+  params.err_handler.arg = &line;
+  const auto made = ucp_ep_create(worker_->get(), &params, &line.ep);
+  if (made != UCS_OK) {
+    lines_.pop_back();
+    return fail(Errc::os, "UCX has no way to this address", EHOSTUNREACH);
+  }
+  return std::make_unique<UcxPeer>(line);
 }
 
 Result<std::unique_ptr<MemoryRegion>> UcxEndpoint::expose(std::span<std::byte> memory) {
@@ -136,7 +138,7 @@ Result<void> UcxEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   const MessageFront front{id, 0, static_cast<std::uint32_t>(header)};
   const std::size_t length = sizeof front + header + payload;
   if (is_full(length)) return fail(Errc::again);
-  Flight* flight = flights_.make(*this, Flight::Kind::message, &line, length);
+  Flight* flight = flights_.make(this, Flight::Kind::message, &line, length);
   if (flight == nullptr) return fail(Errc::again);
   std::memcpy(flight->bytes(), &front, sizeof front);
   if (header != 0) std::memcpy(flight->bytes() + sizeof front, message.header.data(), header);
@@ -173,9 +175,12 @@ Result<void> UcxEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
 
 Result<void> UcxEndpoint::ask(const UcxKey& key, std::uint64_t offset, Open& open) {
   Line& line = key.peer.line();
-  Flight* flight = flights_.make(*this, Flight::Kind::get_request, &line, sizeof(GetRequest));
+  Flight* flight = flights_.make(this, Flight::Kind::get_request, &line, sizeof(GetRequest));
   if (flight == nullptr) return fail(Errc::again);
-  tickets_.give(open);
+  if (!tickets_.give(open)) {
+    flights_.release(*flight);
+    return fail(Errc::again);
+  }
   const GetRequest request{key.region, offset, open.length, tickets_.of(open)};
   std::memcpy(flight->bytes(), &request, sizeof request);
   open.flight = flight;
@@ -185,7 +190,7 @@ Result<void> UcxEndpoint::ask(const UcxKey& key, std::uint64_t offset, Open& ope
 
 Result<void> UcxEndpoint::read(const UcxKey& key, std::uint64_t offset, const UcxRegion& region, Open& open) {
   Line& line = key.peer.line();
-  Flight* flight = flights_.make(*this, Flight::Kind::direct_get, &line, 0);
+  Flight* flight = flights_.make(this, Flight::Kind::direct_get, &line, 0);
   if (flight == nullptr) return fail(Errc::again);
   flight->into = &region;
   open.flight = flight;
@@ -325,7 +330,7 @@ void UcxEndpoint::serve(const GetRequest& request, ucp_ep_h reader) noexcept {
                       request.offset > room || request.length > room - request.offset;
   const GetReply reply{request.ticket, failed ? 1u : 0u, 0};
   const std::size_t length = failed ? 0 : request.length;
-  Flight* flight = flights_.make(*this, Flight::Kind::get_reply, nullptr, sizeof reply + length);
+  Flight* flight = flights_.make(this, Flight::Kind::get_reply, nullptr, sizeof reply + length);
   if (flight == nullptr) return;
   std::memcpy(flight->bytes(), &reply, sizeof reply);
   if (length != 0) std::memcpy(flight->bytes() + sizeof reply, found->second.data() + request.offset, length);
