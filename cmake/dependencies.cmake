@@ -11,10 +11,16 @@ pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 # Fabrics are optional: each that is found is a transport more.
 pkg_check_modules(LIBFABRIC IMPORTED_TARGET libfabric>=1.15)
+pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
 if(LIBFABRIC_FOUND)
   message(STATUS "Transport ofi: libfabric ${LIBFABRIC_VERSION}")
 else()
   message(STATUS "Transport ofi: not built, pkg-config knows no libfabric (Debian: libfabric-dev)")
+endif()
+if(UCX_FOUND)
+  message(STATUS "Transport ucx: UCX ${UCX_VERSION}")
+else()
+  message(STATUS "Transport ucx: not built, pkg-config knows no UCX of 1.13 or newer (Debian: libucx-dev)")
 endif()
 
 # Header-only, so that a client process loads no further library because of it.
