@@ -33,8 +33,8 @@ constexpr Known
                 {"psm2", true, false, false},
                 {"verbs;ofi_rxm", true, true, false},
                 {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
-                {"net", true, false, true},  // the same, as 1.16 and 1.17 call it
                 {"tcp;ofi_rxm", true, false, true},
+                {"net", true, false, true},  // tcp of 1.16 and 1.17; its descriptor stays readable once used, see README.md
                 {"shm", false, false, false},
 };
 constexpr std::size_t unknown = std::size(known);
