@@ -237,7 +237,10 @@ std::size_t OfiEndpoint::progress() noexcept {
   if (!receives_.all_posted()) static_cast<void>(receives_.post());
   if (!waiting_reads_.empty()) serve_waiting();
   if (!with_backlog_.empty()) post_backlogs();
-  if (can_probe_ && (tickets_.in_use() != 0 || !with_backlog_.empty())) probe_silent(count == 0);
+  if (can_probe_ && (tickets_.in_use() != 0 || !with_backlog_.empty()))
+    probe_silent(count == 0);
+  else
+    probe_soon_ = false;
   if (!probes_.is_idle()) end_probes();
   if (!some_lost_) return count;
   end_lost();
