@@ -9,6 +9,14 @@ pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(NUMA REQUIRED IMPORTED_TARGET numa)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 
+# Transports that are built where their library is.
+pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
+if(UCX_FOUND)
+  message(STATUS "Transport ucx: yes, UCX ${UCX_VERSION}")
+else()
+  message(STATUS "Transport ucx: no, there is no libucx-dev of 1.13 or newer")
+endif()
+
 # Header-only, so that a client process loads no further library because of it.
 add_library(weft_xxhash INTERFACE)
 target_compile_definitions(weft_xxhash INTERFACE XXH_INLINE_ALL)

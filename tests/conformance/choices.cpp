@@ -8,6 +8,9 @@ const std::vector<Choice>& choices() {
   static const std::vector<Choice> found = [] {
     std::vector<Choice> out;
     add_sim(out);
+#ifdef WEFT_HAS_UCX
+    add_ucx(out);
+#endif
     return out;
   }();
   return found;

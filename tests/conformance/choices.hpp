@@ -9,5 +9,6 @@
 namespace weft::conformance {
 
 void add_sim(std::vector<Choice>& to);
+void add_ucx(std::vector<Choice>& to);
 
 }  // namespace weft::conformance
