@@ -23,14 +23,6 @@ if(WEFT_FABRICS)
   else()
     message(STATUS "Transport ucx: not built, pkg-config knows no UCX of 1.13 or newer (Debian: libucx-dev)")
   endif()
-  
-  # Transports that are built where their library is.
-  pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
-  if(UCX_FOUND)
-    message(STATUS "Transport ucx: yes, UCX ${UCX_VERSION}")
-  else()
-    message(STATUS "Transport ucx: no, there is no libucx-dev of 1.13 or newer")
-  endif()
 endif()
 
 # Header-only, so that a client process loads no further library because of it.
