@@ -8,6 +8,15 @@ const std::vector<Choice>& choices() {
   static const std::vector<Choice> found = [] {
     std::vector<Choice> out;
     add_sim(out);
+#ifdef WEFT_HAS_SHM
+    add_shm(out);
+#endif
+#ifdef WEFT_HAS_OFI
+    add_ofi(out);
+#endif
+#ifdef WEFT_HAS_UCX
+    add_ucx(out);
+#endif
     add_faulty(out);  // last: it wraps the others
     return out;
   }();

@@ -16,7 +16,7 @@ class Simulated final : public Fabric {
 };
 
 Choice simulated(std::string name, const sim::Parameters& parameters) {
-  return {std::move(name), [parameters] { return std::make_unique<Simulated>(parameters); }};
+  return {.name = std::move(name), .make = [parameters] { return std::make_unique<Simulated>(parameters); }};
 }
 
 }  // namespace

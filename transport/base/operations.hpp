@@ -70,6 +70,8 @@ class Operations {
     while (picked.head_.next != &picked.head_) picked.end(*picked.head_.next, fail(why));
   }
 
+  /// The one that was opened first; NULL: none.
+  Operation* first() noexcept { return count_ == 0 ? nullptr : head_.next; }
   std::size_t size() const noexcept { return count_; }
 
  private:

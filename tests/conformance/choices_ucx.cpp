@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/conformance/choices.hpp"
+#include "transport/ucx/endpoint.hpp"
+
+namespace weft::conformance {
+namespace {
+
+class OverUcx final : public Fabric {
+ public:
+  OverUcx(std::string transports, ucx::UcxTransport::Gets gets)
+      : transports_(std::move(transports)), transport_(gets) {}
+  Transport& transport() override { return transport_; }
+  std::string options() const override { return transports_; }
+
+ private:
+  std::string transports_;
+  ucx::UcxTransport transport_;
+};
+
+void add(std::vector<Choice>& to, std::string name, std::string transports, ucx::UcxTransport::Gets gets) {
+  const auto make = [transports, gets] { return std::make_unique<OverUcx>(transports, gets); };
+  if (const auto opened = make()->transport().open(transports); !opened) {
+    std::fprintf(stderr, "conformance: without %s, which does not open here: %s\n", name.c_str(),
+                 opened.error().what);
+    return;
+  }
+  to.push_back({std::move(name), make});
+}
+
+}  // namespace
+
+// `self` alone reaches nobody but oneself, so it stands beside the node's memory.
+void add_ucx(std::vector<Choice>& to) {
+  using Gets = ucx::UcxTransport::Gets;
+  add(to, "ucx_tcp", "tcp", Gets::best);
+  add(to, "ucx_posix", "posix,self", Gets::best);
+  add(to, "ucx_all", "", Gets::best);
+  // As gets go where a network card reads; UCP's emulation of it does not notice that a region is gone, and cannot
+  // pass that test. For machines with such a card, and for whoever works on it.
+  if (const char* direct = std::getenv("WEFT_TEST_UCX_DIRECT"); direct != nullptr)
+    add(to, "ucx_direct", direct, Gets::direct);
+}
+
+}  // namespace weft::conformance

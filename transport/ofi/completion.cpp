@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ofi/completion.hpp"
+
+#include <rdma/fi_endpoint.h>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+
+namespace weft::ofi {
+
+void CarrierPool::begin(const Registrar& registrar, std::size_t largest) {
+  registrar_ = &registrar;
+  constexpr std::size_t small = 512, middle = 8192;
+  classes_[0] = {
+      .bytes = std::min(small, largest), .per_slab = 128, .most_slabs = 32, .free = nullptr, .slabs = {}};
+  classes_[1] = {
+      .bytes = std::min(middle, largest), .per_slab = 16, .most_slabs = 32, .free = nullptr, .slabs = {}};
+  classes_[2] = {.bytes = largest, .per_slab = 4, .most_slabs = 32, .free = nullptr, .slabs = {}};
+  for (auto& of : classes_) of.slabs.reserve(of.most_slabs);
+}
+
+Carrier* CarrierPool::take(std::size_t bytes) noexcept {
+  for (auto& of : classes_) {
+    if (bytes > of.bytes || (of.free == nullptr && !grow(of))) continue;  // a larger one does as well
+    Carrier* carrier = of.free;
+    of.free = carrier->next;
+    carrier->next = nullptr;
+    return carrier;
+  }
+  return nullptr;
+}
+
+void CarrierPool::put(Carrier& carrier) noexcept {
+  Class& of = classes_[carrier.size_class];
+  carrier.open = nullptr;
+  carrier.route = nullptr;
+  carrier.into = nullptr;
+  carrier.next = of.free;
+  of.free = &carrier;
+}
+
+bool CarrierPool::grow(Class& of) noexcept {
+  if (of.slabs.size() == of.most_slabs) return false;
+  Slab slab;
+  slab.bytes.reset(new (std::nothrow) std::byte[of.bytes * of.per_slab]);
+  slab.carriers.reset(new (std::nothrow) Carrier[of.per_slab]);
+  if (!slab.bytes || !slab.carriers) return false;
+  void* descriptor = nullptr;
+  if (registrar_->asks_for(FI_MR_LOCAL)) {
+    auto registered = registrar_->add({slab.bytes.get(), of.bytes * of.per_slab}, FI_SEND | FI_READ);
+    if (!registered) return false;
+    slab.registered = std::move(*registered);
+    descriptor = fi_mr_desc(slab.registered.get());
+  }
+  for (std::size_t i = 0; i < of.per_slab; ++i) {
+    Carrier& carrier = slab.carriers[i];
+    carrier.size_class = static_cast<std::uint8_t>(&of - classes_);
+    carrier.bytes = slab.bytes.get() + i * of.bytes;
+    carrier.descriptor = descriptor;
+    put(carrier);
+  }
+  of.slabs.push_back(std::move(slab));
+  return true;
+}
+
+Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& domain, const fi_info& info) {
+  CompletionQueue out;
+  out.fabric_ = &fabric;
+  fi_cq_attr attributes{};
+  attributes.size = info.tx_attr->size + info.rx_attr->size;
+  attributes.format = FI_CQ_FORMAT_DATA;
+  attributes.wait_obj = FI_WAIT_FD;
+  fid_cq* queue = nullptr;
+  if (fi_cq_open(&domain, &attributes, &queue, nullptr) == 0) {
+    out.queue_.reset(queue);
+    if (const auto made = out.make_wait_fd(); !made) return fail(made.error());
+    return out;
+  }
+  attributes.wait_obj = FI_WAIT_NONE;
+  if (const int code = fi_cq_open(&domain, &attributes, &queue, nullptr); code != 0)
+    return failed("fi_cq_open", code);
+  out.queue_.reset(queue);
+  return out;
+}
+
+Result<void> CompletionQueue::make_wait_fd() {
+  int library = -1;
+  if (fi_control(&queue_->fid, FI_GETWAIT, &library) != 0 || library < 0) return {};  // the owner polls
+  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
+  if (timer_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
+  for (const int inner : {library, timer_.get()}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, inner, &event) != 0) return fail(Errc::os, "epoll_ctl", errno);
+  }
+  wait_ = std::move(both);
+  return {};
+}
+
+void CompletionQueue::after_sleep() noexcept {
+  std::uint64_t times = 0;
+  if (timer_runs_ && ::read(timer_.get(), &times, sizeof times) > 0) timer_runs_ = false;
+}
+
+void CompletionQueue::read(std::vector<Event>& to) noexcept {
+  fi_cq_data_entry entries[64];
+  const auto count = fi_cq_read(queue_.get(), entries, std::size(entries));
+  for (ssize_t i = 0; i < count; ++i)
+    to.push_back({static_cast<Context*>(entries[i].op_context), entries[i].flags, entries[i].len,
+                  static_cast<std::byte*>(entries[i].buf), 0, 0});
+  if (count != -FI_EAVAIL) return;
+  for (std::size_t i = 0; i < std::size(entries); ++i) {
+    fi_cq_err_entry entry{};
+    if (fi_cq_readerr(queue_.get(), &entry, 0) <= 0) return;
+    to.push_back({static_cast<Context*>(entry.op_context), entry.flags, entry.len,
+                  static_cast<std::byte*>(entry.buf), entry.err != 0 ? entry.err : FI_EIO, entry.prov_errno});
+  }
+}
+
+Result<void> CompletionQueue::arm(bool expects) noexcept {
+  if (!wait_fd()) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
+  fid* queue = &queue_->fid;
+  const int code = fi_trywait(fabric_, &queue, 1);
+  if (code == -FI_EAGAIN) return fail(Errc::again);
+  if (code != 0) return failed("fi_trywait", code);
+  if (expects && !timer_runs_) {
+    constexpr itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 500'000'000}};
+    timer_runs_ = ::timerfd_settime(timer_.get(), 0, &once, nullptr) == 0;
+  }
+  return {};
+}
+
+Error to_error(int error, int provider_error) noexcept {
+  switch (error) {
+    case FI_ECONNRESET:
+    case FI_ECONNABORTED:
+    case FI_ECONNREFUSED:
+    case FI_ENOTCONN:
+    case FI_ESHUTDOWN:
+    case FI_EHOSTUNREACH:
+    case FI_EHOSTDOWN:
+    case FI_ENETUNREACH:
+    case FI_ETIMEDOUT:
+    case EPIPE:
+    case FI_ECANCELED:  // we never ask for it: its connection was flushed
+      return {Errc::peer_lost, error, "the fabric has lost the peer"};
+    case FI_EACCES:
+    case FI_EINVAL:
+    case FI_EPERM:
+    case FI_ENOKEY:
+    case FI_EKEYREJECTED:
+    case FI_EMSGSIZE:
+      return {Errc::invalid, error, "the peer's side refused it"};
+    case FI_EIO: {
+      // Verbs tells more in the status of its work completion: 5 flushed, 12 and 13 no answer; 9 and 10 not allowed.
+      if (provider_error == 5 || provider_error == 12 || provider_error == 13)
+        return {Errc::peer_lost, error, "the fabric has lost the peer"};
+      if (provider_error == 9 || provider_error == 10)
+        return {Errc::invalid, error, "the peer's side refused it"};
+      return {Errc::os, error, "the fabric failed"};
+    }
+    default:
+      return {Errc::os, error, "the fabric failed"};
+  }
+}
+
+}  // namespace weft::ofi

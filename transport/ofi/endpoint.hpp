@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include "transport/ofi/completion.hpp"
+#include "transport/ofi/memory.hpp"
+#include "transport/ofi/peer.hpp"
+#include "transport/ofi/probe.hpp"
+#include "transport/ofi/provider.hpp"
+#include "transport/ofi/receive.hpp"
+#include "transport/ofi/tickets.hpp"
+#include "transport/ofi/wire.hpp"
+
+namespace weft::ofi {
+
+class OfiEndpoint final : public Endpoint {
+ public:
+  /// Errors: os, no_memory.
+  static Result<std::unique_ptr<Endpoint>> make(Provider provider);
+  ~OfiEndpoint() override;
+
+  const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  const Address& address() const noexcept override { return address_; }
+  Result<std::unique_ptr<Peer>> reach(const Address& address) override;
+  Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) override;
+  Result<std::unique_ptr<RemoteKey>> import_key(Peer& peer, Bytes packed) override;
+  void on_message(Handler handler, void* self) noexcept override;
+  Result<void> send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) override;
+  Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) override;
+  std::size_t progress() noexcept override;
+  Result<void> arm() noexcept override;
+  std::optional<int> wait_fd() const noexcept override { return queue_.wait_fd(); }
+
+ private:
+  friend class OfiPeer;
+  friend class OfiRegion;
+
+  explicit OfiEndpoint(Provider provider) : provider_(std::move(provider)) {}
+  Result<void> open();
+  Result<void> find_address();
+  void set_capabilities();
+
+  // Sending. A carrier that launch() refuses is back in the pool.
+  Result<void> launch(Carrier& carrier, Route& route);
+  Open& open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
+                Completion& completion) noexcept;
+  ssize_t post(Carrier& carrier) noexcept;
+  void post_backlogs() noexcept;
+  void handle(const Event& event) noexcept;
+  void handle_message(const Event& event) noexcept;
+  void release(Carrier& carrier) noexcept;
+  void detach(const Open& open) noexcept;
+
+  // reads.cpp
+  Result<void> ask(const OfiKey& key, std::uint64_t offset, const OfiRegion& region, std::byte* into,
+                   std::size_t length, Completion& completion);
+  void serve(Bytes request, bool is_for_us) noexcept;
+  void serve_waiting() noexcept;
+  bool try_to_serve(Bytes request, bool is_for_us) noexcept;
+  void handle_reply(Bytes reply) noexcept;
+  void probe_silent(bool idle) noexcept;
+  void end_probes() noexcept;
+
+  // Ends.
+  void lose(Route& route) noexcept;
+  void end_lost() noexcept;
+  void forget(OfiPeer& peer) noexcept;
+  void forget(const OfiRegion& region) noexcept;
+  template <class Which>
+  void end_if(Which&& which, const Error& why) noexcept;
+
+  Provider provider_;
+  // In the order in which the library wants them opened; the endpoint itself closes first, see the destructor.
+  Handle<fid_fabric> fabric_;
+  Handle<fid_domain> domain_;
+  Handle<fid_av> addresses_;
+  CompletionQueue queue_;
+  Registrar registrar_;
+  CarrierPool pool_;
+  Receives receives_;
+  Routes routes_;
+  Handle<fid_ep> endpoint_;
+
+  Capabilities capabilities_;
+  Address address_;
+  std::uint64_t owner_ = 0;  ///< see OwnedAddress
+  std::uint64_t kind_ = 0;
+  Handler handler_ = nullptr;
+  void* handler_self_ = nullptr;
+  transport::Operations operations_;
+  std::vector<Event> events_;  ///< read from the queue, not handled yet
+  std::vector<Route*> with_backlog_;
+  Tickets tickets_;
+  std::unordered_map<std::uint64_t, OfiRegion*> exposed_;  ///< by number; only if we answer for them
+  std::deque<std::vector<std::byte>> waiting_reads_;       ///< requests that no carrier was left for
+  Probes probes_;
+  bool can_probe_ = false;
+  bool probe_soon_ = false;
+  std::chrono::steady_clock::time_point last_probe_;
+  bool armed_ = false;      ///< the owner may have slept since the last progress()
+  bool some_lost_ = false;  ///< a route whose operations progress() has to end
+};
+
+}  // namespace weft::ofi

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ofi/memory.hpp"
+
+#include <cstring>
+#include <random>
+
+#include "transport/ofi/endpoint.hpp"
+
+namespace weft::ofi {
+namespace {
+
+constexpr std::uint32_t key_magic = 0x314b464f;  // "OFK1"
+struct PackedKey {
+  std::uint32_t magic = key_magic;
+  std::uint32_t raw_bytes = 0;  ///< that follow; 0: `key` is the key
+  std::uint64_t base = 0;       ///< what offset 0 is called: an address of the owner, or 0
+  std::uint64_t length = 0;
+  std::uint64_t key = 0;
+};
+
+/// Keys of ours are not guessed by those who were not told.
+std::uint64_t random_key(std::size_t key_size) {
+  static thread_local std::random_device source;
+  const std::uint64_t bits = std::uint64_t{source()} << 32 | source();
+  return key_size >= sizeof bits ? bits : bits & ((std::uint64_t{1} << 8 * key_size) - 1);
+}
+
+}  // namespace
+
+Result<Handle<fid_mr>> Registrar::add(std::span<std::byte> memory, std::uint64_t access) const {
+  fid_mr* region = nullptr;
+  int code = 0;
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    const auto key = asks_for(FI_MR_PROV_KEY) ? 0 : random_key(key_size_);
+    code = fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, key, 0, &region, nullptr);
+    if (code != -FI_ENOKEY) break;  // that key is taken
+  }
+  if (code != 0) return failed("fi_mr_reg", code);
+  Handle<fid_mr> out(region);
+  if (asks_for(FI_MR_ENDPOINT)) {
+    if ((code = fi_mr_bind(region, &endpoint_->fid, 0)) != 0) return failed("fi_mr_bind", code);
+    if ((code = fi_mr_enable(region)) != 0) return failed("fi_mr_enable", code);
+  }
+  return out;
+}
+
+Result<std::unique_ptr<MemoryRegion>> OfiRegion::make(OfiEndpoint& owner, const Registrar& registrar,
+                                                      std::span<std::byte> memory) {
+  if (memory.empty()) return fail(Errc::invalid, "no memory to expose");
+  std::unique_ptr<OfiRegion> region(new OfiRegion(owner, memory));
+  if (!owner.provider_.reads_by_library) {
+    do region->number_ = random_key(sizeof region->number_);
+    while (!owner.exposed_.try_emplace(region->number_, region.get()).second);
+    region->pack_number();
+    return region;
+  }
+  auto registered = registrar.add(memory, FI_REMOTE_READ);
+  if (!registered) return fail(registered.error());
+  region->registered_ = std::move(*registered);
+  if (const auto packed = region->pack(registrar); !packed) return fail(packed.error());
+  return region;
+}
+
+Result<void> OfiRegion::pack(const Registrar& registrar) {
+  PackedKey packed;
+  packed.length = memory_.size();
+  if (registrar.asks_for(FI_MR_VIRT_ADDR)) packed.base = reinterpret_cast<std::uintptr_t>(memory_.data());
+  std::uint8_t raw[max_key_bytes - sizeof(PackedKey)];
+  if (registrar.asks_for(FI_MR_RAW)) {
+    std::size_t size = sizeof raw;
+    const int code = fi_mr_raw_attr(registered_.get(), &packed.base, raw, &size, 0);
+    if (code != 0) return failed("fi_mr_raw_attr", code);
+    packed.raw_bytes = static_cast<std::uint32_t>(size);
+  } else {
+    packed.key = fi_mr_key(registered_.get());
+    if (packed.key == FI_KEY_NOTAVAIL) return fail(Errc::os, "fi_mr_key");
+  }
+  key_.resize(sizeof packed + packed.raw_bytes);
+  std::memcpy(key_.data(), &packed, sizeof packed);
+  if (packed.raw_bytes != 0) std::memcpy(key_.data() + sizeof packed, raw, packed.raw_bytes);
+  return {};
+}
+
+void OfiRegion::pack_number() {
+  const PackedKey packed{.length = memory_.size(), .key = number_};
+  key_.resize(sizeof packed);
+  std::memcpy(key_.data(), &packed, sizeof packed);
+}
+
+OfiRegion::~OfiRegion() {
+  owner_.forget(*this);
+}
+
+Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiPeer& peer, Bytes packed) {
+  PackedKey of;
+  if (packed.size() < sizeof of || packed.size() > MemoryRegion::max_key_bytes)
+    return fail(Errc::corrupt, "not the key of a libfabric region");
+  std::memcpy(&of, packed.data(), sizeof of);
+  if (of.magic != key_magic || of.raw_bytes != packed.size() - sizeof of || of.base + of.length < of.base ||
+      (of.raw_bytes != 0 && !registrar.asks_for(FI_MR_RAW)))
+    return fail(Errc::corrupt, "not the key of a libfabric region");
+  std::unique_ptr<OfiKey> key(new OfiKey(peer));
+  key->base_ = of.base;
+  key->length_ = of.length;
+  key->key_ = of.key;
+  if (of.raw_bytes != 0) {
+    std::uint8_t raw[MemoryRegion::max_key_bytes];
+    std::memcpy(raw, packed.data() + sizeof of, of.raw_bytes);
+    if (fi_mr_map_raw(&registrar.domain(), of.base, raw, of.raw_bytes, &key->key_, 0) != 0)
+      return fail(Errc::corrupt, "fi_mr_map_raw");
+    key->mapped_in_ = &registrar.domain();
+  }
+  return key;
+}
+
+OfiKey::~OfiKey() {
+  if (mapped_in_ != nullptr) fi_mr_unmap_key(mapped_in_, key_);
+}
+
+}  // namespace weft::ofi

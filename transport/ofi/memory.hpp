@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Registered memory, and what a peer needs to read it.
+#pragma once
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/ofi/handles.hpp"
+#include "weft/transport.hpp"
+
+namespace weft::ofi {
+
+class OfiEndpoint;
+class OfiPeer;
+
+/// Registers memory the way that the provider's mr_mode bits ask for.
+class Registrar {
+ public:
+  Registrar() = default;
+  Registrar(fid_domain& domain, fid_ep& endpoint, const fi_info& info) noexcept
+      : domain_(&domain),
+        endpoint_(&endpoint),
+        mode_(static_cast<std::uint64_t>(info.domain_attr->mr_mode)),
+        key_size_(info.domain_attr->mr_key_size) {}
+
+  /// access: FI_SEND, FI_READ...
+  Result<Handle<fid_mr>> add(std::span<std::byte> memory, std::uint64_t access) const;
+  bool asks_for(std::uint64_t bit) const noexcept { return (mode_ & bit) != 0; }
+  fid_domain& domain() const noexcept { return *domain_; }
+
+ private:
+  fid_domain* domain_ = nullptr;
+  fid_ep* endpoint_ = nullptr;
+  std::uint64_t mode_ = 0;
+  std::size_t key_size_ = 0;
+};
+
+class OfiRegion final : public MemoryRegion {
+ public:
+  static Result<std::unique_ptr<MemoryRegion>> make(OfiEndpoint& owner, const Registrar& registrar,
+                                                    std::span<std::byte> memory);
+  ~OfiRegion() override;
+  Bytes packed_key() const noexcept override { return key_; }
+  std::span<std::byte> memory() const noexcept { return memory_; }
+  std::uint64_t number() const noexcept { return number_; }
+
+ private:
+  OfiRegion(OfiEndpoint& owner, std::span<std::byte> memory) : owner_(owner), memory_(memory) {}
+  Result<void> pack(const Registrar& registrar);
+  void pack_number();
+
+  OfiEndpoint& owner_;
+  std::span<std::byte> memory_;
+  Handle<fid_mr> registered_;  ///< NULL: the endpoint answers for it, see reads.cpp
+  std::uint64_t number_ = 0;   ///< then: what requests call it
+  std::vector<std::byte> key_;
+};
+
+class OfiKey final : public RemoteKey {
+ public:
+  static Result<std::unique_ptr<RemoteKey>> make(const Registrar& registrar, OfiPeer& peer, Bytes packed);
+  ~OfiKey() override;
+
+  OfiPeer& peer() const noexcept { return peer_; }
+  std::uint64_t key() const noexcept { return key_; }
+  std::uint64_t address(std::uint64_t offset) const noexcept { return base_ + offset; }
+  bool holds(std::uint64_t offset, std::uint64_t length) const noexcept {
+    return offset <= length_ && length <= length_ - offset;
+  }
+
+ private:
+  explicit OfiKey(OfiPeer& peer) : peer_(peer) {}
+
+  OfiPeer& peer_;
+  std::uint64_t base_ = 0, length_ = 0, key_ = 0;
+  fid_domain* mapped_in_ = nullptr;  ///< FI_MR_RAW: where the key has to be unmapped
+};
+
+}  // namespace weft::ofi

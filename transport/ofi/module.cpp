@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// transport_ofi.so: the same, for those who load a transport at run time.
+#include <new>
+
+#include "transport/ofi/transport.hpp"
+
+extern "C" __attribute__((visibility("default"))) const weft::TransportModule weft_transport_module = {
+    .version = weft::TransportModule::current_version,
+    .name = "ofi",
+    .make = []() noexcept -> weft::Transport* { return new (std::nothrow) weft::ofi::OfiTransport; },
+};

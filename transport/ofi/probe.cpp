@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ofi/probe.hpp"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+namespace weft::ofi {
+
+Probes::~Probes() {
+  for (const auto& probe : all_)
+    if (probe.socket >= 0) ::close(probe.socket);
+}
+
+bool Probes::fits(const fi_info& info) noexcept {
+  const std::string_view name = info.fabric_attr->prov_name;
+  const bool over_tcp = name == "net" || name == "tcp" || name == "tcp;ofi_rxm";
+  return over_tcp && (info.addr_format == FI_SOCKADDR || info.addr_format == FI_SOCKADDR_IN ||
+                      info.addr_format == FI_SOCKADDR_IN6);
+}
+
+void Probes::start(Route& route) noexcept {
+  if (route.is_probed || route.lost) return;
+  sockaddr_storage to{};
+  if (route.address.size() < sizeof(sockaddr_in) || route.address.size() > sizeof to) return;
+  std::memcpy(&to, route.address.data(), route.address.size());
+  const int socket = ::socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (socket < 0) return;
+  const auto length = static_cast<socklen_t>(route.address.size());
+  Probe probe{&route, socket, 0};
+  const int error = ::connect(socket, reinterpret_cast<const sockaddr*>(&to), length) == 0 ? 0 : errno;
+  if (error != EINPROGRESS) {
+    // Others, as EADDRNOTAVAIL, are ours and not the peer's.
+    if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) probe.error = error;
+    probe.socket = -1;
+    ::close(socket);
+  }
+  route.is_probed = true;
+  ++route.carriers;
+  all_.push_back(probe);
+}
+
+Probes::Verdict Probes::check() noexcept {
+  for (auto& probe : all_) {
+    if (probe.socket >= 0) {
+      pollfd ready{probe.socket, POLLOUT, 0};
+      if (::poll(&ready, 1, 0) == 0) continue;
+      socklen_t length = sizeof probe.error;
+      if (::getsockopt(probe.socket, SOL_SOCKET, SO_ERROR, &probe.error, &length) != 0) probe.error = 0;
+      ::close(probe.socket);
+    }
+    const Verdict out{probe.route, probe.error};
+    out.route->is_probed = false;
+    probe = all_.back();
+    all_.pop_back();
+    return out;
+  }
+  return {};
+}
+
+}  // namespace weft::ofi

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ucx/worker.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace weft::ucx {
+namespace {
+
+/// UCP has no call that names the transports of a context, but prints them, as "... -- rc_mlx5/mlx5_0:1". A print that
+/// looks different some day costs capabilities, not correctness: nothing is found in it then.
+Traits traits_of(ucp_context_h context) {
+  char* text = nullptr;
+  std::size_t size = 0;
+  std::FILE* file = ::open_memstream(&text, &size);
+  if (file == nullptr) return {};
+  ucp_context_print_info(context, file);
+  std::fclose(file);
+  Traits out;
+  const std::string_view all(text, size);
+  constexpr std::string_view mark = "-- ";
+  for (auto at = all.find(mark); at != all.npos; at = all.find(mark, at)) {
+    at += mark.size();
+    const auto name = all.substr(at, all.find('/', at) - at);
+    const bool reads = name.starts_with("rc_") || name.starts_with("dc_");
+    out.reads_memory |= reads;
+    out.network |= reads || name.starts_with("ud_") || name.starts_with("tcp");
+  }
+  std::free(text);
+  return out;
+}
+
+struct ConfigRelease {
+  void operator()(ucp_config_t* config) const noexcept { ucp_config_release(config); }
+};
+
+}  // namespace
+
+bool is_loss(ucs_status_t status) noexcept {
+  switch (status) {
+    case UCS_ERR_IO_ERROR:
+    case UCS_ERR_UNREACHABLE:
+    case UCS_ERR_CANCELED:
+    case UCS_ERR_TIMED_OUT:
+    case UCS_ERR_REJECTED:
+    case UCS_ERR_NOT_CONNECTED:
+    case UCS_ERR_CONNECTION_RESET:
+    case UCS_ERR_ENDPOINT_TIMEOUT:
+      return true;
+    default:
+      return UCS_IS_LINK_ERROR(status) || UCS_IS_ENDPOINT_ERROR(status);
+  }
+}
+
+Error error_of(ucs_status_t status, const char* what) noexcept {
+  if (is_loss(status)) return {Errc::peer_lost, 0, what};
+  switch (status) {
+    case UCS_ERR_NO_MEMORY:
+      return {Errc::no_memory, 0, what};
+    case UCS_ERR_INVALID_PARAM:
+      return {Errc::os, EINVAL, what};
+    case UCS_ERR_BUSY:
+    case UCS_ERR_NO_RESOURCE:
+      return {Errc::again, 0, what};
+    default:
+      return {Errc::os, EIO, what};
+  }
+}
+
+Result<std::unique_ptr<Worker>> Worker::open(const std::string& transports, bool ask_for_direct_gets) {
+  ucp_config_t* read = nullptr;
+  if (ucp_config_read(nullptr, nullptr, &read) != UCS_OK)
+    return fail(Errc::os, "UCX reads no configuration", EIO);
+  const std::unique_ptr<ucp_config_t, ConfigRelease> config(read);
+  if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
+    return fail(Errc::not_found, "not a list of UCX transports");
+
+  std::unique_ptr<Worker> worker(new Worker);
+  // Some transports, `self` for one, cannot wake anybody: then without. Gets by RMA are asked for where a network card
+  // does them; where the library would emulate them, anybody who reaches us could read, and write, all of our memory.
+  std::uint64_t features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
+  auto started = worker->start(read, features);
+  if (!started) {
+    worker->close();
+    features = UCP_FEATURE_AM;
+    started = worker->start(read, features);
+  }
+  if (!started) return fail(started.error());
+  if ((ask_for_direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
+    worker->close();
+    started = worker->start(read, features | UCP_FEATURE_RMA);
+    if (!started) return fail(started.error());
+    worker->direct_gets_ = true;
+  }
+  return worker;
+}
+
+Result<void> Worker::start(ucp_config_t* config, std::uint64_t features) {
+  ucp_params_t params{};
+  params.field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_MT_WORKERS_SHARED;
+  params.features = features;
+  params.mt_workers_shared = 0;
+  const auto begun = ucp_init(&params, config, &context_);
+  if (begun != UCS_OK) {
+    context_ = nullptr;
+    if (begun == UCS_ERR_NO_MEMORY) return fail(Errc::no_memory);
+    return fail(Errc::not_found, "UCX finds no device for these transports");
+  }
+  ucp_worker_params_t worker_params{};
+  worker_params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE | UCP_WORKER_PARAM_FIELD_FLAGS;
+  worker_params.thread_mode = UCS_THREAD_MODE_SINGLE;
+  worker_params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
+  const auto created = ucp_worker_create(context_, &worker_params, &worker_);
+  if (created != UCS_OK) {
+    worker_ = nullptr;
+    return fail(error_of(created, "UCX makes no worker of these transports"));
+  }
+  if ((features & UCP_FEATURE_WAKEUP) != 0) {
+    int fd = -1;
+    if (ucp_worker_get_efd(worker_, &fd) != UCS_OK)
+      return fail(Errc::not_supported, "no descriptor to wait on");
+    wait_fd_ = fd;
+  }
+  traits_ = traits_of(context_);
+  return {};
+}
+
+void Worker::close() noexcept {
+  if (worker_ != nullptr) ucp_worker_destroy(worker_);
+  if (context_ != nullptr) ucp_cleanup(context_);
+  worker_ = nullptr;
+  context_ = nullptr;
+  wait_fd_.reset();
+}
+
+Result<std::vector<std::byte>> Worker::address() const {
+  ucp_worker_attr_t attributes{};
+  attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
+  attributes.address_flags = traits_.network ? UCP_WORKER_ADDRESS_FLAG_NET_ONLY : 0;
+  const auto asked = ucp_worker_query(worker_, &attributes);
+  if (asked != UCS_OK) return fail(error_of(asked, "UCX names no address"));
+  const auto* bytes = reinterpret_cast<const std::byte*>(attributes.address);
+  std::vector<std::byte> out(bytes, bytes + attributes.address_length);
+  ucp_worker_release_address(worker_, attributes.address);
+  return out;
+}
+
+}  // namespace weft::ucx
