@@ -8,7 +8,8 @@
 //           call everything but progress() and the destructors of what they were called for.
 // Lifetime  Peers, regions and keys die before their Endpoint, a key before its peer. An operation that is open when
 //           its Peer or its MemoryRegion dies, or the Endpoint itself, ends as `canceled` before that destructor
-//           returns; the memory it named is free again then.
+//           returns; the memory it named is free again then. A region that peers may still read is kept: a read of
+//           one that is gone is an error for its reader, and may cost the two their connection.
 // Failure   Losing a peer ends each of its open operations as `peer_lost`, and each later one too; none is left
 //           without an end, none ends twice. A peer that comes back has a new Address and is reached anew.
 // Order     Two messages to one peer arrive in the order they were sent if Capabilities::ordered; a get is in no
@@ -116,13 +117,15 @@ class Endpoint {
   virtual Result<void> send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) = 0;
   /// Reads length bytes at from.offset of the peer's region into the local slice. Errors at once, nothing is open
   /// then: again, invalid (length above max_get, outside the local region), peer_lost. Errors in done(): invalid or
-  /// os (outside the remote region, or that region is gone), peer_lost, canceled. A length of 0 is done at once too.
+  /// os (outside the remote region, or that region is gone), peer_lost, canceled. Outside of a region that is there
+  /// is never an error for anybody but the reader. A length of 0 is done at once too.
   virtual Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) = 0;
 
   /// Number of events handled; 0: idle.
   virtual std::size_t progress() noexcept = 0;
-  /// Before sleeping on wait_fd(): after success the descriptor becomes readable with the next event. Errors: again
-  /// (events wait: progress() first), not_supported.
+  /// The last call before sleeping on wait_fd(): after success the descriptor becomes readable with the next event. Any
+  /// other call on the endpoint or what it made ends that: arm() again. Where send() or get() answered `again`, room is
+  /// such an event. Errors: again (events wait, or nothing would tell of them: progress() first), not_supported.
   virtual Result<void> arm() noexcept = 0;
   virtual std::optional<int> wait_fd() const noexcept = 0;
 };
