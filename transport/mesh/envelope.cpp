@@ -32,16 +32,14 @@ T take(Bytes from, std::size_t at) noexcept {
   return value;
 }
 
-void mac_of(const JobKey& key, NodeNumber to, Bytes fields, Bytes header, Bytes payload,
+void mac_of(const JobKey& key, const Life& to, Bytes fields, Bytes header, Bytes payload,
             unsigned char (&out)[Envelope::mac_bytes]) noexcept {
   crypto_generichash_state state;
   crypto_generichash_init(&state, key.data(), JobKey::bytes, sizeof out);
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&to), sizeof to);
-  crypto_generichash_update(&state, raw(fields), fields.size());
   // Where the header ends is under the MAC as well: bytes cannot wander between header and payload.
-  const std::uint64_t header_bytes = header.size();
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(&header_bytes),
-                            sizeof header_bytes);
+  const std::uint64_t fixed[] = {to.node, to.incarnation, header.size()};
+  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fixed), sizeof fixed);
+  crypto_generichash_update(&state, raw(fields), fields.size());
   if (!header.empty()) crypto_generichash_update(&state, raw(header), header.size());
   if (!payload.empty()) crypto_generichash_update(&state, raw(payload), payload.size());
   crypto_generichash_final(&state, out, sizeof out);
@@ -73,13 +71,13 @@ JobKey::~JobKey() {
   ::sodium_memzero(raw_.data(), bytes);
 }
 
-void seal(const JobKey& key, NodeNumber to, const Envelope& envelope, Bytes header, Bytes payload,
+void seal(const JobKey& key, const Life& to, const Envelope& envelope, Bytes header, Bytes payload,
           std::span<std::byte, Envelope::bytes> out) noexcept {
   put(out.data(), Envelope::current_version);
   put(out.data() + 1, envelope.flags);
   put(out.data() + 2, envelope.id);
-  put(out.data() + 4, envelope.from);
-  put(out.data() + 8, envelope.incarnation);
+  put(out.data() + 4, envelope.from.node);
+  put(out.data() + 8, envelope.from.incarnation);
   put(out.data() + 16, envelope.sequence);
   unsigned char mac[Envelope::mac_bytes];
   mac_of(key, to, out.first(mac_at), header, payload, mac);
@@ -93,7 +91,7 @@ Result<NodeNumber> claimed_sender(Bytes header) noexcept {
   return take<NodeNumber>(header, 4);
 }
 
-Result<Opened> open(const JobKey& key, NodeNumber me, const Message& message) noexcept {
+Result<Opened> open(const JobKey& key, const Life& me, const Message& message) noexcept {
   const auto from = claimed_sender(message.header);
   if (!from) return fail(from.error());
   const Bytes header = message.header.subspan(Envelope::bytes);
@@ -103,8 +101,7 @@ Result<Opened> open(const JobKey& key, NodeNumber me, const Message& message) no
     return fail(Errc::denied, "the MAC is not right");
   return Opened{{.flags = take<std::uint8_t>(message.header, 1),
                  .id = take<std::uint16_t>(message.header, 2),
-                 .from = *from,
-                 .incarnation = take<std::uint64_t>(message.header, 8),
+                 .from = {*from, take<std::uint64_t>(message.header, 8)},
                  .sequence = take<std::uint64_t>(message.header, 16)},
                 header};
 }

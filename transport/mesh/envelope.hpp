@@ -11,8 +11,8 @@
 //   16      8      sequence: from 1, for each pair of sender and receiver
 //   24      16     MAC: BLAKE2b under the job key over receiver, bytes 0..23, the caller's header, the payload
 //
-// Numbers are little-endian. The receiver's number is under the MAC and not in the message: one that was meant for
-// somebody else, or is sent back to its sender, does not verify.
+// Numbers are little-endian. The receiver - its number and which life of it - is under the MAC and not in the message:
+// one that was meant for somebody else, or for an earlier life, or is sent back to its sender, does not verify.
 #pragma once
 
 #include <array>
@@ -26,6 +26,12 @@
 namespace weft::mesh {
 
 using NodeNumber = std::uint32_t;
+
+/// One life of one node: whoever is started again in its place has a higher incarnation.
+struct Life {
+  NodeNumber node = 0;
+  std::uint64_t incarnation = 0;
+};
 
 /// 256 bits; every node of a job has it, nobody else has. Wiped when it ends.
 class JobKey {
@@ -51,13 +57,12 @@ struct Envelope {
 
   std::uint8_t flags = 0;
   std::uint16_t id = 0;
-  NodeNumber from = 0;
-  std::uint64_t incarnation = 0;
+  Life from;
   std::uint64_t sequence = 0;
 };
 
 /// Writes the envelope and its MAC to the first Envelope::bytes of `out`.
-void seal(const JobKey& key, NodeNumber to, const Envelope& envelope, Bytes header, Bytes payload,
+void seal(const JobKey& key, const Life& to, const Envelope& envelope, Bytes header, Bytes payload,
           std::span<std::byte, Envelope::bytes> out) noexcept;
 
 /// What a sealed message holds.
@@ -70,6 +75,6 @@ struct Opened {
 Result<NodeNumber> claimed_sender(Bytes header) noexcept;
 
 /// Errors: corrupt (too short, another version), denied (the MAC is not right).
-Result<Opened> open(const JobKey& key, NodeNumber me, const Message& message) noexcept;
+Result<Opened> open(const JobKey& key, const Life& me, const Message& message) noexcept;
 
 }  // namespace weft::mesh

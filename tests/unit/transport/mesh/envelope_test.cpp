@@ -13,7 +13,7 @@ struct Sealed {
   Message message() const { return {header, payload}; }
 };
 
-Sealed sealed(const JobKey& key, NodeNumber to, const Envelope& envelope, std::string_view header,
+Sealed sealed(const JobKey& key, const Life& to, const Envelope& envelope, std::string_view header,
               std::string_view payload) {
   Sealed out;
   out.header.resize(Envelope::bytes);
@@ -25,20 +25,20 @@ Sealed sealed(const JobKey& key, NodeNumber to, const Envelope& envelope, std::s
   return out;
 }
 
-const Envelope example{
-    .flags = 3, .id = 0xabcd, .from = 7, .incarnation = 0x1122334455667788, .sequence = 42};
+const Life receiver{9, 4};
+const Envelope example{.flags = 3, .id = 0xabcd, .from = {7, 0x1122334455667788}, .sequence = 42};
 
 TEST(Envelope, what_was_sealed_opens) {
   const auto key = JobKey::random();
   for (const char* header : {"", "h", "a header of some length"}) {
     for (const char* payload : {"", "payload"}) {
-      const auto message = sealed(key, 9, example, header, payload);
-      const auto opened = open(key, 9, message.message());
+      const auto message = sealed(key, receiver, example, header, payload);
+      const auto opened = open(key, receiver, message.message());
       ASSERT_TRUE(opened);
       EXPECT_EQ(opened->envelope.flags, 3);
       EXPECT_EQ(opened->envelope.id, 0xabcd);
-      EXPECT_EQ(opened->envelope.from, 7u);
-      EXPECT_EQ(opened->envelope.incarnation, 0x1122334455667788u);
+      EXPECT_EQ(opened->envelope.from.node, 7u);
+      EXPECT_EQ(opened->envelope.from.incarnation, 0x1122334455667788u);
       EXPECT_EQ(opened->envelope.sequence, 42u);
       EXPECT_EQ(as_text(opened->header), header);
       EXPECT_EQ(claimed_sender(message.header), 7u);
@@ -48,14 +48,14 @@ TEST(Envelope, what_was_sealed_opens) {
 
 TEST(Envelope, any_changed_bit_is_refused) {
   const auto key = JobKey::random();
-  const auto right = sealed(key, 9, example, "header", "payload");
+  const auto right = sealed(key, receiver, example, "header", "payload");
   const std::size_t bytes = right.header.size() + right.payload.size();
   for (std::size_t bit = 0; bit < bytes * 8; ++bit) {
     auto wrong = right;
     auto& byte =
         bit / 8 < wrong.header.size() ? wrong.header[bit / 8] : wrong.payload[bit / 8 - wrong.header.size()];
     byte ^= std::byte{1} << (bit % 8);
-    const auto opened = open(key, 9, wrong.message());
+    const auto opened = open(key, receiver, wrong.message());
     ASSERT_FALSE(opened) << "bit " << bit;
     EXPECT_EQ(opened.error().code, bit < 8 ? Errc::corrupt : Errc::denied) << "bit " << bit;
   }
@@ -63,11 +63,12 @@ TEST(Envelope, any_changed_bit_is_refused) {
 
 TEST(Envelope, another_key_another_receiver_another_length) {
   const auto key = JobKey::random();
-  const auto right = sealed(key, 9, example, "header", "payload");
-  EXPECT_EQ(open(JobKey::random(), 9, right.message()).error().code, Errc::denied);
-  EXPECT_EQ(open(key, 8, right.message()).error().code, Errc::denied);
+  const auto right = sealed(key, receiver, example, "header", "payload");
+  EXPECT_EQ(open(JobKey::random(), receiver, right.message()).error().code, Errc::denied);
+  EXPECT_EQ(open(key, {8, 4}, right.message()).error().code, Errc::denied);
+  EXPECT_EQ(open(key, {9, 5}, right.message()).error().code, Errc::denied);
   for (std::size_t length = 0; length < right.header.size(); ++length) {
-    const auto cut = open(key, 9, {Bytes(right.header).first(length), right.payload});
+    const auto cut = open(key, receiver, {Bytes(right.header).first(length), right.payload});
     ASSERT_FALSE(cut);
     EXPECT_EQ(cut.error().code, length < Envelope::bytes ? Errc::corrupt : Errc::denied);
   }
@@ -75,10 +76,10 @@ TEST(Envelope, another_key_another_receiver_another_length) {
 
 TEST(Envelope, bytes_do_not_wander_between_header_and_payload) {
   const auto key = JobKey::random();
-  auto moved = sealed(key, 9, example, "header", "payload");
+  auto moved = sealed(key, receiver, example, "header", "payload");
   moved.payload.insert(moved.payload.begin(), moved.header.back());
   moved.header.pop_back();
-  EXPECT_EQ(open(key, 9, moved.message()).error().code, Errc::denied);
+  EXPECT_EQ(open(key, receiver, moved.message()).error().code, Errc::denied);
 }
 
 TEST(JobKey, has_its_length) {

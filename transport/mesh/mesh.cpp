@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of nodes, and what arrives from them.
+#include "transport/mesh/mesh.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/mesh/flags.hpp"
+
+namespace weft::mesh {
+
+const char* to_text(Refusal why) noexcept {
+  switch (why) {
+    case Refusal::unknown_sender:
+      return "a sender that is no node of this job";
+    case Refusal::not_authentic:
+      return "its MAC is not right: it is not of this job, or was changed on its way";
+    case Refusal::another_life:
+      return "it comes from an earlier life of that node, or from one that is lost";
+    case Refusal::replayed:
+      return "it was received before";
+    case Refusal::malformed:
+      return "no envelope of this version";
+    case Refusal::unknown_id:
+      return "nobody here handles messages of that id";
+  }
+  return "";
+}
+
+Mesh::Mesh(Endpoint& endpoint, const JobKey& key, Life self, NodeNumber nodes, Watcher& watcher,
+           const Limits& limits)
+    : endpoint_(endpoint), key_(key), self_(self), watcher_(watcher), limits_(limits), nodes_(nodes) {
+  endpoint_.on_message([](void* mesh, std::uint16_t,
+                          const Message& message) noexcept { static_cast<Mesh*>(mesh)->receive(message); },
+                       this);
+}
+
+Mesh::~Mesh() {
+  endpoint_.on_message([](void*, std::uint16_t, const Message&) noexcept {}, nullptr);
+  // Nobody is there any more for whom a done() calls us.
+  auto nodes = std::exchange(nodes_, {});
+  for (auto* table : {&nodes, &lost_}) {
+    for (const auto& node : *table) {
+      if (node == nullptr) continue;
+      node->state = NodeState::lost;
+      node->end = {Errc::canceled};
+      end_all(*node);
+    }
+  }
+  run_ended();
+}
+
+void Mesh::on(std::uint16_t id, MessageHandler handler, void* self) {
+  handlers_.at(id) = {handler, self};
+}
+
+RegionNumber Mesh::offer(const MemoryRegion& region) {
+  offered_.push_back(&region);
+  return static_cast<RegionNumber>(offered_.size() - 1);
+}
+
+Contact Mesh::contact() const {
+  Contact out{.incarnation = self_.incarnation, .address = endpoint_.address(), .keys = {}};
+  for (const auto* region : offered_) {
+    const Bytes key = region->packed_key();
+    out.keys.emplace_back(key.begin(), key.end());
+  }
+  return out;
+}
+
+Node* Mesh::find(NodeNumber number) const noexcept {
+  return number < nodes_.size() ? nodes_[number].get() : nullptr;
+}
+
+NodeState Mesh::state(NodeNumber number) const noexcept {
+  const Node* node = find(number);
+  return node == nullptr ? NodeState::expected : node->state;
+}
+
+Result<void> Mesh::expect(NodeNumber number) {
+  if (number >= nodes_.size() || number == self_.node)
+    return fail(Errc::invalid, "no other node of this job");
+  auto& node = nodes_[number];
+  if (node == nullptr) node = std::make_unique<Node>(number);
+  if (node->state == NodeState::lost) node->state = NodeState::expected;
+  return {};
+}
+
+Result<void> Mesh::enter(NodeNumber number, const Contact& contact) {
+  if (contact.incarnation == 0) return fail(Errc::invalid, "a contact of no life");
+  if (const auto known = expect_earlier(number, contact.incarnation); !known) return known;
+  Node& node = *nodes_[number];
+  node.incarnation = contact.incarnation;
+  if (node.state == NodeState::reached) return {};
+  node.state = NodeState::known;
+  node.contact = pack(contact);
+  return {};
+}
+
+/// There is an entry for that life of the node, and none for an earlier one.
+Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) {
+  if (number >= nodes_.size() || number == self_.node)
+    return fail(Errc::invalid, "no other node of this job");
+  const Node* node = find(number);
+  if (node == nullptr) return expect(number);
+  const bool has_lived = node->state == NodeState::lost || node->state == NodeState::expected;
+  if (incarnation < node->incarnation || (has_lived && incarnation == node->incarnation))
+    return fail(Errc::denied, "an earlier life of that node, or one that was lost");
+  if (incarnation == node->incarnation) return {};
+  if (!has_lived) lose(*nodes_[number], "it was started again");
+  return expect(number);
+}
+
+Result<Node*> Mesh::reachable(NodeNumber number) {
+  Node* node = find(number);
+  if (node == nullptr) return fail(Errc::not_found, "nothing is known of that node");
+  switch (node->state) {
+    case NodeState::reached:
+      return node;
+    case NodeState::lost:
+      return fail(Errc::peer_lost, "that node is lost");
+    case NodeState::expected:
+    case NodeState::heard:
+      return fail(Errc::not_found, "where that node is reached is not known");
+    case NodeState::known:
+      break;
+  }
+  const auto contact = unpack_contact(node->contact);
+  if (!contact) return fail(contact.error());
+  auto peer = endpoint_.reach(contact->address);
+  if (!peer) return fail(peer.error());
+  node->peer = std::move(*peer);
+  node->keys.resize(contact->keys.size());
+  node->state = NodeState::reached;
+  node->heard = now_;
+  if (next_look_ == TimePoint::max()) next_look_ = now_ + limits_.ping_after / 2;
+  return node;
+}
+
+Result<void> Mesh::connect(NodeNumber number) {
+  const auto node = reachable(number);
+  if (!node) return fail(node.error());
+  say(**node, flag::ping);
+  return {};
+}
+
+void Mesh::receive(const Message& message) noexcept {
+  const auto claimed = claimed_sender(message.header);
+  if (!claimed) return refuse(nullptr, ~NodeNumber{0}, Refusal::malformed);
+  Node* const node = find(*claimed);
+  if (node == nullptr) return refuse(nullptr, *claimed, Refusal::unknown_sender);
+  const auto opened = mesh::open(key_, self_, message);
+  if (!opened) return refuse(node, *claimed, Refusal::not_authentic);
+  const Envelope& envelope = opened->envelope;
+  const auto life = envelope.from.incarnation;
+  if (node->state == NodeState::expected && life > node->incarnation) {
+    node->state = NodeState::heard;
+    node->incarnation = life;
+  } else if (node->state == NodeState::expected || node->state == NodeState::lost ||
+             life != node->incarnation) {
+    return refuse(node, *claimed, Refusal::another_life);
+  }
+  if (!node->window.accept(envelope.sequence)) return refuse(node, *claimed, Refusal::replayed);
+  node->heard = now_;
+  // Where the sender is reached may not be known yet: it will ask again.
+  if ((envelope.flags & flag::ping) != 0 && reachable(*claimed)) say(*node, flag::pong);
+  if ((envelope.flags & flag::sign_of_life) != 0) return;
+  if ((envelope.flags & flag::piece) != 0)
+    return receive_piece(*node, envelope, opened->header, message.payload);
+  dispatch(*node, envelope.id, opened->header, message.payload);
+}
+
+void Mesh::receive_piece(Node& node, const Envelope& envelope, Bytes header, Bytes payload) noexcept {
+  Piece piece;
+  if (header.size() < sizeof piece) return lose(node, "it sent a piece of a message without its place");
+  std::memcpy(&piece, header.data(), sizeof piece);
+  if (node.assemblies == nullptr) node.assemblies = std::make_unique<Assemblies>();
+  const auto whole = node.assemblies->add(piece, payload, limits_.assemblies);
+  if (!whole) return lose(node, whole.error().what);
+  if (node.assemblies->empty()) node.assemblies.reset();
+  if (!whole->empty()) dispatch(node, envelope.id, header.subspan(sizeof piece), *whole);
+}
+
+void Mesh::dispatch(Node& node, std::uint16_t id, Bytes header, Bytes payload) noexcept {
+  if (id >= most_ids || handlers_[id].handler == nullptr)
+    return refuse(&node, node.number, Refusal::unknown_id);
+  ++counters_.messages_received;
+  counters_.bytes_received += header.size() + payload.size();
+  handlers_[id].handler(handlers_[id].self, node.number, header, payload);
+}
+
+void Mesh::refuse(Node* node, NodeNumber sender, Refusal why) noexcept {
+  ++counters_.refused[static_cast<std::size_t>(why)];
+  bool& is_reported = node == nullptr ? stranger_is_reported_ : node->is_reported;
+  if (!std::exchange(is_reported, true)) watcher_.message_refused(sender, why);
+}
+
+std::size_t Mesh::progress(TimePoint now) noexcept {
+  now_ = now;
+  const auto handled = endpoint_.progress();
+  push_stalled();
+  look(now);
+  bury();
+  run_ended();
+  return handled;
+}
+
+Result<void> Mesh::arm() noexcept {
+  if (first_ended_ != nullptr || !lost_.empty()) return fail(Errc::again);
+  return endpoint_.arm();
+}
+
+}  // namespace weft::mesh
