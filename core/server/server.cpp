@@ -152,12 +152,14 @@ void Server::run() {
   while (!stopping_.load(std::memory_order_acquire)) {
     drain_notices();
     if (loop_.poll() != 0) continue;
+    if (fabric_ && fabric_->turn()) continue;
     doorbell_->asleep();
     drain_notices();
-    loop_.run_one();
+    if (!fabric_ || fabric_->sleep()) loop_.run_one();
     doorbell_->awake();
   }
   loop_.poll();  // what close() posted
+  fabric_.reset();
 }
 
 void Server::accept() {

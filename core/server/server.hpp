@@ -19,6 +19,7 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cleanup.hpp"
+#include "core/server/fabric.hpp"
 #include "core/server/fence_machine.hpp"
 #include "core/server/job.hpp"
 #include "core/server/stuck.hpp"
@@ -73,6 +74,9 @@ class Server {
   events::Registry& events() noexcept { return *events_; }
   void notify(events::Event event, Done done);
   pmix_value_t* keep(data::Value value);
+  /// The way to the other nodes, when the job first has one. done: on the loop, with the fabric or why there is none.
+  using FabricOpened = std::function<void(Fabric* fabric, const std::string& note)>;
+  void open_fabric(mesh::JobKey key, mesh::Life self, mesh::NodeNumber nodes, FabricOpened done);
 
  private:
   using SessionRef = std::shared_ptr<Session>;
@@ -173,6 +177,13 @@ class Server {
   void abort_request(const SessionRef& session, std::uint64_t tag, link::Abort message);
   void log_request(const SessionRef& session, std::uint64_t tag, link::Log message);
 
+  // server_fabric.cpp
+  struct NodeReports final : mesh::Watcher {
+    std::string host;
+    void node_lost(mesh::NodeNumber node, const char* why) noexcept override;
+    void message_refused(mesh::NodeNumber sender, mesh::Refusal why) noexcept override;
+  };
+
   // server_events.cpp
   void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
   void spread(const events::Event& event, const Session* except);
@@ -213,6 +224,8 @@ class Server {
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;
   store::Limits limits_;
+  NodeReports node_reports_;
+  std::unique_ptr<Fabric> fabric_;  ///< NULL: there is no other node
 };
 
 }  // namespace weft::server

@@ -8,9 +8,7 @@ const std::vector<Choice>& choices() {
   static const std::vector<Choice> found = [] {
     std::vector<Choice> out;
     add_sim(out);
-#ifdef WEFT_HAS_SHM
     add_shm(out);
-#endif
 #ifdef WEFT_HAS_OFI
     add_ofi(out);
 #endif

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fabric.hpp"
+
+#include <cstdlib>
+#include <thread>
+
+#include "transport/base/modules.hpp"
+#include "transport/registry/order.hpp"
+#include "transport/registry/registry.hpp"
+#include "transport/shm/endpoint.hpp"
+#include "transport/shm/wait.hpp"
+
+namespace weft::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds poll_every{100};  // an endpoint without a descriptor
+
+}  // namespace
+
+Fabric::Options Fabric::options_here(unsigned clients) {
+  Options out;
+  if (const char* asked = std::getenv("WEFT_TRANSPORT"); asked != nullptr) out.transport = asked;
+  out.folders = transport::module_folders();
+  out.spin = shm::WaitPolicy::for_waiters(clients + 1, shm::usable_cores()).spin;
+  return out;
+}
+
+Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mesh::Life self,
+                            mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
+  transport::Registry registry(options.folders);
+  registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
+  auto opened = registry.open(options.transport, transport::preferred_here());
+  if (!opened.endpoint)
+    return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
+
+  std::unique_ptr<Fabric> fabric(new Fabric(loop));
+  fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
+  fabric->transport_ = std::move(opened.transport);
+  fabric->endpoint_ = std::move(opened.endpoint);
+  fabric->spin_ = options.spin;
+  std::string note;
+  if (const auto fd = fabric->endpoint_->wait_fd())
+    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
+  else
+    note = "transport " + fabric->name_ + " has nothing to sleep on and is looked at " +
+           std::to_string(std::chrono::seconds(1) / poll_every) + " times a second";
+  fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
+  return {std::move(fabric), std::move(note)};
+}
+
+Fabric::~Fabric() {
+  if (watch_) watch_->release();  // the descriptor is the endpoint's
+}
+
+bool Fabric::turn() noexcept {
+  const auto now = Clock::now();
+  if (mesh_->progress(now) != 0) {
+    spin_until_ = now + spin_;
+    return true;
+  }
+  if (now >= spin_until_) return false;
+  shm::cpu_relax();
+  return true;
+}
+
+bool Fabric::sleep() noexcept {
+  const auto armed = mesh_->arm();
+  if (!armed && armed.error().code == Errc::again) {
+    std::this_thread::yield();  // the library connects, or is full: nothing would wake us
+    return false;
+  }
+  if (!armed) {
+    wait_until(Clock::now() + poll_every);
+    return true;
+  }
+  wait_until(mesh_->deadline());
+  if (is_watched_) return true;
+  is_watched_ = true;
+  watch_->async_wait(asio::posix::stream_descriptor::wait_read,
+                     [weak = std::weak_ptr(here_)](const std::error_code&) {
+                       if (const auto here = weak.lock()) (*here)->is_watched_ = false;
+                     });
+  return true;
+}
+
+void Fabric::wait_until(mesh::TimePoint when) noexcept {
+  if (when == timer_at_) return;
+  timer_at_ = when;
+  if (when == mesh::TimePoint::max()) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(when);
+  timer_.async_wait([weak = std::weak_ptr(here_), when](const std::error_code& error) {
+    const auto here = weak.lock();
+    if (here && !error && (*here)->timer_at_ == when) (*here)->timer_at_ = mesh::TimePoint::max();
+  });
+}
+
+}  // namespace weft::server

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The server's way to other nodes: one endpoint and the mesh above it, opened when there first is another node.
+//
+// Progress  The server's thread calls turn() in each round of its loop and sleep() before it blocks. While it sleeps it
+//           waits for the endpoint's descriptor with all else that the loop waits for, in one epoll set.
+// Cost      Idle: a timer for signs of life, twice in Limits::ping_after, once a node has been spoken to; before that
+//           nothing. After traffic: up to `spin` of looking again, where cores are to spare.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/mesh/mesh.hpp"
+
+namespace weft::server {
+
+class Fabric {
+ public:
+  struct Options {
+    std::string
+        transport;  ///< as WEFT_TRANSPORT has it; empty: the first of transport::preferred_here() that opens
+    std::vector<std::string> folders;  ///< of modules
+    std::chrono::microseconds spin{0};
+    mesh::Limits limits{};
+  };
+  /// From the environment (WEFT_TRANSPORT, WEFT_MODULE_PATH). clients: local processes that want their cores, too.
+  static Options options_here(unsigned clients);
+
+  struct Opened {
+    std::unique_ptr<Fabric> fabric;  ///< NULL: see note
+    std::string note;                ///< one line for the user; empty: nothing to say
+  };
+  static Opened open(asio::io_context& loop, const mesh::JobKey& key, mesh::Life self, mesh::NodeNumber nodes,
+                     mesh::Watcher& watcher, const Options& options);
+  ~Fabric();
+  Fabric(const Fabric&) = delete;
+  Fabric& operator=(const Fabric&) = delete;
+
+  mesh::Mesh& mesh() noexcept { return *mesh_; }
+  Endpoint& endpoint() noexcept { return *endpoint_; }
+  const std::string& name() const noexcept { return name_; }  ///< for WEFT_TRANSPORT of the other nodes
+
+  /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
+  bool turn() noexcept;
+  /// True: the loop may block; what happens on the fabric ends that. False: turn() first.
+  bool sleep() noexcept;
+
+ private:
+  explicit Fabric(asio::io_context& loop) : timer_(loop) {}
+  void wait_until(mesh::TimePoint when) noexcept;
+
+  std::string name_;
+  std::unique_ptr<Transport> transport_;
+  std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<mesh::Mesh> mesh_;
+  const std::shared_ptr<Fabric*> here_ = std::make_shared<Fabric*>(this);  ///< handlers may come after us
+  std::unique_ptr<asio::posix::stream_descriptor>
+      watch_;  ///< NULL: the endpoint has no descriptor and is polled
+  bool is_watched_ = false;
+  asio::steady_timer timer_;
+  mesh::TimePoint timer_at_ = mesh::TimePoint::max();
+  std::chrono::microseconds spin_{0};
+  mesh::TimePoint spin_until_{};
+};
+
+}  // namespace weft::server
