@@ -34,6 +34,10 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
   if (!opened.endpoint)
     return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
 
+  if (options.transport.empty() && !opened.endpoint->wait_fd())
+    return {nullptr, "transport " + opened.name +
+                         " has nothing to sleep on here: it is used only where WEFT_TRANSPORT names it"};
+
   std::unique_ptr<Fabric> fabric(new Fabric(loop));
   fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
   fabric->transport_ = std::move(opened.transport);
