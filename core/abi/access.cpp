@@ -171,6 +171,7 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
 }
 
 /// PMIx_Resolve_peers: the processes of a namespace on a node; NULL node = this one, NULL namespace = mine.
+/// Not yet: a NULL namespace as all namespaces of the node.
 pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
                                  size_t* nprocs) {
   return guarded_status([&]() -> pmix_status_t {

@@ -207,9 +207,11 @@ pmix_status_t PMIx_Data_embed(pmix_data_buffer_t* buffer, const pmix_byte_object
 
 /// Always false, which the Standard allows: no compression is built in, so that a client process loads no
 /// library for it. What compressed data is there came from another library, so it cannot be read either.
+/// Not yet: any compression (always false).
 bool PMIx_Data_compress(const std::uint8_t*, std::size_t, std::uint8_t**, std::size_t*) {
   return false;
 }
+/// Not yet: any compression (always false).
 bool PMIx_Data_decompress(const std::uint8_t*, std::size_t, std::uint8_t**, std::size_t*) {
   return false;
 }

@@ -95,6 +95,7 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 }
 
 /// PMIx_Notify_event: raises an event; own handlers see it too. cbfunc NULL: the call waits for the server's answer.
+/// Not yet: telling a server's own handlers of what it raises itself; keeping events for clients that register later.
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {

@@ -30,6 +30,7 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
 ///   PMIX_ERR_NO_PERMISSIONS where it refuses.
 ///   Cost: one connect, one round trip, four mappings; a singleton: none of these.
+/// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;

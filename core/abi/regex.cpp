@@ -54,13 +54,3 @@ extern "C" pmix_status_t PMIx_generate_ppn(const char* input, char** ppn) {
     return hand_out(*text, ppn);
   });
 }
-
-// The pair below is in no published Standard, so what a caller may expect of `info` and of the bytes is
-// unknown.
-extern "C" pmix_status_t PMIx_generate_regex2(const char*, pmix_info_t*, size_t, pmix_regex2_t*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-extern "C" pmix_status_t PMIx_parse_regex2(const pmix_regex2_t*, pmix_info_t*, size_t, char**) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}

@@ -38,6 +38,8 @@ bool valid(const pmix_proc_t* proc) {
 ///   module  upcalls, 28 slots (the layout of 4.2); NULL: none. Copied.
 ///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM
+/// Not yet: tools; attributes other than its name (ignored); upcalls other than client_connected, client_connected2,
+/// client_finalized, abort, fence_nb, direct_modex, notify_event and log.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
@@ -135,6 +137,7 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
 }
 
 /// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
+/// Not yet: PMIX_ALLOC_FABRIC and whatever else is no environment variable (ignored).
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -154,6 +157,7 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
 }
 
 /// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of `nspace`.
+/// Not yet: anything but environment variables.
 pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

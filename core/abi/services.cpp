@@ -73,6 +73,7 @@ pmix_status_t job_control(const pmix_info_t* directives, size_t ndirs) {
 
 /// PMIx_Log: PMIX_LOG_STDERR and PMIX_LOG_STDOUT (char*) appear on the caller's own channels; other records go to the
 /// host, if it takes any. Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _LOST_CONNECTION.
+/// Not yet: records for others than stdout and stderr where the host takes no log; directives for these two.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
     const auto promise = std::make_shared<std::promise<pmix_status_t>>();
@@ -82,6 +83,7 @@ pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t
   });
 }
 
+/// Not yet: records for others than stdout and stderr where the host takes no log; directives for these two.
 pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
                           size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -94,6 +96,7 @@ pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_inf
 /// PMIx_Job_control: PMIX_REGISTER_CLEANUP and PMIX_REGISTER_CLEANUP_DIR (absolute paths, separated by commas) with
 /// PMIX_CLEANUP_RECURSIVE, _EMPTY, _IGNORE, _LEAVE_TOPDIR: removed when the caller is gone, however it went.
 /// Other directives: PMIX_ERR_NOT_SUPPORTED.
+/// Not yet: anything but clean-up, and this for the caller only, whatever the targets.
 pmix_status_t PMIx_Job_control(const pmix_proc_t[], size_t, const pmix_info_t directives[], size_t ndirs,
                                pmix_info_t** results, size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
@@ -107,6 +110,7 @@ pmix_status_t PMIx_Job_control(const pmix_proc_t[], size_t, const pmix_info_t di
 
 /// PMIx_Job_control_nb: returns PMIX_SUCCESS exactly, callback or not (Observed: Open MPI 4.1.4 takes any other
 /// value, also PMIX_OPERATION_SUCCEEDED, for a failure).
+/// Not yet: anything but clean-up, and this for the caller only, whatever the targets.
 pmix_status_t PMIx_Job_control_nb(const pmix_proc_t[], size_t, const pmix_info_t directives[], size_t ndirs,
                                   pmix_info_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

@@ -51,6 +51,21 @@ class MakeApiMd(unittest.TestCase):
         self.assertIn("| `PMIx_Fence` | `pmix.h` | done |", page)
         self.assertIn("2 functions are declared and exported, 1 of them done", page)
 
+    def test_a_function_that_is_done_in_part(self):
+        self.define("fence.cpp", "/// Waits.\n/// Not yet: the first thing;\n///   and the second.\nextern \"C\" " + FENCE)
+        self.assertEqual(self.run_script().returncode, 0)
+        page = (self.root / "docs/API.md").read_text()
+        self.assertIn("| `PMIx_Fence` | `pmix.h` | done; not yet: the first thing; and the second |", page)
+        self.assertIn("1 of them done, 1 of these not in every part", page)
+        self.assertIn("| [Synchronization](#synchronization) | 1 | 0 |", page)
+
+    def test_a_lack_of_no_function_fails(self):
+        for between in ("\n", "// more\n", "int x;\n"):
+            self.define("fence.cpp", "/// Not yet: the lost one.\n" + between + FENCE)
+            done = self.run_script()
+            self.assertEqual((between, done.returncode), (between, 1))
+            self.assertIn("the lost one", done.stderr)
+
     def test_a_function_without_a_definition_fails(self):
         self.define("fence.cpp", "// void PMIx_Fence() {}\nvoid other() { PMIx_Fence(); }\n")
         done = self.run_script()

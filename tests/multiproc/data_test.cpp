@@ -443,13 +443,6 @@ void add_data_programs(Programs& programs) {
 
 class DataTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
  protected:
-  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {},
-               const Variables& server = {}) {
-    Host host({}, server);
-    host.add_job("job", ranks);
-    auto children = start_all(host, GetParam(), "job", ranks, program, words);
-    expect_success(children);
-  }
   /// How Gets of a rank end that goes without the key. Waiting: they were there before it went.
   void ask_for_gone(const char* what, bool by_finalize, bool waiting, const char* status) {
     Host host;
@@ -487,31 +480,31 @@ INSTANTIATE_TEST_SUITE_P(Segment, DataTest,
 #endif
 
 TEST_P(DataTest, scopes) {
-  all_run(2, "scopes");
+  all_run(GetParam(), 2, "scopes");
 }
 TEST_P(DataTest, directives) {
-  all_run(2, "directives");
+  all_run(GetParam(), 2, "directives");
 }
 TEST_P(DataTest, bad_arguments) {
-  all_run(2, "bad_arguments");
+  all_run(GetParam(), 2, "bad_arguments");
 }
 TEST_P(DataTest, resolve) {
-  all_run(3, "resolve");
+  all_run(GetParam(), 3, "resolve");
 }
 TEST_P(DataTest, large_values) {
-  all_run(2, "large_values");
+  all_run(GetParam(), 2, "large_values");
 }
 TEST_P(DataTest, values_above_the_card) {
-  all_run(2, "overfill", {"16384"}, {{"WEFT_CARD_BYTES", "16384"}});
+  all_run(GetParam(), 2, "overfill", {"16384"}, {{"WEFT_CARD_BYTES", "16384"}});
 }
 TEST_P(DataTest, many_threads) {
-  all_run(2, "many_threads");
+  all_run(GetParam(), 2, "many_threads");
 }
 TEST_P(DataTest, store_internal) {
-  all_run(2, "store_internal");
+  all_run(GetParam(), 2, "store_internal");
 }
 TEST_P(DataTest, use_in_callback) {
-  all_run(1, "use_in_callback");
+  all_run(GetParam(), 1, "use_in_callback");
 }
 
 TEST_P(DataTest, a_get_waits_for_the_first_commit) {

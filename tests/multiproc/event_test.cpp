@@ -279,29 +279,21 @@ void add_event_programs(Programs& programs) {
 
 // ---- tests
 
-class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
- protected:
-  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {}) {
-    Host host;
-    host.add_job("job", ranks);
-    auto children = start_all(host, GetParam(), "job", ranks, program, words);
-    expect_success(children);
-  }
-};
+class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::Values(Segment::mapped, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(EventTest, everybody_hears_of_it) {
-  all_run(4, "everybody_tells");
+  all_run(GetParam(), 4, "everybody_tells");
 }
 TEST_P(EventTest, process_local_range) {
-  all_run(3, "keeps_to_itself");
+  all_run(GetParam(), 3, "keeps_to_itself");
 }
 TEST_P(EventTest, model_declared) {
-  all_run(2, "declares_model");
+  all_run(GetParam(), 2, "declares_model");
 }
 TEST_P(EventTest, finalize_in_the_middle) {
-  all_run(1, "finalizes_in_the_middle");
+  all_run(GetParam(), 1, "finalizes_in_the_middle");
 }
 
 TEST_P(EventTest, a_peer_dies) {

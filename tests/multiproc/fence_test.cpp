@@ -254,16 +254,7 @@ void add_fence_programs(Programs& programs) {
 
 // ---- tests
 
-class FenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {
- protected:
-  /// A job in which all ranks run one program and end well.
-  void all_run(std::uint32_t ranks, const std::string& program, const Words& words = {}) {
-    Host host;
-    host.add_job("job", ranks);
-    auto children = start_all(host, GetParam(), "job", ranks, program, words);
-    expect_success(children);
-  }
-};
+class FenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr Segment ways[] = {Segment::mapped, Segment::refused,
@@ -275,31 +266,31 @@ INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(ways),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(FenceTest, consecutive_fences_never_mix) {
-  all_run(4, "count_rounds", {GetParam() == Segment::mapped ? "2500" : "250"});
+  all_run(GetParam(), 4, "count_rounds", {GetParam() == Segment::mapped ? "2500" : "250"});
 }
 TEST_P(FenceTest, several_open_at_once_end_in_order) {
-  all_run(4, "many_open");
+  all_run(GetParam(), 4, "many_open");
 }
 TEST_P(FenceTest, two_threads_make_two_fences) {
-  all_run(3, "two_threads");
+  all_run(GetParam(), 3, "two_threads");
 }
 TEST_P(FenceTest, halves_of_a_job_in_any_order) {
-  all_run(4, "halves");
+  all_run(GetParam(), 4, "halves");
 }
 TEST_P(FenceTest, overlapping_sets) {
-  all_run(4, "overlapping");
+  all_run(GetParam(), 4, "overlapping");
 }
 TEST_P(FenceTest, whole_job_under_each_name) {
-  all_run(4, "spellings");
+  all_run(GetParam(), 4, "spellings");
 }
 TEST_P(FenceTest, job_of_one) {
-  all_run(1, "count_rounds", {"50"});
+  all_run(GetParam(), 1, "count_rounds", {"50"});
 }
 TEST_P(FenceTest, from_inside_a_callback) {
-  all_run(2, "fence_in_callback");
+  all_run(GetParam(), 2, "fence_in_callback");
 }
 TEST_P(FenceTest, again_after_finalize_and_init) {
-  all_run(3, "reinit", {"10"});
+  all_run(GetParam(), 3, "reinit", {"10"});
 }
 
 class FenceEndTest : public FenceTest {};

@@ -161,6 +161,25 @@ std::vector<Child> Host::start_all(const std::string& nspace, std::uint32_t size
   return out;
 }
 
+void say_variables(Host& host, const std::string& nspace, std::uint32_t size) {
+  for (pmix_rank_t rank = 0; rank < size; ++rank) {
+    std::string line;
+    for (const auto& [name, value] : host.fork_variables(proc_of(nspace, rank)))
+      line += name + "=" + value + " ";
+    say(line);
+  }
+}
+
+Variables hear_variables(Child& host) {
+  const auto line = host.hear();
+  Variables out;
+  for (std::size_t at = 0, end; (end = line.find(' ', at)) != std::string::npos; at = end + 1) {
+    const auto one = line.substr(at, end - at);
+    out.emplace_back(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
+  }
+  return out;
+}
+
 void expect_success(std::vector<Child>& children) {
   for (auto& child : children) child.expect_success();
 }
@@ -193,6 +212,14 @@ std::vector<Child> start_all(Host& host, Segment segment, const std::string& nsp
   for (pmix_rank_t rank = 0; rank < size; ++rank)
     out.push_back(host.start(nspace, rank, program, words, reach(segment, rank)));
   return out;
+}
+
+void all_run(Segment segment, std::uint32_t size, const std::string& program, const Words& words,
+             const Variables& variables) {
+  Host host({}, variables);
+  host.add_job("job", size);
+  auto children = start_all(host, segment, "job", size, program, words);
+  expect_success(children);
 }
 
 }  // namespace weft::test

@@ -74,6 +74,11 @@ class Host {
   bool running_ = false;
 };
 
+/// A host that is a process of its own tells whoever started it the environments of ranks [0, size), one line each.
+void say_variables(Host& host, const std::string& nspace, std::uint32_t size);
+/// The next rank's.
+Variables hear_variables(Child& host);
+
 /// Every child must end with 0.
 void expect_success(std::vector<Child>& children);
 
@@ -84,5 +89,8 @@ std::string name_of(Segment segment);
 Child::Options reach(Segment segment, pmix_rank_t rank);
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,
                              const std::string& program, const Words& words = {});
+/// A job in which all ranks run one program and end well. variables: of the host.
+void all_run(Segment segment, std::uint32_t size, const std::string& program, const Words& words = {},
+             const Variables& variables = {});
 
 }  // namespace weft::test

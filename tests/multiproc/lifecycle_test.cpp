@@ -187,17 +187,12 @@ int say_init(const Words&) {
   return 0;
 }
 
-/// A server in a process of its own, so that it can be killed. Tells the environment of its ranks, one line each.
+/// A server in a process of its own, so that it can be killed.
 int serve(const Words& words) {
   Host host;
   const auto ranks = static_cast<std::uint32_t>(std::stoul(words[0]));
   host.add_job("job", ranks);
-  for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
-    std::string line;
-    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank)))
-      line += name + "=" + value + " ";
-    say(line);
-  }
+  say_variables(host, "job", ranks);
   await("end");
   return 0;
 }
@@ -387,16 +382,9 @@ INSTANTIATE_TEST_SUITE_P(What, ServerLossTest,
 TEST_P(ServerLossTest, killed) {
   const auto [segment, what] = GetParam();
   Child server("serve", {"2"}, {});
-  std::vector<Child> children;
-  std::vector<std::string> lines;
-  for (int i = 0; i < 2; ++i) lines.push_back(server.hear());
   // One of the two: whatever it waits for does not come.
   auto options = reach(segment, 0);
-  for (std::size_t at = 0, end; (end = lines[0].find(' ', at)) != std::string::npos; at = end + 1) {
-    const auto variable = lines[0].substr(at, end - at);
-    options.variables.emplace_back(variable.substr(0, variable.find('=')),
-                                   variable.substr(variable.find('=') + 1));
-  }
+  for (auto& variable : hear_variables(server)) options.variables.push_back(std::move(variable));
   Words words{what};
   if (segment != Segment::mapped) words.push_back("without segment");
   Child child("wait_for_server", words, options);

@@ -155,7 +155,7 @@ int live_on_little(const Words&) {
     (void)PMIx_Commit();
     Waiter waiter;
     if (PMIx_Fence_nb(nullptr, 0, nullptr, 0, Waiter::on_status, &waiter) == PMIX_SUCCESS)
-      check(waiter.wait() != PMIX_ERR_TIMEOUT - 1000, "a callback never came");
+      check(waiter.wait() != Waiter::never_came, "a callback never came");
     (void)get(proc_of("no such job", 0), "key");
     (void)PMIx_Finalize(nullptr, 0);
   }
@@ -168,12 +168,7 @@ int serve_in_need(const Words& words) {
   Host host;
   const auto ranks = static_cast<std::uint32_t>(std::stoul(words[0]));
   host.add_job("job", ranks);
-  for (pmix_rank_t rank = 0; rank < ranks; ++rank) {
-    std::string line;
-    for (const auto& [name, value] : host.fork_variables(proc_of("job", rank)))
-      line += name + "=" + value + " ";
-    say(line);
-  }
+  say_variables(host, "job", ranks);
   if (words.size() > 1) {
     const auto most = open_descriptors() - 1 + std::stoul(words[1]);
     const rlimit limit{most, most};
@@ -212,15 +207,6 @@ int stuck(const Words& words) {
   return 0;
 }
 
-Variables variables_in(const std::string& line) {
-  Variables out;
-  for (std::size_t at = 0, end; (end = line.find(' ', at)) != std::string::npos; at = end + 1) {
-    const auto one = line.substr(at, end - at);
-    out.emplace_back(one.substr(0, one.find('=')), one.substr(one.find('=') + 1));
-  }
-  return out;
-}
-
 }  // namespace
 
 void add_limit_programs(Programs& programs) {
@@ -243,7 +229,7 @@ class LimitTest : public Multiproc {
   /// A server in a process of its own; each rank's environment.
   Child serve(const Words& words, Child::Options options, std::vector<Variables>& ranks) {
     Child server("serve_in_need", words, options);
-    for (auto& rank : ranks) rank = variables_in(server.hear());
+    for (auto& rank : ranks) rank = hear_variables(server);
     server.expect("serving");
     return server;
   }

@@ -229,7 +229,7 @@ bool Waiter::over() const {
 }
 
 pmix_status_t Waiter::wait() {
-  return eventually([this] { return over(); }) ? status_ : PMIX_ERR_TIMEOUT - 1000;
+  return eventually([this] { return over(); }) ? status_ : never_came;
 }
 
 }  // namespace weft::test

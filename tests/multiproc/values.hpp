@@ -104,7 +104,8 @@ class Waiter {
   static void on_value(pmix_status_t status, pmix_value_t* value, void* self);
   static void on_registered(pmix_status_t status, std::size_t id, void* self);
   static void on_card(pmix_status_t status, char* data, std::size_t size, void* self);
-  /// Under the deadline; PMIX_ERR_TIMEOUT - 1000 when it never came.
+  static constexpr pmix_status_t never_came = PMIX_ERR_TIMEOUT - 1000;  ///< no status of PMIx
+  /// Under the deadline; else `never_came`.
   pmix_status_t wait();
   bool over() const;
   std::uint64_t number = 0;  ///< the value, if it was a PMIX_UINT64; the handler's reference

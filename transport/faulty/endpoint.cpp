@@ -68,12 +68,9 @@ void FaultyEndpoint::on_message(Handler handler, void* self) noexcept {
 
 Result<void> FaultyEndpoint::may_start(FaultyPeer& peer) {
   if (peer.lost) return fail(Errc::peer_lost);
-  if (burst_left_ == 0 && chance(plan_.burst_percent)) burst_left_ = plan_.burst_length;
-  if (burst_left_ != 0) {
-    --burst_left_;
-    return fail(Errc::again);
-  }
-  return {};
+  if (burst_left_ == 0 && chance(plan_.burst_percent)) burst_left_ = plan_.burst_length + 1;
+  if (burst_left_ == 0 || --burst_left_ == 0) return {};
+  return fail(Errc::again);
 }
 
 template <class Start>
@@ -150,8 +147,11 @@ void FaultyEndpoint::lose(FaultyPeer& peer) noexcept {
 std::size_t FaultyEndpoint::progress() noexcept {
   ++round_;
   std::size_t handled = 0;
-  for (auto* peer : std::exchange(to_lose_, {})) {
-    lose(*peer);
+  for (auto count = to_lose_.size(); count > 0 && !to_lose_.empty();
+       --count) {  // a done() may destroy the next
+    FaultyPeer& peer = *to_lose_.front();
+    to_lose_.pop_front();
+    lose(peer);
     ++handled;
   }
   const auto due = [this](const auto& late) { return late.round <= round_; };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <random>
 #include <vector>
@@ -101,27 +102,24 @@ class FaultyEndpoint final : public Endpoint {
   transport::Operations operations_;
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
-  unsigned burst_left_ = 0;
+  unsigned burst_left_ = 0;  ///< the last one lets its operation through
   std::uint64_t round_ = 0;
   bool closing_ = false;
-  std::vector<FaultyPeer*> to_lose_;
+  std::deque<FaultyPeer*> to_lose_;
   std::deque<Late> late_;
   std::deque<LateMessage> late_messages_;
 };
 
 template <class Which>
 void FaultyEndpoint::release_if(Which&& which) noexcept {
-  std::deque<Late> picked;
-  for (auto at = late_.begin(); at != late_.end();) {
-    if (which(*at->held->operation)) {
-      picked.push_back(*at);
-      at = late_.erase(at);
-    } else {
-      ++at;
-    }
-  }
-  for (const auto& late : picked)
+  // Each is looked for anew: a done() may end others of them, with a peer that it destroys.
+  const auto picked = [&](const Late& late) { return which(*late.held->operation); };
+  const auto next = [&] { return std::find_if(late_.begin(), late_.end(), picked); };
+  for (auto at = next(); at != late_.end(); at = next()) {
+    const Late late = *at;
+    late_.erase(at);
     tell(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
+  }
 }
 
 }  // namespace weft::faulty
