@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The largest power of two that fits takes part; of the first 2 * rest members the even ones stand for their odd
+// neighbour, too: they take its block first and hand it everything last.
+#include <bit>
+
+#include "collectives/schedules/schedules.hpp"
+
+namespace weft::collectives {
+namespace {
+
+/// The members that take part, numbered anew: 0..power-1.
+struct Players {
+  std::uint32_t rest, power;
+
+  Index member(std::uint32_t player) const { return Index(player < rest ? 2 * player : player + rest); }
+  /// The first block of a player; those of players first..last-1 lie side by side.
+  std::uint32_t begin(std::uint32_t player) const { return player < rest ? 2 * player : player + rest; }
+  Blocks blocks(std::uint32_t first, std::uint32_t count) const {
+    return {Index(begin(first)), begin(first + count) - begin(first)};
+  }
+};
+
+}  // namespace
+
+Schedule recursive_doubling(std::uint32_t n, Index me) {
+  Schedule schedule;
+  const std::uint32_t power = std::bit_floor(n), rest = n - power, at = number(me);
+  const Players players{rest, power};
+  const bool stands_for_two = at < 2 * rest && at % 2 == 0;
+  if (at < 2 * rest && at % 2 == 1) {
+    const auto stand_in = Index(at - 1);
+    schedule.push_back({.sends = {{stand_in, {me, 1}}}, .receives = {}});
+    // Around the circle from the block after one's own: everything but that.
+    schedule.push_back({.sends = {}, .receives = {{stand_in, {Index((at + 1) % n), n - 1}}}});
+    return schedule;
+  }
+  if (stands_for_two) schedule.push_back({.sends = {}, .receives = {{Index(at + 1), {Index(at + 1), 1}}}});
+  const std::uint32_t player = at < 2 * rest ? at / 2 : at - rest;
+  for (std::uint32_t distance = 1; distance < power; distance *= 2) {
+    const std::uint32_t mine = player & ~(distance - 1), other = player ^ distance;
+    const Index peer = players.member(other);
+    schedule.push_back({.sends = {{peer, players.blocks(mine, distance)}},
+                        .receives = {{peer, players.blocks(other & ~(distance - 1), distance)}}});
+  }
+  if (stands_for_two) {
+    const auto odd = Index(at + 1);
+    schedule.push_back({.sends = {{odd, {Index((at + 2) % n), n - 1}}}, .receives = {}});
+  }
+  return schedule;
+}
+
+}  // namespace weft::collectives
