@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+namespace weft::collectives {
+namespace {
+
+enum class Word : std::uint8_t { data, abort };
+
+constexpr std::uint64_t postponed = std::uint64_t{1}
+                                    << 63;     ///< in a table of lengths: the bytes come in turn 1
+constexpr std::uint64_t early_overhead = 128;  ///< what keeping a message costs besides its bytes
+
+}  // namespace
+
+/// The header of each message.
+struct Engine::Wire {
+  Signature signature;
+  Generation generation = 0;
+  Blocks blocks;
+  std::uint32_t members = 0;
+  NodeNumber lost = no_node;  ///< abort
+  Word word = Word::data;
+  Kind kind = Kind::barrier;
+  std::uint8_t turn = 0;
+  std::uint8_t error = 0;  ///< abort: an Errc
+  std::uint32_t unused = 0;
+
+  static constexpr NodeNumber no_node = ~NodeNumber{0};
+  Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
+};
+
+struct Engine::Early {
+  NodeNumber from;
+  Wire wire;
+  std::vector<std::byte> payload;
+};
+
+struct Engine::Outgoing : mesh::Sending {
+  Engine* engine = nullptr;
+  NodeNumber to = 0;
+  Wire wire;
+  std::vector<std::byte> payload;
+};
+
+struct Engine::Collective {
+  Signature signature;
+  Generation generation = 0;
+  Kind kind = Kind::barrier;
+  std::vector<NodeNumber> members;
+  Index me{};
+  Done done;
+
+  Choice choice;
+  std::uint8_t turn = 0;
+  Schedule schedule;
+  std::vector<std::vector<char>> arrived;  ///< by step and receive
+  std::size_t step = 0;
+  bool step_is_sent = false;
+  std::vector<std::vector<std::byte>> contributions;  ///< by member
+  std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not heard of
+  std::vector<Early> next_turn;
+
+  bool is_over = false;  ///< then it lies in ended_, until progress() tells
+  Result<void> result;
+  std::optional<NodeNumber> lost;
+
+  std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
+  Key key() const { return {signature, generation}; }
+  Wire wire() const {
+    return {.signature = signature,
+            .generation = generation,
+            .blocks = {},
+            .members = n(),
+            .kind = kind,
+            .turn = turn};
+  }
+  std::optional<Index> index_of(NodeNumber node) const {
+    const auto at = std::lower_bound(members.begin(), members.end(), node);
+    if (at == members.end() || *at != node) return std::nullopt;
+    return Index(static_cast<std::uint32_t>(at - members.begin()));
+  }
+  std::uint32_t block(const Blocks& blocks, std::uint32_t i) const {
+    return static_cast<std::uint32_t>((std::uint64_t{number(blocks.first)} + i) % n());
+  }
+  bool goes_in_this_turn(std::uint32_t block) const {
+    return turn == 1 ? lengths[block] != 0 : lengths[block] == 0;
+  }
+
+  std::vector<std::byte> pack(const Blocks& blocks) const;
+  bool unpack(const Blocks& blocks, Bytes payload);
+  bool mark(Index from, const Blocks& blocks);
+  bool step_has_arrived() const;
+};
+
+/// A table of lengths, then the bytes. Of what is not sent in this turn there is the length alone.
+std::vector<std::byte> Engine::Collective::pack(const Blocks& blocks) const {
+  std::vector<std::uint64_t> table(blocks.count);
+  std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < blocks.count; ++i) {
+    const auto b = block(blocks, i);
+    const bool goes = goes_in_this_turn(b);
+    table[i] = goes ? contributions[b].size() : turn == 0 ? lengths[b] | postponed : 0;
+    if (goes) bytes += contributions[b].size();
+  }
+  std::vector<std::byte> out;
+  out.reserve(table.size() * sizeof table[0] + bytes);
+  const auto raw = std::as_bytes(std::span(table));
+  out.insert(out.end(), raw.begin(), raw.end());
+  for (std::uint32_t i = 0; i < blocks.count; ++i) {
+    const auto b = block(blocks, i);
+    if (goes_in_this_turn(b)) out.insert(out.end(), contributions[b].begin(), contributions[b].end());
+  }
+  return out;
+}
+
+bool Engine::Collective::unpack(const Blocks& blocks, Bytes payload) {
+  const std::size_t table_bytes = std::size_t{blocks.count} * sizeof(std::uint64_t);
+  if (payload.size() < table_bytes) return false;
+  Bytes rest = payload.subspan(table_bytes);
+  for (std::uint32_t i = 0; i < blocks.count; ++i) {
+    const auto b = block(blocks, i);
+    std::uint64_t length;
+    std::memcpy(&length, payload.data() + i * sizeof length, sizeof length);
+    if (turn == 0 && (length & postponed) != 0) {
+      lengths[b] = length & ~postponed;
+      if (lengths[b] == 0) return false;
+      continue;
+    }
+    if (length > rest.size() || (turn == 1 && length != lengths[b])) return false;
+    if (turn == 1 && lengths[b] == 0) continue;
+    contributions[b].assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(length));
+    rest = rest.subspan(length);
+  }
+  return rest.empty();
+}
+
+/// Marks the message as arrived; false: nobody waits for it, or it came before.
+bool Engine::Collective::mark(Index from, const Blocks& blocks) {
+  for (std::size_t s = step; s < schedule.size(); ++s) {
+    const auto& receives = schedule[s].receives;
+    for (std::size_t r = 0; r < receives.size(); ++r)
+      if (receives[r] == Transfer{from, blocks}) return !std::exchange(arrived[s][r], char{1});
+  }
+  return false;
+}
+
+bool Engine::Collective::step_has_arrived() const {
+  return std::find(arrived[step].begin(), arrived[step].end(), char{0}) == arrived[step].end();
+}
+
+Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
+    : mesh_(mesh), self_(self), options_(options) {
+  mesh_.on(
+      options.message_id,
+      [](void* engine, NodeNumber from, Bytes header, Bytes payload) noexcept {
+        static_cast<Engine*>(engine)->receive(from, header, payload);
+      },
+      this);
+}
+
+Engine::~Engine() {
+  waiting_.clear();  // there is no mesh any more
+  while (!open_.empty()) end(*open_.begin()->second, fail(Errc::canceled), std::nullopt);
+  progress();
+}
+
+Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
+                                 std::vector<std::byte> contribution, Done done) {
+  if (std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) != members.end())
+    return fail(Errc::invalid, "the members of a collective are named in ascending order, each once");
+  auto made = std::make_unique<Collective>();
+  Collective& c = *made;
+  c.members = std::move(members);
+  const auto me = c.index_of(self_);
+  if (!me || (kind == Kind::barrier && !contribution.empty()))
+    return fail(Errc::invalid, "a collective without oneself, or a barrier with data");
+  c.me = *me;
+  c.signature = signature;
+  c.generation = ++generations_[signature];
+  c.kind = kind;
+  c.done = std::move(done);
+  c.contributions.resize(c.n());
+  c.lengths.resize(c.n());
+  if (contribution.size() > options_.most_at_once) c.lengths[number(c.me)] = contribution.size();
+  c.contributions[number(c.me)] = std::move(contribution);
+  const auto generation = c.generation;
+  open_[c.key()] = std::move(made);
+  ++counters_.begun;
+
+  for (const auto member : c.members) {
+    if (member == self_ || mesh_.state(member) != mesh::NodeState::lost) continue;
+    auto wire = c.wire();
+    wire.word = Word::abort;
+    wire.error = static_cast<std::uint8_t>(Errc::peer_lost);
+    wire.lost = member;
+    tell_all(c, wire);
+    end(c, fail(Errc::peer_lost, "a member was lost before"), member);
+    return generation;
+  }
+  start_turn(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
+  return generation;
+}
+
+void Engine::start_turn(Collective& c, const Choice& choice) {
+  c.choice = choice;
+  c.schedule = schedule_for(choice, c.n(), c.me);
+  c.step = 0;
+  c.step_is_sent = false;
+  c.arrived.clear();
+  for (const auto& step : c.schedule) {
+    c.arrived.emplace_back(step.receives.size(), char{0});
+    // Whom we wait for is looked after from now on, also if we never send to it.
+    for (const auto& transfer : step.receives)
+      static_cast<void>(mesh_.connect(c.members[number(transfer.peer)]));
+  }
+  auto early = std::exchange(c.next_turn, {});
+  if (const auto kept = early_.find(c.key()); kept != early_.end()) {
+    early = std::move(kept->second);
+    early_.erase(kept);
+    for (const auto& message : early) early_bytes_ -= message.payload.size() + early_overhead;
+  }
+  for (const auto& message : early)
+    if (!c.is_over) take(c, message.from, message.wire, message.payload);
+  advance(c);
+}
+
+void Engine::advance(Collective& c) {
+  while (!c.is_over && c.step < c.schedule.size()) {
+    if (!std::exchange(c.step_is_sent, true)) send_step(c);
+    if (c.is_over || !c.step_has_arrived()) return;
+    ++c.step;
+    c.step_is_sent = false;
+  }
+  if (c.is_over) return;
+  std::uint64_t bytes = 0, largest = 0;
+  for (const auto length : c.lengths) {
+    bytes += length;
+    largest = std::max(largest, length);
+  }
+  if (c.turn == 0 && bytes != 0) {
+    c.turn = 1;
+    return start_turn(c, options_.rule.exchange(c.n(), bytes, largest));
+  }
+  end(c, {}, std::nullopt);
+}
+
+void Engine::send_step(Collective& c) {
+  auto wire = c.wire();
+  for (const auto& transfer : c.schedule[c.step].sends) {
+    if (c.is_over) return;
+    wire.blocks = transfer.blocks;
+    send(c.members[number(transfer.peer)], wire,
+         c.kind == Kind::barrier ? std::vector<std::byte>{} : c.pack(transfer.blocks));
+  }
+}
+
+void Engine::send(NodeNumber to, const Wire& wire, std::vector<std::byte> payload) {
+  auto outgoing = std::make_unique<Outgoing>();
+  outgoing->engine = this;
+  outgoing->to = to;
+  outgoing->wire = wire;
+  outgoing->payload = std::move(payload);
+  outgoing->done = [](mesh::Work& work, Result<void>) noexcept {
+    // A node that is lost comes through the watcher; there is nothing else that could be wrong here.
+    auto& sent = static_cast<Outgoing&>(static_cast<mesh::Sending&>(work));
+    sent.engine->sending_.erase(&sent);
+  };
+  Outgoing& one = *outgoing;
+  sending_[&one] = std::move(outgoing);
+  if (try_send(one)) return;
+  waiting_.push_back(std::move(sending_[&one]));
+  sending_.erase(&one);
+}
+
+/// False: there is no room now.
+bool Engine::try_send(Outgoing& outgoing) {
+  const auto sent =
+      mesh_.send(outgoing.to, options_.message_id, outgoing.wire.bytes(), outgoing.payload, outgoing);
+  if (!sent && sent.error().code == Errc::again) return false;
+  if (sent) return true;
+  const auto wire = outgoing.wire;
+  const auto why = sent.error();
+  const auto to = outgoing.to;
+  sending_.erase(&outgoing);
+  const auto open = open_.find({wire.signature, wire.generation});
+  if (open != open_.end() && wire.word == Word::data)
+    end(*open->second, fail(why), why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
+  return true;
+}
+
+void Engine::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
+  Wire wire;
+  if (header.size() != sizeof wire) {
+    ++counters_.malformed;
+    return;
+  }
+  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
+  if (wire.error > static_cast<std::uint8_t>(Errc::os) || wire.turn > 1 || wire.word > Word::abort) {
+    ++counters_.malformed;
+    return;
+  }
+  const auto begun = generations_.find(wire.signature);
+  try {
+    if (begun == generations_.end() || wire.generation > begun->second)
+      return keep_early(from, wire, payload);
+    const auto open = open_.find({wire.signature, wire.generation});
+    if (open == open_.end()) {
+      ++counters_.late;  // it has ended here: aborted, or told of twice
+      return;
+    }
+    take(*open->second, from, wire, payload);
+  } catch (const std::bad_alloc&) {
+    abort(wire.signature, wire.generation, Errc::no_memory);
+  }
+}
+
+void Engine::keep_early(NodeNumber from, const Wire& wire, Bytes payload) {
+  ++counters_.early;
+  auto& kept = early_[{wire.signature, wire.generation}];
+  if (early_bytes_ + payload.size() + early_overhead <= options_.most_early_bytes) {
+    kept.push_back({from, wire, {payload.begin(), payload.end()}});
+    early_bytes_ += payload.size() + early_overhead;
+    return;
+  }
+  // A message that is thrown away would leave everybody waiting: the collective fails instead, when it begins.
+  for (const auto& message : kept) early_bytes_ -= message.payload.size();
+  kept.clear();
+  auto failed = wire;
+  failed.word = Word::abort;
+  failed.error = static_cast<std::uint8_t>(Errc::no_space);
+  kept.push_back({from, failed, {}});
+}
+
+void Engine::take(Collective& c, NodeNumber from, const Wire& wire, Bytes payload) {
+  if (wire.word == Word::abort) {
+    const auto lost = wire.lost == Wire::no_node ? std::nullopt : std::optional(wire.lost);
+    return end(c, fail(Errc(wire.error), "another member ended it"), lost);
+  }
+  const auto index = c.index_of(from);
+  if (!index || wire.members != c.n() || wire.kind != c.kind) {
+    ++counters_.malformed;
+    return abort(c.signature, c.generation, Errc::invalid);
+  }
+  if (wire.turn > c.turn) {
+    c.next_turn.push_back({from, wire, {payload.begin(), payload.end()}});
+    return;
+  }
+  if (wire.turn < c.turn || !c.mark(*index, wire.blocks) ||
+      (c.kind == Kind::exchange ? !c.unpack(wire.blocks, payload) : !payload.empty())) {
+    ++counters_.malformed;
+    return abort(c.signature, c.generation, Errc::corrupt);
+  }
+  advance(c);
+}
+
+void Engine::tell_all(const Collective& c, const Wire& wire) {
+  for (const auto member : c.members)
+    if (member != self_ && member != wire.lost) send(member, wire, {});
+}
+
+void Engine::abort(const Signature& signature, Generation generation, Errc why) {
+  const auto open = open_.find({signature, generation});
+  if (open == open_.end()) return;
+  auto wire = open->second->wire();
+  wire.word = Word::abort;
+  wire.error = static_cast<std::uint8_t>(why);
+  tell_all(*open->second, wire);
+  end(*open->second, fail(why), std::nullopt);
+}
+
+void Engine::node_lost(NodeNumber node) noexcept {
+  std::vector<Key> with_it;
+  for (const auto& [key, c] : open_)
+    if (c->index_of(node)) with_it.push_back(key);
+  for (const auto& key : with_it) {
+    const auto open = open_.find(key);
+    if (open == open_.end()) continue;
+    auto wire = open->second->wire();
+    wire.word = Word::abort;
+    wire.error = static_cast<std::uint8_t>(Errc::peer_lost);
+    wire.lost = node;
+    tell_all(*open->second, wire);
+    end(*open->second, fail(Errc::peer_lost, "a member was lost"), node);
+  }
+}
+
+void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> lost) {
+  c.is_over = true;
+  c.result = result;
+  c.lost = lost;
+  ++(result ? counters_.ended_well : counters_.failed);
+  const auto open = open_.find(c.key());
+  ended_.push_back(std::move(open->second));
+  open_.erase(open);
+}
+
+std::size_t Engine::progress() {
+  for (auto count = waiting_.size(); count > 0; --count) {
+    auto outgoing = std::move(waiting_.front());
+    waiting_.pop_front();
+    Outgoing& one = *outgoing;
+    sending_[&one] = std::move(outgoing);
+    if (try_send(one)) continue;
+    waiting_.push_back(std::move(sending_[&one]));
+    sending_.erase(&one);
+  }
+  auto ended = std::exchange(ended_, {});
+  for (const auto& c : ended) c->done({c->result, c->lost, c->contributions});
+  return ended.size();
+}
+
+std::vector<OpenCollective> Engine::open() const {
+  std::vector<OpenCollective> out;
+  for (const auto& [key, c] : open_) {
+    OpenCollective one{key.first, key.second, c->kind, to_text(c->choice), {}};
+    if (c->step < c->schedule.size())
+      for (std::size_t r = 0; r < c->arrived[c->step].size(); ++r)
+        if (!c->arrived[c->step][r])
+          one.waits_for.push_back(c->members[number(c->schedule[c->step].receives[r].peer)]);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+}  // namespace weft::collectives

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <string>
+
+#include "tests/unit/collectives/engines.hpp"
+
+namespace weft::collectives {
+namespace {
+
+constexpr Signature world{1, 2};
+
+/// Lengths of every kind: none, small, longer than what goes at once.
+std::size_t length_of(NodeNumber node, std::uint64_t call) {
+  constexpr std::size_t lengths[] = {0, 1, 100, 4096, 4097, 50'000, 7};
+  return lengths[(node * 3 + call) % std::size(lengths)];
+}
+
+void expect_all(const Told& told, const std::vector<NodeNumber>& members, std::uint64_t call) {
+  ASSERT_EQ(told.times, 1u);
+  ASSERT_TRUE(told.result);
+  ASSERT_EQ(told.contributions.size(), members.size());
+  for (std::size_t i = 0; i < members.size(); ++i)
+    EXPECT_TRUE(told.contributions[i] == block_of(members[i], call, length_of(members[i], call)))
+        << "of node " << members[i] << " in call " << call;
+}
+
+class EveryAlgorithm : public Engines, public ::testing::WithParamInterface<const char*> {};
+INSTANTIATE_TEST_SUITE_P(On, EveryAlgorithm,
+                         ::testing::Values("bruck", "recursive_doubling", "ring", "tree:1:2", "tree:2",
+                                           "tree:4:3"),
+                         [](const auto& one) {
+                           std::string name(one.param);
+                           std::replace(name.begin(), name.end(), ':', '_');
+                           return name;
+                         });
+
+TEST_P(EveryAlgorithm, all_contributions_reach_all_members) {
+  for (const NodeNumber nodes : {1u, 2u, 3u, 5u, 8u, 13u}) {
+    start(nodes, {.rule = Rule(*parse_choice(GetParam()))},
+          {.seed = nodes, .burst_percent = 10, .delay_percent = 30});
+    for (std::uint64_t call = 0; call < 4; ++call)
+      for (const auto& node : all)
+        node->begin(world, Kind::exchange, everybody(),
+                    block_of(node->number, call, length_of(node->number, call)));
+    ASSERT_TRUE(until([&] { return all_told(); })) << nodes << " nodes";
+    for (const auto& node : all)
+      for (std::uint64_t call = 0; call < 4; ++call) expect_all(node->told[call], everybody(), call);
+    all.clear();
+  }
+}
+
+class EngineTest : public Engines {};
+
+TEST_F(EngineTest, nobody_leaves_a_barrier_before_all_have_come) {
+  for (const char* choice : {"dissemination", "dissemination:3"}) {
+    start(9, {.rule = Rule(*parse_choice(choice))});
+    for (NodeNumber n = 0; n < 8; ++n) all[n]->begin(world, Kind::barrier, everybody(), {});
+    for (int i = 0; i < 1000; ++i) turn();
+    for (NodeNumber n = 0; n < 8; ++n) ASSERT_EQ(all[n]->told[0].times, 0u) << n;
+    all[8]->begin(world, Kind::barrier, everybody(), {});
+    ASSERT_TRUE(until([&] { return all_told(); }));
+    for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
+    all.clear();
+  }
+}
+
+/// Five thousand, one after the other and all over each other, on the same set and on different ones, on a bad day.
+TEST_F(EngineTest, five_thousand_back_to_back_and_overlapping) {
+  constexpr NodeNumber nodes = 6;
+  start(nodes, {}, {.seed = 11, .burst_percent = 5, .delay_percent = 20});
+  const std::vector<std::vector<NodeNumber>> sets{
+      {0, 1, 2, 3, 4, 5}, {0, 1}, {1, 2, 5}, {0, 3, 4, 5}, {2, 3}};
+  std::mt19937 random(5);
+  // Each node has its own order of calls among the sets; within a set the calls are in order, up to three at a time.
+  std::vector<std::vector<std::uint64_t>> calls(nodes, std::vector<std::uint64_t>(sets.size()));
+  std::vector<std::vector<std::deque<Told*>>> open(nodes, std::vector<std::deque<Told*>>(sets.size()));
+  constexpr std::uint64_t calls_a_set = 1000;
+  const auto is_member = [&](NodeNumber n, std::size_t s) {
+    return std::find(sets[s].begin(), sets[s].end(), n) != sets[s].end();
+  };
+  std::uint64_t ended = 0;
+  const auto step = [&] {
+    bool all_over = true;
+    for (NodeNumber n = 0; n < nodes; ++n) {
+      for (std::size_t s = 0; s < sets.size(); ++s) {
+        if (!is_member(n, s)) continue;
+        auto& mine = open[n][s];
+        while (!mine.empty() && mine.front()->times != 0) {
+          EXPECT_TRUE(mine.front()->result);
+          if (!mine.front()->contributions.empty()) {
+            const auto call = calls[n][s] - mine.size();
+            if (call % 2 == 0) expect_all(*mine.front(), sets[s], call);
+          }
+          mine.pop_front();
+          ++ended;
+        }
+        all_over = all_over && mine.empty() && calls[n][s] == calls_a_set;
+        if (calls[n][s] == calls_a_set || mine.size() >= 3 || random() % 3 == 0) continue;
+        const auto call = calls[n][s]++;
+        const Signature signature{s, 77};
+        mine.push_back(call % 2 == 0 ? &all[n]->begin(signature, Kind::exchange, sets[s],
+                                                      block_of(n, call, length_of(n, call)))
+                                     : &all[n]->begin(signature, Kind::barrier, sets[s], {}));
+      }
+    }
+    turn();
+    return all_over;
+  };
+  int turns = 0;
+  while (!step() && !HasFailure()) ASSERT_LT(++turns, 2'000'000);
+  EXPECT_EQ(ended, calls_a_set * (6 + 2 + 3 + 4 + 2));
+  std::uint64_t early = 0;
+  for (const auto& node : all) {
+    early += node->engine->counters().early;
+    EXPECT_EQ(node->engine->counters().malformed + node->engine->counters().late, 0u);
+    EXPECT_TRUE(node->engine->open().empty());
+  }
+  EXPECT_GT(early, 1000u) << "contributions to generations that had not begun";
+}
+
+TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
+  for (const Kind kind : {Kind::barrier, Kind::exchange}) {
+    start(8);
+    for (NodeNumber n = 0; n < 8; ++n)
+      if (n != 5) all[n]->begin(world, kind, everybody(), {});
+    const std::vector<NodeNumber> others{0, 1, 2};
+    for (int i = 0; i < 100; ++i) turn();
+    all[5].reset();
+    // Those who wait for it look after it; nobody has heard of it for long enough.
+    ASSERT_TRUE(until(
+        [&] {
+          now += std::chrono::milliseconds(1);
+          return all_told();
+        },
+        20'000));
+    for (const auto& node : all) {
+      if (node == nullptr) continue;
+      EXPECT_EQ(node->told[0].times, 1u);
+      ASSERT_FALSE(node->told[0].result);
+      EXPECT_EQ(node->told[0].result.error().code, Errc::peer_lost);
+      EXPECT_EQ(node->told[0].lost, 5u) << "at node " << node->number;
+    }
+    // With it nothing goes on any more; without it all does.
+    for (const auto& node : all)
+      if (node != nullptr) node->begin(world, kind, everybody(), {});
+    ASSERT_TRUE(until([&] { return all_told(); }));
+    for (const auto& node : all) {
+      if (node == nullptr) continue;
+      EXPECT_EQ(node->told[1].result.error().code, Errc::peer_lost);
+      EXPECT_EQ(node->told[1].lost, 5u);
+    }
+    std::vector<Told*> without;
+    for (const auto n : others) without.push_back(&all[n]->begin({9, 9}, kind, others, {}));
+    ASSERT_TRUE(until([&] { return without[0]->times + without[1]->times + without[2]->times == 3; }));
+    for (const auto* told : without) EXPECT_TRUE(told->result);
+    all.clear();
+  }
+}
+
+TEST_F(EngineTest, one_member_ends_it_for_all) {
+  start(5);
+  for (NodeNumber n = 0; n < 4; ++n) all[n]->begin(world, Kind::exchange, everybody(), {});
+  for (int i = 0; i < 100; ++i) turn();
+  ASSERT_EQ(all[2]->engine->open().size(), 1u);
+  EXPECT_FALSE(all[0]->engine->open()[0].waits_for.empty());
+  all[2]->engine->abort(world, 1, Errc::timeout);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (NodeNumber n = 0; n < 4; ++n) EXPECT_EQ(all[n]->told[0].result.error().code, Errc::timeout) << n;
+  // One that comes late finds it ended, and the next is the next for all.
+  all[4]->begin(world, Kind::exchange, everybody(), {});
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_EQ(all[4]->told[0].result.error().code, Errc::timeout);
+  for (const auto& node : all) node->begin(world, Kind::exchange, everybody(), block_of(node->number, 9, 10));
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all) EXPECT_TRUE(node->told[1].result);
+}
+
+TEST_F(EngineTest, members_who_do_not_agree_are_told_so) {
+  start(3);
+  all[0]->begin(world, Kind::exchange, everybody(), {});
+  all[1]->begin(world, Kind::barrier, everybody(), {});
+  all[2]->begin(world, Kind::exchange, everybody(), {});
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all) {
+    ASSERT_FALSE(node->told[0].result);
+    EXPECT_EQ(node->told[0].result.error().code, Errc::invalid);
+  }
+}
+
+TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
+  start(2, {.most_early_bytes = 1000});
+  all[0]->begin(world, Kind::exchange, everybody(), block_of(0, 0, 3000));
+  for (int i = 0; i < 100; ++i) turn();
+  all[1]->begin(world, Kind::exchange, everybody(), {});
+  ASSERT_TRUE(until([&] { return all[1]->told[0].times == 1; }));
+  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::no_space);
+}
+
+TEST_F(EngineTest, what_cannot_begin_is_refused) {
+  start(3);
+  const auto refused = [&](Kind kind, const std::vector<NodeNumber>& members, Block contribution) {
+    const auto begun =
+        all[0]->engine->begin(world, kind, members, std::move(contribution), [](const Outcome&) {});
+    return !begun && begun.error().code == Errc::invalid;
+  };
+  EXPECT_TRUE(refused(Kind::barrier, {1, 2}, {}));
+  EXPECT_TRUE(refused(Kind::barrier, {0, 2, 1}, {}));
+  EXPECT_TRUE(refused(Kind::barrier, {0, 0, 1}, {}));
+  EXPECT_TRUE(refused(Kind::barrier, {}, {}));
+  EXPECT_TRUE(refused(Kind::barrier, {0, 1}, Block(1)));
+}
+
+TEST_F(EngineTest, noise_from_a_node_that_has_the_key_ends_nothing_of_others) {
+  start(2);
+  std::mt19937 random(3);
+  std::deque<mesh::Sending> sendings;
+  for (unsigned i = 0; i < 2000; ++i) {
+    const auto noise = block_of(i, 1, random() % 64 + (i % 2 == 0 ? 0 : 1));
+    auto& sending = sendings.emplace_back();
+    sending.done = [](mesh::Work&, Result<void>) noexcept {};
+    ASSERT_TRUE(until([&] {
+      return all[0]
+          ->mesh->send(1, 1, Bytes(noise).first(std::min<std::size_t>(noise.size(), 64)), noise, sending)
+          .has_value();
+    }));
+  }
+  for (int i = 0; i < 1000; ++i) turn();
+  EXPECT_GT(all[1]->engine->counters().malformed, 1000u);
+  for (const auto& node : all) node->begin(world, Kind::exchange, everybody(), block_of(node->number, 0, 10));
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
+  TearDown();  // before the sendings
+}
+
+TEST(Choice, texts) {
+  for (const char* text : {"bruck", "recursive_doubling", "ring", "tree:4:1", "tree:7:3", "dissemination:1",
+                           "dissemination:3"}) {
+    const auto choice = parse_choice(text);
+    ASSERT_TRUE(choice) << text;
+    EXPECT_EQ(to_text(*choice), text);
+  }
+  EXPECT_EQ(to_text(*parse_choice("tree")), "tree:4:1");
+  for (const char* text :
+       {"", "brucks", "bruck:2", "tree:", "tree:0", "tree:2:3:4", "tree:x", "tree:70000", "dissemination:-1"})
+    EXPECT_FALSE(parse_choice(text)) << text;
+}
+
+TEST(Rule, large_even_contributions_go_around_a_ring) {
+  const Rule rule;
+  EXPECT_EQ(rule.exchange(8, 8 * 1000, 1000).algorithm, Algorithm::bruck);
+  EXPECT_EQ(rule.exchange(8, 8 * 100'000, 100'000).algorithm, Algorithm::ring);
+  EXPECT_EQ(rule.exchange(8, 1'000'000, 1'000'000).algorithm, Algorithm::bruck) << "one that is much larger";
+  EXPECT_EQ(rule.barrier(8).algorithm, Algorithm::dissemination);
+  const Rule forced(*parse_choice("tree"));
+  EXPECT_EQ(forced.exchange(8, 10, 10).algorithm, Algorithm::tree);
+  EXPECT_EQ(forced.barrier(8).algorithm, Algorithm::dissemination) << "a tree of exchanges is no barrier";
+}
+
+}  // namespace
+}  // namespace weft::collectives

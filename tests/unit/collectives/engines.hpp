@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Some nodes with a mesh and an engine each, on one simulated network that has bad days.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "collectives/engine.hpp"
+#include "transport/faulty/faulty.hpp"
+#include "transport/sim/network.hpp"
+
+namespace weft::collectives {
+
+using Block = std::vector<std::byte>;
+
+/// What every member can compute of every other's contribution.
+inline Block block_of(NodeNumber node, std::uint64_t call, std::size_t bytes) {
+  Block out(bytes);
+  auto state = static_cast<std::uint32_t>(node * 7919 + call * 104729 + 1);
+  for (auto& b : out) {
+    state = state * 1664525u + 1013904223u;
+    b = static_cast<std::byte>(state >> 24);
+  }
+  return out;
+}
+
+struct Told {
+  unsigned times = 0;
+  Result<void> result;
+  std::optional<NodeNumber> lost;
+  std::vector<Block> contributions;
+};
+
+struct EngineNode : mesh::Watcher {
+  NodeNumber number;
+  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<Engine> engine;  // outlives its mesh
+  std::unique_ptr<mesh::Mesh> mesh;
+  std::deque<Told> told;
+
+  EngineNode(Transport& transport, const mesh::JobKey& key, NodeNumber self, NodeNumber nodes,
+             const Engine::Options& options)
+      : number(self), endpoint(std::move(*transport.open({}))) {
+    mesh = std::make_unique<mesh::Mesh>(*endpoint, key, mesh::Life{self, 1}, nodes, *this);
+    engine = std::make_unique<Engine>(*mesh, self, options);
+  }
+  ~EngineNode() override {
+    mesh.reset();
+    engine.reset();  // its last words go to `told`
+  }
+  EngineNode(const EngineNode&) = delete;
+  EngineNode& operator=(const EngineNode&) = delete;
+
+  void node_lost(NodeNumber node, const char*) noexcept override { engine->node_lost(node); }
+  void message_refused(NodeNumber, mesh::Refusal) noexcept override {}
+
+  Told& begin(const Signature& signature, Kind kind, const std::vector<NodeNumber>& members,
+              Block contribution) {
+    Told& one = told.emplace_back();
+    const auto begun =
+        engine->begin(signature, kind, members, std::move(contribution), [&one](const Outcome& outcome) {
+          ++one.times;
+          one.result = outcome.result;
+          one.lost = outcome.lost;
+          if (outcome.result) one.contributions = outcome.contributions;
+        });
+    EXPECT_TRUE(begun);
+    return one;
+  }
+};
+
+class Engines : public ::testing::Test {
+ protected:
+  void start(NodeNumber nodes, const Engine::Options& options = {}, const faulty::Plan& plan = {}) {
+    sim_ = std::make_unique<sim::SimTransport>(network);
+    faulty_ = std::make_unique<faulty::FaultyTransport>(*sim_, plan);
+    for (NodeNumber n = 0; n < nodes; ++n)
+      all.push_back(std::make_unique<EngineNode>(*faulty_, key, n, nodes, options));
+    for (const auto& one : all)
+      for (const auto& other : all)
+        if (one != other) {
+          ASSERT_TRUE(one->mesh->enter(other->number, other->mesh->contact()));
+        }
+  }
+  std::vector<NodeNumber> everybody() const {
+    std::vector<NodeNumber> out(all.size());
+    std::iota(out.begin(), out.end(), 0u);
+    return out;
+  }
+  void turn() {
+    now += std::chrono::microseconds(1);
+    for (const auto& node : all) {
+      if (node == nullptr) continue;
+      node->mesh->progress(now);
+      node->engine->progress();
+    }
+  }
+  bool until(const std::function<bool()>& done, int turns = 100'000) {
+    for (; !done(); --turns) {
+      if (turns == 0) return false;
+      turn();
+    }
+    return true;
+  }
+  bool all_told() const {
+    for (const auto& node : all)
+      if (node != nullptr)
+        for (const auto& told : node->told)
+          if (told.times == 0) return false;
+    return true;
+  }
+  void TearDown() override { all.clear(); }
+
+  sim::Network network{{.message = {.latency = 1000}, .get = {.latency = 1000}}};
+  mesh::JobKey key = mesh::JobKey::random();
+  std::vector<std::unique_ptr<EngineNode>> all;
+  mesh::TimePoint now{std::chrono::hours(1)};
+
+ private:
+  std::unique_ptr<sim::SimTransport> sim_;
+  std::unique_ptr<faulty::FaultyTransport> faulty_;
+};
+
+}  // namespace weft::collectives
