@@ -147,7 +147,7 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   ASSERT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready)
       << ball_a.heard << " " << ball_b.heard;
 
-  // At rest: pings twice in a second at the most, each a handful of rounds; no spinning, no polling.
+  // At rest: pings twice in a second at the most, each with 20 us of looking again.
   const auto before = a.rounds + b.rounds;
   const auto cpu_before = std::clock();
   std::this_thread::sleep_for(3s);
@@ -155,7 +155,7 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   std::printf("both loops, idle for 3 s: %llu rounds, %.1f ms of processor time\n",
               static_cast<unsigned long long>(rounds),
               1e3 * static_cast<double>(std::clock() - cpu_before) / CLOCKS_PER_SEC);
-  EXPECT_LT(rounds, 300u);
+  EXPECT_LT(rounds, 3000u) << "polling would be 60,000, spinning millions";
   EXPECT_GT(rounds, 0u) << "signs of life";
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
