@@ -71,6 +71,7 @@ Result<void> FaultyEndpoint::may_start(FaultyPeer& peer) {
   if (burst_left_ == 0 && chance(plan_.burst_percent)) burst_left_ = plan_.burst_length;
   if (burst_left_ != 0) {
     --burst_left_;
+    has_refused_ = true;
     return fail(Errc::again);
   }
   return {};
@@ -149,6 +150,7 @@ void FaultyEndpoint::lose(FaultyPeer& peer) noexcept {
 
 std::size_t FaultyEndpoint::progress() noexcept {
   ++round_;
+  has_refused_ = false;
   std::size_t handled = 0;
   for (auto* peer : std::exchange(to_lose_, {})) {
     lose(*peer);
@@ -175,8 +177,9 @@ std::size_t FaultyEndpoint::progress() noexcept {
 }
 
 Result<void> FaultyEndpoint::arm() noexcept {
-  // What is held back here wakes nobody.
-  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty()) return fail(Errc::again);
+  // What is held back or was refused here wakes nobody.
+  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || has_refused_)
+    return fail(Errc::again);
   return inner_->arm();
 }
 
