@@ -21,7 +21,12 @@ class Stranger {
     ucp_params_t params{};
     params.field_mask = UCP_PARAM_FIELD_FEATURES;
     params.features = features;
-    if (ucp_init(&params, nullptr, &context_) != UCS_OK) return;
+    ucp_config_t* config = nullptr;
+    if (ucp_config_read(nullptr, nullptr, &config) != UCS_OK) return;
+    const bool begun =
+        ucp_config_modify(config, "TLS", "tcp") == UCS_OK && ucp_init(&params, config, &context_) == UCS_OK;
+    ucp_config_release(config);
+    if (!begun) return;
     ucp_worker_params_t worker_params{};
     worker_params.field_mask = UCP_WORKER_PARAM_FIELD_FLAGS;
     worker_params.flags = UCP_WORKER_FLAG_IGNORE_REQUEST_LEAK;
