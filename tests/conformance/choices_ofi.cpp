@@ -5,7 +5,7 @@
 #include "transport/ofi/transport.hpp"
 
 // What libfabric 1.17 does not give back: what its providers know of devices, and connections of net.
-extern "C" [[gnu::visibility("default")]] const char* __lsan_default_suppressions();
+extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   return "leak:libfabric.so\n";
 }

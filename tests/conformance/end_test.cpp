@@ -150,7 +150,7 @@ TEST_P(EndTest, a_thousand_peers_come_and_go) {
     ASSERT_TRUE(a);
     std::vector<std::unique_ptr<Peer>> peers;
     for (int i = 0; i < 10; ++i) peers.push_back(reach(*a, *b));
-    Operations& sent = new_operations();
+    Operations sent;
     const auto before = b->received_count;
     for (const auto& peer : peers) ASSERT_TRUE(send(*a, *peer, 1, {{}, {}}, sent.next(), {a.get(), b.get()}));
     ASSERT_TRUE(

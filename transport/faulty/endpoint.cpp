@@ -71,7 +71,6 @@ Result<void> FaultyEndpoint::may_start(FaultyPeer& peer) {
   if (burst_left_ == 0 && chance(plan_.burst_percent)) burst_left_ = plan_.burst_length;
   if (burst_left_ != 0) {
     --burst_left_;
-    has_refused_ = true;
     return fail(Errc::again);
   }
   return {};
@@ -80,7 +79,10 @@ Result<void> FaultyEndpoint::may_start(FaultyPeer& peer) {
 template <class Start>
 Result<void> FaultyEndpoint::start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion,
                                    Start&& inner_start) {
-  if (auto may = may_start(peer); !may) return may;
+  if (auto may = may_start(peer); !may) {
+    refused_in_ = round_;
+    return may;
+  }
   auto held = std::make_unique<Held>();
   held->owner = this;
   held->peer = &peer;
@@ -150,7 +152,6 @@ void FaultyEndpoint::lose(FaultyPeer& peer) noexcept {
 
 std::size_t FaultyEndpoint::progress() noexcept {
   ++round_;
-  has_refused_ = false;
   std::size_t handled = 0;
   for (auto* peer : std::exchange(to_lose_, {})) {
     lose(*peer);
@@ -178,7 +179,7 @@ std::size_t FaultyEndpoint::progress() noexcept {
 
 Result<void> FaultyEndpoint::arm() noexcept {
   // What is held back or was refused here wakes nobody.
-  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || has_refused_)
+  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || refused_in_ == round_)
     return fail(Errc::again);
   return inner_->arm();
 }

@@ -104,10 +104,10 @@ class FaultyEndpoint final : public Endpoint {
   unsigned burst_left_ = 0;
   std::uint64_t round_ = 0;
   bool closing_ = false;
-  bool has_refused_ = false;  ///< by itself, since the last progress()
   std::vector<FaultyPeer*> to_lose_;
   std::deque<Late> late_;
   std::deque<LateMessage> late_messages_;
+  std::uint64_t refused_in_ = ~std::uint64_t{0};  ///< the last round in which an operation was refused here
 };
 
 template <class Which>
