@@ -20,7 +20,7 @@ TEST_P(EndTest, an_endpoint_that_closes_ends_all_of_its_operations) {
   std::vector<std::byte> target(1 << 16);
   const auto exposed = b->endpoint->expose(source);
   ASSERT_TRUE(exposed);
-  Operations operations;
+  Operations& operations = new_operations();
   {
     const auto a = open();
     ASSERT_TRUE(a);
@@ -46,7 +46,7 @@ TEST_P(EndTest, a_peer_that_dies_with_its_object_ends_its_operations) {
   auto to_b = reach(*a, *b);
   const auto to_c = reach(*a, *c);
   const auto bytes = pattern(1000, 1);
-  Operations with_b, with_c;
+  Operations &with_b = new_operations(), &with_c = new_operations();
   ASSERT_TRUE(send(*a, *to_b, 1, {{}, bytes}, with_b.next(), {}));
   ASSERT_TRUE(send(*a, *to_c, 1, {{}, bytes}, with_c.next(), {}));
   to_b.reset();
@@ -71,14 +71,14 @@ TEST_P(EndTest, a_peer_that_goes_ends_what_is_open_as_lost) {
   const auto key = a->endpoint->import_key(*peer, (*exposed)->packed_key());
   ASSERT_TRUE(key);
   {
-    Operations first;
+    Operations& first = new_operations();
     ASSERT_TRUE(get(*a, {**key, 0}, {**local, 0, 100}, first.next(), {a.get(), b.get()}));
     ASSERT_TRUE(until({a.get(), b.get()}, [&] { return first.ended == 1; }));
     ASSERT_TRUE(first.errors.empty());
   }
   exposed->reset();
   b.reset();
-  Operations later;
+  Operations& later = new_operations();
   const auto got = a->endpoint->get({**key, 0}, {**local, 0, 100}, later.next());
   if (got) {
     ASSERT_TRUE(until({a.get()}, [&] { return later.ended == 1; }));
@@ -91,7 +91,7 @@ TEST_P(EndTest, a_peer_that_goes_ends_what_is_open_as_lost) {
   const auto again = open();
   ASSERT_TRUE(again);
   const auto to_again = reach(*a, *again);
-  Operations sent;
+  Operations& sent = new_operations();
   ASSERT_TRUE(send(*a, *to_again, 1, {{}, {}}, sent.next(), {a.get(), again.get()}));
   ASSERT_TRUE(until({a.get(), again.get()}, [&] { return sent.ended == 1 && again->received_count == 1; }));
   EXPECT_TRUE(sent.errors.empty());
@@ -118,9 +118,6 @@ TEST_P(EndTest, a_region_that_is_gone_is_an_error_for_the_reader) {
 
 /// done() opens the next operation in the memory of the one that ended.
 TEST_P(EndTest, an_operation_starts_the_next) {
-  const auto a = open(), b = open();
-  ASSERT_TRUE(a && b);
-  const auto peer = reach(*a, *b);
   struct Chain : Completion {
     Endpoint* endpoint;
     Peer* peer;
@@ -132,6 +129,9 @@ TEST_P(EndTest, an_operation_starts_the_next) {
       if (!sent && sent.error().code == Errc::again) waits = true;
     }
   } chain;
+  const auto a = open(), b = open();
+  ASSERT_TRUE(a && b);
+  const auto peer = reach(*a, *b);
   chain.endpoint = a->endpoint.get();
   chain.peer = peer.get();
   chain.done = [](Completion& self, Result<void> outcome) noexcept {

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/conformance/fabric.hpp"
 
+#include <ostream>
+
 namespace weft::conformance {
 
 using namespace std::chrono_literals;
+
+void PrintTo(const Choice& choice, std::ostream* to) {
+  *to << choice.name;
+}
 
 Completion& Operations::next() {
   One& one = all.emplace_back();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,9 @@ struct Choice {
   std::function<std::unique_ptr<Fabric>()> make;
   bool crosses_processes = false;  ///< an address means the same in another process of this host
 };
+
+/// So that a failure names it.
+void PrintTo(const Choice& choice, std::ostream* to);
 
 /// Looked for once. One that does not open here is left out, with a line on stderr that says why.
 const std::vector<Choice>& choices();
@@ -70,6 +74,8 @@ class Conformance : public ::testing::TestWithParam<Choice> {
   /// Fails the test where it cannot be opened.
   std::unique_ptr<Station> open();
   std::unique_ptr<Peer> reach(Station& from, const Station& to);
+  /// They outlive all that the test makes, also when an ASSERT ends it: what is open then ends in destructors.
+  Operations& new_operations() { return operations_.emplace_back(); }
 
   /// Lets all stations progress until `done`; false after the watchdog's time.
   bool until(std::initializer_list<Station*> stations, const std::function<bool()>& done);
@@ -80,6 +86,9 @@ class Conformance : public ::testing::TestWithParam<Choice> {
                    std::initializer_list<Station*> stations);
 
   std::unique_ptr<Fabric> fabric_;
+
+ private:
+  std::deque<Operations> operations_;
 };
 
 #define WEFT_NEEDS(capability, station) \

@@ -70,7 +70,7 @@ TEST_P(GetTest, every_size_at_odd_offsets) {
        {0, 1, 2, 7, 8, 9, 255, 256, 1024, 4095, 4096, 4097, 65535, 65537, 1 << 20}) {
     for (const std::size_t offset : {std::size_t{0}, std::size_t{1}, std::size_t{13}, margin}) {
       std::fill(l->target.begin(), l->target.end(), std::byte{0});
-      Operations gets;
+      Operations& gets = new_operations();
       read(*l, offset, margin - offset, length, gets);
       ASSERT_TRUE(gets.errors.empty()) << length << " at " << offset;
       const auto into = l->target.begin() + static_cast<std::ptrdiff_t>(margin - offset);
@@ -88,7 +88,7 @@ TEST_P(GetTest, sixty_four_mebibytes) {
   constexpr std::size_t bytes = std::size_t{64} << 20;
   const auto l = link(bytes, bytes);
   ASSERT_TRUE(l);
-  Operations gets;
+  Operations& gets = new_operations();
   read(*l, 0, 0, bytes, gets);
   EXPECT_TRUE(gets.errors.empty());
   EXPECT_TRUE(l->source == l->target);
@@ -98,7 +98,7 @@ TEST_P(GetTest, many_at_once) {
   constexpr std::size_t each = 256, count = 5000;
   const auto l = link(each * count, each * count);
   ASSERT_TRUE(l);
-  Operations gets;
+  Operations& gets = new_operations();
   for (std::size_t i = 0; i < count; ++i)
     ASSERT_TRUE(get(*l->a, {*l->key, i * each}, {*l->local, (count - 1 - i) * each, each}, gets.next(),
                     {l->a.get(), l->b.get()}));
@@ -121,7 +121,7 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
                                                          {std::uint64_t{1} << 40, 8},
                                                          {~std::uint64_t{0} - 3, 8}};
   for (const auto& [offset, length] : wrong) {
-    Operations gets;
+    Operations& gets = new_operations();
     const auto started =
         get(*l->a, {*l->key, offset}, {*l->local, 0, length}, gets.next(), {l->a.get(), l->b.get()});
     if (started) {
@@ -132,11 +132,11 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
       EXPECT_EQ(started.error().code, Errc::invalid) << offset;
     }
     // Both go on as if nothing had been.
-    Operations right;
+    Operations& right = new_operations();
     read(*l, 0, 0, bytes, right);
     EXPECT_TRUE(right.errors.empty()) << "after " << offset;
     EXPECT_TRUE(std::equal(l->source.begin(), l->source.end(), l->target.begin()));
-    Operations sent;
+    Operations& sent = new_operations();
     const auto before = l->b->received_count;
     ASSERT_TRUE(send(*l->a, *l->peer, 1, {{}, {}}, sent.next(), {l->a.get(), l->b.get()}));
     ASSERT_TRUE(
@@ -148,7 +148,7 @@ TEST_P(GetTest, outside_of_the_region_is_an_error_for_the_reader_only) {
 TEST_P(GetTest, outside_of_the_local_region_is_refused) {
   const auto l = link(4096, 1000);
   ASSERT_TRUE(l);
-  Operations gets;
+  Operations& gets = new_operations();
   for (const auto& [offset, length] :
        {std::pair<std::uint64_t, std::size_t>{0, 1001}, {1000, 1}, {~std::uint64_t{0}, 2}}) {
     const auto started = l->a->endpoint->get({*l->key, 0}, {*l->local, offset, length}, gets.next());
@@ -186,7 +186,7 @@ TEST_P(GetTest, several_regions_and_readers) {
     const auto key_one = a->endpoint->import_key(*peer, (*one)->packed_key());
     const auto key_two = a->endpoint->import_key(*peer, (*two)->packed_key());
     ASSERT_TRUE(key_one && key_two);
-    Operations gets;
+    Operations& gets = new_operations();
     ASSERT_TRUE(get(*a, {**key_one, 0}, {**local, bytes, bytes}, gets.next(), {a.get(), b.get()}));
     ASSERT_TRUE(get(*a, {**key_two, 0}, {**local, 0, bytes}, gets.next(), {a.get(), b.get()}));
     ASSERT_TRUE(until({a.get(), b.get()}, [&] { return gets.open() == 0; }));

@@ -20,7 +20,7 @@ TEST_P(MessageTest, an_address_survives_packing) {
   const Address copy{std::vector<std::byte>(b->endpoint->address().bytes)};
   auto peer = a->endpoint->reach(copy);
   ASSERT_TRUE(peer);
-  Operations sent;
+  Operations& sent = new_operations();
   const auto payload = pattern(40, 1);
   ASSERT_TRUE(send(*a, **peer, 7, {{}, payload}, sent.next(), {a.get(), b.get()}));
   ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count == 1; }));
@@ -60,7 +60,7 @@ TEST_P(MessageTest, every_size_arrives_whole) {
       if (header > size) continue;
       const auto bytes = pattern(size, ++seed);
       const Message message{Bytes(bytes).first(header), Bytes(bytes).subspan(header)};
-      Operations sent;
+      Operations& sent = new_operations();
       b->received.clear();
       const auto before = b->received_count;
       ASSERT_TRUE(send(*a, *peer, static_cast<std::uint16_t>(seed), message, sent.next(), {a.get(), b.get()}))
@@ -84,7 +84,7 @@ TEST_P(MessageTest, a_message_that_is_too_large_is_refused) {
   ASSERT_TRUE(a && b);
   const auto peer = reach(*a, *b);
   const auto bytes = pattern(a->can().max_message + 1, 1);
-  Operations sent;
+  Operations& sent = new_operations();
   const auto result = a->endpoint->send(*peer, 1, {{}, bytes}, sent.next());
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Errc::invalid);
@@ -97,7 +97,7 @@ TEST_P(MessageTest, inline_bytes_are_free_at_once) {
   const auto peer = reach(*a, *b);
   auto bytes = pattern(a->can().max_inline, 5);
   const auto right = bytes;
-  Operations sent;
+  Operations& sent = new_operations();
   ASSERT_TRUE(send(*a, *peer, 1, {{}, bytes}, sent.next(), {a.get(), b.get()}));
   std::fill(bytes.begin(), bytes.end(), std::byte{0xee});
   ASSERT_TRUE(until({a.get(), b.get()}, [&] { return sent.ended == 1 && b->received_count == 1; }));
@@ -108,7 +108,7 @@ TEST_P(MessageTest, to_oneself) {
   const auto a = open();
   ASSERT_TRUE(a);
   const auto peer = reach(*a, *a);
-  Operations sent;
+  Operations& sent = new_operations();
   const auto bytes = pattern(300, 5);
   ASSERT_TRUE(send(*a, *peer, 9, {{}, bytes}, sent.next(), {a.get()}));
   ASSERT_TRUE(until({a.get()}, [&] { return sent.ended == 1 && a->received_count == 1; }));
@@ -121,7 +121,7 @@ TEST_P(MessageTest, order_is_kept_where_it_is_promised) {
   WEFT_NEEDS(ordered, *a);
   const auto peer = reach(*a, *b);
   constexpr std::uint32_t count = 2000;
-  Operations sent;
+  Operations& sent = new_operations();
   std::vector<std::vector<std::byte>> payloads;
   for (std::uint32_t i = 0; i < count; ++i) {
     payloads.push_back(pattern(4 + i * 37 % 900, i));
@@ -139,7 +139,7 @@ TEST_P(MessageTest, a_hundred_thousand_under_back_pressure) {
   a->keeps = b->keeps = false;
   constexpr std::size_t count = 100'000;
   const auto bytes = pattern(100, 1);
-  Operations from_a, from_b;
+  Operations &from_a = new_operations(), &from_b = new_operations();
   for (std::size_t i = 0; i < count / 2; ++i) {
     ASSERT_TRUE(send(*a, *there, 1, {{}, bytes}, from_a.next(), {a.get(), b.get()}));
     ASSERT_TRUE(send(*b, *back, 1, {{}, bytes}, from_b.next(), {a.get(), b.get()}));

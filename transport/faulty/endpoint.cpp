@@ -76,7 +76,10 @@ Result<void> FaultyEndpoint::may_start(FaultyPeer& peer) {
 template <class Start>
 Result<void> FaultyEndpoint::start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion,
                                    Start&& inner_start) {
-  if (auto may = may_start(peer); !may) return may;
+  if (auto may = may_start(peer); !may) {
+    refused_in_ = round_;
+    return may;
+  }
   auto held = std::make_unique<Held>();
   held->owner = this;
   held->peer = &peer;
@@ -175,8 +178,9 @@ std::size_t FaultyEndpoint::progress() noexcept {
 }
 
 Result<void> FaultyEndpoint::arm() noexcept {
-  // What is held back here wakes nobody.
-  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty()) return fail(Errc::again);
+  // What is held back or was refused here wakes nobody.
+  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || refused_in_ == round_)
+    return fail(Errc::again);
   return inner_->arm();
 }
 

@@ -108,6 +108,7 @@ class FaultyEndpoint final : public Endpoint {
   std::deque<FaultyPeer*> to_lose_;
   std::deque<Late> late_;
   std::deque<LateMessage> late_messages_;
+  std::uint64_t refused_in_ = ~std::uint64_t{0};  ///< the last round in which an operation was refused here
 };
 
 template <class Which>

@@ -10,6 +10,8 @@ namespace weft::ucx {
 namespace {
 
 constexpr std::size_t most_bytes_at_once = std::size_t{256} << 10;  // of a message or a get: they are copied
+// The answer to a get fits in one segment of UCX's TCP then, so that UCP need not put it together: a copy less.
+constexpr std::size_t most_bytes_of_an_answer = std::size_t{56} << 10;
 constexpr std::size_t most_flights = 4096;
 constexpr std::size_t most_flight_bytes = std::size_t{64} << 20;
 
@@ -39,14 +41,15 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
         {get_channel, on_get_request},
         {reply_channel, on_get_reply}})
     if (const auto done = self->listen(channel, callback); !done) return fail(done.error());
-  self->capabilities_ = {.max_inline = most_bytes_at_once,
-                         .max_message = most_bytes_at_once,
-                         .max_header = most_bytes_at_once,
-                         .max_get = most_bytes_at_once,
-                         .rma = self->worker_->direct_gets(),
-                         .ordered = false,  // UCP's documentation promises no order of active messages
-                         .wait_fd = self->wait_fd().has_value(),
-                         .detects_loss = self->worker_->traits().network};
+  self->capabilities_ = {
+      .max_inline = most_bytes_at_once,
+      .max_message = most_bytes_at_once,
+      .max_header = most_bytes_at_once,
+      .max_get = self->worker_->direct_gets() ? most_bytes_at_once : most_bytes_of_an_answer,
+      .rma = self->worker_->direct_gets(),
+      .ordered = false,  // UCP's documentation promises no order of active messages
+      .wait_fd = self->wait_fd().has_value(),
+      .detects_loss = self->worker_->traits().network};
   return self;
 }
 

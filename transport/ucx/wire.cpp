@@ -22,17 +22,15 @@ std::uint32_t checksum(Bytes bytes) noexcept {
 }
 
 template <class T>
-void append(std::vector<std::byte>& to, const T& value) {
-  const auto* bytes = reinterpret_cast<const std::byte*>(&value);
-  to.insert(to.end(), bytes, bytes + sizeof value);
+std::vector<std::byte> with_front(const T& front, Bytes rest) {
+  std::vector<std::byte> out(sizeof front + rest.size());
+  std::memcpy(out.data(), &front, sizeof front);
+  if (!rest.empty()) std::memcpy(out.data() + sizeof front, rest.data(), rest.size());
+  return out;
 }
 
-std::vector<std::byte> seal(std::uint32_t magic, const std::vector<std::byte>& body) {
-  std::vector<std::byte> out;
-  out.reserve(sizeof(Front) + body.size());
-  append(out, Front{magic, checksum(body)});
-  out.insert(out.end(), body.begin(), body.end());
-  return out;
+std::vector<std::byte> seal(std::uint32_t magic, Bytes body) {
+  return with_front(Front{magic, checksum(body)}, body);
 }
 
 std::optional<Bytes> unseal(std::uint32_t magic, Bytes packed) noexcept {
@@ -44,7 +42,7 @@ std::optional<Bytes> unseal(std::uint32_t magic, Bytes packed) noexcept {
 }  // namespace
 
 std::vector<std::byte> pack_address(Bytes worker_address) {
-  return seal(address_magic, {worker_address.begin(), worker_address.end()});
+  return seal(address_magic, worker_address);
 }
 
 std::optional<Bytes> unpack_address(Bytes packed) noexcept {
@@ -53,10 +51,7 @@ std::optional<Bytes> unpack_address(Bytes packed) noexcept {
 }
 
 std::vector<std::byte> pack_key(const RegionKey& key) {
-  std::vector<std::byte> body;
-  append(body, KeyFront{key.region, key.base, key.length});
-  body.insert(body.end(), key.remote_key.begin(), key.remote_key.end());
-  return seal(key_magic, body);
+  return seal(key_magic, with_front(KeyFront{key.region, key.base, key.length}, key.remote_key));
 }
 
 std::optional<RegionKey> unpack_key(Bytes packed) noexcept {

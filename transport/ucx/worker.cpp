@@ -79,7 +79,8 @@ Result<std::unique_ptr<Worker>> Worker::open(const std::string& transports, bool
 
   std::unique_ptr<Worker> worker(new Worker);
   // Some transports, `self` for one, cannot wake anybody: then without. Gets by RMA are asked for where a network card
-  // does them; where the library would emulate them, anybody who reaches us could read, and write, all of our memory.
+  // does them only (docs/decisions/0007-ucx-gets.md): a worker with RMA lets whoever reaches it read, and write, all of
+  // our memory.
   std::uint64_t features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
   auto started = worker->start(read, features);
   if (!started) {
@@ -117,13 +118,14 @@ Result<void> Worker::start(ucp_config_t* config, std::uint64_t features) {
     worker_ = nullptr;
     return fail(error_of(created, "UCX makes no worker of these transports"));
   }
-  if ((features & UCP_FEATURE_WAKEUP) != 0) {
+  traits_ = traits_of(context_);
+  // Over the node's memory alone, UCX 1.13 wakes a worker that has reached nobody once, and never again.
+  if ((features & UCP_FEATURE_WAKEUP) != 0 && traits_.network) {
     int fd = -1;
     if (ucp_worker_get_efd(worker_, &fd) != UCS_OK)
       return fail(Errc::not_supported, "no descriptor to wait on");
     wait_fd_ = fd;
   }
-  traits_ = traits_of(context_);
   return {};
 }
 
