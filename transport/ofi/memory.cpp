@@ -48,15 +48,10 @@ Result<std::unique_ptr<MemoryRegion>> OfiRegion::make(OfiEndpoint& owner, const 
                                                       std::span<std::byte> memory) {
   if (memory.empty()) return fail(Errc::invalid, "no memory to expose");
   std::unique_ptr<OfiRegion> region(new OfiRegion(owner, memory));
-  if (!owner.provider_.reads_by_library) {
-    do region->number_ = random_key(sizeof region->number_);
-    while (!owner.exposed_.try_emplace(region->number_, region.get()).second);
-    region->pack_number();
-    return region;
-  }
-  auto registered = registrar.add(memory, FI_REMOTE_READ);
+  auto registered = registrar.add(memory, FI_REMOTE_READ | FI_READ);
   if (!registered) return fail(registered.error());
   region->registered_ = std::move(*registered);
+  if (registrar.asks_for(FI_MR_LOCAL)) region->descriptor_ = fi_mr_desc(region->registered_.get());
   if (const auto packed = region->pack(registrar); !packed) return fail(packed.error());
   return region;
 }
@@ -79,12 +74,6 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
   std::memcpy(key_.data(), &packed, sizeof packed);
   if (packed.raw_bytes != 0) std::memcpy(key_.data() + sizeof packed, raw, packed.raw_bytes);
   return {};
-}
-
-void OfiRegion::pack_number() {
-  const PackedKey packed{.length = memory_.size(), .key = number_};
-  key_.resize(sizeof packed);
-  std::memcpy(key_.data(), &packed, sizeof packed);
 }
 
 OfiRegion::~OfiRegion() {

@@ -46,17 +46,17 @@ class OfiRegion final : public MemoryRegion {
   ~OfiRegion() override;
   Bytes packed_key() const noexcept override { return key_; }
   std::span<std::byte> memory() const noexcept { return memory_; }
-  std::uint64_t number() const noexcept { return number_; }
+  /// What the library wants beside an address in this memory; NULL unless FI_MR_LOCAL.
+  void* descriptor() const noexcept { return descriptor_; }
 
  private:
   OfiRegion(OfiEndpoint& owner, std::span<std::byte> memory) : owner_(owner), memory_(memory) {}
   Result<void> pack(const Registrar& registrar);
-  void pack_number();
 
   OfiEndpoint& owner_;
   std::span<std::byte> memory_;
-  Handle<fid_mr> registered_;  ///< NULL: the endpoint answers for it, see reads.cpp
-  std::uint64_t number_ = 0;   ///< then: what requests call it
+  Handle<fid_mr> registered_;
+  void* descriptor_ = nullptr;
   std::vector<std::byte> key_;
 };
 

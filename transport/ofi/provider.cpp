@@ -19,7 +19,7 @@ namespace {
 struct Known {
   std::string_view name;
   bool by_itself;
-  bool reads_by_nic;
+  bool rma;
   bool detects_loss;
 };
 // clang-format off
@@ -33,7 +33,7 @@ constexpr Known known[] = {
     {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
     {"tcp;ofi_rxm", true, false, true},
     {"net", true, false, true},  // tcp of 1.16 and 1.17; last because of its descriptor, see README.md
-    {"shm", false, false, false},
+    {"shm", false, true, false},  // the reader copies from the other process by itself
 };
 // clang-format on
 constexpr std::size_t unknown = std::size(known);
@@ -129,7 +129,7 @@ Result<Provider> choose(std::string_view options) {
   if (!out.info) return fail(Errc::no_memory);
   out.info = with_multi_receive(std::move(out.info));
   if (const auto rank = rank_of(*out.info); rank != unknown) {
-    out.reads_by_nic = out.reads_by_library = known[rank].reads_by_nic;
+    out.rma = known[rank].rma;
     out.detects_loss = known[rank].detects_loss;
   }
   return out;

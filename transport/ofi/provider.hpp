@@ -10,9 +10,8 @@ namespace weft::ofi {
 
 struct Provider {
   Info info;
-  bool reads_by_nic = false;      ///< fi_read costs the target no processor time
-  bool reads_by_library = false;  ///< get() is fi_read; else a request that the target answers, see reads.cpp
-  bool detects_loss = false;      ///< it says so by itself when a peer is gone
+  bool rma = false;  ///< fi_read costs the target no processor time, and ends whatever the target does
+  bool detects_loss = false;  ///< an operation ends when its peer is gone
 };
 
 /// options: `provider`, `provider/domain` or `/domain`, as fi_info names them: "verbs;ofi_rxm/mlx5_0". Without a domain
