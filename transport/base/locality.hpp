@@ -13,7 +13,8 @@ class Locality {
   static constexpr int unknown = -1;
 
   /// root: where sysfs is mounted.
-  explicit Locality(std::string root = "/sys") : root_(std::move(root)) {}
+  Locality() : Locality("/sys") {}
+  explicit Locality(std::string root) : root_(std::move(root)) {}
 
   /// The NUMA node of a PCI device, as `0000:3b:00.0`; `unknown` also where the firmware does not say.
   int node_of_pci(std::string_view address) const;

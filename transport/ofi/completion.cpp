@@ -43,6 +43,7 @@ void CarrierPool::put(Carrier& carrier) noexcept {
   Class& of = classes_[carrier.size_class];
   carrier.open = nullptr;
   carrier.route = nullptr;
+  carrier.mapped.reset();
   carrier.direct = carrier.posted = carrier.landed = false;
   carrier.next = of.free;
   of.free = &carrier;

@@ -57,6 +57,7 @@ struct Carrier : Context {
   std::byte* into = nullptr;  ///< where the bytes go in the end
   void* into_descriptor = nullptr;
   std::uint64_t remote_address = 0, remote_key = 0;
+  std::shared_ptr<const MappedKey> mapped;
   std::size_t bounces() const noexcept { return kind == Kind::read && !direct ? length : 0; }
 };
 

@@ -176,6 +176,7 @@ Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   carrier->into_descriptor = region.descriptor();
   carrier->remote_address = key.address(from.offset);
   carrier->remote_key = key.key();
+  carrier->mapped = key.mapped();
   if (open_reads_ == 0) last_probe_ = std::chrono::steady_clock::now();
   if (const auto launched = launch(*carrier, route); !launched) return launched;
   open_on(*carrier, key.peer(), &region, completion);
