@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ofi/completion.hpp"
 
+#include <poll.h>
 #include <rdma/fi_endpoint.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -12,6 +13,13 @@
 #include <new>
 
 namespace weft::ofi {
+
+namespace {
+
+constexpr unsigned tries = 16;
+constexpr std::chrono::milliseconds mistrust{100};
+
+}  // namespace
 
 void CarrierPool::begin(const Registrar& registrar, std::size_t most_sent, std::size_t most_read) {
   registrar_ = &registrar;
@@ -94,28 +102,33 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
 }
 
 Result<void> CompletionQueue::make_wait_fd() {
-  int library = -1;
-  if (fi_control(&queue_->fid, FI_GETWAIT, &library) != 0 || library < 0) return {};  // the owner polls
+  if (fi_control(&queue_->fid, FI_GETWAIT, &library_) != 0 || library_ < 0) return {};  // the owner polls
   alarm_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
   if (alarm_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
-  for (const int inner : {library, alarm_.get()}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, inner, &event) != 0) return fail(Errc::os, "epoll_ctl", errno);
-  }
+  epoll_event by_edge{}, by_level{};
+  by_edge.events = EPOLLIN | EPOLLET;
+  by_level.events = EPOLLIN;
+  if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, library_, &by_edge) != 0 ||
+      ::epoll_ctl(both.get(), EPOLL_CTL_ADD, alarm_.get(), &by_level) != 0)
+    return fail(Errc::os, "epoll_ctl", errno);
   wait_ = std::move(both);
   return {};
 }
 
 void CompletionQueue::after_sleep() noexcept {
   std::uint64_t times = 0;
-  if (timer_.count() != 0 && ::read(alarm_.get(), &times, sizeof times) > 0) timer_ = {};
+  if (timer_.count() != 0 && ::read(alarm_.get(), &times, sizeof times) > 0)
+    timer_ = {};
+  else
+    readable_for_nothing_ =
+        0;  // what woke us may take more than one look, and not all of it is an event of ours
 }
 
 void CompletionQueue::read(std::vector<Event>& to) noexcept {
   fi_cq_data_entry entries[64];
   const auto count = fi_cq_read(queue_.get(), entries, std::size(entries));
+  if (count != -FI_EAGAIN) readable_for_nothing_ = 0;
   for (ssize_t i = 0; i < count; ++i)
     to.push_back({static_cast<Context*>(entries[i].op_context), entries[i].flags, entries[i].len,
                   static_cast<std::byte*>(entries[i].buf), 0, 0});
@@ -132,10 +145,21 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
 
 Result<void> CompletionQueue::arm(std::chrono::milliseconds at_most) noexcept {
   if (!wait_fd()) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
+  // An edge from here on is a new one, and what came before it trywait sees.
+  epoll_event edges[2];
+  static_cast<void>(::epoll_wait(wait_.get(), edges, 2, 0));
   fid* queue = &queue_->fid;
   const int code = fi_trywait(fabric_, &queue, 1);
   if (code == -FI_EAGAIN) return fail(Errc::again);
   if (code != 0) return failed("fi_trywait", code);
+  pollfd still{library_, POLLIN, 0};
+  if (::poll(&still, 1, 0) != 1) {
+    readable_for_nothing_ = 0;
+  } else {
+    // Something is left to do, or nothing: after a few tries it is taken for nothing, if not for ever.
+    if (++readable_for_nothing_ <= tries) return fail(Errc::again);
+    at_most = at_most.count() == 0 ? mistrust : std::min(at_most, mistrust);
+  }
   // One that runs already and is no longer will do.
   if (at_most.count() == 0 || (timer_.count() != 0 && timer_ <= at_most)) return {};
   itimerspec once{};

@@ -102,7 +102,7 @@ class CompletionQueue {
   fid_cq* get() const noexcept { return queue_.get(); }
   /// Appends what there is, up to a batch.
   void read(std::vector<Event>& to) noexcept;
-  /// at_most: the descriptor is readable after that time, also if nothing came; 0: without end.
+  /// at_most: the descriptor is readable after that time, also if nothing came; 0: without end. Error `again`: read().
   Result<void> arm(std::chrono::milliseconds at_most) noexcept;
   /// After arm(): the owner has slept, or may have.
   void after_sleep() noexcept;
@@ -115,7 +115,11 @@ class CompletionQueue {
   Result<void> make_wait_fd();
 
   Handle<fid_cq> queue_;
-  Descriptor alarm_, wait_;             ///< wait_: an epoll of the library's descriptor and the timer
+  // wait_ is an epoll of the other two. It hears of the library's by its edges: net of 1.17 leaves that one readable for
+  // ever once a completion has passed, with nothing behind it and no call that takes it away without waiting.
+  int library_ = -1;
+  Descriptor alarm_, wait_;
+  unsigned readable_for_nothing_ = 0;   ///< times in a row
   std::chrono::milliseconds timer_{0};  ///< what it was set to; 0: it does not run
 };
 

@@ -34,8 +34,8 @@ constexpr Known known[] = {
     {"psm2", true, false, false},
     {"verbs;ofi_rxm", true, true, false},
     {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
+    {"net", true, false, true},  // tcp of 1.16 and 1.17
     {"tcp;ofi_rxm", true, false, true},
-    {"net", true, false, true},  // tcp of 1.16 and 1.17; last because of its descriptor, see README.md
     {"shm", false, true, false},  // the reader copies from the other process by itself
 };
 // clang-format on

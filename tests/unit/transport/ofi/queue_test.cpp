@@ -134,6 +134,28 @@ TEST_F(QueueTest, arm_asks_first) {
   EXPECT_TRUE(is_readable());
 }
 
+/// As net of 1.17 does once it was used: readable, and nothing there.
+TEST_F(QueueTest, a_descriptor_that_is_readable_for_nothing) {
+  const std::uint64_t one = 1;
+  ASSERT_EQ(::write(fake_.fd, &one, sizeof one), 8);
+  const auto arm_in_the_end = [this] {
+    int refused = 0;
+    while (!queue_->arm(0ms) && refused < 1000) ++refused;
+    return refused;
+  };
+  // First one has to look whether something is there after all.
+  EXPECT_GT(arm_in_the_end(), 0);
+  EXPECT_FALSE(is_readable());
+  // What comes then wakes.
+  ASSERT_EQ(::write(fake_.fd, &one, sizeof one), 8);
+  EXPECT_TRUE(is_readable());
+  // Who was woken looks again; who was not goes on sleeping.
+  queue_->after_sleep();
+  EXPECT_GT(arm_in_the_end(), 0);
+  EXPECT_EQ(arm_in_the_end(), 0);
+  EXPECT_TRUE(is_readable(10'000)) << "not for ever";
+}
+
 TEST_F(QueueTest, arm_for_a_while) {
   ASSERT_TRUE(queue_->arm(1ms));
   EXPECT_TRUE(is_readable(10'000));
