@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstring>
 #include <set>
+#include <tuple>
 
 #include "transport/ofi/endpoint.hpp"
 #include "transport/ofi/provider.hpp"
@@ -115,6 +116,63 @@ TEST_P(MemoryTest, a_damaged_key_is_corrupt) {
   auto wrong = right;
   wrong[0] ^= std::byte{1};
   EXPECT_FALSE(a->import_key(**peer, wrong));
+}
+
+/// Reads that are canceled while they are open: into the caller's memory (`direct`) or by way of ours.
+class CancelTest : public ::testing::TestWithParam<std::tuple<const char*, bool>> {};
+INSTANTIATE_TEST_SUITE_P(On, CancelTest,
+                         ::testing::Combine(::testing::Values("mock/verbs_like", "tcp;ofi_rxm", "net"),
+                                            ::testing::Bool()),
+                         [](const auto& p) {
+                           std::string name(std::get<0>(p.param));
+                           std::replace_if(
+                               name.begin(), name.end(), [](char c) { return c == '/' || c == ';'; }, '_');
+                           return name + (std::get<1>(p.param) ? "_with_the_region" : "_with_the_peer");
+                         });
+
+TEST_P(CancelTest, the_memory_is_free_at_once) {
+  const auto& [options, with_region] = GetParam();
+  std::string why_not;
+  auto provider = choose({options, {}, {}}, why_not);
+  if (!provider) GTEST_SKIP() << "this libfabric has no " << options;
+  provider->rma = std::string_view(options).starts_with("mock");
+  auto made = OfiEndpoint::make(std::move(*provider));
+  ASSERT_TRUE(made);
+  const auto a = std::move(*made), b = open(options);
+  ASSERT_TRUE(b);
+  std::vector<std::byte> source(1 << 20, std::byte{1}), target(1 << 20);
+  const auto exposed = b->expose(source);
+  auto local = a->expose(target);
+  auto peer = a->reach(b->address());
+  ASSERT_TRUE(exposed && local && peer);
+  auto key = a->import_key(**peer, (*exposed)->packed_key());
+  ASSERT_TRUE(key);
+  const auto read = [&](One& one, std::size_t length) {
+    Result<void> started;
+    do {
+      a->progress();
+      b->progress();
+      started = a->get({**key, 0}, {**local, 0, length}, one);
+    } while (!started && started.error().code == Errc::again);
+    return started;
+  };
+  One first;
+  ASSERT_TRUE(read(first, 1));  // so that the next has a connection
+  ASSERT_TRUE(progress_until_ended({a.get(), b.get()}, first));
+  One open_when_it_goes;
+  ASSERT_TRUE(read(open_when_it_goes, target.size()));
+  key->reset();
+  if (with_region)
+    local->reset();
+  else
+    peer->reset();
+  EXPECT_TRUE(open_when_it_goes.ended && open_when_it_goes.failed);
+  std::fill(target.begin(), target.end(), std::byte{9});  // it is ours again
+  for (int i = 0; i < 20'000; ++i) {
+    a->progress();
+    b->progress();
+  }
+  EXPECT_TRUE(std::all_of(target.begin(), target.end(), [](std::byte one) { return one == std::byte{9}; }));
 }
 
 /// The keys of real providers may be made by them, and address memory as the owner does.
