@@ -23,8 +23,9 @@ void add_faulty(std::vector<Choice>& to) {
   const faulty::Plan plan{.seed = 7, .burst_percent = 5, .delay_percent = 20};
   const auto plain = to;
   for (const auto& choice : plain)
-    to.push_back(
-        {"faulty_" + choice.name, [choice, plan] { return std::make_unique<Faulty>(choice.make(), plan); }});
+    to.push_back({.name = "faulty_" + choice.name,
+                  .make = [choice, plan] { return std::make_unique<Faulty>(choice.make(), plan); },
+                  .checks_keys = choice.checks_keys});
 }
 
 }  // namespace weft::conformance

@@ -29,6 +29,7 @@ struct Choice {
   std::string name;  ///< letters, digits and underscores
   std::function<std::unique_ptr<Fabric>()> make;
   bool crosses_processes = false;  ///< an address means the same in another process of this host
+  bool checks_keys = true;         ///< false: its library reads on where a region is gone
 };
 
 /// So that a failure names it.

@@ -70,6 +70,11 @@ class Operations {
     while (picked.head_.next != &picked.head_) picked.end(*picked.head_.next, fail(why));
   }
 
+  template <class See>
+  void each(See&& see) const {
+    for (const Operation* at = head_.next; at != &head_; at = at->next) see(*at);
+  }
+
   /// The one that was opened first; NULL: none.
   Operation* first() noexcept { return count_ == 0 ? nullptr : head_.next; }
   std::size_t size() const noexcept { return count_; }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ofi/completion.hpp"
 
+#include <poll.h>
 #include <rdma/fi_endpoint.h>
 #include <sys/epoll.h>
 #include <sys/timerfd.h>
@@ -8,19 +9,31 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <new>
 
 namespace weft::ofi {
 
-void CarrierPool::begin(const Registrar& registrar, std::size_t largest) {
+namespace {
+
+constexpr unsigned tries = 16;
+constexpr std::chrono::milliseconds mistrust{100};
+
+}  // namespace
+
+void CarrierPool::begin(const Registrar& registrar, std::size_t most_sent, std::size_t most_read) {
   registrar_ = &registrar;
-  constexpr std::size_t small = 512, middle = 8192;
-  classes_[0] = {
-      .bytes = std::min(small, largest), .per_slab = 128, .most_slabs = 32, .free = nullptr, .slabs = {}};
-  classes_[1] = {
-      .bytes = std::min(middle, largest), .per_slab = 16, .most_slabs = 32, .free = nullptr, .slabs = {}};
-  classes_[2] = {.bytes = largest, .per_slab = 4, .most_slabs = 32, .free = nullptr, .slabs = {}};
-  for (auto& of : classes_) of.slabs.reserve(of.most_slabs);
+  const auto set = [](Class& of, std::size_t bytes, std::size_t per_slab, std::size_t most_slabs) {
+    of.bytes = bytes;
+    of.per_slab = per_slab;
+    of.most_slabs = most_slabs;
+    of.slabs.reserve(most_slabs);
+  };
+  const auto largest = std::max(most_sent, most_read);
+  set(classes_[0], std::min<std::size_t>(512, largest), 128, 32);
+  set(classes_[1], std::min<std::size_t>(8192, largest), 16, 32);
+  set(classes_[2], most_sent, 4, 32);
+  set(classes_[3], largest, 1, most_read > most_sent ? 16 : 0);
 }
 
 Carrier* CarrierPool::take(std::size_t bytes) noexcept {
@@ -38,7 +51,8 @@ void CarrierPool::put(Carrier& carrier) noexcept {
   Class& of = classes_[carrier.size_class];
   carrier.open = nullptr;
   carrier.route = nullptr;
-  carrier.into = nullptr;
+  carrier.mapped.reset();
+  carrier.direct = carrier.posted = carrier.landed = false;
   carrier.next = of.free;
   of.free = &carrier;
 }
@@ -88,28 +102,33 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
 }
 
 Result<void> CompletionQueue::make_wait_fd() {
-  int library = -1;
-  if (fi_control(&queue_->fid, FI_GETWAIT, &library) != 0 || library < 0) return {};  // the owner polls
-  timer_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
+  if (fi_control(&queue_->fid, FI_GETWAIT, &library_) != 0 || library_ < 0) return {};  // the owner polls
+  alarm_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
-  if (timer_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
-  for (const int inner : {library, timer_.get()}) {
-    epoll_event event{};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, inner, &event) != 0) return fail(Errc::os, "epoll_ctl", errno);
-  }
+  if (alarm_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
+  epoll_event by_edge{}, by_level{};
+  by_edge.events = EPOLLIN | EPOLLET;
+  by_level.events = EPOLLIN;
+  if (::epoll_ctl(both.get(), EPOLL_CTL_ADD, library_, &by_edge) != 0 ||
+      ::epoll_ctl(both.get(), EPOLL_CTL_ADD, alarm_.get(), &by_level) != 0)
+    return fail(Errc::os, "epoll_ctl", errno);
   wait_ = std::move(both);
   return {};
 }
 
 void CompletionQueue::after_sleep() noexcept {
   std::uint64_t times = 0;
-  if (timer_runs_ && ::read(timer_.get(), &times, sizeof times) > 0) timer_runs_ = false;
+  if (timer_.count() != 0 && ::read(alarm_.get(), &times, sizeof times) > 0)
+    timer_ = {};
+  else
+    readable_for_nothing_ =
+        0;  // what woke us may take more than one look, and not all of it is an event of ours
 }
 
 void CompletionQueue::read(std::vector<Event>& to) noexcept {
   fi_cq_data_entry entries[64];
   const auto count = fi_cq_read(queue_.get(), entries, std::size(entries));
+  if (count != -FI_EAGAIN) readable_for_nothing_ = 0;
   for (ssize_t i = 0; i < count; ++i)
     to.push_back({static_cast<Context*>(entries[i].op_context), entries[i].flags, entries[i].len,
                   static_cast<std::byte*>(entries[i].buf), 0, 0});
@@ -117,21 +136,38 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
   for (std::size_t i = 0; i < std::size(entries); ++i) {
     fi_cq_err_entry entry{};
     if (fi_cq_readerr(queue_.get(), &entry, 0) <= 0) return;
+    // Observed with shm of 1.17: a negative one.
     to.push_back({static_cast<Context*>(entry.op_context), entry.flags, entry.len,
-                  static_cast<std::byte*>(entry.buf), entry.err != 0 ? entry.err : FI_EIO, entry.prov_errno});
+                  static_cast<std::byte*>(entry.buf), entry.err != 0 ? std::abs(entry.err) : FI_EIO,
+                  entry.prov_errno});
   }
 }
 
-Result<void> CompletionQueue::arm(bool expects) noexcept {
+Result<void> CompletionQueue::arm(std::chrono::milliseconds at_most) noexcept {
   if (!wait_fd()) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
+  // An edge from here on is a new one, and what came before it trywait sees.
+  epoll_event edges[2];
+  static_cast<void>(::epoll_wait(wait_.get(), edges, 2, 0));
   fid* queue = &queue_->fid;
   const int code = fi_trywait(fabric_, &queue, 1);
   if (code == -FI_EAGAIN) return fail(Errc::again);
   if (code != 0) return failed("fi_trywait", code);
-  if (expects && !timer_runs_) {
-    constexpr itimerspec once{.it_interval = {}, .it_value = {.tv_sec = 0, .tv_nsec = 500'000'000}};
-    timer_runs_ = ::timerfd_settime(timer_.get(), 0, &once, nullptr) == 0;
+  pollfd still{library_, POLLIN, 0};
+  if (::poll(&still, 1, 0) != 1) {
+    readable_for_nothing_ = 0;
+  } else {
+    // Something is left to do, or nothing: after a few tries it is taken for nothing, if not for ever.
+    if (++readable_for_nothing_ <= tries) return fail(Errc::again);
+    at_most = at_most.count() == 0 ? mistrust : std::min(at_most, mistrust);
   }
+  // One that runs already and is no longer will do.
+  if (at_most.count() == 0 || (timer_.count() != 0 && timer_ <= at_most)) return {};
+  itimerspec once{};
+  once.it_value.tv_sec = at_most.count() / 1000;
+  once.it_value.tv_nsec = at_most.count() % 1000 * 1'000'000;
+  if (::timerfd_settime(alarm_.get(), 0, &once, nullptr) != 0)
+    return fail(Errc::os, "timerfd_settime", errno);
+  timer_ = at_most;
   return {};
 }
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library is told to call an operation by, and what it says when the operation is over.
 //
-// Every byte that the library may touch after a call of ours returned is the endpoint's, never the caller's: the
-// context, the bytes of a message, the bytes that a read brings. A software provider has no bounded way to take an
-// operation back once it began (fi_cancel reaches receives only, and a peer may be stopped for hours), and the contract
+// What the library may touch after a call of ours returned is the endpoint's, not the caller's: the context, the bytes of
+// a message, the bytes that a read brings. A software provider has no bounded way to take an operation back once it began
+// (fi_cancel reaches receives only, fi_av_remove lets it go on, and a peer may be stopped for hours), and the contract
 // wants the caller's memory free at once. So an operation that is canceled only loses its Carrier, which comes
-// back to the pool when the library is done with it, or when the endpoint closes.
+// back to the pool when the library is done with it, or when the endpoint closes. Only where a read ends whatever the
+// target does (Provider::rma) a longer one goes right into the caller's memory, and who cancels it waits for its end.
 #pragma once
 
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
 
+#include <chrono>
 #include <optional>
 #include <vector>
 
@@ -24,9 +26,7 @@ namespace weft::ofi {
 struct Context {
   enum class Kind : std::uint8_t {
     send,
-    request,  ///< of a read: it ends with the reply, or with the loss of this
-    read,     ///< fi_read
-    service,  ///< a reply: nobody waits for its end
+    read,
     receive,
   };
   fi_context2 library{};
@@ -38,33 +38,34 @@ struct Route;
 
 /// In the scratch bytes of a Completion.
 struct Open : transport::Operation {
-  Carrier* carrier = nullptr;  ///< NULL: a read whose request has left
-  // A read that the target's progress() answers:
-  std::byte* into = nullptr;
-  std::uint32_t length = 0;
-  std::uint32_t ticket = no_ticket;
-  static constexpr std::uint32_t no_ticket = ~std::uint32_t{0};
+  Carrier* carrier = nullptr;
 };
 
 /// A message, or a read, on its way.
 struct Carrier : Context {
   std::uint8_t size_class = 0;
+  bool direct = false;       ///< a read into the caller's memory
+  bool posted = false;       ///< the library has it
+  bool landed = false;       ///< a direct one: the library does not have it any more
   std::uint32_t length = 0;  ///< of what is sent or read
   Open* open = nullptr;      ///< NULL: canceled
   Route* route = nullptr;
   Carrier* next = nullptr;  ///< in the pool, or in the route's backlog
   std::byte* bytes = nullptr;
-  /// Nobody waits for it any more.
-  bool is_orphan() const noexcept { return open == nullptr && kind != Kind::service; }
   void* descriptor = nullptr;  ///< of bytes; NULL unless FI_MR_LOCAL
-  std::byte* into = nullptr;   ///< fi_read: where bytes go in the end
+  // A read:
+  std::byte* into = nullptr;  ///< where the bytes go in the end
+  void* into_descriptor = nullptr;
   std::uint64_t remote_address = 0, remote_key = 0;
+  std::shared_ptr<const MappedKey> mapped;
+  std::size_t bounces() const noexcept { return kind == Kind::read && !direct ? length : 0; }
 };
 
-/// Carriers of three sizes, made when they are needed, up to a bound: that is when an endpoint is `full`.
+/// Carriers of a few sizes, made when they are needed, up to a bound: that is when an endpoint is `full`.
 class CarrierPool {
  public:
-  void begin(const Registrar& registrar, std::size_t largest);
+  /// most_sent, most_read: bytes of the largest message and of the largest read that bounces.
+  void begin(const Registrar& registrar, std::size_t most_sent, std::size_t most_read);
   /// Of at least that many bytes; NULL: all are in use, or no memory.
   Carrier* take(std::size_t bytes) noexcept;
   void put(Carrier& carrier) noexcept;
@@ -83,7 +84,7 @@ class CarrierPool {
   bool grow(Class& of) noexcept;
 
   const Registrar* registrar_ = nullptr;
-  Class classes_[3];
+  Class classes_[4];
 };
 
 /// One completion. error: a positive fabric errno, or 0.
@@ -101,8 +102,8 @@ class CompletionQueue {
   fid_cq* get() const noexcept { return queue_.get(); }
   /// Appends what there is, up to a batch.
   void read(std::vector<Event>& to) noexcept;
-  /// expects: something is waited for that may never come; then the descriptor is readable after a while at the latest.
-  Result<void> arm(bool expects) noexcept;
+  /// at_most: the descriptor is readable after that time, also if nothing came; 0: without end. Error `again`: read().
+  Result<void> arm(std::chrono::milliseconds at_most) noexcept;
   /// After arm(): the owner has slept, or may have.
   void after_sleep() noexcept;
   std::optional<int> wait_fd() const noexcept {
@@ -114,8 +115,12 @@ class CompletionQueue {
   Result<void> make_wait_fd();
 
   Handle<fid_cq> queue_;
-  Descriptor timer_, wait_;  ///< wait_: an epoll of the library's descriptor and the timer
-  bool timer_runs_ = false;
+  // wait_ is an epoll of the other two. It hears of the library's by its edges: net of 1.17 leaves that one readable for
+  // ever once a completion has passed, with nothing behind it and no call that takes it away without waiting.
+  int library_ = -1;
+  Descriptor alarm_, wait_;
+  unsigned readable_for_nothing_ = 0;   ///< times in a row
+  std::chrono::milliseconds timer_{0};  ///< what it was set to; 0: it does not run
 };
 
 /// What an error of the library means to the owner of an operation on a peer.

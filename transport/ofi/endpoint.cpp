@@ -12,8 +12,17 @@
 namespace weft::ofi {
 namespace {
 
-constexpr std::size_t largest_message = 65536;
-constexpr std::size_t largest_get = 65536;
+using namespace std::chrono_literals;
+
+constexpr std::size_t largest_message = std::size_t{64} << 10;
+// Measured over TCP: pieces of 1 MiB, four at a time, beat smaller ones, more of them, and one read of everything.
+constexpr std::size_t largest_get = std::size_t{1} << 20;
+constexpr std::size_t most_reading = 4 * largest_get;  // bytes that bounce, of one peer
+constexpr std::size_t direct_above = 8192;  // below, a copy is cheaper than to wait when it is canceled
+
+constexpr auto probe_every = 500ms;
+constexpr auto offer_every = 1ms;   // what the library has refused; nothing of it says when it would take it
+constexpr auto check_every = 10ms;  // probes under way
 
 }  // namespace
 
@@ -62,9 +71,10 @@ Result<void> OfiEndpoint::open() {
   registrar_ = Registrar(*domain, *endpoint, info);
   routes_.begin(*addresses);
   can_probe_ = Probes::fits(info);
-  const auto bytes = std::max(capabilities_.max_message, capabilities_.max_get) + largest_overhead;
-  pool_.begin(registrar_, bytes);
-  return receives_.begin(*endpoint, registrar_, info, bytes);
+  const auto sent = capabilities_.max_message + sizeof(Head);
+  pool_.begin(registrar_, sent,
+              provider_.rma ? std::min(direct_above, capabilities_.max_get) : capabilities_.max_get);
+  return receives_.begin(*endpoint, registrar_, info, sent);
 }
 
 Result<void> OfiEndpoint::find_address() {
@@ -74,7 +84,7 @@ Result<void> OfiEndpoint::find_address() {
     return failed("fi_getname", code);
   std::random_device source;
   owner_ = std::uint64_t{source()} << 32 | source();
-  kind_ = kind_of(*provider_.info, provider_.reads_by_library);
+  kind_ = kind_of(*provider_.info);
   address_ = pack({std::string(name, length), owner_}, kind_);
   if (address_.bytes.size() > Address::max_bytes)
     return fail(Errc::os, "the provider's addresses are too long");
@@ -83,12 +93,12 @@ Result<void> OfiEndpoint::find_address() {
 
 void OfiEndpoint::set_capabilities() {
   const fi_info& info = *provider_.info;
-  const std::size_t most = info.ep_attr->max_msg_size - largest_overhead;
-  capabilities_.max_message = std::min(largest_message, most);
+  const std::size_t most = info.ep_attr->max_msg_size;
+  capabilities_.max_message = std::min(largest_message, most - sizeof(Head));
   capabilities_.max_inline = capabilities_.max_message;
   capabilities_.max_header = capabilities_.max_message;
   capabilities_.max_get = std::min(largest_get, most);
-  capabilities_.rma = provider_.reads_by_nic;
+  capabilities_.rma = provider_.rma;
   capabilities_.ordered = (info.tx_attr->msg_order & info.rx_attr->msg_order & FI_ORDER_SAS) != 0;
   capabilities_.wait_fd = queue_.wait_fd().has_value();
   capabilities_.detects_loss = provider_.detects_loss;
@@ -153,23 +163,31 @@ Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   if (!key.holds(from.offset, into.length)) return fail(Errc::invalid, "outside of the exposed region");
   if (key.peer().is_lost()) return fail(Errc::peer_lost);
   std::byte* const to = region.memory().data() + into.offset;
-  if (!provider_.reads_by_library && into.length != 0)
-    return ask(key, from.offset, region, to, into.length, completion);
-  Carrier* carrier = pool_.take(into.length);
+  const bool direct = provider_.rma && into.length > direct_above;
+  Route& route = key.peer().route();
+  // One peer that does not answer is not to keep all there is for reads.
+  if (!direct && route.reading + into.length > most_reading) return fail(Errc::again);
+  Carrier* carrier = pool_.take(direct ? 0 : into.length);
   if (carrier == nullptr) return fail(Errc::again);
   carrier->kind = Context::Kind::read;
+  carrier->direct = direct;
   carrier->length = static_cast<std::uint32_t>(into.length);
   carrier->into = to;
+  carrier->into_descriptor = region.descriptor();
   carrier->remote_address = key.address(from.offset);
   carrier->remote_key = key.key();
-  if (const auto launched = launch(*carrier, key.peer().route()); !launched) return launched;
+  carrier->mapped = key.mapped();
+  if (open_reads_ == 0) last_probe_ = std::chrono::steady_clock::now();
+  if (const auto launched = launch(*carrier, route); !launched) return launched;
   open_on(*carrier, key.peer(), &region, completion);
+  ++open_reads_;
   return {};
 }
 
 Result<void> OfiEndpoint::launch(Carrier& carrier, Route& route) {
   carrier.route = &route;
   ++route.carriers;
+  route.reading += carrier.bounces();
   carrier.next = nullptr;
   if (carrier.kind == Context::Kind::read && carrier.length == 0) {
     events_.push_back({.context = &carrier});
@@ -189,21 +207,25 @@ Result<void> OfiEndpoint::launch(Carrier& carrier, Route& route) {
   return {};
 }
 
-Open& OfiEndpoint::open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
-                           Completion& completion) noexcept {
+void OfiEndpoint::open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
+                          Completion& completion) noexcept {
   Open& open = operations_.open<Open>(completion, peer, region);
   open.carrier = &carrier;
   carrier.open = &open;
-  return open;
 }
 
 ssize_t OfiEndpoint::post(Carrier& carrier) noexcept {
   Context* context = &carrier;
-  if (carrier.kind != Context::Kind::read)
-    return fi_send(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
+  ssize_t code;
+  if (carrier.kind == Context::Kind::send)
+    code = fi_send(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
                    context);
-  return fi_read(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
-                 carrier.remote_address, carrier.remote_key, context);
+  else
+    code = fi_read(endpoint_.get(), carrier.direct ? carrier.into : carrier.bytes, carrier.length,
+                   carrier.direct ? carrier.into_descriptor : carrier.descriptor, carrier.route->to,
+                   carrier.remote_address, carrier.remote_key, context);
+  carrier.posted = code == 0;
+  return code;
 }
 
 void OfiEndpoint::post_backlogs() noexcept {
@@ -212,7 +234,7 @@ void OfiEndpoint::post_backlogs() noexcept {
     Route& route = *with_backlog_[i];
     while (route.first != nullptr) {
       Carrier& carrier = *route.first;
-      const auto code = route.lost || carrier.is_orphan() ? -FI_ECANCELED : post(carrier);
+      const auto code = route.lost || carrier.open == nullptr ? -FI_ECANCELED : post(carrier);
       if (code == -FI_EAGAIN) break;
       route.first = carrier.next;
       carrier.next = nullptr;
@@ -223,24 +245,26 @@ void OfiEndpoint::post_backlogs() noexcept {
   with_backlog_.resize(kept);
 }
 
+void OfiEndpoint::read_queue() noexcept {
+  auto at = events_.size();
+  for (queue_.read(events_); at < events_.size(); ++at)
+    if (Context* context = events_[at].context; context != nullptr && context->kind == Context::Kind::read)
+      static_cast<Carrier*>(context)->landed = true;
+}
+
 std::size_t OfiEndpoint::progress() noexcept {
-  if (armed_) queue_.after_sleep();
-  queue_.read(events_);
+  if (std::exchange(armed_, false)) queue_.after_sleep();
+  read_queue();
   // What a handler or done() adds waits for the next call; what it takes away leaves its event behind.
   const std::size_t count = events_.size();
   for (std::size_t i = 0; i < count; ++i) {
     const Event event = events_[i];
     handle(event);
   }
-  armed_ = armed_ && count == 0;
   events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(count));
   if (!receives_.all_posted()) static_cast<void>(receives_.post());
-  if (!waiting_reads_.empty()) serve_waiting();
   if (!with_backlog_.empty()) post_backlogs();
-  if (can_probe_ && (tickets_.in_use() != 0 || !with_backlog_.empty()))
-    probe_silent(count == 0);
-  else
-    probe_soon_ = false;
+  if (may_wait_in_vain()) probe_silent();
   if (!probes_.is_idle()) end_probes();
   if (!some_lost_) return count;
   end_lost();
@@ -248,11 +272,15 @@ std::size_t OfiEndpoint::progress() noexcept {
 }
 
 Result<void> OfiEndpoint::arm() noexcept {
-  // What the library did not take has to be offered again, and nothing of the library says when.
-  if (!events_.empty() || !with_backlog_.empty() || !receives_.all_posted() || some_lost_ || probe_soon_ ||
-      !probes_.is_idle())
-    return fail(Errc::again);
-  const auto armed = queue_.arm(can_probe_ && tickets_.in_use() != 0);
+  if (!events_.empty() || some_lost_) return fail(Errc::again);
+  auto at_most = 0ms;
+  if (!with_backlog_.empty() || !receives_.all_posted())
+    at_most = offer_every;
+  else if (!probes_.is_idle())
+    at_most = check_every;
+  else if (may_wait_in_vain())
+    at_most = probe_every;
+  const auto armed = queue_.arm(at_most);
   armed_ = armed.has_value();
   return armed;
 }
@@ -265,16 +293,12 @@ void OfiEndpoint::handle(const Event& event) noexcept {
   }
   auto& carrier = *static_cast<Carrier*>(event.context);
   Open* open = carrier.open;
-  if (event.error == 0 && carrier.kind == Context::Kind::request) {
-    if (open != nullptr) open->carrier = nullptr;
-    return release(carrier);
-  }
   Result<void> outcome;
   if (event.error != 0) {
     const auto error = to_error(event.error, event.provider_error);
-    if (error.code == Errc::peer_lost && !carrier.is_orphan()) lose(*carrier.route);
+    if (error.code == Errc::peer_lost && open != nullptr) lose(*carrier.route);
     outcome = fail(error);
-  } else if (open != nullptr && carrier.kind == Context::Kind::read && carrier.length != 0) {
+  } else if (open != nullptr && carrier.bounces() != 0) {
     std::memcpy(carrier.into, carrier.bytes, carrier.length);
   }
   if (open != nullptr) detach(*open);
@@ -288,30 +312,47 @@ void OfiEndpoint::handle_message(const Event& event) noexcept {
   if (all.size() < sizeof head) return;
   std::memcpy(&head, all.data(), sizeof head);
   const Bytes rest = all.subspan(sizeof head);
-  if (head.magic != Head().magic) return;
-  if (head.wire == Wire::read) return serve(rest, head.to == owner_);
-  if (head.to != owner_) return;
-  if (head.wire == Wire::reply) return handle_reply(rest);
-  if (head.wire != Wire::message || handler_ == nullptr || head.header_bytes > rest.size()) return;
+  if (head.magic != Head::ours || head.to != owner_) return;
+  if (handler_ == nullptr || head.header_bytes > rest.size()) return;
   handler_(handler_self_, head.id, {rest.first(head.header_bytes), rest.subspan(head.header_bytes)});
 }
 
 void OfiEndpoint::release(Carrier& carrier) noexcept {
   Route& route = *carrier.route;
+  route.reading -= carrier.bounces();
   pool_.put(carrier);
   --route.carriers;
   routes_.release_if_unused(route);
 }
 
-/// The carrier, or the reply, that comes later finds nobody.
+/// The carrier that comes later finds nobody.
 void OfiEndpoint::detach(const Open& open) noexcept {
-  if (open.carrier != nullptr) open.carrier->open = nullptr;
-  if (open.ticket != Open::no_ticket) tickets_.give_back(open.ticket);
+  Carrier& carrier = *open.carrier;
+  while (carrier.direct && carrier.posted && !carrier.landed) read_queue();
+  carrier.open = nullptr;
+  if (carrier.kind == Context::Kind::read) --open_reads_;
+}
+
+/// Asks after those that we wait for: who has to answer a read, and whom the library sends nothing.
+void OfiEndpoint::probe_silent() noexcept {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_probe_ < probe_every) return;
+  last_probe_ = now;
+  operations_.each([this](const transport::Operation& operation) {
+    if (operation.region != nullptr) probes_.start(static_cast<const OfiPeer*>(operation.peer)->route());
+  });
+  for (Route* route : with_backlog_) probes_.start(*route);
+}
+
+void OfiEndpoint::end_probes() noexcept {
+  for (auto verdict = probes_.check(); verdict.route != nullptr; verdict = probes_.check()) {
+    if (verdict.error != 0) lose(*verdict.route);
+    --verdict.route->carriers;
+    routes_.release_if_unused(*verdict.route);
+  }
 }
 
 void OfiEndpoint::lose(Route& route) noexcept {
-  if (route.served) --route.peers;  // who calls this holds a carrier of it
-  route.served = false;
   route.lost = true;
   some_lost_ = true;
 }
@@ -341,7 +382,6 @@ void OfiEndpoint::forget(OfiPeer& peer) noexcept {
 }
 
 void OfiEndpoint::forget(const OfiRegion& region) noexcept {
-  if (region.number() != 0) exposed_.erase(region.number());
   end_if([&](const transport::Operation& o) { return o.region == &region; }, {Errc::canceled});
 }
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
-#include <unordered_map>
 #include <vector>
 
 #include "transport/ofi/completion.hpp"
@@ -12,7 +10,6 @@
 #include "transport/ofi/probe.hpp"
 #include "transport/ofi/provider.hpp"
 #include "transport/ofi/receive.hpp"
-#include "transport/ofi/tickets.hpp"
 #include "transport/ofi/wire.hpp"
 
 namespace weft::ofi {
@@ -46,26 +43,23 @@ class OfiEndpoint final : public Endpoint {
 
   // Sending. A carrier that launch() refuses is back in the pool.
   Result<void> launch(Carrier& carrier, Route& route);
-  Open& open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
-                Completion& completion) noexcept;
+  void open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
+               Completion& completion) noexcept;
   ssize_t post(Carrier& carrier) noexcept;
   void post_backlogs() noexcept;
   void handle(const Event& event) noexcept;
   void handle_message(const Event& event) noexcept;
   void release(Carrier& carrier) noexcept;
   void detach(const Open& open) noexcept;
-
-  // reads.cpp
-  Result<void> ask(const OfiKey& key, std::uint64_t offset, const OfiRegion& region, std::byte* into,
-                   std::size_t length, Completion& completion);
-  void serve(Bytes request, bool is_for_us) noexcept;
-  void serve_waiting() noexcept;
-  bool try_to_serve(Bytes request, bool is_for_us) noexcept;
-  void handle_reply(Bytes reply) noexcept;
-  void probe_silent(bool idle) noexcept;
-  void end_probes() noexcept;
+  /// Appends to events_.
+  void read_queue() noexcept;
 
   // Ends.
+  bool may_wait_in_vain() const noexcept {
+    return can_probe_ && (open_reads_ != 0 || !with_backlog_.empty());
+  }
+  void probe_silent() noexcept;
+  void end_probes() noexcept;
   void lose(Route& route) noexcept;
   void end_lost() noexcept;
   void forget(OfiPeer& peer) noexcept;
@@ -94,12 +88,9 @@ class OfiEndpoint final : public Endpoint {
   transport::Operations operations_;
   std::vector<Event> events_;  ///< read from the queue, not handled yet
   std::vector<Route*> with_backlog_;
-  Tickets tickets_;
-  std::unordered_map<std::uint64_t, OfiRegion*> exposed_;  ///< by number; only if we answer for them
-  std::deque<std::vector<std::byte>> waiting_reads_;       ///< requests that no carrier was left for
+  std::size_t open_reads_ = 0;
   Probes probes_;
   bool can_probe_ = false;
-  bool probe_soon_ = false;
   std::chrono::steady_clock::time_point last_probe_;
   bool armed_ = false;      ///< the owner may have slept since the last progress()
   bool some_lost_ = false;  ///< a route whose operations progress() has to end

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ofi/memory.hpp"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <cstring>
 #include <random>
 
@@ -14,6 +17,7 @@ struct PackedKey {
   std::uint32_t magic = key_magic;
   std::uint32_t raw_bytes = 0;  ///< that follow; 0: `key` is the key
   std::uint64_t base = 0;       ///< what offset 0 is called: an address of the owner, or 0
+  std::uint64_t raw_base = 0;   ///< belongs to the raw key
   std::uint64_t length = 0;
   std::uint64_t key = 0;
 };
@@ -25,9 +29,19 @@ std::uint64_t random_key(std::size_t key_size) {
   return key_size >= sizeof bits ? bits : bits & ((std::uint64_t{1} << 8 * key_size) - 1);
 }
 
+/// FI_MR_ALLOCATED wants pages behind it. Changes no byte, whoever else writes to them meanwhile.
+void populate(std::span<std::byte> memory) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<std::uintptr_t>(memory.data()) / page * page;
+  const auto length = reinterpret_cast<std::uintptr_t>(memory.data()) + memory.size() - first;
+  // Linux before 5.14 does not know it; registering brings the pages there, as every card's driver pins them.
+  static_cast<void>(::madvise(reinterpret_cast<void*>(first), length, MADV_POPULATE_WRITE));
+}
+
 }  // namespace
 
 Result<Handle<fid_mr>> Registrar::add(std::span<std::byte> memory, std::uint64_t access) const {
+  if (asks_for(FI_MR_ALLOCATED)) populate(memory);
   fid_mr* region = nullptr;
   int code = 0;
   for (int attempt = 0; attempt < 16; ++attempt) {
@@ -48,15 +62,10 @@ Result<std::unique_ptr<MemoryRegion>> OfiRegion::make(OfiEndpoint& owner, const 
                                                       std::span<std::byte> memory) {
   if (memory.empty()) return fail(Errc::invalid, "no memory to expose");
   std::unique_ptr<OfiRegion> region(new OfiRegion(owner, memory));
-  if (!owner.provider_.reads_by_library) {
-    do region->number_ = random_key(sizeof region->number_);
-    while (!owner.exposed_.try_emplace(region->number_, region.get()).second);
-    region->pack_number();
-    return region;
-  }
-  auto registered = registrar.add(memory, FI_REMOTE_READ);
+  auto registered = registrar.add(memory, FI_REMOTE_READ | FI_READ);
   if (!registered) return fail(registered.error());
   region->registered_ = std::move(*registered);
+  if (registrar.asks_for(FI_MR_LOCAL)) region->descriptor_ = fi_mr_desc(region->registered_.get());
   if (const auto packed = region->pack(registrar); !packed) return fail(packed.error());
   return region;
 }
@@ -68,7 +77,7 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
   std::uint8_t raw[max_key_bytes - sizeof(PackedKey)];
   if (registrar.asks_for(FI_MR_RAW)) {
     std::size_t size = sizeof raw;
-    const int code = fi_mr_raw_attr(registered_.get(), &packed.base, raw, &size, 0);
+    const int code = fi_mr_raw_attr(registered_.get(), &packed.raw_base, raw, &size, 0);
     if (code != 0) return failed("fi_mr_raw_attr", code);
     packed.raw_bytes = static_cast<std::uint32_t>(size);
   } else {
@@ -79,12 +88,6 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
   std::memcpy(key_.data(), &packed, sizeof packed);
   if (packed.raw_bytes != 0) std::memcpy(key_.data() + sizeof packed, raw, packed.raw_bytes);
   return {};
-}
-
-void OfiRegion::pack_number() {
-  const PackedKey packed{.length = memory_.size(), .key = number_};
-  key_.resize(sizeof packed);
-  std::memcpy(key_.data(), &packed, sizeof packed);
 }
 
 OfiRegion::~OfiRegion() {
@@ -106,15 +109,11 @@ Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiP
   if (of.raw_bytes != 0) {
     std::uint8_t raw[MemoryRegion::max_key_bytes];
     std::memcpy(raw, packed.data() + sizeof of, of.raw_bytes);
-    if (fi_mr_map_raw(&registrar.domain(), of.base, raw, of.raw_bytes, &key->key_, 0) != 0)
+    if (fi_mr_map_raw(&registrar.domain(), of.raw_base, raw, of.raw_bytes, &key->key_, 0) != 0)
       return fail(Errc::corrupt, "fi_mr_map_raw");
-    key->mapped_in_ = &registrar.domain();
+    key->mapped_.reset(new MappedKey{registrar.domain(), key->key_});
   }
   return key;
-}
-
-OfiKey::~OfiKey() {
-  if (mapped_in_ != nullptr) fi_mr_unmap_key(mapped_in_, key_);
 }
 
 }  // namespace weft::ofi

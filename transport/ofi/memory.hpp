@@ -6,6 +6,7 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,7 +25,7 @@ class Registrar {
   Registrar(fid_domain& domain, fid_ep& endpoint, const fi_info& info) noexcept
       : domain_(&domain),
         endpoint_(&endpoint),
-        mode_(static_cast<std::uint64_t>(info.domain_attr->mr_mode)),
+        mode_(mode_of(info)),
         key_size_(info.domain_attr->mr_key_size) {}
 
   /// access: FI_SEND, FI_READ...
@@ -33,6 +34,12 @@ class Registrar {
   fid_domain& domain() const noexcept { return *domain_; }
 
  private:
+  /// FI_MR_BASIC is the name that three of the bits had once.
+  static std::uint64_t mode_of(const fi_info& info) noexcept {
+    const auto mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
+    return mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY : mode;
+  }
+
   fid_domain* domain_ = nullptr;
   fid_ep* endpoint_ = nullptr;
   std::uint64_t mode_ = 0;
@@ -46,27 +53,34 @@ class OfiRegion final : public MemoryRegion {
   ~OfiRegion() override;
   Bytes packed_key() const noexcept override { return key_; }
   std::span<std::byte> memory() const noexcept { return memory_; }
-  std::uint64_t number() const noexcept { return number_; }
+  /// What the library wants beside an address in this memory; NULL unless FI_MR_LOCAL.
+  void* descriptor() const noexcept { return descriptor_; }
 
  private:
   OfiRegion(OfiEndpoint& owner, std::span<std::byte> memory) : owner_(owner), memory_(memory) {}
   Result<void> pack(const Registrar& registrar);
-  void pack_number();
 
   OfiEndpoint& owner_;
   std::span<std::byte> memory_;
-  Handle<fid_mr> registered_;  ///< NULL: the endpoint answers for it, see reads.cpp
-  std::uint64_t number_ = 0;   ///< then: what requests call it
+  Handle<fid_mr> registered_;
+  void* descriptor_ = nullptr;
   std::vector<std::byte> key_;
+};
+
+/// FI_MR_RAW: what the library made of a peer's key. Reads that are on their way need it too.
+struct MappedKey {
+  fid_domain& domain;
+  std::uint64_t key;
+  ~MappedKey() { fi_mr_unmap_key(&domain, key); }
 };
 
 class OfiKey final : public RemoteKey {
  public:
   static Result<std::unique_ptr<RemoteKey>> make(const Registrar& registrar, OfiPeer& peer, Bytes packed);
-  ~OfiKey() override;
 
   OfiPeer& peer() const noexcept { return peer_; }
   std::uint64_t key() const noexcept { return key_; }
+  const std::shared_ptr<const MappedKey>& mapped() const noexcept { return mapped_; }
   std::uint64_t address(std::uint64_t offset) const noexcept { return base_ + offset; }
   bool holds(std::uint64_t offset, std::uint64_t length) const noexcept {
     return offset <= length_ && length <= length_ - offset;
@@ -77,7 +91,7 @@ class OfiKey final : public RemoteKey {
 
   OfiPeer& peer_;
   std::uint64_t base_ = 0, length_ = 0, key_ = 0;
-  fid_domain* mapped_in_ = nullptr;  ///< FI_MR_RAW: where the key has to be unmapped
+  std::shared_ptr<const MappedKey> mapped_;  ///< NULL unless FI_MR_RAW
 };
 
 }  // namespace weft::ofi

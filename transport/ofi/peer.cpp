@@ -48,7 +48,7 @@ Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind) {
   return OwnedAddress{std::string(bytes, head.length), head.owner};
 }
 
-std::uint64_t kind_of(const fi_info& info, bool reads_by_library) noexcept {
+std::uint64_t kind_of(const fi_info& info) noexcept {
   // FNV-1a of what both sides must have in common. The name counts too: a provider may call its protocol unspecified.
   std::uint64_t hash = 14695981039346656037u;
   const auto add = [&hash](const void* data, std::size_t bytes) {
@@ -58,7 +58,6 @@ std::uint64_t kind_of(const fi_info& info, bool reads_by_library) noexcept {
   add(info.fabric_attr->prov_name, std::strlen(info.fabric_attr->prov_name));
   add(&info.addr_format, sizeof info.addr_format);
   add(&info.ep_attr->protocol, sizeof info.ep_attr->protocol);
-  add(&reads_by_library, sizeof reads_by_library);
   return hash;
 }
 

@@ -21,9 +21,9 @@ struct Route {
   fi_addr_t to = FI_ADDR_NOTAVAIL;
   std::uint64_t owner = 0;  ///< who answered there last; another one is another endpoint on the same port
   bool lost = false;
-  bool served = false;  ///< counted as one of peers: it has read from us
   bool is_probed = false;
   std::uint32_t peers = 0, carriers = 0;
+  std::size_t reading = 0;   ///< bytes that bounce, on their way
   Carrier* first = nullptr;  ///< backlog: what the library did not want yet
   Carrier* last = nullptr;
 };
@@ -49,10 +49,10 @@ struct OwnedAddress {
   std::uint64_t owner = 0;
 };
 
-/// kind: both sides must speak the same protocol, see kind_of().
+/// kind: what both sides must have in common.
 Address pack(const OwnedAddress& address, std::uint64_t kind);
 Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind);
-std::uint64_t kind_of(const fi_info& info, bool reads_by_library) noexcept;
+std::uint64_t kind_of(const fi_info& info) noexcept;
 
 class Routes {
  public:

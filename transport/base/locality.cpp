@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/base/locality.hpp"
+
+#include <sched.h>
+
+#include <fstream>
+
+namespace weft::transport {
+namespace {
+
+constexpr unsigned same = 10, beside = 11, elsewhere = 20;
+
+bool is_file_name(std::string_view name) noexcept {
+  return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos;
+}
+
+}  // namespace
+
+int Locality::read_node(const std::string& file) const {
+  std::ifstream in(root_ + file);
+  int node = unknown;
+  return in >> node && node >= 0 ? node : unknown;
+}
+
+int Locality::node_of_pci(std::string_view address) const {
+  return is_file_name(address) ? read_node("/bus/pci/devices/" + std::string(address) + "/numa_node")
+                               : unknown;
+}
+
+int Locality::node_of_device(std::string_view name) const {
+  if (!is_file_name(name)) return unknown;
+  for (const char* kind : {"/class/net/", "/class/infiniband/"})
+    if (const int node = read_node(kind + std::string(name) + "/device/numa_node"); node != unknown)
+      return node;
+  return unknown;
+}
+
+unsigned Locality::distance(int from, int to) const {
+  if (from == unknown || to == unknown) return beside;
+  std::ifstream in(root_ + "/devices/system/node/node" + std::to_string(from) + "/distance");
+  unsigned value = 0;
+  // One number for each node that is online; nodes without a gap, as they nearly always are.
+  for (int node = 0; in >> value; ++node)
+    if (node == to) return value;
+  return from == to ? same : elsewhere;
+}
+
+int own_numa_node() noexcept {
+  unsigned processor = 0, node = 0;
+  return ::getcpu(&processor, &node) == 0 ? static_cast<int>(node) : Locality::unknown;
+}
+
+}  // namespace weft::transport
