@@ -35,7 +35,9 @@ void add_ofi(std::vector<Choice>& to) {
       std::fprintf(stderr, "conformance: without %s: %s (%d)\n", name, works.error().what, works.error().sys);
       continue;
     }
-    to.push_back({name, [p = std::string(provider)] { return std::make_unique<Libfabric>(p); }});
+    to.push_back({.name = name,
+                  .make = [p = std::string(provider)] { return std::make_unique<Libfabric>(p); },
+                  .crosses_processes = true});
   }
 }
 

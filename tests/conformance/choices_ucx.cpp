@@ -27,7 +27,7 @@ void add(std::vector<Choice>& to, std::string name, std::string transports, ucx:
                  opened.error().what);
     return;
   }
-  to.push_back({std::move(name), make});
+  to.push_back({.name = std::move(name), .make = make, .crosses_processes = true});
 }
 
 }  // namespace
