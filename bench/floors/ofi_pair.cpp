@@ -219,7 +219,7 @@ void serve(const PairOptions& options) {
     const auto length = side.turn(meeting.fd());
     if (length < 0) continue;
     if (!named) side.reach(side.last());
-    named = options.mode != PairOptions::Mode::connect;
+    named = !only_connects(options);
     side.repost();
     side.send(side.memory().first(static_cast<std::size_t>(length)));
   }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "bench/pair/die.hpp"
 
@@ -21,8 +22,10 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
   app.add_option("--at", o.at, "HOST:PORT where the server listens for the client, over TCP")
       ->capture_default_str();
   app.add_option("--transport", o.transport, "what carries the bytes, as this program's README says");
-  app.add_option("--mode", o.mode,
-                 "rtt: there and back; get: read; bandwidth: read 64 MiB; connect: first contact")
+  app.add_option("--mode", o.modes,
+                 "rtt: there and back, get: read, bandwidth: read 64 MiB, separated by commas; or connect: "
+                 "first contact")
+      ->delimiter(',')
       ->transform(CLI::CheckedTransformer(std::map<std::string, Mode>{{"rtt", Mode::rtt},
                                                                       {"get", Mode::get},
                                                                       {"bandwidth", Mode::bandwidth},
@@ -43,6 +46,8 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
   app.add_option("--commit", o.commit, "text for the field `commit` of the JSON lines");
   try {
     app.parse(argc, argv);
+    if (std::count(o.modes.begin(), o.modes.end(), Mode::connect) != 0 && !only_connects(o))
+      throw CLI::ValidationError("--mode", "connect stands alone");
   } catch (const CLI::ParseError& error) {
     status = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;

@@ -17,7 +17,7 @@ struct PairOptions {
   bool serve = false;
   std::string at = "localhost:7471";  ///< where the two meet: the server's name or address, and a TCP port
   std::string transport;
-  Mode mode = Mode::rtt;
+  std::vector<Mode> modes{Mode::rtt};  ///< connect stands alone
   Wait wait = Wait::poll;
   std::vector<std::size_t> bytes{64};
   unsigned budget_ms = 300;  ///< wall time of one measurement
@@ -26,6 +26,10 @@ struct PairOptions {
   bool json = false;
   std::string commit;
 };
+
+inline bool only_connects(const PairOptions& o) {
+  return o.modes == std::vector{PairOptions::Mode::connect};
+}
 
 /// nullopt: the command line was wrong or asked for help; `status` is what main returns then.
 std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char* about, int& status);

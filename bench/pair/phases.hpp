@@ -41,7 +41,7 @@ inline void run_client(const PairOptions& options, const std::string& name, cons
     reporter.print(record);
   };
 
-  if (options.mode == Mode::connect) {
+  if (only_connects(options)) {
     Sample sample;
     const auto end = now_ns() + budget.total_ns;
     while (sample.means.size() < 5 || (now_ns() < end && sample.means.size() < 50)) {
@@ -54,15 +54,19 @@ inline void run_client(const PairOptions& options, const std::string& name, cons
   }
   const auto client = make();
   client->contact(card);
-  if (options.mode == Mode::bandwidth) {
-    constexpr auto bytes = PairOptions::most_bytes;
-    return print("bandwidth", bytes, measure([&] { client->get(bytes); }, budget));
-  }
-  for (const auto bytes : options.bytes) {
-    if (options.mode == Mode::rtt)
-      print("rtt", bytes, measure([&] { client->there_and_back(bytes); }, budget));
-    else
-      print("get", bytes, measure([&] { client->get(bytes); }, budget));
+  for (const auto mode : options.modes) {
+    if (mode == Mode::bandwidth) {
+      const auto read_all = [&] { client->get(PairOptions::most_bytes); };
+      read_all();
+      print("bandwidth", PairOptions::most_bytes, measure_fixed(read_all, 5, 1));
+      continue;
+    }
+    for (const auto bytes : options.bytes) {
+      if (mode == Mode::rtt)
+        print("rtt", bytes, measure([&] { client->there_and_back(bytes); }, budget));
+      else
+        print("get", bytes, measure([&] { client->get(bytes); }, budget));
+    }
   }
 }
 
