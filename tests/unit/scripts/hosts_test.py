@@ -160,6 +160,17 @@ class Hosts(unittest.TestCase):
                 self.assertLess(time.monotonic(), deadline, "something is left")
         self.assertEqual(of_the_machine(), before)
 
+    def test_ended_in_the_middle(self):
+        """Half a set is none: it takes away what it made."""
+        for wait_ms in (20, 100, 300):
+            making = subprocess.Popen([SCRIPT, "up", "--set", SETS[0], "30"], stderr=subprocess.DEVNULL)
+            time.sleep(wait_ms / 1000)
+            making.terminate()
+            self.assertNotEqual(making.wait(PATIENCE_S), 0)
+            deadline = time.monotonic() + PATIENCE_S
+            while left():
+                self.assertLess(time.monotonic(), deadline, "something is left")
+
     def test_a_set_is_made_once(self):
         self.up(1)
         done = hosts("up", "--set", SETS[0], 1)
