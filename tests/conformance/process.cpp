@@ -11,6 +11,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
 
 extern char** environ;
 
@@ -112,6 +115,23 @@ int run_child(std::string_view name) {
   }
 }
 
+namespace {
+
+// Words of the command that starts the child: WEFT_TEST_CHILD_COMMAND, split at spaces, and this program.
+std::vector<std::string> child_command(const std::string& choice) {
+  std::vector<std::string> words;
+  if (const char* prefix = std::getenv("WEFT_TEST_CHILD_COMMAND")) {
+    std::istringstream split(prefix);
+    for (std::string word; split >> word;) words.push_back(word);
+  }
+  std::error_code failed;
+  words.push_back(std::filesystem::read_symlink("/proc/self/exe", failed).string());
+  words.insert(words.end(), {std::string(child_argument), choice});
+  return words;
+}
+
+}  // namespace
+
 bool Child::start(const std::string& choice, const Address& parent) {
   int down[2], up[2];
   if (::pipe2(down, O_CLOEXEC) != 0) return false;
@@ -126,9 +146,11 @@ bool Child::start(const std::string& choice, const Address& parent) {
   const int out = ::fcntl(up[1], F_DUPFD_CLOEXEC, child_out + 1);
   ::posix_spawn_file_actions_adddup2(&actions, down[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out, child_out);
-  std::string self = "/proc/self/exe", flag(child_argument), name = choice;
-  char* arguments[] = {self.data(), flag.data(), name.data(), nullptr};
-  const int failed = ::posix_spawn(&pid_, self.c_str(), &actions, nullptr, arguments, environ);
+  auto words = child_command(choice);
+  std::vector<char*> arguments;
+  for (auto& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  const int failed = ::posix_spawnp(&pid_, arguments[0], &actions, nullptr, arguments.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(out);
   ::close(down[0]);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of all programs that measure two processes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weft::bench {
+
+struct PairOptions {
+  enum class Mode { rtt, get, bandwidth, connect };
+  enum class Wait { poll, sleep };
+  static constexpr std::size_t most_bytes = std::size_t{64} << 20;
+
+  bool serve = false;
+  std::string at = "localhost:7471";  ///< where the two meet: the server's name or address, and a TCP port
+  std::string transport;
+  std::vector<Mode> modes{Mode::rtt};  ///< connect stands alone
+  Wait wait = Wait::poll;
+  std::vector<std::size_t> bytes{64};
+  unsigned budget_ms = 300;  ///< wall time of one measurement
+  unsigned limit_s = 60;     ///< a watchdog ends the program after this
+  int core = -1;             ///< -1: the client the first that it may use, the server the last
+  bool json = false;
+  std::string commit;
+};
+
+inline bool only_connects(const PairOptions& o) {
+  return o.modes == std::vector{PairOptions::Mode::connect};
+}
+
+/// nullopt: the command line was wrong or asked for help; `status` is what main returns then.
+std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char* about, int& status);
+
+/// Binds this process to the core that the options mean, and starts the watchdog.
+void settle(const PairOptions& options);
+
+}  // namespace weft::bench

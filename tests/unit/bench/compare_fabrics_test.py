@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How scripts/compare_fabrics reads what tools print, and its verdicts. No fabric is used."""
+import argparse
+import importlib.machinery
+import importlib.util
+import json
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "compare_fabrics"
+sys.dont_write_bytecode = True
+loader = importlib.machinery.SourceFileLoader("compare_fabrics", str(SCRIPT))
+spec = importlib.util.spec_from_loader("compare_fabrics", loader)
+fabrics = importlib.util.module_from_spec(spec)
+sys.modules["compare_fabrics"] = fabrics
+loader.exec_module(fabrics)
+
+PINGPONG = """bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec
+1k      20k     =20k     2.4m        3.30s      0.78      82.50       0.01
+"""
+PERFTEST = """+--------------+--------------+------------------------------+---------------------+-----------------------+
+|     Test     | # iterations | 50.0%ile | average | overall |  average |  overall |  average  |  overall  |
+                       20000      6.558    48.925    70.264        1.25       0.87       20439       14232
+"""
+
+
+def line(bench, size, median):
+    return json.dumps({"bench": bench, "ranks": 2, "bytes": size, "median_ns": median}, separators=(",", ":"))
+
+
+class Lines(unittest.TestCase):
+    def test_tools(self):
+        self.assertEqual(fabrics.pingpong_us(PINGPONG), 82.5)
+        self.assertEqual(fabrics.perftest_ns(PERFTEST, 2), 2 * 6558)
+        for text in ("", "connection refused\n", PINGPONG.splitlines()[0], PERFTEST.splitlines()[1]):
+            self.assertIsNone(fabrics.pingpong_us(text))
+            self.assertIsNone(fabrics.perftest_ns(text, 2))
+
+    def test_programs_of_ours(self):
+        results = fabrics.Results()
+        for results.round, value in enumerate((5, 1, 3)):
+            text = line("fabric_get_sleep", 256, value) + "\nUCX  WARN  something\n" + line("fabric_rtt_poll", 64, 9)
+            self.assertEqual(results.add_lines("one host", "ucx", "ours", text), 2)
+        self.assertEqual(results.median("one host", "ucx", "get", "sleep", 256, "ours"), 3)
+        self.assertIsNone(results.median("two hosts", "ucx", "get", "sleep", 256, "ours"))
+
+
+class Pairs(unittest.TestCase):
+    def setUp(self):
+        self.runner = fabrics.Runner(argparse.Namespace(nice=0, verbose=False))
+        self.addCleanup(setattr, fabrics, "RUN_LIMIT_S", fabrics.RUN_LIMIT_S)
+        fabrics.RUN_LIMIT_S = 1
+
+    def pair(self, server, client, **more):
+        return self.runner.pair(("here", [], [], "127.0.0.1", "lo"), server, client, **more)
+
+    def test_the_client_is_told_where_the_server_is(self):
+        self.assertRegex(self.pair(["true"], ["echo", "AT", "PORT", "AT:PORT"]), r"^127.0.0.1 (2\d{4}) 127.0.0.1:\1$")
+
+    def test_a_client_that_does_not_wait_is_tried_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            mark = Path(folder) / "listens"
+            server = f"sleep 0.2; touch {mark}; while test -e {mark}; do sleep 0.01; done"
+            fabrics.RUN_LIMIT_S = 20
+            client = f"test -e {mark} && rm {mark} && echo met"
+            out = self.pair(["sh", "-c", server], ["sh", "-c", client], patient=False)
+        self.assertEqual(out, "met\n")
+
+    def test_what_fails_or_outstays_its_time_is_counted_and_ended(self):
+        self.assertIsNone(self.pair(["true"], ["false"]))
+        self.assertIsNone(self.pair(["true"], ["sleep", "60"]))
+        self.assertIsNone(self.pair(["sleep", "60"], ["false"], patient=False))
+        self.assertEqual(sum(self.runner.failures.values()), 3)
+
+
+class Ratios(unittest.TestCase):
+    def test_runs_of_one_round_are_compared(self):
+        results = fabrics.Results()
+        for results.round, (mine, theirs) in enumerate(((10, 10), (22, 20), (12, None), (36, 30))):
+            results.add(("mine",), mine)
+            if theirs is not None:
+                results.add(("theirs",), theirs)
+        self.assertAlmostEqual(results.ratio(("mine",), ("theirs",)), 1.1)
+        self.assertIsNone(results.ratio(("mine",), ("nobody's",)))
+
+
+class Verdicts(unittest.TestCase):
+    def rows(self, ours, reference, mode, wait, size, side):
+        results = fabrics.Results()
+        for who, value in (("ours", ours), (side, reference)):
+            if value is not None:
+                results.add(("one host", "ofi", mode, wait, size, who), value)
+        rows = fabrics.judged(results, ["one host"], ["ofi"])
+        return [(r["ratio"], r["met"]) for r in rows if r["ratio"] is not None]
+
+    def test_a_target_is_met_at_its_edge_and_not_above(self):
+        self.assertEqual(self.rows(125, 100, "rtt", "poll", 64, "fi_pingpong"), [(1.25, True)])
+        self.assertEqual(self.rows(126, 100, "rtt", "poll", 64, "fi_pingpong"), [(1.26, False)])
+        self.assertEqual(self.rows(125, 100, "get", "sleep", 1024, "bare"), [(1.25, True)])
+        self.assertEqual(self.rows(100, 90, "bandwidth", "poll", 64 << 20, "bare"), [(100 / 90, True)])
+        self.assertEqual(self.rows(112, 100, "bandwidth", "poll", 64 << 20, "bare"), [(1.12, False)])
+
+    def test_what_has_no_target_or_was_not_measured_is_not_judged(self):
+        self.assertEqual(self.rows(900, 100, "connect", "poll", 0, "bare"), [(9, None)])
+        self.assertEqual(self.rows(900, None, "connect", "poll", 0, "bare"), [])
+        lines = "\n".join(fabrics.table(fabrics.judged(fabrics.Results(), ["one host"], ["ofi", "ucx"])))
+        self.assertIn("| ? |", lines)
+        self.assertNotIn("yes", lines)
+
+
+if __name__ == "__main__":
+    unittest.main()
