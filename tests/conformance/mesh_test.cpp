@@ -156,8 +156,8 @@ TEST_P(MeshTest, a_node_that_is_gone_ends_all_of_its_work_once) {
     EXPECT_TRUE(sending.outcome || sending.outcome.error().code == Errc::peer_lost);
   }
   for (const auto& reading : readings_) {
-    ASSERT_EQ(reading.ends, 1u);
-    EXPECT_FALSE(reading.outcome);
+    ASSERT_EQ(reading.ends, 1u);  // well, where a card reads the memory of one that hangs
+    EXPECT_TRUE(reading.outcome || reading.outcome.error().code == Errc::peer_lost);
   }
   auto& later = sendings_.emplace_back();
   ASSERT_EQ(a->mesh->send(1, 1, {}, {}, later).error().code, Errc::peer_lost);

@@ -69,6 +69,7 @@ Result<void> OfiEndpoint::open() {
   if (const auto found = find_address(); !found) return found;
   set_capabilities();
   registrar_ = Registrar(*domain, *endpoint, info);
+  most_posted_ = static_cast<std::uint32_t>(std::max<std::size_t>(1, info.tx_attr->size / 4));
   routes_.begin(*addresses);
   can_probe_ = Probes::fits(info);
   const auto sent = capabilities_.max_message + sizeof(Head);
@@ -215,6 +216,8 @@ void OfiEndpoint::open_on(Carrier& carrier, const OfiPeer& peer, const MemoryReg
 }
 
 ssize_t OfiEndpoint::post(Carrier& carrier) noexcept {
+  // One that does not answer is not to fill the queue that all share.
+  if (carrier.route->posted >= most_posted_) return -FI_EAGAIN;
   Context* context = &carrier;
   ssize_t code;
   if (carrier.kind == Context::Kind::send)
@@ -225,6 +228,7 @@ ssize_t OfiEndpoint::post(Carrier& carrier) noexcept {
                    carrier.direct ? carrier.into_descriptor : carrier.descriptor, carrier.route->to,
                    carrier.remote_address, carrier.remote_key, context);
   carrier.posted = code == 0;
+  if (carrier.posted) ++carrier.route->posted;
   return code;
 }
 
@@ -320,6 +324,7 @@ void OfiEndpoint::handle_message(const Event& event) noexcept {
 void OfiEndpoint::release(Carrier& carrier) noexcept {
   Route& route = *carrier.route;
   route.reading -= carrier.bounces();
+  if (carrier.posted) --route.posted;
   pool_.put(carrier);
   --route.carriers;
   routes_.release_if_unused(route);

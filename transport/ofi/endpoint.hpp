@@ -91,6 +91,7 @@ class OfiEndpoint final : public Endpoint {
   std::size_t open_reads_ = 0;
   Probes probes_;
   bool can_probe_ = false;
+  std::uint32_t most_posted_ = 1;  ///< to one route, of what the library takes
   std::chrono::steady_clock::time_point last_probe_;
   bool armed_ = false;      ///< the owner may have slept since the last progress()
   bool some_lost_ = false;  ///< a route whose operations progress() has to end

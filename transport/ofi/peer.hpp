@@ -23,6 +23,7 @@ struct Route {
   bool lost = false;
   bool is_probed = false;
   std::uint32_t peers = 0, carriers = 0;
+  std::uint32_t posted = 0;  ///< carriers that the library has
   std::size_t reading = 0;   ///< bytes that bounce, on their way
   Carrier* first = nullptr;  ///< backlog: what the library did not want yet
   Carrier* last = nullptr;
