@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each adds what of its transport works on this machine.
+// Each adds what there is to try of its transport; choices() tries it.
 #pragma once
 
 #include <vector>

@@ -81,7 +81,7 @@ struct Echo {
 
 int run_child(std::string_view name) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const auto& all = choices();
+  const auto all = candidates();
   const auto choice = std::find_if(all.begin(), all.end(), [&](const Choice& c) { return c.name == name; });
   if (choice == all.end()) return 10;
   const auto fabric = choice->make();
