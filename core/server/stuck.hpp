@@ -28,8 +28,7 @@ class StuckClock {
  public:
   using Clock = std::chrono::steady_clock;
   /// Age, if it is at least `limit` and was not reported yet for this generation.
-  template <class Generation>
-  bool due(Generation generation, bool waiting, std::chrono::seconds limit, std::chrono::seconds& age) {
+  bool due(std::uint64_t generation, bool waiting, std::chrono::seconds limit, std::chrono::seconds& age) {
     const auto now = Clock::now();
     if (!waiting || generation != generation_ || !running_) {
       generation_ = generation;
