@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/endpoint.hpp"
 
+#include <stdlib.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -22,7 +24,12 @@ ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> UcxTransport::open(std::string_view options) {
-  auto worker = Worker::open(std::string(options), gets_ == Gets::direct);
+  const char* networks = ::secure_getenv("WEFT_NET");
+  const bool is_chosen = ::getenv("UCX_NET_DEVICES") != nullptr;  // the user has said it in UCX's own words
+  auto worker = Worker::open({.transports = std::string(options),
+                              .networks = networks == nullptr || is_chosen ? "" : networks,
+                              .direct_gets = gets_ == Gets::direct},
+                             why_not_);
   if (!worker) return fail(worker.error());
   auto endpoint = UcxEndpoint::make(std::move(*worker));
   if (!endpoint) return fail(endpoint.error());

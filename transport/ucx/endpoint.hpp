@@ -110,10 +110,12 @@ class UcxTransport final : public Transport {
  public:
   enum class Gets { best, direct };  ///< direct: by ucp_get_nbx() over TCP too, where UCP emulates it
   explicit UcxTransport(Gets gets = Gets::best) : gets_(gets) {}
+  /// An error's `what` holds until the next call, or the end of this.
   Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
 
  private:
   Gets gets_;
+  std::string why_not_;
 };
 
 template <class Which>

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/worker.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+
+#include "transport/ucx/devices.hpp"
 
 namespace weft::ucx {
 namespace {
@@ -25,8 +28,14 @@ Traits traits_of(ucp_context_h context) {
     at += mark.size();
     const auto name = all.substr(at, all.find('/', at) - at);
     const bool reads = name.starts_with("rc_") || name.starts_with("dc_");
+    const bool is_network = reads || name.starts_with("ud_") || name.starts_with("tcp");
     out.reads_memory |= reads;
-    out.network |= reads || name.starts_with("ud_") || name.starts_with("tcp");
+    out.network |= is_network;
+    const auto slash = all.find('/', at);
+    if (!is_network || slash == all.npos) continue;
+    const std::string device(all.substr(slash + 1, all.find_first_of(" \n", slash) - slash - 1));
+    if (std::find(out.devices.begin(), out.devices.end(), device) == out.devices.end())
+      out.devices.push_back(device);
   }
   std::free(text);
   return out;
@@ -69,12 +78,12 @@ Error error_of(ucs_status_t status, const char* what) noexcept {
   }
 }
 
-Result<std::unique_ptr<Worker>> Worker::open(const std::string& transports, bool ask_for_direct_gets) {
+Result<std::unique_ptr<Worker>> Worker::open(const Wish& wish, std::string& why_not) {
   ucp_config_t* read = nullptr;
   if (ucp_config_read(nullptr, nullptr, &read) != UCS_OK)
     return fail(Errc::os, "UCX reads no configuration", EIO);
   const std::unique_ptr<ucp_config_t, ConfigRelease> config(read);
-  if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
+  if (!wish.transports.empty() && ucp_config_modify(read, "TLS", wish.transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
 
   std::unique_ptr<Worker> worker(new Worker);
@@ -89,7 +98,18 @@ Result<std::unique_ptr<Worker>> Worker::open(const std::string& transports, bool
     started = worker->start(read, features);
   }
   if (!started) return fail(started.error());
-  if ((ask_for_direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
+  if (!wish.networks.empty()) {
+    const auto devices = devices_for(worker->traits_.devices, wish.networks, why_not);
+    if (!devices) return fail(devices.error());
+    if (!devices->empty()) {
+      if (ucp_config_modify(read, "NET_DEVICES", devices->c_str()) != UCS_OK)
+        return fail(Errc::os, "UCX takes no list of devices", EIO);
+      worker->close();
+      started = worker->start(read, features);
+      if (!started) return fail(started.error());
+    }
+  }
+  if ((wish.direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
     worker->close();
     started = worker->start(read, features | UCP_FEATURE_RMA);
     if (!started) return fail(started.error());

@@ -15,14 +15,20 @@
 namespace weft::ucx {
 
 struct Traits {
-  bool network = false;       ///< some transport leaves the node
-  bool reads_memory = false;  ///< a network card reads remote memory by itself
+  bool network = false;              ///< some transport leaves the node
+  bool reads_memory = false;         ///< a network card reads remote memory by itself
+  std::vector<std::string> devices;  ///< of the network, as UCX_NET_DEVICES takes them
 };
 
 class Worker {
  public:
-  /// transports: as UCX_TLS takes it; empty: what UCX_TLS says, or all. Errors: not_found, no_memory, os.
-  static Result<std::unique_ptr<Worker>> open(const std::string& transports, bool ask_for_direct_gets);
+  struct Wish {
+    std::string transports;    ///< as UCX_TLS takes it; empty: what UCX_TLS says, or all
+    std::string networks;      ///< as WEFT_NET has it; empty: all
+    bool direct_gets = false;  ///< also where UCP emulates them
+  };
+  /// Errors: not_found, invalid, no_memory, os; the text of the first two may lie in why_not.
+  static Result<std::unique_ptr<Worker>> open(const Wish& wish, std::string& why_not);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() { close(); }

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ucx/devices.hpp"
+
+#include <dirent.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace weft::ucx {
+
+transport::Network network_of(const std::string& device, const std::vector<transport::Network>& interfaces,
+                              const std::string& sysfs) {
+  transport::Network network;
+  const auto card = device.substr(0, device.find(':'));
+  network.names.push_back(card);
+  const auto folder = sysfs + "/class/infiniband/" + card + "/device/net";
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
+    if (entry->d_name[0] != '.') network.names.emplace_back(entry->d_name);
+  for (const auto& interface : interfaces) {
+    const auto& name = interface.names.front();
+    if (std::find(network.names.begin(), network.names.end(), name) == network.names.end()) continue;
+    network.addresses.insert(network.addresses.end(), interface.addresses.begin(), interface.addresses.end());
+  }
+  return network;
+}
+
+Result<std::string> devices_for(const std::vector<std::string>& devices, std::string_view networks,
+                                std::string& why_not) {
+  const auto wanted = transport::Networks::parse(networks, why_not);
+  if (!wanted) return fail(Errc::invalid, why_not.c_str());
+  const auto interfaces = transport::interfaces();
+  std::string taken, others;
+  for (const auto& device : devices) {
+    const auto network = network_of(device, interfaces);
+    if (wanted->take(network))
+      taken += (taken.empty() ? "" : ",") + device;
+    else
+      others += (others.empty() ? "" : ", ") + transport::to_text(network);
+  }
+  if (!taken.empty()) return others.empty() ? std::string() : taken;
+  why_not = "WEFT_NET=" + std::string(networks) +
+            (others.empty() ? ", and UCX has no network device here" : " matches none of " + others);
+  return fail(Errc::not_found, why_not.c_str());
+}
+
+}  // namespace weft::ucx
