@@ -127,6 +127,50 @@ TEST_P(EndTest, a_region_that_is_gone_is_an_error_for_the_reader) {
   EXPECT_TRUE(target == source);
 }
 
+/// A region ends, and the first done() that this calls destroys the other peer: whose operation has ended by then, too.
+TEST_P(EndTest, a_done_that_destroys_another_peer) {
+  const auto a = open(), b = open(), c = open();
+  ASSERT_TRUE(a && b && c);
+  auto source = pattern(4096, 1);
+  std::vector<std::byte> target(4096);
+  auto local = a->endpoint->expose(target);
+  const auto in_b = b->endpoint->expose(source), in_c = c->endpoint->expose(source);
+  ASSERT_TRUE(local && in_b && in_c);
+  struct Side {
+    std::unique_ptr<Peer> peer;
+    std::unique_ptr<RemoteKey> key;
+  } sides[2];
+  sides[0].peer = reach(*a, *b);
+  sides[1].peer = reach(*a, *c);
+  struct One : Completion {
+    One* other = nullptr;
+    Side* others = nullptr;
+    unsigned ends = 0;
+    bool other_had_ended = false;
+  } ones[2];
+  for (int i = 0; i < 2; ++i) {
+    auto key = a->endpoint->import_key(*sides[i].peer, (i == 0 ? *in_b : *in_c)->packed_key());
+    ASSERT_TRUE(key);
+    sides[i].key = std::move(*key);
+    ones[i].other = &ones[1 - i];
+    ones[i].others = &sides[1 - i];
+    ones[i].done = [](Completion& self, Result<void>) noexcept {
+      auto& one = static_cast<One&>(self);
+      if (++one.ends > 1 || one.other->ends != 0) return;
+      one.others->key.reset();
+      one.others->peer.reset();
+      one.other_had_ended = one.other->ends == 1;
+    };
+  }
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(get(*a, {*sides[i].key, 0}, {**local, 0, 100}, ones[i], {}));
+  local->reset();
+  EXPECT_EQ(ones[0].ends, 1u);
+  EXPECT_EQ(ones[1].ends, 1u);
+  EXPECT_TRUE(ones[0].other_had_ended || ones[1].other_had_ended);
+  for (int i = 0; i < 1000; ++i) a->endpoint->progress();
+  EXPECT_EQ(ones[0].ends + ones[1].ends, 2u);
+}
+
 /// done() opens the next operation in the memory of the one that ended.
 TEST_P(EndTest, an_operation_starts_the_next) {
   struct Chain : Completion {

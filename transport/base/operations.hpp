@@ -22,7 +22,10 @@ struct Operation {
 
 class Operations {
  public:
-  Operations() { head_.next = head_.previous = &head_; }
+  Operations() {
+    head_.next = head_.previous = &head_;
+    ending_.next = ending_.previous = &ending_;
+  }
   Operations(const Operations&) = delete;
   Operations& operator=(const Operations&) = delete;
 
@@ -34,18 +37,14 @@ class Operations {
     operation->completion = &completion;
     operation->peer = &peer;
     operation->region = region;
-    operation->next = &head_;
-    operation->previous = head_.previous;
-    head_.previous->next = operation;
-    head_.previous = operation;
+    link(*operation, head_);
     ++count_;
     return *operation;
   }
 
   /// For one whose start failed after all: it ends without a word.
   void forget(Operation& operation) noexcept {
-    operation.previous->next = operation.next;
-    operation.next->previous = operation.previous;
+    unlink(operation);
     --count_;
   }
 
@@ -56,18 +55,30 @@ class Operations {
     completion.done(completion, outcome);
   }
 
-  /// Ends those that `which` picks; what done() opens meanwhile is not looked at.
-  template <class Which>
-  void end_if(Which&& which, const Error& why) noexcept {
-    Operations picked;
+  /// Ends those that `which` picks, after let_go(each of them); what done() opens meanwhile is not looked at. A done() may
+  /// destroy another peer, and come back here for its operations: those that are picked already are ended then, too.
+  template <class Which, class LetGo>
+  void end_if(Which&& which, const Error& why, LetGo&& let_go) noexcept {
     for (Operation* at = head_.next; at != &head_;) {
       Operation& operation = *at;
       at = at->next;
       if (!which(static_cast<const Operation&>(operation))) continue;
-      forget(operation);
-      picked.take(operation);
+      let_go(operation);
+      unlink(operation);
+      link(operation, ending_);
     }
-    while (picked.head_.next != &picked.head_) picked.end(*picked.head_.next, fail(why));
+    for (Operation* at = ending_.next; at != &ending_;) {
+      if (which(static_cast<const Operation&>(*at))) {
+        end(*at, fail(why));
+        at = ending_.next;  // anything may have happened
+      } else {
+        at = at->next;
+      }
+    }
+  }
+  template <class Which>
+  void end_if(Which&& which, const Error& why) noexcept {
+    end_if(which, why, [](Operation&) {});
   }
 
   template <class See>
@@ -76,19 +87,23 @@ class Operations {
   }
 
   /// The one that was opened first; NULL: none.
-  Operation* first() noexcept { return count_ == 0 ? nullptr : head_.next; }
+  Operation* first() noexcept { return head_.next == &head_ ? nullptr : head_.next; }
   std::size_t size() const noexcept { return count_; }
 
  private:
-  void take(Operation& operation) noexcept {
-    operation.next = &head_;
-    operation.previous = head_.previous;
-    head_.previous->next = &operation;
-    head_.previous = &operation;
-    ++count_;
+  static void link(Operation& operation, Operation& list) noexcept {
+    operation.next = &list;
+    operation.previous = list.previous;
+    list.previous->next = &operation;
+    list.previous = &operation;
+  }
+  static void unlink(Operation& operation) noexcept {
+    operation.previous->next = operation.next;
+    operation.next->previous = operation.previous;
   }
 
   Operation head_;
+  Operation ending_;  ///< picked by an end_if() that is at work
   std::size_t count_ = 0;
 };
 

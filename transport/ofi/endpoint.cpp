@@ -370,13 +370,8 @@ void OfiEndpoint::end_lost() noexcept {
 
 template <class Which>
 void OfiEndpoint::end_if(Which&& which, const Error& why) noexcept {
-  operations_.end_if(
-      [&](const transport::Operation& operation) {
-        if (!which(operation)) return false;
-        detach(static_cast<const Open&>(operation));
-        return true;
-      },
-      why);
+  operations_.end_if(which, why,
+                     [this](transport::Operation& operation) { detach(static_cast<Open&>(operation)); });
 }
 
 void OfiEndpoint::forget(OfiPeer& peer) noexcept {

@@ -206,15 +206,12 @@ void SimEndpoint::end(Open& open, Result<void> outcome) {
 
 template <class Which>
 void SimEndpoint::cancel_if(Which&& which) noexcept {
-  const auto pick = [&](const transport::Operation& operation) {
-    if (!which(operation)) return false;
-    const auto number = static_cast<const Open&>(operation).ticket;
+  operations_.end_if(which, {Errc::canceled}, [this](transport::Operation& operation) {
+    const auto number = static_cast<Open&>(operation).ticket;
     ++tickets_[number].generation;
     tickets_[number].open = nullptr;
     free_tickets_.push_back(number);
-    return true;
-  };
-  operations_.end_if(pick, {Errc::canceled});
+  });
 }
 
 }  // namespace weft::sim

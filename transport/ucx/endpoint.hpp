@@ -120,13 +120,8 @@ class UcxTransport final : public Transport {
 
 template <class Which>
 void UcxEndpoint::end_if(Which&& which, Errc why) noexcept {
-  const auto pick = [&](const transport::Operation& operation) {
-    if (!which(operation)) return false;
-    // Its bytes are ours to write: the list only promises not to change it by itself.
-    sever(const_cast<Open&>(static_cast<const Open&>(operation)));
-    return true;
-  };
-  operations_.end_if(pick, {why});
+  operations_.end_if(which, {why},
+                     [this](transport::Operation& operation) { sever(static_cast<Open&>(operation)); });
 }
 
 }  // namespace weft::ucx
