@@ -109,7 +109,14 @@ struct Ball {
   }
 };
 
-class FabricTest : public ::testing::TestWithParam<const char*> {};
+class FabricTest : public ::testing::TestWithParam<const char*> {
+#if defined(__SANITIZE_THREAD__)
+  void SetUp() override {  // before UCX is loaded: its hook of madvise() crashes under the sanitizer
+    ::setenv("UCX_MEM_MMAP_HOOK_MODE", "none", 1);
+    ::setenv("UCX_MEM_EVENTS", "n", 1);
+  }
+#endif
+};
 INSTANTIATE_TEST_SUITE_P(On, FabricTest, ::testing::Values("shm", "ofi:tcp;ofi_rxm", "ucx:tcp"),
                          [](const auto& one) {
                            std::string name(one.param);
