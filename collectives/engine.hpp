@@ -79,8 +79,6 @@ class Engine {
 
   /// After the mesh's progress(): sends what had no room, and calls done() of what has ended. Number of those.
   std::size_t progress();
-  /// Nothing waits for progress() but for the mesh: it may be slept.
-  bool may_sleep() const noexcept { return ended_.empty(); }
 
   std::vector<OpenCollective> open() const;
   struct Counters {

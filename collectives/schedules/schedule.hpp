@@ -38,11 +38,4 @@ struct Step {
 
 using Schedule = std::vector<Step>;
 
-/// Ceiling of the logarithm: how many times n members fit into powers of base. base: 2 or more.
-constexpr std::uint32_t rounds_for(std::uint32_t n, std::uint32_t base) noexcept {
-  std::uint32_t rounds = 0;
-  for (std::uint64_t reach = 1; reach < n; reach *= base) ++rounds;
-  return rounds;
-}
-
 }  // namespace weft::collectives

@@ -39,7 +39,6 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                          " has nothing to sleep on here: it is used only where WEFT_TRANSPORT names it"};
 
   std::unique_ptr<Fabric> fabric(new Fabric(loop));
-  fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
   fabric->transport_ = std::move(opened.transport);
   fabric->endpoint_ = std::move(opened.endpoint);
   fabric->spin_ = options.spin;
@@ -47,7 +46,7 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
   if (const auto fd = fabric->endpoint_->wait_fd())
     fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
   else
-    note = "transport " + fabric->name_ + " has nothing to sleep on and is looked at " +
+    note = "transport " + options.transport + " has nothing to sleep on and is looked at " +
            std::to_string(std::chrono::seconds(1) / poll_every) + " times a second";
   fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
   return {std::move(fabric), std::move(note)};

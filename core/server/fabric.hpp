@@ -42,8 +42,6 @@ class Fabric {
   Fabric& operator=(const Fabric&) = delete;
 
   mesh::Mesh& mesh() noexcept { return *mesh_; }
-  Endpoint& endpoint() noexcept { return *endpoint_; }
-  const std::string& name() const noexcept { return name_; }  ///< for WEFT_TRANSPORT of the other nodes
 
   /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
   bool turn() noexcept;
@@ -54,7 +52,6 @@ class Fabric {
   explicit Fabric(asio::io_context& loop) : timer_(loop) {}
   void wait_until(mesh::TimePoint when) noexcept;
 
-  std::string name_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<mesh::Mesh> mesh_;

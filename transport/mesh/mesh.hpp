@@ -110,7 +110,6 @@ class Mesh {
   /// expected: also a number that was never heard of.
   NodeState state(NodeNumber node) const noexcept;
   const Counters& counters() const noexcept { return counters_; }
-  const Endpoint& endpoint() const noexcept { return endpoint_; }
 
  private:
   struct Dispatch {

@@ -10,7 +10,8 @@ namespace weft::transport {
 /// By what the machine has, without opening a library:
 ///   Slingshot (cxi), EFA or Omni-Path (hfi1)   ofi, ucx   libfabric drives these cards, UCX does not
 ///   all else: InfiniBand, RoCE, TCP            ucx, ofi   over TCP a message there and back takes UCX 10 us, net of
-///                                                         libfabric 13, tcp;ofi_rxm 19 (docs/fabrics.md)
+///                                                         libfabric 13, tcp;ofi_rxm 19 (weft_fabric_bench
+///                                                         --mode rtt --bytes 64, polling, one host)
 /// sysfs: where the kernel shows its devices; a test has one of its own.
 std::vector<std::string> preferred_here(const std::string& sysfs = "/sys");
 

@@ -21,6 +21,13 @@ constexpr std::uint32_t most_members = 300;
 
 using Make = std::function<Schedule(std::uint32_t n, Index me)>;
 
+/// Ceiling of the logarithm: how many times n members fit into powers of base. base: 2 or more.
+constexpr std::uint32_t rounds_for(std::uint32_t n, std::uint32_t base) noexcept {
+  std::uint32_t rounds = 0;
+  for (std::uint64_t reach = 1; reach < n; reach *= base) ++rounds;
+  return rounds;
+}
+
 struct Totals {
   std::uint64_t messages = 0, bytes = 0;
   std::uint32_t rounds = 0;  ///< of the member with the most steps

@@ -167,6 +167,37 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 
+/// libfabric's shm has no descriptor: it works for who names it, and says what that costs.
+TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
+  const auto key = mesh::JobKey::random();
+  Ball ball_a, ball_b;
+  Loop a, b;
+  const auto note = a.open("ofi:shm", key, 0);
+  if (!a.fabric) GTEST_SKIP() << note;
+  for (const char* part : {"ofi:shm", "nothing to sleep on", "times a second"})
+    EXPECT_NE(note.find(part), std::string::npos) << note;
+  b.open("ofi:shm", key, 1);
+  ASSERT_TRUE(b.fabric);
+  mesh::Contact of_a, of_b;
+  a.on_loop([&] { of_a = a.fabric->mesh().contact(); });
+  b.on_loop([&] { of_b = b.fabric->mesh().contact(); });
+  b.on_loop([&] {
+    ball_b.fabric = b.fabric.get();
+    ball_b.left = 10;
+    ball_b.listen();
+    ASSERT_TRUE(b.fabric->mesh().enter(0, of_a));
+  });
+  a.on_loop([&] {
+    ball_a.fabric = a.fabric.get();
+    ball_a.other = 1;
+    ball_a.left = 9;
+    ball_a.listen();
+    ASSERT_TRUE(a.fabric->mesh().enter(1, of_b));
+    ball_a.hit();
+  });
+  EXPECT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready);
+}
+
 TEST(Fabric, one_that_is_not_there_is_named_with_what_is) {
   Loop loop;
   const auto note = loop.open("warp:drive", mesh::JobKey::random(), 0);
