@@ -77,6 +77,15 @@ struct Echo {
   }
 };
 
+/// libfabric's shm names its memory by pid and leaves it when the process is killed: the next process of that pid would
+/// find it.
+void remove_what_it_left(pid_t pid) {
+  const auto name = std::to_string(pid) + ":";
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored))
+    if (entry.path().filename().string().starts_with(name)) std::filesystem::remove(entry.path(), ignored);
+}
+
 }  // namespace
 
 int run_child(std::string_view name) {
@@ -173,6 +182,7 @@ void Child::kill() {
   if (pid_ > 0) {
     while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
     }
+    remove_what_it_left(pid_);
   }
   pid_ = -1;
   for (int* fd : {&to_, &from_}) {
