@@ -6,10 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/mapping.hpp"
-#include "tools/weftrun/processors.hpp"
+#include "tools/node/mapping.hpp"
+#include "tools/node/processors.hpp"
 
 namespace weft::weftrun {
+
+using namespace node;
 namespace {
 
 Topology synthetic(const char* description) {

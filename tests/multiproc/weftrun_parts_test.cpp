@@ -5,13 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/environment.hpp"
-#include "tools/weftrun/line_tagger.hpp"
-#include "tools/weftrun/messages.hpp"
+#include "tools/node/environment.hpp"
+#include "tools/node/line_tagger.hpp"
+#include "tools/node/messages.hpp"
 #include "tools/weftrun/options.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/stop.hpp"
 
 namespace weft::weftrun {
+
+using namespace node;
 namespace {
 
 using Words = std::vector<std::string>;

@@ -14,10 +14,12 @@
 #include <memory>
 #include <string>
 
-#include "tools/weftrun/fd.hpp"
+#include "tools/node/fd.hpp"
 #include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
+
+using namespace node;
 
 class Input {
  public:

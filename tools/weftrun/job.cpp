@@ -11,7 +11,7 @@
 #include <asio/post.hpp>
 #include <memory>
 
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/stop.hpp"
 
 namespace weft::weftrun {
 namespace {

@@ -12,16 +12,16 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/environment.hpp"
+#include "tools/node/environment.hpp"
+#include "tools/node/job_info.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/processes.hpp"
+#include "tools/node/remains.hpp"
+#include "tools/node/server.hpp"
 #include "tools/weftrun/input.hpp"
-#include "tools/weftrun/job_info.hpp"
 #include "tools/weftrun/job_states.hpp"
-#include "tools/weftrun/messages.hpp"
 #include "tools/weftrun/options.hpp"
 #include "tools/weftrun/output.hpp"
-#include "tools/weftrun/processes.hpp"
-#include "tools/weftrun/remains.hpp"
-#include "tools/weftrun/server.hpp"
 
 namespace weft::weftrun {
 

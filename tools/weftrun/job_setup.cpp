@@ -13,9 +13,9 @@
 #include <csignal>
 #include <filesystem>
 
+#include "tools/node/program.hpp"
+#include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
-#include "tools/weftrun/program.hpp"
-#include "tools/weftrun/stop.hpp"
 
 namespace weft::weftrun {
 namespace {

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/environment.hpp"
-#include "tools/weftrun/fd.hpp"
+#include "tools/node/environment.hpp"
+#include "tools/node/fd.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
-#include "tools/weftrun/messages.hpp"
 #include "tools/weftrun/options.hpp"
-#include "tools/weftrun/stop.hpp"
 
 namespace weft::weftrun {
 namespace {

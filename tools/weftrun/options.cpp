@@ -11,17 +11,11 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
-
-template <class Value>
-using Names = std::array<std::pair<const char*, Value>, 3>;
-
-constexpr Names<BindTo> bind_names{{{"none", BindTo::none}, {"core", BindTo::core}, {"numa", BindTo::numa}}};
-constexpr Names<MapBy> map_names{{{"slot", MapBy::slot}, {"core", MapBy::core}, {"numa", MapBy::numa}}};
 
 /// PMIX_LOCAL_RANK has 16 bits.
 constexpr std::uint32_t most_ranks = 65'535;
@@ -30,8 +24,8 @@ constexpr std::uint32_t most_ranks = 65'535;
   throw Stop(exit_status::usage, messages::usage(what));
 }
 
-template <class Value>
-Value named(const char* option, const std::string& text, const Names<Value>& names) {
+template <class Value, std::size_t n>
+Value named(const char* option, const std::string& text, const node::Names<Value, n>& names) {
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
@@ -188,8 +182,8 @@ App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
 }
 
 void take_job_options(const Raw& raw, Options& options) {
-  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, bind_names);
-  if (!raw.map.empty()) options.map = named("--map-by", raw.map, map_names);
+  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, node::bind_names);
+  if (!raw.map.empty()) options.map = named("--map-by", raw.map, node::map_names);
   if (!raw.input.empty()) options.input = input_target(raw.input);
   if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
   options.output_directory = raw.output_directory;
@@ -199,22 +193,7 @@ void take_job_options(const Raw& raw, Options& options) {
   options.verbose = raw.verbose;
 }
 
-template <class Value>
-const char* name_in(const Names<Value>& names, Value wanted) noexcept {
-  for (const auto& [name, value] : names) {
-    if (value == wanted) return name;
-  }
-  return "automatic";
-}
-
 }  // namespace
-
-const char* name_of(BindTo bind) noexcept {
-  return name_in(bind_names, bind);
-}
-const char* name_of(MapBy map) noexcept {
-  return name_in(map_names, map);
-}
 
 Options parse_options(const std::vector<std::string>& args) {
   Options options;

@@ -8,29 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/app.hpp"
+#include "tools/node/rank.hpp"
 
 namespace weft::weftrun {
 
-enum class BindTo { automatic, none, core, numa };
-enum class MapBy { automatic, slot, core, numa };
-
-const char* name_of(BindTo bind) noexcept;
-const char* name_of(MapBy map) noexcept;
-
-/// -x NAME (no value: as weftrun's own environment has it) or -x NAME=VALUE.
-struct EnvironmentSetting {
-  std::string name;
-  std::optional<std::string> value;
-};
-
-/// One program of the job, as written between two colons.
-struct App {
-  std::vector<std::string> argv;             ///< argv[0] as the user wrote it
-  std::uint32_t ranks = 0;                   ///< 0 only for a single program without -n: one per core
-  std::vector<EnvironmentSetting> settings;  ///< in the order of the command line; later ones win
-  std::string directory;                     ///< --wdir; empty: weftrun's own
-};
+using namespace node;  // the launcher is made of the same parts as a daemon, and of the user's side
 
 /// Who reads weftrun's standard input. Everybody else reads /dev/null.
 struct InputTarget {

@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
 namespace weft::weftrun {
 namespace {

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/fd.hpp"
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/fd.hpp"
+#include "tools/node/rank.hpp"
 #include "tools/weftrun/sink.hpp"
 
 namespace weft::weftrun {
+
+using namespace node;
 
 class Output {
  public:

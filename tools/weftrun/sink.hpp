@@ -14,11 +14,13 @@
 #include <unordered_set>
 #include <vector>
 
-#include "tools/weftrun/fd.hpp"
-#include "tools/weftrun/line_tagger.hpp"
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/fd.hpp"
+#include "tools/node/line_tagger.hpp"
+#include "tools/node/rank.hpp"
 
 namespace weft::weftrun {
+
+using namespace node;
 
 class Sink {
  public:

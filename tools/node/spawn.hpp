@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 struct SpawnRequest {
   const char* path = nullptr;               ///< as execve takes it; relative to `directory`
@@ -30,4 +30,4 @@ struct SpawnResult {
 /// by a thread that lives as long as weftrun does. Cost: about one execve.
 SpawnResult spawn(const SpawnRequest& request) noexcept;
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

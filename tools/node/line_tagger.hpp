@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/rank.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 class LineTagger {
  public:
@@ -31,4 +31,4 @@ class LineTagger {
   bool continues_ = false;  // the line's first piece has been given out
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 enum class Rank : std::uint32_t {};
 
@@ -19,4 +19,4 @@ constexpr Rank rank_at(std::size_t i) noexcept {
   return Rank{static_cast<std::uint32_t>(i)};
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// Exit statuses that are weftrun's own; docs/man/weftrun.1 lists them. All others come from a rank.
 namespace exit_status {
@@ -27,4 +27,4 @@ class Stop : public std::runtime_error {
   int exit_code_;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

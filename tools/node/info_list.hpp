@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/rank.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 class InfoList {
  public:
@@ -40,4 +40,4 @@ class InfoList {
   std::vector<pmix_info_t> infos_;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

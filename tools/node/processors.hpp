@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 struct Processors {
   std::uint32_t threads = 1;     ///< hardware threads that weftrun may use (affinity mask and cgroup)
@@ -16,4 +16,4 @@ struct Processors {
 /// Cost: one system call and two small files; with SMT one more file for each thread.
 Processors count_processors();
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

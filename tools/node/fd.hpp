@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 class Fd {
  public:
@@ -46,4 +46,4 @@ Fd reopen_nonblocking(int fd, int access_mode);
 /// get such a number and be overwritten when a child's standard streams are set up.
 void ensure_standard_descriptors();
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

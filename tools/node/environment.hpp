@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/options.hpp"
+#include "tools/node/app.hpp"
+#include "tools/node/rank.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 using Variables = std::vector<std::string>;  ///< each "NAME=VALUE"
 
@@ -41,4 +42,4 @@ void set_variable(Variables& variables, const std::string& assignment);
 /// result.
 std::vector<char*> make_envp(const Variables& shared, const Variables& own);
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -5,14 +5,14 @@
 
 #include <string>
 
-#include "tools/weftrun/environment.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/node/app.hpp"
+#include "tools/node/environment.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// The path for execve: absolute or relative to the directory in which the rank will run. A name without a
 /// slash is looked up in the PATH that the rank will have. Throws Stop: not_found, not_executable,
 /// own_failure (--wdir).
 std::string find_program(const App& app, const Variables& environment);
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

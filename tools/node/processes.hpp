@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "tools/weftrun/rank.hpp"
-#include "tools/weftrun/spawn.hpp"
+#include "tools/node/rank.hpp"
+#include "tools/node/spawn.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 class Processes {
  public:
@@ -47,4 +47,4 @@ class Processes {
   std::uint32_t living_ = 0;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/program.hpp"
+#include "tools/node/program.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <cstring>
 #include <string_view>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 enum class Found { runnable, not_runnable, absent };
@@ -96,4 +96,4 @@ std::string find_program(const App& app, const Variables& environment) {
   throw Stop(exit_status::not_found, messages::program_not_found(name, from, false));
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/spawn.hpp"
+#include "tools/node/spawn.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -14,7 +14,7 @@
 #include <cerrno>
 #include <csignal>
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 /// Lives on the parent's stack and is shared with the child until it has called execve: no pipe is needed to
@@ -129,4 +129,4 @@ SpawnResult spawn(const SpawnRequest& request) noexcept {
   return {pid, 0, nullptr};
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

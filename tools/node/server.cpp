@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/server.hpp"
+#include "tools/node/server.hpp"
 
 #include <fmt/format.h>
 #include <pmix.h>
@@ -12,10 +12,10 @@
 #include <cstring>
 #include <mutex>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 /// Whom the upcalls speak to; they carry no context of ours. Set before the library starts, cleared after its
@@ -281,4 +281,4 @@ Server::Marks* Server::marks_of(const pmix_proc_t& proc) noexcept {
   return &marks_[proc.rank];
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

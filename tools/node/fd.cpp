@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/fd.hpp"
+#include "tools/node/fd.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
 
 #include <cerrno>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 Pipe make_pipe(bool reader_waits, bool writer_waits) {
   int ends[2];
@@ -36,4 +36,4 @@ void ensure_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/processes.hpp"
+#include "tools/node/processes.hpp"
 
 #include <sys/wait.h>
 
 #include <cerrno>
 #include <csignal>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 SpawnResult Processes::start(Rank rank, const SpawnRequest& request) {
   const SpawnResult result = spawn(request);
@@ -55,4 +55,4 @@ std::vector<Rank> Processes::living_ranks() const {
   return ranks;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

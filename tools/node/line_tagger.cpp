@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/line_tagger.hpp"
+#include "tools/node/line_tagger.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 LineTagger::LineTagger(Rank rank)
     : tag_(fmt::format("[{}] ", number(rank))), continued_tag_(fmt::format("[{}]+ ", number(rank))) {}
@@ -42,4 +42,4 @@ void LineTagger::finish(std::string& out) {
   continues_ = false;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

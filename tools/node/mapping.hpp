@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/options.hpp"
-#include "tools/weftrun/processors.hpp"
+#include "tools/node/app.hpp"
+#include "tools/node/processors.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// Never `automatic`: that has been decided.
 struct Policy {
@@ -43,4 +43,4 @@ Topology load_topology();
 /// One place for each rank. Where there are more ranks than cores the cores are used again from the first.
 std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy);
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

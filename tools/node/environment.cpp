@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/environment.hpp"
+#include "tools/node/environment.hpp"
 
 #include <dlfcn.h>
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 std::string_view name_part(std::string_view assignment) {
@@ -138,4 +138,4 @@ std::vector<char*> make_envp(const Variables& shared, const Variables& own) {
   return envp;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

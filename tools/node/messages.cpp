@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/messages.hpp"
+#include "tools/node/messages.hpp"
 
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstring>
 
-namespace weft::weftrun::messages {
+namespace weft::node::messages {
 namespace {
 
 std::string at(const Where& where) {
@@ -216,4 +216,4 @@ std::string ranges(const std::vector<Rank>& ranks) {
   return ranges(numbers);
 }
 
-}  // namespace weft::weftrun::messages
+}  // namespace weft::node::messages

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/mapping.hpp"
+#include "tools/node/mapping.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 /// A core and the NUMA node that it is nearest to.
@@ -140,4 +140,4 @@ std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, c
   return places;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which keys: the PMIx Standard's chapter "Job-specific reserved keys" and what Open MPI 4 reads during its
 // start.
-#include "tools/weftrun/job_info.hpp"
+#include "tools/node/job_info.hpp"
 
 #include <fmt/format.h>
 #include <pmix.h>
 #include <unistd.h>
 
-#include "tools/weftrun/messages.hpp"
+#include "tools/node/messages.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 std::string all_ranks(std::uint32_t size) {
@@ -143,4 +143,4 @@ InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, co
   return infos;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

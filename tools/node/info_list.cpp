@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/info_list.hpp"
+#include "tools/node/info_list.hpp"
 
 #include <pmix.h>
 
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <new>
 
-namespace weft::weftrun {
+namespace weft::node {
 
 InfoList::~InfoList() {
   for (auto& info : infos_) {
@@ -86,4 +86,4 @@ void InfoList::add_array(const char* key, InfoList inner) {
   info.value.data.darray = array;
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/fd.hpp"
+#include "tools/node/fd.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// From its construction on, processes whose parent died become weftrun's children, so that they can be
 /// found.
@@ -52,4 +52,4 @@ class Guard {
   pid_t pid_ = -1;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/environment.hpp"
-#include "tools/weftrun/job_info.hpp"
+#include "tools/node/environment.hpp"
+#include "tools/node/job_info.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// A rank called PMIx_Abort.
 struct AbortRequest {
@@ -74,4 +74,4 @@ class Server {
   bool started_ = false;
 };
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

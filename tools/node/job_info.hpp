@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/info_list.hpp"
-#include "tools/weftrun/mapping.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/node/app.hpp"
+#include "tools/node/info_list.hpp"
+#include "tools/node/mapping.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 
 /// A job as it is going to run. `apps[a].ranks` is final; ranks are numbered through the apps in their order.
 struct JobMap {
@@ -37,4 +37,4 @@ struct Locality {
 InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
                   const std::string& proc_map);
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

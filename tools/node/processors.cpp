@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/processors.hpp"
+#include "tools/node/processors.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "tools/weftrun/fd.hpp"
+#include "tools/node/fd.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 /// Empty when the file is not there: /sys may be hidden in a container.
@@ -72,4 +72,4 @@ Processors count_processors() {
   return {static_cast<std::uint32_t>(threads.size()), std::max(1U, count_cores(threads)), count_numa_nodes()};
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

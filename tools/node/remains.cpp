@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/remains.hpp"
+#include "tools/node/remains.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include <cstring>
 #include <memory>
 
-#include "tools/weftrun/messages.hpp"
-#include "tools/weftrun/stop.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
 
-namespace weft::weftrun {
+namespace weft::node {
 namespace {
 
 std::string contents(const std::string& path) {
@@ -168,4 +168,4 @@ Guard::~Guard() {
   if (::write(line_.get(), &good_bye, 1) == 1) ::waitpid(pid_, nullptr, __WCLONE);
 }
 
-}  // namespace weft::weftrun
+}  // namespace weft::node

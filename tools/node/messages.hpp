@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/weftrun/rank.hpp"
+#include "tools/node/rank.hpp"
 
-namespace weft::weftrun::messages {
+namespace weft::node::messages {
 
 /// Where a rank is or was.
 struct Where {
@@ -55,4 +55,4 @@ std::string note(std::string_view text);
 std::string ranges(const std::vector<unsigned>& numbers);
 std::string ranges(const std::vector<Rank>& ranks);
 
-}  // namespace weft::weftrun::messages
+}  // namespace weft::node::messages

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One program of a job as its user described it, and how its ranks are to be placed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace weft::node {
+
+enum class BindTo { automatic, none, core, numa };
+enum class MapBy { automatic, slot, core, numa };
+
+/// How the command line spells them.
+template <class Value, std::size_t n>
+using Names = std::array<std::pair<const char*, Value>, n>;
+inline constexpr Names<BindTo, 3> bind_names{
+    {{"none", BindTo::none}, {"core", BindTo::core}, {"numa", BindTo::numa}}};
+inline constexpr Names<MapBy, 3> map_names{
+    {{"slot", MapBy::slot}, {"core", MapBy::core}, {"numa", MapBy::numa}}};
+
+template <class Value, std::size_t n>
+const char* name_in(const Names<Value, n>& names, Value wanted) noexcept {
+  for (const auto& [name, value] : names)
+    if (value == wanted) return name;
+  return "automatic";
+}
+inline const char* name_of(BindTo bind) noexcept {
+  return name_in(bind_names, bind);
+}
+inline const char* name_of(MapBy map) noexcept {
+  return name_in(map_names, map);
+}
+
+/// -x NAME (no value: as weftrun's own environment has it) or -x NAME=VALUE.
+struct EnvironmentSetting {
+  std::string name;
+  std::optional<std::string> value;
+};
+
+/// One program of the job, as written between two colons.
+struct App {
+  std::vector<std::string> argv;             ///< argv[0] as the user wrote it
+  std::uint32_t ranks = 0;                   ///< 0 only for a single program without -n: one per core
+  std::vector<EnvironmentSetting> settings;  ///< in the order of the command line; later ones win
+  std::string directory;                     ///< --wdir; empty: weftrun's own
+};
+
+}  // namespace weft::node
