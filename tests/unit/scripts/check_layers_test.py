@@ -89,11 +89,11 @@ class CheckLayers(unittest.TestCase):
     def test_headers_of_others_have_their_holders(self):
         self.assert_good("include/weft/result.hpp", "<tl/expected.hpp>")
         self.assert_good("core/topology/topology.cpp", "<hwloc.h>", "<numa.h>")
-        self.assert_good("tools/weftrun/binding.cpp", "<hwloc.h>")
+        self.assert_good("tools/node/binding.cpp", "<hwloc.h>")
         self.assert_bad("include/weft/bytes.hpp", "<tl/expected.hpp>",
                         "include/weft may not include tl/expected.hpp (only include/weft/result.hpp may)")
         self.assert_bad("core/client/init.cpp", "<hwloc.h>",
-                        "core/client may not include hwloc.h (only core/topology, tools/weftrun may)")
+                        "core/client may not include hwloc.h (only core/topology, tools/node may)")
 
     def test_comments_and_strings(self):
         up = '#include "core/abi/guard.hpp"\n'
