@@ -179,7 +179,7 @@ TEST(Wording, AFailureNamesRankHostPidAndProgram) {
   for (const auto& line :
        {messages::rank_killed(where, 11, false), messages::rank_failed(where, 2, false),
         messages::rank_left_without_finalize(where), messages::rank_aborted(where, 5, "N/A", {})}) {
-    EXPECT_EQ(line.find("weftrun: rank 3 on node7 (pid 4711, ./ring)"), 0U) << line;
+    EXPECT_EQ(line.find("rank 3 on node7 (pid 4711, ./ring)"), 0U) << line;
     EXPECT_NE(line.find("What to do: "), std::string::npos) << line;
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }

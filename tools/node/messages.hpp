@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every line that weftrun says to its user, in one place: what happened, where, and what can be done.
-// All functions are pure; a line has no newline at its end and begins with "weftrun: ".
+// Every line that weftrun and weftd say to their user, in one place: what happened, where, and what can be done.
+// All functions are pure. A line has no newline at its end; who prints it puts its own name in front.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +49,6 @@ std::string reader_gone(std::string_view stream);
 // What --report-bindings and --verbose say.
 std::string binding(Rank rank, std::string_view host, std::string_view label,
                     const std::vector<unsigned>& cpus);
-std::string note(std::string_view text);
 
 /// "0-3,7": how a set of ranks or processors is written everywhere. The numbers must ascend.
 std::string ranges(const std::vector<unsigned>& numbers);

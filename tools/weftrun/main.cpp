@@ -11,7 +11,6 @@
 
 #include "tools/node/environment.hpp"
 #include "tools/node/fd.hpp"
-#include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
@@ -43,10 +42,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const Stop& stop) {
-    fmt::print(stderr, "{}\n", stop.what());
+    fmt::print(stderr, "weftrun: {}\n", stop.what());
     return stop.exit_code();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", messages::note(fmt::format("{}; the job was ended", error.what())));
+    fmt::print(stderr, "weftrun: {}; the job was ended\n", error.what());
     return exit_status::own_failure;
   }
 }

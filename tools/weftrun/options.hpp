@@ -9,18 +9,12 @@
 #include <vector>
 
 #include "tools/node/app.hpp"
+#include "tools/node/input_pipes.hpp"
 #include "tools/node/rank.hpp"
 
 namespace weft::weftrun {
 
 using namespace node;  // the launcher is made of the same parts as a daemon, and of the user's side
-
-/// Who reads weftrun's standard input. Everybody else reads /dev/null.
-struct InputTarget {
-  enum class Kind { one, all, none };
-  Kind kind = Kind::one;
-  Rank rank{0};  ///< for Kind::one
-};
 
 struct Options {
   std::vector<App> apps;
