@@ -19,9 +19,9 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cleanup.hpp"
-#include "core/server/fabric.hpp"
 #include "core/server/fence_machine.hpp"
 #include "core/server/job.hpp"
+#include "core/server/nodes.hpp"
 #include "core/server/stuck.hpp"
 #include "core/server/upcall.hpp"
 #include "core/store/local_values.hpp"
@@ -74,9 +74,9 @@ class Server {
   events::Registry& events() noexcept { return *events_; }
   void notify(events::Event event, Done done);
   pmix_value_t* keep(data::Value value);
-  /// The way to the other nodes, when the job first has one. done: on the loop, with the fabric or why there is none.
-  using FabricOpened = std::function<void(Fabric* fabric, const std::string& note)>;
-  void open_fabric(mesh::JobKey key, mesh::Life self, mesh::NodeNumber nodes, FabricOpened done);
+  /// What other servers have to know to speak to this one.
+  void collect_inventory(std::function<void(data::Infos)> done);
+  void deliver_inventory(data::Infos infos, Done done);
 
  private:
   using SessionRef = std::shared_ptr<Session>;
@@ -177,17 +177,19 @@ class Server {
   void abort_request(const SessionRef& session, std::uint64_t tag, link::Abort message);
   void log_request(const SessionRef& session, std::uint64_t tag, link::Log message);
 
-  // server_fabric.cpp
-  struct NodeReports final : mesh::Watcher {
-    std::string host;
-    void node_lost(mesh::NodeNumber node, const char* why) noexcept override;
-    void message_refused(mesh::NodeNumber sender, mesh::Refusal why) noexcept override;
-  };
+  // server_nodes.cpp
+  void meet_nodes();
+  bool names_servers(const events::Event& event) const;
+  void notify_servers(std::shared_ptr<events::Event> event, Done done);
+  void relay_to_nodes(const events::Event& event);
+  void deliver_from(NodeNumber from, Bytes body, const Letters::Answer& answer);
+  void lose_node(NodeNumber node, const std::string& why);
 
   // server_events.cpp
   void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
   void spread(const events::Event& event, const Session* except);
   void announce_loss(const pmix_proc_t& proc);
+  void tell_who_asked(const events::Event& event);
 
   pmix_server_module_t module_{};
   pmix_proc_t self_{};
@@ -224,8 +226,7 @@ class Server {
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;
   store::Limits limits_;
-  NodeReports node_reports_;
-  std::unique_ptr<Fabric> fabric_;  ///< NULL: there is no other node
+  std::unique_ptr<Nodes> nodes_;  ///< NULL: there is no other node
 };
 
 }  // namespace weft::server

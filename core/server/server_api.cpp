@@ -25,6 +25,7 @@ pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
   work([&](pmix_status_t s) { promise.set_value(s); });
   while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     drain_notices();
+    if (nodes_) nodes_->turn();
     loop_.run_one_for(std::chrono::milliseconds(1));
   }
   return status.get();
