@@ -2,15 +2,13 @@
 // What weftrun and its daemons say to each other once they are a session (docs/design/nodes.md): each message is one
 // event between servers, with one byte object. Orders go from the launcher to daemons, reports the other way.
 //
-//   daemon                      launcher
-//   hello ----------------------->   where I am
-//        <---------------------- launch   down a tree: who gets it passes it on (launch_tree.hpp)
-//   started | start_failed ------>
-//        <------------- input, signal, output_unwanted   any time from then on
-//   output, ended, late, aborted, input_unwanted ->
-//   settled --------------------->   no rank of mine lives, and nothing is to be told of them any more
-//        <------------------------- end   what ranks left behind is ended, the rest of their output comes
-//   done ------------------------>   and I leave
+//   daemon                          launcher
+//   hello, unreached -------------------->     where I am; whom I could not start
+//        <------------------------- launch     down a tree: who gets it passes it on (launch_tree.hpp)
+//        <--- input, signal, output_unwanted   any time from then on
+//   started, output, ended, late, aborted, input_unwanted -->
+//   settled ----------------------------->     no rank of mine lives, and nothing more is to be told of them
+//        <---------------------------- end     what ranks left behind is ended; then the rest of their output, and I leave
 #pragma once
 
 #include <pmix_common.h>
@@ -33,16 +31,15 @@ enum class Subject : std::uint8_t {
   end,
   hello,
   started,
-  start_failed,
+  unreached,
   output,
   ended,
   late,
   aborted,
   input_unwanted,
   settled,
-  done,
 };
-inline constexpr std::uint8_t subject_count = 15;
+inline constexpr std::uint8_t subject_count = 14;
 
 /// The event's code; all below it are a host's own.
 constexpr pmix_status_t code_of(Subject subject) noexcept {
@@ -111,27 +108,31 @@ void fields(Archive& archive, Hello& message) {
   archive(message.pid);
 }
 
-/// All ranks of the node run; pids in the order of the ranks.
+/// The node's ranks have been started, or why not all of them.
 struct Started {
   static constexpr Subject subject = Subject::started;
-  std::vector<std::int32_t> pids;
+  std::vector<std::int32_t> pids;  ///< of those that were, in the order of the ranks
   std::vector<std::string> notes;  ///< for the user: bindings, variables that are not set
+  std::int32_t exit_code = 0;      ///< weftrun's, where one could not be started
+  std::string failure;             ///< empty: all of them run
 };
 template <class Archive>
 void fields(Archive& archive, Started& message) {
   archive(message.pids);
   archive(message.notes);
+  archive(message.exit_code);
+  archive(message.failure);
 }
 
-/// A rank, or all of them, could not be started; those that were are still there.
-struct StartFailed {
-  static constexpr Subject subject = Subject::start_failed;
-  std::int32_t exit_code = 0;  ///< for weftrun
+/// Daemons that this one was to start (a tree of agents) and that cannot be reached.
+struct Unreached {
+  static constexpr Subject subject = Subject::unreached;
+  std::vector<std::uint32_t> nodes;
   std::string line;
 };
 template <class Archive>
-void fields(Archive& archive, StartFailed& message) {
-  archive(message.exit_code);
+void fields(Archive& archive, Unreached& message) {
+  archive(message.nodes);
   archive(message.line);
 }
 
@@ -204,12 +205,6 @@ struct Settled {
 };
 template <class Archive>
 void fields(Archive&, Settled&) {}
-
-struct Done {
-  static constexpr Subject subject = Subject::done;
-};
-template <class Archive>
-void fields(Archive&, Done&) {}
 
 }  // namespace report
 }  // namespace weft::node
