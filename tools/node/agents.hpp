@@ -57,14 +57,8 @@ class Agents {
   std::size_t living() const noexcept;
 
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  class Crew;
+  std::shared_ptr<Crew> crew_;  // what still waits in the loop may outlive this object
 };
-
-/// What `message` becomes for each of its agents: with arity k at most k parts, consecutive and of equal size but for one.
-std::vector<StartMessage> parts_of(const StartMessage& message);
-
-/// The words that start `weftd` on `node` (kind slurm: on all of `message.nodes`).
-std::vector<std::string> agent_command(const StartMessage& message);
 
 }  // namespace weft::node

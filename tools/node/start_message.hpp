@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tools/node/agent.hpp"
+#include "tools/node/own_names.hpp"
 
 namespace weft::node {
 
@@ -33,9 +34,9 @@ struct StartMessage {
   std::uint32_t servers = 0;  ///< in the session, the launcher among them
   NodeName launcher;
   Key key{};
-  std::string transport;           ///< as WEFT_TRANSPORT; empty: the daemon's own choice
-  std::vector<std::byte> contact;  ///< the launcher's weft.contact
-  Agent agent;                     ///< with which the receiver starts its part of the tree
+  std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon's own choice
+  std::string contact;    ///< the launcher's weft.contact, bytes
+  Agent agent;            ///< with which the receiver starts its part of the tree
   Audience audience = Audience::one;
   std::vector<NodeName> nodes;  ///< at least one
 
@@ -51,15 +52,8 @@ std::string encode(const StartMessage& message, std::string_view release);
 /// Throws Stop (own_failure) with a line that says what is wrong with it; of a sender of another release, both.
 StartMessage decode_start_message(std::string_view text, std::string_view own_release);
 
-/// Reads up to the last line and no further; waits for it. Throws Stop as above, and when the input ends before.
+/// Reads up to the last line, and waits for it. Throws Stop as above, and when the input ends before.
 StartMessage read_start_message(int fd, std::string_view own_release);
-
-/// What this machine is called, beside what its resolver and its network cards say.
-struct OwnNames {
-  std::string slurm_node;  ///< SLURMD_NODENAME
-  std::string host;        ///< gethostname()
-  static OwnNames here();
-};
 
 /// The receiver's place in `message.nodes`. Throws Stop (own_failure) with a line that names both sides: for
 /// Audience::all when this machine is not in the list, for Audience::one when the name that the list has for it is
