@@ -33,7 +33,7 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;
