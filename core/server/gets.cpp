@@ -56,6 +56,8 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
 
   const auto index = view.local_index(get.proc.rank);
   if (index == store::none) {
+    if (!whole_card && store::is_reserved(get.key))
+      return says(PMIX_ERR_NOT_FOUND);  // the host said it, or nobody will
     if (whole_card || get.fetched) return says(PMIX_ERR_NOT_FOUND);
     if (module_.direct_modex == nullptr) return says(PMIX_ERR_NOT_SUPPORTED);
     return std::nullopt;
