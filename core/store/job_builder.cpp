@@ -80,6 +80,9 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   const auto locals =
       std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
   if (locals > Board::max_members) return fail(Errc::invalid, "more than 65,535 ranks on a node");
+  for (const auto& rank : spec.ranks)
+    if ((rank.node != none && rank.node >= spec.nodes) || (rank.appnum != none && rank.appnum >= spec.apps))
+      return fail(Errc::invalid, "a rank on a node, or of an application, that the job does not have");
   // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
   std::uint32_t slot = 0;
   while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
@@ -121,6 +124,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.card_capacity = std::min(wanted, h.card_first + h.card_rest_bytes);
 
   h.rank_area = plan.area(std::uint64_t{ranks} * sizeof(RankEntry));
+  h.index_area = plan.area(JobIndex::footprint(spec));
   h.info_area = plan.area(KeyedLog::footprint(h.info_capacity, h.info_buckets));
   h.remote_area = plan.area(KeyedLog::footprint(h.remote_capacity, h.remote_buckets));
   h.local_area = plan.area(std::uint64_t{locals} * sizeof(Local));
@@ -133,8 +137,8 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   auto at = segment.allocate(plan.bytes());
   if (!at) return tl::unexpected(at.error());
   Undo undo(segment, *at, plan.bytes());
-  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
-                     &h.card_rest_area})
+  for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
+                     &h.control_area, &h.card_area, &h.card_rest_area})
     area->offset += *at;
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
@@ -154,6 +158,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
     entries[r].local_rank = s.local_rank;
     entries[r].node_rank = s.node_rank;
   }
+  JobIndex::fill({segment.base() + h.index_area.offset, h.index_area.bytes}, spec);
   Board::create(segment.base() + h.board, locals, spec.nodes > 1);
   auto* local_entries = reinterpret_cast<Local*>(segment.base() + h.local_area.offset);
   for (std::uint32_t i = 0; i < locals; ++i) {

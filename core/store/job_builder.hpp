@@ -33,6 +33,7 @@ struct JobSpec {
   std::uint32_t apps = 1;
   std::vector<std::uint32_t> local_ranks;  ///< ascending
   std::uint32_t local_capacity = 0;        ///< at least local_ranks.size(): members of the board
+  std::vector<std::string> node_names;     ///< by node; may be fewer than nodes, and empty
   std::vector<KeySpec> keys;
 };
 

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/data/value.hpp"
+#include "core/store/job_index.hpp"
 #include "core/store/layout.hpp"
 
 namespace weft::store {
@@ -22,7 +24,8 @@ class JobView {
 
   std::string_view nspace() const noexcept { return nspace_; }
   std::uint32_t ranks() const noexcept { return rank_count_; }
-  std::uint32_t nodes() const noexcept { return header_->nodes; }
+  std::uint32_t nodes() const noexcept { return index_.nodes(); }
+  std::uint32_t apps() const noexcept { return index_.apps(); }
   std::uint32_t my_node() const noexcept { return header_->my_node; }
   const JobHeader& header() const noexcept { return *header_; }
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
@@ -32,6 +35,12 @@ class JobView {
     return r < rank_count_ ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
   }
   explicit operator bool() const noexcept { return header_ != nullptr; }
+
+  /// Ascending; none if there is no such node.
+  std::span<const std::uint32_t> ranks_on(std::uint32_t node) const noexcept { return index_.ranks_on(node); }
+  /// Empty where the host told no name.
+  std::string_view node_name(std::uint32_t node) const noexcept { return index_.name_of(node); }
+  AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
 
   const KeyedLog& info() const noexcept { return info_; }
   const KeyedLog& remote() const noexcept { return remote_; }
@@ -58,6 +67,7 @@ class JobView {
   std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
+  JobIndex index_;
   KeyedLog info_, remote_;
   std::string_view nspace_;
 };

@@ -7,6 +7,7 @@
 // |--------------------|-------------------|----------------------------|---------------------------------------|
 // | JobHeader          | server            | all                        | immutable once `state` says live      |
 // | ranks: RankEntry[] | server            | all                        | immutable, but local_index (atomic)   |
+// | index: JobIndex    | server            | all                        | immutable; core/store/job_index.hpp   |
 // | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
 // | remote: KeyedLog   | server            | all                        | the same                              |
 // | locals: Local[]    | server            | all                        | atomics, see Local                    |
@@ -33,7 +34,7 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;
@@ -56,7 +57,7 @@ static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
 Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
 
-/// One rank of a job, on whichever node; unknown fields hold none / none16. At most 32 bytes a rank and node.
+/// One rank of a job, on whichever node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
   std::atomic<std::uint32_t> local_index;  ///< its place in `locals`, none on other nodes
@@ -104,7 +105,7 @@ struct JobHeader {
   std::uint64_t card_first;       ///< bytes of a card's data in its first page
   std::uint64_t card_capacity;    ///< with those
   std::uint64_t card_rest_bytes;  ///< virtual bytes from one card's rest to the next's, whole pages
-  Area rank_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
+  Area rank_area, index_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
   std::uint64_t board;  ///< offset; inside control_area
   std::uint64_t rings;  ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t dirty;  ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
