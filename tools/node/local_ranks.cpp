@@ -133,13 +133,16 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
   return std::nullopt;
 }
 
+RankIdentity LocalRanks::identity_of(std::size_t place) const {
+  return {ranks_[place], map_.size, static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(ranks_.size())};
+}
+
 SpawnResult LocalRanks::start_rank(std::size_t place, const std::function<Streams(Rank)>& connect,
                                    unsigned long descriptor_limit) {
   const Rank rank = ranks_[place];
   const std::size_t app = map_.app_of(rank);
   Variables own = server_->environment_of(rank);
-  const Variables identity = rank_environment({rank, map_.size, static_cast<std::uint32_t>(place),
-                                               static_cast<std::uint32_t>(ranks_.size())});
+  const Variables identity = rank_environment(identity_of(place));
   own.insert(own.end(), identity.begin(), identity.end());
   const auto envp = make_envp(environments_[app], own);
   const auto argv = pointers(map_.apps[app].argv);
@@ -213,6 +216,24 @@ std::vector<std::string> LocalRanks::bindings() const {
   for (std::size_t i = 0; i < ranks_.size(); ++i)
     lines.push_back(
         messages::binding(ranks_[i], map_.host, map_.places[i].label, map_.places[i].processors));
+  return lines;
+}
+
+std::vector<std::string> LocalRanks::description(const Variables& inherited) const {
+  std::vector<std::string> lines = {fmt::format(
+      "{} ranks on {} cores of {}, map-by {}, bind-to {}{}", ranks_.size(), map_.cores, map_.host,
+      name_of(map_.policy.map), name_of(map_.policy.bind), map_.policy.oversubscribed ? ", oversubscribed" : "")};
+  for (std::size_t a = 0; a < map_.apps.size(); ++a) {
+    for (const auto& variable : environments_[a]) {
+      const bool is_old = std::find(inherited.begin(), inherited.end(), variable) != inherited.end();
+      if (!is_old) lines.push_back(fmt::format("for {}: {}", map_.apps[a].argv[0], variable));
+    }
+  }
+  if (ranks_.empty()) return lines;
+  Variables own = server_->environment_of(ranks_.front());
+  for (auto& variable : rank_environment(identity_of(0))) own.push_back(std::move(variable));
+  for (const auto& variable : own)
+    lines.push_back(fmt::format("for rank {}: {}", number(ranks_.front()), variable));
   return lines;
 }
 

@@ -77,10 +77,13 @@ class LocalRanks {
   std::uint32_t living() const noexcept { return processes_ ? processes_->living() : 0; }
   std::uint32_t count_connected() const noexcept;
   std::vector<std::string> bindings() const;  ///< a line for each rank
+  /// For --verbose: policy, and what the first rank has in its environment beside `inherited`.
+  std::vector<std::string> description(const Variables& inherited) const;
 
  private:
   SpawnResult start_rank(std::size_t place, const std::function<Streams(Rank)>& connect,
                          unsigned long descriptor_limit);
+  RankIdentity identity_of(std::size_t place) const;
   messages::Where where(Rank rank) const;
   void await_child();
   void collect();

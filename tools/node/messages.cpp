@@ -78,6 +78,17 @@ std::string bad_directory(std::string_view directory, int error) {
       directory, std::strerror(error));
 }
 
+std::string no_directory_here(std::string_view directory, int error) {
+  return fmt::format(
+      "cannot change to weftrun's own directory '{}' here: {}; nothing was started here. Start weftrun in a directory "
+      "that all nodes have",
+      directory, std::strerror(error));
+}
+
+std::string damaged_order() {
+  return "the launch message contradicts itself; nothing was started here. Check that weftrun and weftd are of one build";
+}
+
 std::string bad_output_directory(std::string_view path, int error) {
   return fmt::format(
       "cannot write '{}': {}; nothing was started. Give --output-dir a directory that can be "
@@ -126,6 +137,47 @@ std::string variable_not_set(std::string_view name) {
 std::string start_failed(const Where& where, std::string_view step, int error) {
   return fmt::format("rank {} on {} ({}) cannot start: {}: {}; {}", number(where.rank), where.host,
                      where.program, step, std::strerror(error), end_of_job);
+}
+
+std::string bad_launch_timeout(std::string_view text) {
+  return fmt::format(
+      "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the default is 60",
+      text);
+}
+
+std::string no_key(int error) {
+  return fmt::format("cannot make a job key: {}; nothing was started", std::strerror(error));
+}
+
+std::string node_did_not_report(std::string_view host, double seconds, std::string_view command) {
+  return fmt::format(
+      "node {}: its daemon has not reported within {:g} seconds; tried: {}; {}. What to do: see that this command works "
+      "by hand and that the nodes reach each other, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
+      host, seconds, command, end_of_job);
+}
+
+std::string node_did_not_start(std::string_view host, double seconds) {
+  return fmt::format(
+      "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to do: see whether "
+      "the program's file system hangs there, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
+      host, seconds, end_of_job);
+}
+
+std::string node_lost(std::string_view host, std::string_view why) {
+  return fmt::format(
+      "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there (dmesg)", host,
+      why.empty() ? "its daemon does not answer" : why, end_of_job);
+}
+
+std::string damaged_report(std::string_view host) {
+  return fmt::format(
+      "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of one build", host,
+      end_of_job);
+}
+
+std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours) {
+  return fmt::format("node {}: its weftd is {}, this weftrun is {}; {}. Install one release on all nodes", host, theirs,
+                     ours, end_of_job);
 }
 
 std::string rank_killed(const Where& where, int signal, bool core_dumped) {

@@ -26,6 +26,8 @@ std::string usage(std::string_view what);
 std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path);
 std::string program_not_executable(std::string_view program, std::string_view reason);
 std::string bad_directory(std::string_view directory, int error);
+std::string no_directory_here(std::string_view directory, int error);
+std::string damaged_order();
 std::string bad_output_directory(std::string_view path, int error);
 std::string no_such_input_rank(Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
@@ -34,6 +36,15 @@ std::string no_topology();
 std::string server_failed(std::string_view step, std::string_view reason);
 std::string variable_not_set(std::string_view name);
 std::string start_failed(const Where& where, std::string_view step, int error);
+
+// Daemons.
+std::string bad_launch_timeout(std::string_view text);
+std::string no_key(int error);
+std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);
+std::string node_did_not_start(std::string_view host, double seconds);
+std::string node_lost(std::string_view host, std::string_view why);
+std::string damaged_report(std::string_view host);
+std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours);
 
 // How a job ended.
 std::string rank_killed(const Where& where, int signal, bool core_dumped);

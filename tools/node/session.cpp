@@ -134,11 +134,11 @@ void Session::learn_contact() {
   } asked{this, &answered};
   const auto take = [](pmix_status_t status, pmix_info_t* infos, std::size_t count, void* self,
                        pmix_release_cbfunc_t release, void* held) {
-    const auto& [session, answered] = *static_cast<Asked*>(self);
+    const auto& [session, promise] = *static_cast<Asked*>(self);
     session->contact_ = bytes_of(find(infos, count, contact_key, PMIX_BYTE_OBJECT));
     session->transport_ = text_of(find(infos, count, transport_key, PMIX_STRING));
     if (release != nullptr) release(held);
-    answered->set_value(status);
+    promise->set_value(status);
   };
   auto status = PMIx_server_collect_inventory(nullptr, 0, take, &asked);
   if (status == PMIX_SUCCESS) status = answered.get_future().get();

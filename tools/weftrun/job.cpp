@@ -17,11 +17,8 @@ namespace weft::weftrun {
 namespace {
 
 constexpr std::chrono::seconds grace_time{2};
-
-bool is_ignored(int signal) noexcept {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
+/// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
+constexpr std::chrono::seconds leaving_time{5};
 
 /// Eight bits are left of a status; one that is not 0 stays so.
 int exit_code_for(int status) noexcept {
@@ -32,59 +29,29 @@ int exit_code_for(int status) noexcept {
 }  // namespace
 
 int Job::run() {
-  plan();
+  plan_launch();
   output_ = std::make_unique<Output>(
       loop_, options_.output_directory, options_.tag_output,
-      Output::Events{[this] { on_output_drained(); },
-                     [this](const char* stream, int error) { on_output_lost(stream, error); }});
-  find_programs();
-  guard_ = std::make_unique<Guard>(map_.nspace);  // while there is one thread
-  orphans_ = std::make_unique<Orphans>(map_.nspace, guard_->pid());
+      Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
+                     [this](const std::string& what, int error) {
+                       raise(Event::output_lost, exit_status::own_failure, messages::output_lost(what, error));
+                     }});
+  plan_own_node();
   start_server();
   served_ = Clock::now();
-  report_bindings();
   report_environment();
-  input_ = std::make_unique<Input>(loop_, options_.input, map_.size);
-  processes_ = std::make_unique<Processes>(map_.size);
+  make_input();
   catch_signals();
-  start_ranks();
-  all_started_ = Clock::now();
-  input_->resume();
+  if (daemons_)
+    daemons_->start();
+  else
+    start_own_ranks();
   loop_.run();
+  if (local_) local_->end_orphans();
   report_times();
-  explain(fmt::format("{} of {} ranks connected to the PMIx server; exit status {}",
-                      server_->count_connected(), map_.size, exit_code_));
+  if (local_) explain(fmt::format("{} of {} ranks of this node connected to the PMIx server; exit status {}",
+                                  local_->count_connected(), local_->all().size(), exit_code_));
   return exit_code_;
-}
-
-void Job::catch_signals() {
-  sigset_t children;  // a parent may have left it blocked, and without it no end would ever be seen
-  ::sigemptyset(&children);
-  ::sigaddset(&children, SIGCHLD);
-  ::pthread_sigmask(SIG_UNBLOCK, &children, nullptr);
-  child_signals_.add(SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (!is_ignored(signal)) end_signals_.add(signal);  // nohup stays in force
-  }
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
-    if (!is_ignored(signal)) relayed_signals_.add(signal);
-  }
-  await_child_signal();
-  await_end_signal();
-  await_relayed_signal();
-  if (!options_.limit) return;
-  limit_.expires_after(*options_.limit);
-  limit_.async_wait([this](const asio::error_code& error) {
-    if (!error) on_time_up();
-  });
-}
-
-void Job::await_child_signal() {
-  child_signals_.async_wait([this](const asio::error_code& error, int) {
-    if (error) return;
-    await_child_signal();  // first: an exit during collect() is signalled again
-    collect_ranks();
-  });
 }
 
 void Job::await_end_signal() {
@@ -107,7 +74,7 @@ void Job::raise(Event event) {
   raise(event, exit_code_, {});
 }
 
-void Job::raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about) {
+void Job::raise(Event event, int exit_code, const std::string& line, std::optional<About> about) {
   const Step& now = step(state_, event);
   const State before = state_;
   state_ = now.next;
@@ -116,7 +83,7 @@ void Job::raise(Event event, int exit_code, const std::string& line, std::option
   if (now.is_reason && !has_reason_) {
     has_reason_ = true;
     exit_code_ = exit_code;
-    if (!options_.quiet) about ? output_->say_after(*about, line) : say(line);
+    if (!options_.quiet) about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
   }
   act(now.action);
 }
@@ -128,20 +95,25 @@ void Job::act(Action action) {
     case Action::stop_ranks:
       return stop_ranks();
     case Action::kill_ranks:
-      return processes_->send(SIGKILL);
+      return send(SIGKILL);
     case Action::drain:
       return drain();
     case Action::finish_undrained:
       output_->abandon();
       [[fallthrough]];
     case Action::finish:
-      return loop_.stop();
+      return finish();
   }
 }
 
+void Job::send(int signal, const std::vector<Rank>& ranks) {
+  if (local_) local_->send(signal, ranks);
+  if (daemons_) daemons_->signal(signal, ranks);
+}
+
 void Job::stop_ranks() {
-  processes_->send(SIGTERM);
-  processes_->send(SIGCONT);  // a stopped process cannot obey
+  send(SIGTERM);
+  send(SIGCONT);  // a stopped process cannot obey
   start_grace();
 }
 
@@ -156,50 +128,64 @@ void Job::drain() {
   ++grace_round_;
   grace_.cancel();
   input_->close();
-  orphans_->end();  // also what keeps the pipes open for writing
+  if (local_) local_->end_orphans();  // also what keeps the pipes open for writing
+  if (daemons_) daemons_->end();
   // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
   if (time_is_up_) start_grace();
   if (output_->is_drained()) raise(Event::output_done);
 }
 
-void Job::collect_ranks() {
-  for (const auto& ended : processes_->collect()) on_rank_end(ended);
-  if (processes_->living() != 0 || settling_ || state_ == State::draining || state_ == State::done) return;
-  // A job that seems to have gone well may hold a rank that left right after PMIx_Init.
-  settling_ =
-      !has_reason_ && server_->settle([this] { asio::post(loop_, [this] { raise(Event::all_gone); }); });
-  if (!settling_) raise(Event::all_gone);
+void Job::finish() {
+  if (daemons_)
+    daemons_->finish(leaving_time);
+  else
+    loop_.stop();
 }
 
-void Job::on_rank_end(const Processes::Ended& ended) {
-  const auto [rank, status] = ended;
-  input_->disconnect(rank);
-  server_->ended(rank);
-  if (expected_[index(rank)]) return;
-  const bool connected = server_->has_connected(rank);
+void Job::on_all_left() {
+  loop_.stop();
+}
+
+// ---- ranks, wherever they are
+
+void Job::on_node_runs() {
+  if (--nodes_to_start_ != 0) return;
+  all_started_ = Clock::now();
+  raise(Event::started);
+  input_->resume();
+}
+
+void Job::on_node_settled(std::uint32_t) {
+  if (--nodes_to_settle_ == 0) raise(Event::all_gone);
+}
+
+void Job::on_rank_end(const LocalRanks::Ended& ended, Sink::Said said) {
+  const auto [rank, status, connected, finalized] = ended;
+  auto& state = ranks_[index(rank)];
+  state.lives = false;
+  if (state.is_expected) return;
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     raise(Event::rank_failed, exit_status::signal_base + signal,
-          messages::rank_killed(where(rank), signal, WCOREDUMP(status)), rank);
+          messages::rank_killed(where(rank), signal, WCOREDUMP(status)), About{rank, said});
   } else if (WEXITSTATUS(status) != 0) {
     raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)),
-          rank);
-  } else if (connected && !server_->has_finalized(rank)) {
-    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
+          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized), About{rank, said});
+  } else if (connected && !finalized) {
+    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), About{rank, said});
   }
 }
 
-void Job::on_late_connection(Rank rank) {
-  if (expected_[index(rank)]) return;
-  raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
+void Job::on_late(Rank rank) {
+  if (ranks_[index(rank)].is_expected) return;
+  raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), About{rank});
 }
 
-void Job::on_abort(const AbortRequest& request) {
-  const bool whole_job = request.named.empty() || request.named.size() >= map_.size;
+void Job::on_aborted(const AbortRequest& request) {
+  const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
-        messages::rank_aborted(where(request.from), request.status, request.message, {}), request.from);
+        messages::rank_aborted(where(request.from), request.status, request.message, {}), About{request.from});
 }
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.
@@ -209,15 +195,68 @@ void Job::end_named(const AbortRequest& request) {
     say(messages::rank_aborted(where(request.from), request.status, request.message, request.named));
   }
   for (const Rank rank : request.named) {
-    if (index(rank) < expected_.size()) expected_[index(rank)] = true;
+    if (index(rank) < ranks_.size()) ranks_[index(rank)].is_expected = true;
   }
-  processes_->send(SIGTERM, request.named);
-  processes_->send(SIGCONT, request.named);
+  send(SIGTERM, request.named);
+  send(SIGCONT, request.named);
   auto patience = std::make_shared<asio::steady_timer>(loop_, grace_time);
   patience->async_wait([this, patience, named = request.named](const asio::error_code& error) {
-    if (!error) processes_->send(SIGKILL, named);
+    if (!error) send(SIGKILL, named);
   });
 }
+
+// ---- what daemons tell
+
+void Job::on_all_there() {
+  if (state_ != State::starting) return;
+  daemons_->launch(launch_, [this] {
+    if (local_) start_own_ranks();
+  });
+}
+
+void Job::on_node_started(std::uint32_t node, const report::Started& report) {
+  const auto ranks = table_.ranks_on(node);
+  for (std::size_t i = 0; i < report.pids.size(); ++i) {
+    ranks_[index(ranks[i])] = {report.pids[i], true, false};
+    output_->connect_remote(ranks[i]);
+  }
+  for (const auto& note : report.notes) say(note);
+  if (report.failure.empty()) return on_node_runs();
+  const int exit_code = report.exit_code == 0 ? exit_status::own_failure : report.exit_code;
+  raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
+}
+
+void Job::on_output(report::Output report, Session::Answer written) {
+  output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
+}
+
+void Job::on_ended(const report::Ended& report) {
+  on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
+              {report.out_bytes, report.error_bytes});
+}
+
+void Job::on_input_unwanted(std::uint32_t node) {
+  input_->disconnect_node(node);
+}
+
+void Job::on_node_lost(std::uint32_t node, const std::string& line) {
+  raise(Event::node_lost, exit_status::own_failure, line);
+  input_->disconnect_node(node);
+  for (const Rank rank : table_.ranks_on(node)) {
+    ranks_[index(rank)].lives = false;
+    output_->lose_remote(rank);
+  }
+}
+
+void Job::on_said(const std::string& line) {
+  output_->say(line);
+}
+
+void Job::on_explained(const std::string& text) {
+  explain(text);
+}
+
+// ---- signals, time, output
 
 void Job::on_end_signal(int signal) {
   raise(Event::end_signal, exit_status::signal_base + signal, messages::ended_by_signal(signal));
@@ -225,20 +264,20 @@ void Job::on_end_signal(int signal) {
 
 void Job::on_relayed_signal(int signal) {
   if (signal == SIGTSTP) {
-    // Ranks are in process groups of their own, so the terminal did not reach them.
-    processes_->send(SIGSTOP);
-    ::kill(::getpid(), SIGSTOP);
+    // Ranks are in process groups of their own, so the terminal did not reach them. With daemons weftrun itself goes on:
+    // one that does not answer is lost to them.
+    send(SIGSTOP);
+    if (!daemons_) ::kill(::getpid(), SIGSTOP);
     return;
   }
-  processes_->send(signal);
+  send(signal);
   if (signal == SIGCONT) input_->resume();  // perhaps in the foreground now
 }
 
 void Job::on_time_up() {
   time_is_up_ = true;
   const double seconds = std::chrono::duration<double>(*options_.limit).count();
-  raise(Event::time_up, exit_status::timed_out,
-        messages::timed_out(seconds, processes_->living_ranks(), map_.size));
+  raise(Event::time_up, exit_status::timed_out, messages::timed_out(seconds, living_ranks(), table_.size()));
 }
 
 void Job::on_output_drained() {
@@ -246,44 +285,20 @@ void Job::on_output_drained() {
   if (state_ == State::draining) asio::post(loop_, [this] { raise(Event::output_done); });
 }
 
-void Job::on_output_lost(const char* stream, int error) {
-  if (error != EPIPE)
-    return raise(Event::output_lost, exit_status::own_failure, messages::output_lost(stream, error));
-  // As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
-  explain(messages::reader_gone(stream));
+/// As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
+void Job::on_output_unread(Stream stream) {
+  if (daemons_) daemons_->close_output(stream);
+  explain(messages::reader_gone(stream == Stream::out ? "standard output" : "standard error"));
 }
 
+// ---- what is told
+
 void Job::say(const std::string& line) {
-  output_->say(line);
+  output_->say("weftrun: " + line);
 }
 
 void Job::explain(const std::string& text) {
-  if (options_.verbose) say(messages::note(text));
-}
-
-void Job::report_bindings() {
-  if (!options_.report_bindings && !options_.verbose) return;
-  for (std::uint32_t r = 0; r < map_.size; ++r) {
-    say(messages::binding(Rank{r}, map_.host, map_.places[r].label, map_.places[r].processors));
-  }
-}
-
-void Job::report_environment() {
-  if (!options_.verbose) return;
-  explain(fmt::format("job {}: {} ranks on {} cores, map-by {}, bind-to {}{}", map_.nspace, map_.size,
-                      map_.cores, name_of(map_.policy.map), name_of(map_.policy.bind),
-                      map_.policy.oversubscribed ? ", oversubscribed" : ""));
-  char** end = environ;
-  while (*end != nullptr) ++end;
-  for (std::size_t a = 0; a < map_.apps.size(); ++a) {
-    for (const auto& variable : app_environments_[a]) {
-      const bool is_old = std::find(environ, end, variable) != end;
-      if (!is_old) explain(fmt::format("for {}: {}", map_.apps[a].argv[0], variable));
-    }
-  }
-  Variables own = server_->environment_of(Rank{0});
-  for (const auto& variable : rank_environment(Rank{0}, map_.size)) own.push_back(variable);
-  for (const auto& variable : own) explain(fmt::format("for rank 0: {}", variable));
+  if (options_.verbose) say(text);
 }
 
 void Job::report_times() {
@@ -294,9 +309,16 @@ void Job::report_times() {
                       since(served_), since(all_started_), since(Clock::now())));
 }
 
+std::vector<Rank> Job::living_ranks() const {
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < ranks_.size(); ++i)
+    if (ranks_[i].lives) ranks.push_back(rank_at(i));
+  return ranks;
+}
+
 messages::Where Job::where(Rank rank) const {
-  return {rank, map_.host, processes_->pid(rank), map_.apps[map_.app_of(rank)].argv[0],
-          output_->error_file(rank)};
+  return {rank, plan_.nodes[table_.node_of(rank)].name, ranks_[index(rank)].pid,
+          launch_.apps[table_.app_of(rank)].argv[0], output_->error_file(rank)};
 }
 
 }  // namespace weft::weftrun

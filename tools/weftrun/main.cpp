@@ -14,6 +14,7 @@
 #include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
+#include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -31,7 +32,8 @@ int run(int argc, char** argv) {
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   forget_other_jobs();
-  return Job(std::move(options)).run();
+  Plan plan = make_plan(options, Surroundings::real());
+  return Job(std::move(options), std::move(plan), WEFT_VERSION).run();
 }
 
 }  // namespace

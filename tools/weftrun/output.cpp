@@ -66,9 +66,12 @@ Output::Ends Output::connect(Rank rank) {
   return {std::move(out.write), std::move(error.write)};
 }
 
+void Output::make_files(Rank rank) const {
+  if (!directory_.empty()) open_files(rank);
+}
+
 void Output::connect_remote(Rank rank) {
-  // Files are made now, so that one that cannot be written is known before anything is started.
-  if (!directory_.empty()) return static_cast<void>(open_files(rank));
+  if (!directory_.empty()) return;
   out_->attach_remote(rank, Stream::out, tagged_);
   error_->attach_remote(rank, Stream::error, tagged_);
 }

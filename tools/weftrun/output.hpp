@@ -34,7 +34,9 @@ class Output {
   };
   Ends connect(Rank rank);
 
-  /// The same for a rank of another node: its bytes come by take(). Throws Stop (own_failure).
+  /// The same for a rank of another node, whose bytes come by take(). make_files(): before anything is started, so that
+  /// what cannot be written is known. Throws Stop (own_failure).
+  void make_files(Rank rank) const;
   void connect_remote(Rank rank);
   /// The next bytes of its stream; none: the end. taken: when they are written, or never can be.
   void take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken);
