@@ -127,6 +127,7 @@ void Agents::Crew::start_one(StartMessage part, const std::string& path, std::st
   one->pid = started.pid;
   one->input.assign(input.write.release());
   one->output.assign(output.read.release());
+  one->output.non_blocking(true);  // for read_rest()
   const long end = ::syscall(SYS_pidfd_open, started.pid, 0);
   if (end < 0) {
     const int error = errno;

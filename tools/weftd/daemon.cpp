@@ -22,10 +22,6 @@ namespace {
 constexpr std::chrono::seconds patience{2};
 constexpr std::uint32_t most_ranks = 1U << 24;
 
-std::string text_of(const std::vector<std::byte>& bytes) {
-  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
-}
-
 SessionIdentity identity_of(const StartMessage& message, const NodeName& self) {
   SessionIdentity identity;
   identity.nspace = message.nspace;
@@ -34,7 +30,7 @@ SessionIdentity identity_of(const StartMessage& message, const NodeName& self) {
   identity.host = self.host;
   identity.key = {reinterpret_cast<const char*>(message.key.data()), message.key.size()};
   identity.transport = message.transport;
-  identity.contact = text_of(message.contact);
+  identity.contact = message.contact;
   return identity;
 }
 

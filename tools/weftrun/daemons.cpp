@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "tools/node/agent_words.hpp"
 #include "tools/node/launch_tree.hpp"
 #include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
@@ -84,9 +85,7 @@ StartMessage Daemons::start_message() const {
   message.launcher = {identity_.number, identity_.host};
   std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
   message.transport = session_.transport();
-  const auto& contact = session_.contact();
-  const auto* bytes = reinterpret_cast<const std::byte*>(contact.data());
-  message.contact.assign(bytes, bytes + contact.size());
+  message.contact = session_.contact();
   message.agent = plan_.agent;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (is_daemon(i)) message.nodes.push_back({i, nodes_[i].host});

@@ -27,6 +27,7 @@ struct Plan {
   node::Distribution distribution;   ///< over `nodes`
   std::optional<std::uint32_t> own;  ///< the node that weftrun serves
   bool alone = false;                ///< one node, and it is this one: no daemon, no fabric, no key
+  bool one_machine = false;          ///< virtual nodes: all share the processors of this machine
   bool oversubscribed = false;       ///< a node has more ranks than slots
   Agent agent;                       ///< for the nodes but `own`; not filled in when `alone`
   std::vector<std::string> unused;   ///< nodes of the host list that get no rank
