@@ -159,7 +159,7 @@ void Job::on_node_settled(std::uint32_t) {
   if (--nodes_to_settle_ == 0) raise(Event::all_gone);
 }
 
-void Job::on_rank_end(const LocalRanks::Ended& ended, Sink::Said said) {
+void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
   const auto [rank, status, connected, finalized] = ended;
   auto& state = ranks_[index(rank)];
   state.lives = false;

@@ -62,14 +62,14 @@ class Job final : DaemonsWatcher {
   /// much it has said before.
   struct About {
     Rank rank;
-    Sink::Said said{};
+    Said said{};
   };
   void raise(Event event, int exit_code, const std::string& line, std::optional<About> about = std::nullopt);
   void act(Action action);
   void await_end_signal();
   void await_relayed_signal();
   void on_node_runs();
-  void on_rank_end(const LocalRanks::Ended& ended, Sink::Said said);
+  void on_rank_end(const LocalRanks::Ended& ended, Said said);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();

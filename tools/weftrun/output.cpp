@@ -120,7 +120,7 @@ void Output::say(std::string line) {
   error_->say(std::move(line));
 }
 
-void Output::say_after(Rank rank, std::string line, Sink::Said said) {
+void Output::say_after(Rank rank, std::string line, Said said) {
   error_->say_after(rank, std::move(line), said);
 }
 

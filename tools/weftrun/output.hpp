@@ -48,7 +48,7 @@ class Output {
 
   void say(std::string line);
   /// After what an ended rank has said on standard error; said: how much that is, of a rank of another node.
-  void say_after(Rank rank, std::string line, Sink::Said said = {});
+  void say_after(Rank rank, std::string line, Said said = {});
   bool is_drained() const noexcept;
   void abandon();
 

@@ -27,6 +27,11 @@ namespace weft::weftrun {
 
 using namespace node;
 
+/// How many bytes a rank of another node has written on each stream.
+struct Said {
+  std::uint64_t out = 0, error = 0;
+};
+
 class Sink {
  public:
   struct Events {
@@ -51,9 +56,6 @@ class Sink {
   void say(std::string line);
 
   /// The same about a rank that has ended: after what that rank has still written. said: how much that is in all, of a rank of another node.
-  struct Said {
-    std::uint64_t out = 0, error = 0;
-  };
   void say_after(Rank rank, std::string line, Said said = {});
 
   /// Closes all pipes; what is not written yet is dropped.
