@@ -187,8 +187,7 @@ pmix_status_t Server::take_blobs(Bytes blobs) {
     auto* job = find_job(card.nspace);
     if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return;
     if (job->view().local_index(card.rank) != store::none) return;  // ours: it lies in its card
-    for (const auto& record : card.records)
-      full |= !job->writer->add_remote(card.rank, record.scope, record.key, record.value);
+    full |= !job->writer->add_card(card.rank, card.records);
   });
   if (!seen) return PMIX_ERR_UNPACK_FAILURE;
   return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;

@@ -25,7 +25,8 @@ using mesh::NodeNumber;
 enum class Subject : std::uint16_t {
   event = 1,     ///< for the handlers of that server's host
   relay,         ///< an event of a client, for the clients of that node
-  process_gone,  ///< a process left without finalize
+  process_gone,  ///< a process of that node left without finalize
+  fence_part,    ///< has your part in this fence come?
   leaving,       ///< that server finalizes
 };
 

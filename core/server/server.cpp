@@ -173,6 +173,7 @@ void Server::run() {
   loop_.poll();  // what close() posted
   if (nodes_) nodes_->say_goodbye();
   nodes_.reset();
+  node_fences_.reset();  // was told what became of its open ones
 }
 
 void Server::accept() {

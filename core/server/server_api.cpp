@@ -80,6 +80,9 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   tokens_.forget(nspace);
   events_->forget_namespace(nspace);
   board_clocks_.erase(nspace);
+  for (auto& [signature, cards] : sent_)
+    std::erase_if(cards, [&](const auto& card) { return card.first.first == nspace; });
+  std::erase_if(sent_, [](const auto& set) { return set.second.empty(); });
   jobs_.erase(nspace);
   retry_gets_of(nspace);  // whoever waits for its data waits for nothing
   done(PMIX_SUCCESS);

@@ -34,6 +34,13 @@ std::vector<std::byte> encoded(const events::Event& event) {
   return link::encode(message);
 }
 
+bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) {
+  return a.rank == b.rank && link::nspace_of(a) == link::nspace_of(b);
+}
+bool is_same_set(const std::vector<pmix_proc_t>& a, const std::vector<pmix_proc_t>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_same);
+}
+
 std::vector<pmix_proc_t> named_by(const events::Event& event) {
   const auto* range = event.infos.find(PMIX_EVENT_CUSTOM_RANGE);
   auto procs = range == nullptr ? fail(Errc::not_found) : events::procs_in(range->value);
@@ -78,6 +85,13 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
 // ---- events
 
 void Server::meet_nodes() {
+  node_fences_ = std::make_unique<NodeFences>(
+      loop_, *nodes_, host_, stuck_after_,
+      NodeFences::Hooks{
+          [this](const Procs& procs) { return nodes_of(procs); },
+          [this](const Procs& procs, std::uint64_t ahead) { return local_part(procs, ahead); },
+          [this](const Procs& procs, pmix_status_t why) { give_up(procs, why); },
+          [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }});
   auto& letters = nodes_->letters();
   letters.on(Subject::event, [this](NodeNumber from, Bytes body, const Letters::Answer& answer) {
     deliver_from(from, body, answer);
@@ -140,6 +154,77 @@ void Server::deliver_from(NodeNumber, Bytes body, const Letters::Answer& answer)
 void Server::relay_to_nodes(const events::Event& event) {
   const auto body = encoded(event);
   for (const auto node : nodes_->others()) nodes_->letters().send(node, Subject::relay, body, nullptr);
+}
+
+// ---- fences with other nodes
+
+std::vector<NodeNumber> Server::nodes_of(const Procs& procs) {
+  std::set<NodeNumber> nodes;
+  for (const auto& proc : procs) {
+    const auto* job = find_job(link::nspace_of(proc));
+    if (job == nullptr || !job->writer) return {};
+    if (proc.rank == PMIX_RANK_WILDCARD && procs.size() == 1) return job->nodes;
+    if (proc.rank == PMIX_RANK_WILDCARD) {
+      nodes.insert(job->nodes.begin(), job->nodes.end());
+      continue;
+    }
+    const auto* entry = job->view().rank(proc.rank);
+    if (entry == nullptr || entry->node == store::none) return {};
+    nodes.insert(entry->node);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+/// What the other nodes may ask about this node's part of a fence. Who is missing there by its own will, or has ended?
+LocalPart Server::local_part(const Procs& procs, std::uint64_t ahead) {
+  LocalPart part;
+  const SetFence* open = nullptr;
+  for (const auto& fence : fences_)
+    if (fence->state == FenceState::gathering && open == nullptr && is_same_set(fence->signature, procs) &&
+        ahead-- == 0)
+      open = fence.get();
+  const bool is_whole_job = procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
+  for (const auto& proc : procs) {
+    const auto* job = find_job(link::nspace_of(proc));
+    if (job == nullptr || !job->writer) continue;
+    const auto& view = job->view();
+    for (std::uint32_t i = 0; i < view.local_count(); ++i) {
+      const auto& local = view.local(i);
+      const auto rank = local.rank.load(std::memory_order_relaxed);
+      if (proc.rank != PMIX_RANK_WILDCARD && proc.rank != rank) continue;
+      const bool has_arrived = is_whole_job
+                                   ? ahead == 0 && job->board().arrived(i, job->board().open_generation())
+                                   : open != nullptr && open->has_entered(link::make_proc(job->nspace, rank));
+      if (has_arrived) {
+        part.state = LocalPart::State::waiting;
+        continue;
+      }
+      part.missing.push_back({rank, local.pid.load(std::memory_order_relaxed)});
+      const auto state = local.state.load(std::memory_order_acquire);
+      if (state == store::Local::gone) part.hopeless = PMIX_ERR_PROC_ABORTED;
+      if (state == store::Local::finalized && job->expected.count(i) == 0 && part.hopeless == PMIX_SUCCESS)
+        part.hopeless = PMIX_ERR_UNREACH;
+    }
+  }
+  std::sort(part.missing.begin(), part.missing.end(),
+            [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
+  return part;
+}
+
+/// Another node is in a fence that this node's part of cannot be entered any more.
+void Server::give_up(const Procs& procs, pmix_status_t why) {
+  if (procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD) {
+    auto* job = find_job(link::nspace_of(procs[0]));
+    if (job == nullptr || !job->writer) return;
+    const auto open = job->board().open_generation();
+    job->board().abort(open, {why, store::Board::no_member});
+    spend_generations(*job, open, why);
+    return board_moved(*job);
+  }
+  for (const auto& fence : fences_)
+    if (fence->state == FenceState::gathering && is_same_set(fence->signature, procs))
+      return step_fence(*fence, FenceEvent::lost, why);
+  node_fences_->refuse(procs, why);
 }
 
 // ---- nodes that are lost

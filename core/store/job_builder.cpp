@@ -110,10 +110,10 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.info_buckets = buckets_for(spec.keys.size() * 2);
   h.info_capacity = shm::page_aligned(info_bytes * 2 + info_slack);
   const std::uint64_t elsewhere = ranks - std::min<std::uint64_t>(ranks, spec.local_ranks.size());
-  h.remote_buckets = buckets_for(elsewhere * 4);
-  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(
-      elsewhere * remote_bytes_a_rank, elsewhere == 0 ? 64u << 10 : least_remote_bytes,
-      std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes)));
+  const auto remote_share = std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes);
+  h.remote_capacity = std::clamp<std::uint64_t>(
+      shm::page_aligned(elsewhere * remote_bytes_a_rank), elsewhere == 0 ? 64u << 10 : least_remote_bytes,
+      std::min(shm::page_aligned(remote_share), RemoteCards::most_bytes));
   h.card_buckets = card_buckets;
   const std::uint64_t share =
       (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
@@ -126,7 +126,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.rank_area = plan.area(std::uint64_t{ranks} * sizeof(RankEntry));
   h.index_area = plan.area(JobIndex::footprint(spec));
   h.info_area = plan.area(KeyedLog::footprint(h.info_capacity, h.info_buckets));
-  h.remote_area = plan.area(KeyedLog::footprint(h.remote_capacity, h.remote_buckets));
+  h.remote_area = plan.area(RemoteCards::footprint(h.remote_capacity));
   h.local_area = plan.area(std::uint64_t{locals} * sizeof(Local));
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
   const std::uint64_t dirty_at = rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing);
@@ -151,7 +151,6 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const auto& s = spec.ranks[r];
     entries[r].node = s.node;
-    entries[r].local_index.store(none, std::memory_order_relaxed);
     entries[r].appnum = s.appnum;
     entries[r].app_rank = s.app_rank;
     entries[r].global_rank = s.global_rank;
@@ -172,7 +171,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   job.offset_ = *at;
   job.bytes_ = plan.bytes();
   job.info_ = KeyedLog(segment.base() + h.info_area.offset, h.info_capacity, h.info_buckets);
-  job.remote_ = KeyedLog(segment.base() + h.remote_area.offset, h.remote_capacity, h.remote_buckets);
+  job.remote_ = RemoteCards(segment.base() + h.remote_area.offset, h.remote_capacity);
   std::size_t from = 0;
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& key = spec.keys[i];
@@ -196,15 +195,24 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
 Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   auto& h = header();
   if (rank >= h.ranks) return fail(Errc::invalid, "rank outside the job");
-  auto& entry = reinterpret_cast<RankEntry*>(base_ + h.rank_area.offset)[rank];
-  if (const auto known = entry.local_index.load(std::memory_order_relaxed); known != none) return known;
+  if (const auto known = view_.local_index(rank); known != none) return known;
   const auto index = h.local_count.load(std::memory_order_relaxed);
   if (index >= h.local_capacity)
     return fail(Errc::no_space, "more local ranks than the namespace was registered with");
   view_.local(index).rank.store(rank, std::memory_order_relaxed);
   h.local_count.store(index + 1, std::memory_order_release);
-  entry.local_index.store(index, std::memory_order_release);
+  card_of(rank).store(RankEntry::local_card + index, std::memory_order_release);
   return index;
+}
+
+std::atomic<std::uint32_t>& JobWriter::card_of(std::uint32_t rank) noexcept {
+  return reinterpret_cast<RankEntry*>(base_ + header().rank_area.offset)[rank].card;
+}
+
+Result<void> JobWriter::add_card(std::uint32_t rank, std::span<const CardRecord> records) {
+  if (rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
+  if (view_.local_index(rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
+  return remote_.append(card_of(rank), records);
 }
 
 shm::NoticeRing& JobWriter::ring(std::uint32_t local) noexcept {

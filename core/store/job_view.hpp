@@ -31,8 +31,10 @@ class JobView {
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
   std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
+  /// Its place among the ranks of this node; none for ranks elsewhere.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
-    return r < rank_count_ ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
+    const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;
+    return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
@@ -43,7 +45,9 @@ class JobView {
   AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
 
   const KeyedLog& info() const noexcept { return info_; }
-  const KeyedLog& remote() const noexcept { return remote_; }
+  const RemoteCards& remote() const noexcept { return remote_; }
+  /// All that is known here of what a rank elsewhere put, oldest first. Errors: corrupt.
+  Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// local: below the header's local_capacity.
   KeyedLog card(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return Board::at(base_ + header_->board); }
@@ -68,7 +72,8 @@ class JobView {
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
   JobIndex index_;
-  KeyedLog info_, remote_;
+  KeyedLog info_;
+  RemoteCards remote_;
   std::string_view nspace_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An append-only log of keyed records with a hash index: one process writes, every process of the node reads,
-// nobody waits. Job-level keys, the card of each local rank and the cards of remote ranks are each such a log.
+// nobody waits. Job-level keys and the card of each local rank are each such a log.
 //
 //   | Header, 1 line | record | record | ... zero up to capacity | heads: u32 x buckets |
 //                    ^ offset 0 of the data    ^ published

@@ -6,10 +6,10 @@
 // | area of a job      | writer            | readers                    | protocol                              |
 // |--------------------|-------------------|----------------------------|---------------------------------------|
 // | JobHeader          | server            | all                        | immutable once `state` says live      |
-// | ranks: RankEntry[] | server            | all                        | immutable, but local_index (atomic)   |
+// | ranks: RankEntry[] | server            | all                        | immutable, but `card` (atomic)        |
 // | index: JobIndex    | server            | all                        | immutable; core/store/job_index.hpp   |
 // | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
-// | remote: KeyedLog   | server            | all                        | the same                              |
+// | remote: RemoteCards| server            | all                        | core/store/remote_cards.hpp           |
 // | locals: Local[]    | server            | all                        | atomics, see Local                    |
 // | control            | local clients     | all                        | core/store/board.hpp, NoticeRing      |
 // | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
@@ -27,6 +27,7 @@
 
 #include "core/store/board.hpp"
 #include "core/store/keyed_log.hpp"
+#include "core/store/remote_cards.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/notice_ring.hpp"
 #include "transport/shm/segment.hpp"
@@ -60,14 +61,18 @@ Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
 /// One rank of a job, on whichever node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
-  std::atomic<std::uint32_t> local_index;  ///< its place in `locals`, none on other nodes
+  /// Where its card is: local_card + its place in `locals`, or the link to its newest piece among the remote cards.
+  std::atomic<std::uint32_t> card;
   std::uint32_t appnum;
   std::uint32_t app_rank;
   std::uint32_t global_rank;
   std::uint16_t local_rank;
   std::uint16_t node_rank;
+
+  static constexpr std::uint32_t local_card = RemoteCards::end_of_links;
 };
 static_assert(sizeof(RankEntry) == 24);
+static_assert(std::uint64_t{RankEntry::local_card} + Board::max_members <= 0xffffffff);
 
 /// A rank that lives on this node.
 struct alignas(64) Local {
@@ -98,7 +103,6 @@ struct JobHeader {
   std::atomic<std::uint32_t> local_count;
   std::uint32_t cores;  ///< of this node, that the local ranks share
   std::uint32_t info_buckets;
-  std::uint32_t remote_buckets;
   std::uint32_t card_buckets;
   std::uint64_t info_capacity;
   std::uint64_t remote_capacity;

@@ -287,7 +287,7 @@ TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
     EXPECT_TRUE(refused(area->bytes, size));
     EXPECT_TRUE(refused(area->bytes, ~std::uint64_t{0}));
   }
-  for (std::uint32_t* buckets : {&h.info_buckets, &h.remote_buckets, &h.card_buckets}) {
+  for (std::uint32_t* buckets : {&h.info_buckets, &h.card_buckets}) {
     EXPECT_TRUE(refused(*buckets, 0u));
     EXPECT_TRUE(refused(*buckets, 100u));
     EXPECT_TRUE(refused(*buckets, 0x80000000u));
