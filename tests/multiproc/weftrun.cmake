@@ -8,6 +8,7 @@ add_executable(weftrun_parts_test
   ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/weftrun_protocol_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)
 target_link_libraries(weftrun_parts_test PRIVATE weftrun_parts GTest::gtest_main)
 gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)

@@ -5,6 +5,7 @@
 //   exit:N signal:N        leave so
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
 //   only:R                 the rest is for rank R; other ranks skip to the word "all"
+//   fence                  with the whole job
 //   wait                   until a signal ends the process
 #include <pmix.h>
 #include <signal.h>
@@ -86,6 +87,11 @@ static void init(void) {
   if (status != PMIX_SUCCESS) fail("PMIx_Init", status);
 }
 
+static void fence(void) {
+  const pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Fence", status);
+}
+
 static void finalize(void) {
   const pmix_status_t status = PMIx_Finalize(NULL, 0);
   if (status != PMIX_SUCCESS) fail("PMIx_Finalize", status);
@@ -109,6 +115,7 @@ int main(int argc, char** argv) {
     if (skip) continue;
     if (strcmp(word, "init") == 0) init();
     if (strcmp(word, "finalize") == 0) finalize();
+    if (strcmp(word, "fence") == 0) fence();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));

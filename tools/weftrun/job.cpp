@@ -49,8 +49,10 @@ int Job::run() {
   loop_.run();
   if (local_) local_->end_orphans();
   report_times();
-  if (local_) explain(fmt::format("{} of {} ranks of this node connected to the PMIx server; exit status {}",
-                                  local_->count_connected(), local_->all().size(), exit_code_));
+  if (local_)
+    explain(fmt::format("{} of {} ranks{} connected to the PMIx server", local_->count_connected(),
+                        local_->all().size(), plan_.alone ? "" : " of this node"));
+  explain(fmt::format("exit status {}", exit_code_));
   return exit_code_;
 }
 
