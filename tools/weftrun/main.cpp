@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@
 #include "tools/node/fd.hpp"
 #include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
+#include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
+#include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -32,6 +35,16 @@ int run(int argc, char** argv) {
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   forget_other_jobs();
+  Plan plan = make_plan(options, Surroundings::real());
+  if (options.dry_run || options.explain) {
+    const char* described = std::getenv("WEFT_TOPOLOGY");
+    const auto text =
+        explain(plan, options, KnownMachine::of(described == nullptr ? "" : described), options.explain);
+    if (options.dry_run) return print(text);
+    fmt::print(stderr, "{}", text);
+  }
+  if (!plan.alone)
+    throw Stop(exit_status::own_failure, messages::note("this build has no daemon for other nodes"));
   return Job(std::move(options)).run();
 }
 
