@@ -29,7 +29,7 @@ Launch a_launch() {
   launch.apps[1].directory = "/tmp";
   launch.environment = {"PATH=/bin"};
   launch.map = MapBy::numa;
-  launch.oversubscribed = true;
+  launch.one_machine = true;
   launch.input = {InputTarget::Kind::all, Rank{3}};
   return launch;
 }

@@ -26,7 +26,7 @@ struct Launch {
   std::string directory;                 ///< weftrun's own
   BindTo bind = BindTo::automatic;
   MapBy map = MapBy::automatic;
-  bool oversubscribed = false;  ///< more ranks than cores, whatever a node finds by itself
+  bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
   bool wants_bindings = false;  ///< `started` is to say where each rank is bound
   InputTarget input;
 };
@@ -56,7 +56,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.directory);
   archive(launch.bind);
   archive(launch.map);
-  archive(launch.oversubscribed);
+  archive(launch.one_machine);
   archive(launch.wants_bindings);
   archive(launch.input);
 }

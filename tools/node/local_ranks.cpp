@@ -88,11 +88,14 @@ void LocalRanks::plan(const Launch& launch, const RankTable& table, std::vector<
   const auto local = static_cast<std::uint32_t>(ranks_.size());
   const Processors processors = count_processors();
   map_.cores = processors.cores;
-  map_.policy = choose_policy(local, processors, launch.bind, launch.map);
-  map_.policy.oversubscribed |= launch.oversubscribed;
+  // Nodes that share a machine share its processors: who comes before us has the first of them.
+  std::uint32_t before = 0;
+  for (std::uint32_t node = 0; launch.one_machine && node < node_; ++node)
+    before += static_cast<std::uint32_t>(table.ranks_on(node).size());
+  map_.policy = choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind, launch.map);
   // Milliseconds that only a job with bound ranks has to pay.
   if (map_.policy.bind != BindTo::none) topology_ = load_topology();
-  map_.places = topology_ ? place_ranks(topology_.get(), local, map_.policy) : std::vector<Place>(local);
+  map_.places = topology_ ? place_ranks(topology_.get(), local, map_.policy, before) : std::vector<Place>(local);
   const auto inherited = pointers(launch.environment);
   const auto library_path = library_directory();
   for (const auto& app : map_.apps) {

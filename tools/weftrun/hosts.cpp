@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -22,8 +23,12 @@ using namespace node;
 
 constexpr std::size_t longest_name = 255;
 
+/// One line, whatever the user's text holds.
 [[noreturn]] void refuse(std::string_view where, std::string_view what) {
-  throw Stop(exit_status::usage, messages::usage(fmt::format("{}: {}", where, what)));
+  std::string line = fmt::format("{}: {}", where, what);
+  const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+  std::replace_if(line.begin(), line.end(), is_control, '?');
+  throw Stop(exit_status::usage, messages::usage(line));
 }
 
 std::uint32_t slot_count(std::string_view text, std::string_view where) {
@@ -85,7 +90,8 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
   const auto [name, number] = split_at_colon(word);
   std::optional<std::uint32_t> slots, most;
   if (number) slots = slot_count(*number, where);
-  for (const auto names = names_of(name, where); words >> word;) {
+  const auto names = names_of(name, where);
+  while (words >> word) {
     const auto equals = std::min(word.find('='), word.size());
     const auto key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
     auto& target = key == "slots" ? slots : most;
@@ -98,7 +104,7 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
   // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
   const std::uint32_t room = slots ? *slots : most.value_or(1);
   if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
-  for (const auto& one : names_of(name, where)) {
+  for (const auto& one : names) {
     Host& host = hosts.add(one, room);
     if (most) host.max_slots = *most;
   }
@@ -145,9 +151,10 @@ Hosts read_hostfile(std::string_view text, const std::string& file) {
 Hosts read_hostfile(const std::string& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
-  // One that cannot be read and one that is empty look the same to operator<<: nothing was copied.
-  if (stream) text << stream.rdbuf();
-  if (!stream || stream.bad())
+  std::error_code error;
+  if (stream && !std::filesystem::is_directory(file, error))
+    text << stream.rdbuf();
+  else
     refuse(fmt::format("--hostfile {}", file), "it cannot be read; check its name and permissions");
   return read_hostfile(text.str(), file);
 }

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tools/node/processors.hpp"
 #include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
@@ -76,11 +75,7 @@ void Job::plan_launch() {
   launch_.directory = current_directory();
   launch_.bind = options_.bind;
   launch_.map = options_.map;
-  if (plan_.one_machine) {
-    // Each node would bind to the same first processors.
-    if (launch_.bind == BindTo::automatic) launch_.bind = BindTo::none;
-    launch_.oversubscribed = table_.size() > count_processors().cores;
-  }
+  launch_.one_machine = plan_.one_machine;
   launch_.wants_bindings = wants_bindings();
   launch_.input = options_.input;
   if (launch_.input.kind == InputTarget::Kind::one && number(launch_.input.rank) >= table_.size())

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "tools/node/environment.hpp"
 #include "tools/node/fd.hpp"
 #include "tools/node/stop.hpp"
+#include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
 #include "tools/weftrun/plan.hpp"
@@ -33,6 +35,13 @@ int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   forget_other_jobs();
   Plan plan = make_plan(options, Surroundings::real());
+  if (options.dry_run || options.explain) {
+    const char* described = std::getenv("WEFT_TOPOLOGY");
+    const auto text =
+        explain(plan, options, KnownMachine::of(described == nullptr ? "" : described), options.explain);
+    if (options.dry_run) return print(text);
+    fmt::print(stderr, "{}", text);
+  }
   return Job(std::move(options), std::move(plan), WEFT_VERSION).run();
 }
 
