@@ -43,7 +43,8 @@ class Start(unittest.TestCase):
         text = message()
         self.refused(weftd(""), "0 bytes")
         self.refused(weftd(text[:len(text) // 2]), "ended before")
-        self.refused(weftd("hello\nend\n"), "no start message")
+        self.refused(weftd("hello\n"), "no start message")
+        self.refused(weftd("hello\nend\n"), "line 1", "weft start")
         self.refused(weftd(text.replace("servers 2", "servers two")), "line 3")
 
     def test_a_contact_that_is_none(self):

@@ -348,6 +348,78 @@ class Losses(Nodes):
         self.told_once(result.stderr, "WEFT_LAUNCH_TIMEOUT='soon'")
 
 
+class Agents(Nodes):
+    """A stand-in for ssh: it goes nowhere, and runs the command as a remote shell would."""
+
+    def setUp(self):
+        super().setUp()
+        self.bin = tempfile.mkdtemp()
+        self.ssh = os.path.join(self.bin, "ssh")
+        with open(self.ssh, "w", encoding="ascii") as script:
+            script.write(f'#!/bin/sh\necho "$1" >> {self.bin}/called\nshift\nexec sh -c "$*"\n')
+        os.chmod(self.ssh, 0o755)
+
+    def tearDown(self):
+        shutil.rmtree(self.bin)
+        super().tearDown()
+
+    def called(self):
+        with open(os.path.join(self.bin, "called"), encoding="ascii") as called:
+            return sorted(called.read().split())
+
+    def test_a_tree_of_daemons(self):
+        names = [f"no-such-host-{i}" for i in range(7)]
+        result = self.run("--host", ",".join(names), "--agent", self.ssh, "--agent-arity", "2", "-n", "7",
+                          "sh", "-c", "echo $PMIX_RANK; read x; echo err >&2", data=b"")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(sorted(result.stdout.split()), [b"%d" % i for i in range(7)])
+        self.assertEqual(result.stderr, b"err\n" * 7)
+        self.assertEqual(self.called(), names)
+
+    def test_a_daemon_in_the_middle_of_the_tree(self):
+        job = self.start("--host", ",".join(f"no-such-host-{i}" for i in range(7)), "--agent", self.ssh,
+                         "--agent-arity", "2", "-n", "7", "sh", "-c", "echo $$; exec sleep 1000")
+        pids = [int(line) for line in read_lines(job.stdout, 7)]
+        daemons = self.daemons(7)
+
+        def children(pid):
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as names:
+                return [int(word) for word in names.read().split()]
+        inner = [pid for pid in daemons if any(name_of(child) in ("ssh", "sh", "weftd") and child not in pids
+                                               for child in children(pid))]
+        self.assertTrue(inner)
+        os.kill(inner[0], signal.SIGKILL)
+        status, _, err = finish(job)
+        self.assertEqual(status, 125, err)
+        self.assertEqual(len(own_lines(err)), 1, err)
+        wait_until(lambda: not any(lives(pid) for pid in pids + daemons), "the end of all")
+
+    def test_weftrun_serves_its_own_node(self):
+        result = self.run("--host", "localhost:2,no-such-host:2", "--agent", self.ssh, "--stdin", "all",
+                          "--tag-output", "-n", "4", "sh", "-c", "cat; echo $OMPI_COMM_WORLD_LOCAL_RANK", data=b"in\n")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(sorted(result.stdout.decode().split("\n"))[1:],
+                         sorted(f"[{r}] {word}" for r in range(4) for word in ("in", str(r % 2))))
+        self.assertEqual(self.called(), ["no-such-host"])
+        result = self.run("--host", "localhost:2,no-such-host:2", "--agent", self.ssh, "-n", "4", CLIENT, "init", "fence",
+                          "only:3", "exit:7", "all", "wait")
+        self.assertEqual(result.returncode, 7)
+        self.told_once(result.stderr, "rank 3 on no-such-host (pid ")
+
+    def test_a_node_that_cannot_be_reached(self):
+        with open(self.ssh, "w", encoding="ascii") as script:
+            script.write('#!/bin/sh\ntest "$1" != no-such-host-3 || { echo "no route" >&2; exit 255; }\n'
+                         'shift\nexec sh -c "$*"\n')
+        for arity in ("0", "2"):
+            result = self.run("--host", ",".join(f"no-such-host-{i}" for i in range(5)), "--agent", self.ssh,
+                              "--agent-arity", arity, "-n", "5", "sleep", "1000")
+            self.assertEqual(result.returncode, 125, result.stderr)
+            told = own_lines(result.stderr)
+            self.assertEqual(len(told), 1, result.stderr)
+            self.assertIn("no-such-host-3", told[0])
+            self.assertIn("no route", told[0])
+
+
 class Many(Nodes):
     def test_launches_in_a_row(self):
         for _ in range(20):

@@ -160,7 +160,7 @@ void Daemon::pass_on(const Launch& launch, const std::string& bytes) {
 }
 
 void Daemon::launch(const Launch& launch) {
-  if (is_cancelled_ || is_ending_ || has_ranks_) return;
+  if (is_over_ || is_ending_ || has_ranks_) return;
   report::Started report;
   has_ranks_ = true;
   try {
@@ -197,8 +197,8 @@ void Daemon::give_input(const order::Input& order, Session::Answer answer) {
 
 void Daemon::signal(const order::Signal& order) {
   const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
-  if (!has_ranks_ && is_end && !is_cancelled_ && order.ranks.empty()) {
-    is_cancelled_ = true;  // the launch message takes another way and may come later
+  if (!has_ranks_ && is_end && !is_over_ && order.ranks.empty()) {
+    is_over_ = true;  // the launch message takes another way and may come later
     return tell(report::Settled{});
   }
   ranks_.send(order.number, order.ranks);
@@ -220,6 +220,8 @@ void Daemon::end(const order::End&) {
 
 void Daemon::on_rank_ended(const LocalRanks::Ended& ended) {
   input_pipes_.disconnect(ended.rank);
+  // A launcher that has only lost its agent hears of that: ranks that we have killed for it would hide the reason.
+  if (!has_launcher_) return;
   tell(report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
                      streams_.said(ended.rank, Stream::out), streams_.said(ended.rank, Stream::error)});
 }
@@ -230,8 +232,8 @@ void Daemon::on_abort(const AbortRequest& request) {
 
 void Daemon::on_settled() {
   has_ranks_ = false;
-  is_cancelled_ = true;  // one job a session
-  tell(report::Settled{});
+  is_over_ = true;
+  if (has_launcher_) tell(report::Settled{});
   if (!is_ending_) return;
   ranks_.end_orphans();
   leave_when_done();
@@ -241,10 +243,10 @@ void Daemon::on_node_lost(std::uint32_t node) {
   if (node == message_.launcher.number) lose_launcher();
 }
 
-/// Nobody is there who could want anything: everything is ended, and what is not done after the patience is left.
+/// Nobody is there who could want anything: everything is ended, and what is not done after the patience is left. When
+/// the job is over that is how it should be; the order to end takes another way than the end of our input.
 void Daemon::lose_launcher() {
-  if (is_ending_ && !has_ranks_) return leave_when_done();  // it was about to go, and so are we
-  has_launcher_ = false;
+  has_launcher_ = is_over_;
   is_ending_ = true;
   ranks_.send(SIGKILL);
   if (!has_ranks_) ranks_.end_orphans();
