@@ -93,7 +93,11 @@ std::string advice(const StartMessage& message, const Words& words, std::optiona
       return fmt::format("run '{} --version' to see if the daemon works; --weftd PATH names another",
                          quoted(agent.weftd));
     case Agent::Kind::slurm:
-      return "see with squeue --steps and scontrol show job if the allocation still has these nodes";
+      return fmt::format(
+          "see that '{}' is on all of these nodes (--weftd PATH), and with scontrol show job that the "
+          "allocation still "
+          "has them",
+          agent.weftd);
     case Agent::Kind::remote:
       break;
   }
@@ -181,6 +185,11 @@ std::string quoted(const std::string& word) {
   std::string text = word;
   replace_all(text, "'", "'\\''");
   return "'" + text + "'";
+}
+
+bool means_nothing(const Agent& agent, std::string_view line) noexcept {
+  return agent.kind == Agent::Kind::slurm &&
+         line.find("cluster configuration lacks support for cpu binding") != std::string_view::npos;
 }
 
 std::string agent_missing(const StartMessage& message, const Words& words) {

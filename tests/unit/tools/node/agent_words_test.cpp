@@ -85,6 +85,13 @@ TEST(AgentCommand, Slurm) {
     EXPECT_NE(std::find(words.begin(), words.end(), word), words.end()) << word;
 }
 
+TEST(AgentWords, OneWarningOfSruns) {
+  const Agent slurm{Agent::Kind::slurm, {"srun"}, 0, "/w"}, ssh{Agent::Kind::remote, {"ssh"}, 0, "/w"};
+  EXPECT_TRUE(means_nothing(slurm, "srun: cluster configuration lacks support for cpu binding"));
+  EXPECT_FALSE(means_nothing(slurm, "srun: error: Only allocated 1 nodes asked for 2"));
+  EXPECT_FALSE(means_nothing(ssh, "srun: cluster configuration lacks support for cpu binding"));
+}
+
 TEST(AgentCommand, NothingSecretIsOnIt) {
   for (const auto kind : {Agent::Kind::fork, Agent::Kind::remote, Agent::Kind::slurm}) {
     auto message = message_for(2);
