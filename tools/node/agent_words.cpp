@@ -68,14 +68,17 @@ std::string shown(const Words& words) {
   return text;
 }
 
-/// "node 'a'", "node 'a' and the 3 behind it", "nodes 'a' to 'c'".
+/// "node 'a'", "the 3 nodes 'a' to 'c'".
+std::string all_of(const std::vector<NodeName>& nodes) {
+  if (nodes.size() == 1) return fmt::format("node '{}'", nodes.front().host);
+  return fmt::format("the {} nodes '{}' to '{}'", nodes.size(), nodes.front().host, nodes.back().host);
+}
+
+/// Of one agent: "node 'a' and 3 that it was to start".
 std::string which(const StartMessage& message) {
   const auto& nodes = message.nodes;
-  const auto& first = nodes.front().host;
-  if (nodes.size() == 1) return fmt::format("node '{}'", first);
-  if (message.agent.kind == Agent::Kind::slurm)
-    return fmt::format("the {} nodes '{}' to '{}'", nodes.size(), first, nodes.back().host);
-  return fmt::format("node '{}' and the {} that it was to start", first, nodes.size() - 1);
+  if (nodes.size() == 1 || message.agent.kind == Agent::Kind::slurm) return all_of(nodes);
+  return fmt::format("node '{}' and {} that it was to start", nodes.front().host, nodes.size() - 1);
 }
 
 std::string how(std::optional<int> status) {
@@ -196,7 +199,7 @@ std::string agent_missing(const StartMessage& message, const Words& words) {
   const bool is_daemon = message.agent.kind == Agent::Kind::fork;
   return fmt::format(
       "{}: {} '{}' is not there or cannot be executed, so no daemon was started. What to do: {}",
-      which(message), is_daemon ? "the daemon" : "the agent", words.front(),
+      all_of(message.nodes), is_daemon ? "the daemon" : "the agent", words.front(),
       is_daemon ? "install it beside weftrun, or say with --weftd where it is"
                 : "install it, or name another one with --agent");
 }
