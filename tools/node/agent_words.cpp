@@ -215,8 +215,11 @@ std::string agent_ended(const StartMessage& message, const Words& words, std::op
                         std::string_view last_line) {
   const auto said = last_line.empty() ? std::string(" and said nothing")
                                       : fmt::format("; the last it said was: {}", last_line);
-  return fmt::format("{}: agent '{}' {}{}. What to do: {}", which(message), shown(words), how(status), said,
-                     advice(message, words, status));
+  const std::string line =
+      fmt::format("{}: agent '{}' {}{}", which(message), shown(words), how(status), said);
+  // A daemon that came up and could not go on has said what to do.
+  if (last_line.substr(0, 6) == "weftd:") return line;
+  return fmt::format("{}. What to do: {}", line, advice(message, words, status));
 }
 
 }  // namespace weft::node

@@ -133,6 +133,8 @@ TEST(AgentWords, AFailureNamesNodeCommandCauseAndRemedy) {
             std::string::npos);
   EXPECT_NE(agent_ended(message, words, std::nullopt, "").find("' ended"), std::string::npos);
   EXPECT_EQ(agent_missing(message, words).find("the 6 nodes 'n0' to 'n5': the agent 'ssh' is not there"), 0U);
+  const auto own = agent_ended(message, words, 125 << 8, "weftd: [n0] no fabric; set WEFT_TRANSPORT");
+  EXPECT_EQ(own.find("What to do"), std::string::npos) << own;  // it has said so itself
   message.agent.kind = Agent::Kind::slurm;
   EXPECT_EQ(agent_ended(message, words, 256, "").find("the 6 nodes 'n0' to 'n5'"), 0U);
 }
