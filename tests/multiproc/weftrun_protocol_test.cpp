@@ -110,7 +110,8 @@ TEST(Protocol, DamagedMessagesAreRefusedOrReadAsWhatTheySay) {
   for (const auto& bytes : one_of_each()) {
     for (int round = 0; round < 300; ++round) {
       auto damaged = bytes;
-      for (unsigned i = 0; i <= random() % 4; ++i) damaged[random() % damaged.size()] = static_cast<char>(random());
+      for (unsigned i = 0; i <= random() % 4; ++i)
+        damaged[random() % damaged.size()] = static_cast<char>(random());
       readable_as_any(damaged);  // checks that it means the same both ways
     }
   }

@@ -17,9 +17,9 @@ namespace {
 constexpr std::initializer_list<State> all_states = {State::starting, State::running,  State::stopping,
                                                      State::killing,  State::draining, State::done};
 constexpr std::initializer_list<Event> all_events = {
-    Event::started,     Event::start_failed, Event::rank_failed, Event::abort_called,
-    Event::time_up,     Event::end_signal,   Event::node_lost,   Event::output_lost,
-    Event::grace_over,  Event::all_gone,     Event::output_done};
+    Event::started,    Event::start_failed, Event::rank_failed, Event::abort_called,
+    Event::time_up,    Event::end_signal,   Event::node_lost,   Event::output_lost,
+    Event::grace_over, Event::all_gone,     Event::output_done};
 
 struct Row {
   State state;

@@ -68,14 +68,17 @@ std::string shown(const Words& words) {
   return text;
 }
 
-/// "node 'a'", "node 'a' and the 3 behind it", "nodes 'a' to 'c'".
+/// "node 'a'", "the 3 nodes 'a' to 'c'".
+std::string all_of(const std::vector<NodeName>& nodes) {
+  if (nodes.size() == 1) return fmt::format("node '{}'", nodes.front().host);
+  return fmt::format("the {} nodes '{}' to '{}'", nodes.size(), nodes.front().host, nodes.back().host);
+}
+
+/// Of one agent: "node 'a' and 3 that it was to start".
 std::string which(const StartMessage& message) {
   const auto& nodes = message.nodes;
-  const auto& first = nodes.front().host;
-  if (nodes.size() == 1) return fmt::format("node '{}'", first);
-  if (message.agent.kind == Agent::Kind::slurm)
-    return fmt::format("the {} nodes '{}' to '{}'", nodes.size(), first, nodes.back().host);
-  return fmt::format("node '{}' and the {} that it was to start", first, nodes.size() - 1);
+  if (nodes.size() == 1 || message.agent.kind == Agent::Kind::slurm) return all_of(nodes);
+  return fmt::format("node '{}' and {} that it was to start", nodes.front().host, nodes.size() - 1);
 }
 
 std::string how(std::optional<int> status) {
@@ -93,7 +96,11 @@ std::string advice(const StartMessage& message, const Words& words, std::optiona
       return fmt::format("run '{} --version' to see if the daemon works; --weftd PATH names another",
                          quoted(agent.weftd));
     case Agent::Kind::slurm:
-      return "see with squeue --steps and scontrol show job if the allocation still has these nodes";
+      return fmt::format(
+          "see that '{}' is on all of these nodes (--weftd PATH), and with scontrol show job that the "
+          "allocation still "
+          "has them",
+          agent.weftd);
     case Agent::Kind::remote:
       break;
   }
@@ -183,11 +190,16 @@ std::string quoted(const std::string& word) {
   return "'" + text + "'";
 }
 
+bool means_nothing(const Agent& agent, std::string_view line) noexcept {
+  return agent.kind == Agent::Kind::slurm &&
+         line.find("cluster configuration lacks support for cpu binding") != std::string_view::npos;
+}
+
 std::string agent_missing(const StartMessage& message, const Words& words) {
   const bool is_daemon = message.agent.kind == Agent::Kind::fork;
   return fmt::format(
       "{}: {} '{}' is not there or cannot be executed, so no daemon was started. What to do: {}",
-      which(message), is_daemon ? "the daemon" : "the agent", words.front(),
+      all_of(message.nodes), is_daemon ? "the daemon" : "the agent", words.front(),
       is_daemon ? "install it beside weftrun, or say with --weftd where it is"
                 : "install it, or name another one with --agent");
 }
@@ -203,8 +215,11 @@ std::string agent_ended(const StartMessage& message, const Words& words, std::op
                         std::string_view last_line) {
   const auto said = last_line.empty() ? std::string(" and said nothing")
                                       : fmt::format("; the last it said was: {}", last_line);
-  return fmt::format("{}: agent '{}' {}{}. What to do: {}", which(message), shown(words), how(status), said,
-                     advice(message, words, status));
+  const std::string line =
+      fmt::format("{}: agent '{}' {}{}", which(message), shown(words), how(status), said);
+  // A daemon that came up and could not go on has said what to do.
+  if (last_line.substr(0, 6) == "weftd:") return line;
+  return fmt::format("{}. What to do: {}", line, advice(message, words, status));
 }
 
 }  // namespace weft::node

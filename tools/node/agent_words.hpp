@@ -24,6 +24,9 @@ std::optional<std::vector<std::string>> split_words(std::string_view text);
 /// As one word of a POSIX shell; plain words stay as they are, for agents with no shell behind them.
 std::string quoted(const std::string& word);
 
+/// Not worth a user's attention: srun without an affinity plugin warns that it cannot bind when it is told not to bind.
+bool means_nothing(const Agent& agent, std::string_view line) noexcept;
+
 // Failures, one line each.
 std::string agent_missing(const StartMessage& message, const std::vector<std::string>& words);
 std::string agent_not_started(const StartMessage& message, const std::vector<std::string>& words,

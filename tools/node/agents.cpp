@@ -179,7 +179,9 @@ void Agents::Crew::take_output(One& one, std::string_view bytes) {
 void Agents::Crew::say(One& one) {
   if (!one.unfinished.empty() && one.unfinished.back() == '\r') one.unfinished.pop_back();
   if (one.unfinished.empty()) return;
-  one.last_line = std::exchange(one.unfinished, {});
+  std::string line = std::exchange(one.unfinished, {});
+  if (means_nothing(one.part.agent, line)) return;
+  one.last_line = std::move(line);
   if (events_.said) events_.said(one.part.nodes.front(), one.last_line);
 }
 

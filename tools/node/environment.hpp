@@ -35,8 +35,8 @@ Variables app_environment(char* const* inherited, const App& app, const std::str
 /// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
 struct RankIdentity {
   Rank rank;
-  std::uint32_t size;         ///< of the job
-  std::uint32_t local_rank;   ///< among the job's ranks on this node
+  std::uint32_t size;        ///< of the job
+  std::uint32_t local_rank;  ///< among the job's ranks on this node
   std::uint32_t local_size;
 };
 Variables rank_environment(const RankIdentity& identity);

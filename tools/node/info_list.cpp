@@ -63,7 +63,8 @@ void InfoList::add_bool(const char* key, bool value) {
 }
 
 void InfoList::add_bytes(const char* key, const std::string& value) {
-  auto* copy = static_cast<char*>(std::malloc(value.size() + 1));  // at least one: no bytes are not "no memory"
+  auto* copy =
+      static_cast<char*>(std::malloc(value.size() + 1));  // at least one: no bytes are not "no memory"
   if (copy == nullptr) throw std::bad_alloc();
   std::memcpy(copy, value.data(), value.size());
   auto& info = next(key);

@@ -34,7 +34,8 @@ Fd InputPipes::connect(Rank rank) {
 void InputPipes::write(std::string bytes, std::function<void()> taken) {
   buffer_ = std::move(bytes);
   taken_ = std::move(taken);
-  const std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(), readers_.end());  // write_to() removes some
+  const std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(),
+                                                    readers_.end());  // write_to() removes some
   for (const auto& [rank, reader] : all) {
     reader->written = 0;
     if (!reader->waiting) write_to(rank, reader);

@@ -12,7 +12,8 @@ inline constexpr std::uint32_t tree_arity = 8;
 
 /// Whom `self` passes the message on to.
 ///   servers   how many there are: numbers 0 to servers-1, the launcher's among them
-inline std::vector<std::uint32_t> children_of(std::uint32_t self, std::uint32_t servers, std::uint32_t launcher) {
+inline std::vector<std::uint32_t> children_of(std::uint32_t self, std::uint32_t servers,
+                                              std::uint32_t launcher) {
   // The launcher has position 0, the others close up behind it.
   const std::uint64_t position = self == launcher ? 0 : self < launcher ? self + 1ULL : self;
   std::vector<std::uint32_t> children;

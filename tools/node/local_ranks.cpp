@@ -95,7 +95,8 @@ void LocalRanks::plan(const Launch& launch, const RankTable& table, std::vector<
   map_.policy = choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind, launch.map);
   // Milliseconds that only a job with bound ranks has to pay.
   if (map_.policy.bind != BindTo::none) topology_ = load_topology();
-  map_.places = topology_ ? place_ranks(topology_.get(), local, map_.policy, before) : std::vector<Place>(local);
+  map_.places =
+      topology_ ? place_ranks(topology_.get(), local, map_.policy, before) : std::vector<Place>(local);
   const auto inherited = pointers(launch.environment);
   const auto library_path = library_directory();
   for (const auto& app : map_.apps) {
@@ -137,7 +138,8 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
 }
 
 RankIdentity LocalRanks::identity_of(std::size_t place) const {
-  return {ranks_[place], map_.size, static_cast<std::uint32_t>(place), static_cast<std::uint32_t>(ranks_.size())};
+  return {ranks_[place], map_.size, static_cast<std::uint32_t>(place),
+          static_cast<std::uint32_t>(ranks_.size())};
 }
 
 SpawnResult LocalRanks::start_rank(std::size_t place, const std::function<Streams(Rank)>& connect,
@@ -217,15 +219,15 @@ std::uint32_t LocalRanks::count_connected() const noexcept {
 std::vector<std::string> LocalRanks::bindings() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    lines.push_back(
-        messages::binding(ranks_[i], map_.host, map_.places[i].label, map_.places[i].processors));
+    lines.push_back(messages::binding(ranks_[i], map_.host, map_.places[i].label, map_.places[i].processors));
   return lines;
 }
 
 std::vector<std::string> LocalRanks::description(const Variables& inherited) const {
-  std::vector<std::string> lines = {fmt::format(
-      "{} ranks on {} cores of {}, map-by {}, bind-to {}{}", ranks_.size(), map_.cores, map_.host,
-      name_of(map_.policy.map), name_of(map_.policy.bind), map_.policy.oversubscribed ? ", oversubscribed" : "")};
+  std::vector<std::string> lines = {fmt::format("{} ranks on {} cores of {}, map-by {}, bind-to {}{}",
+                                                ranks_.size(), map_.cores, map_.host,
+                                                name_of(map_.policy.map), name_of(map_.policy.bind),
+                                                map_.policy.oversubscribed ? ", oversubscribed" : "")};
   for (std::size_t a = 0; a < map_.apps.size(); ++a) {
     for (const auto& variable : environments_[a]) {
       const bool is_old = std::find(inherited.begin(), inherited.end(), variable) != inherited.end();

@@ -97,7 +97,7 @@ class LocalRanks {
   asio::signal_set child_signals_;
   Topology topology_;
   JobMap map_;
-  std::vector<Rank> ranks_;  // of this node, ascending
+  std::vector<Rank> ranks_;              // of this node, ascending
   std::vector<Variables> environments_;  // one an app
   std::vector<std::string> programs_;    // one an app: the path to execute
   std::unique_ptr<Processes> processes_;

@@ -73,20 +73,21 @@ std::string program_not_executable(std::string_view program, std::string_view re
 }
 
 std::string bad_directory(std::string_view directory, int error) {
-  return fmt::format(
-      "cannot change to --wdir '{}': {}; nothing was started. Name a directory that exists",
-      directory, std::strerror(error));
+  return fmt::format("cannot change to --wdir '{}': {}; nothing was started. Name a directory that exists",
+                     directory, std::strerror(error));
 }
 
 std::string no_directory_here(std::string_view directory, int error) {
   return fmt::format(
-      "cannot change to weftrun's own directory '{}' here: {}; nothing was started here. Start weftrun in a directory "
+      "cannot change to weftrun's own directory '{}' here: {}; nothing was started here. Start weftrun in a "
+      "directory "
       "that all nodes have",
       directory, std::strerror(error));
 }
 
 std::string damaged_order() {
-  return "the launch message contradicts itself; nothing was started here. Check that weftrun and weftd are of one build";
+  return "the launch message contradicts itself; nothing was started here. Check that weftrun and weftd are "
+         "of one build";
 }
 
 std::string bad_output_directory(std::string_view path, int error) {
@@ -97,9 +98,8 @@ std::string bad_output_directory(std::string_view path, int error) {
 }
 
 std::string no_such_input_rank(Rank rank, std::uint32_t size) {
-  return fmt::format(
-      "--stdin {} is not a rank of this job of {}; nothing was started. It can be 0 to {}",
-      number(rank), size, size - 1);
+  return fmt::format("--stdin {} is not a rank of this job of {}; nothing was started. It can be 0 to {}",
+                     number(rank), size, size - 1);
 }
 
 std::string no_descriptors(int error) {
@@ -110,9 +110,8 @@ std::string no_descriptors(int error) {
 }
 
 std::string no_guard(int error) {
-  return fmt::format(
-      "cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
-      std::strerror(error));
+  return fmt::format("cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
+                     std::strerror(error));
 }
 
 std::string no_topology() {
@@ -141,7 +140,8 @@ std::string start_failed(const Where& where, std::string_view step, int error) {
 
 std::string bad_launch_timeout(std::string_view text) {
   return fmt::format(
-      "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the default is 60",
+      "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the "
+      "default is 60",
       text);
 }
 
@@ -151,44 +151,48 @@ std::string no_key(int error) {
 
 std::string node_did_not_report(std::string_view host, double seconds, std::string_view command) {
   return fmt::format(
-      "node {}: its daemon has not reported within {:g} seconds; tried: {}; {}. What to do: see that this command works "
+      "node {}: its daemon has not reported within {:g} seconds; tried: {}; {}. What to do: see that this "
+      "command works "
       "by hand and that the nodes reach each other, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
       host, seconds, command, end_of_job);
 }
 
 std::string node_did_not_start(std::string_view host, double seconds) {
   return fmt::format(
-      "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to do: see whether "
+      "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to "
+      "do: see whether "
       "the program's file system hangs there, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
       host, seconds, end_of_job);
 }
 
 std::string node_lost(std::string_view host, std::string_view why) {
   return fmt::format(
-      "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there (dmesg)", host,
-      why.empty() ? "its daemon does not answer" : why, end_of_job);
+      "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there "
+      "(dmesg)",
+      host, why.empty() ? "its daemon does not answer" : why, end_of_job);
 }
 
 std::string damaged_report(std::string_view host) {
   return fmt::format(
-      "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of one build", host,
-      end_of_job);
+      "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of "
+      "one build",
+      host, end_of_job);
 }
 
 std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours) {
-  return fmt::format("node {}: its weftd is {}, this weftrun is {}; {}. Install one release on all nodes", host, theirs,
-                     ours, end_of_job);
+  return fmt::format("node {}: its weftd is {}, this weftrun is {}; {}. Install one release on all nodes",
+                     host, theirs, ours, end_of_job);
 }
 
 std::string rank_killed(const Where& where, int signal, bool core_dumped) {
-  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal),
-                     end_of_job, signal_advice(signal, core_dumped, where));
+  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), end_of_job,
+                     signal_advice(signal, core_dumped, where));
 }
 
 std::string rank_failed(const Where& where, int status, bool in_between) {
   const char* when = in_between ? " after PMIx_Init but without PMIx_Finalize" : "";
-  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when,
-                     end_of_job, see_output(where));
+  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, end_of_job,
+                     see_output(where));
 }
 
 std::string rank_left_without_finalize(const Where& where) {
@@ -204,8 +208,8 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
   const bool says_nothing = text.empty() || text == "N/A";
   const auto message = says_nothing ? std::string() : fmt::format(" and the message '{}'", text);
   const auto consequence = named.empty() ? end_of_job : "these ranks were ended";
-  return fmt::format("{} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}",
-                     at(where), target, status, message, consequence, see_output(where));
+  return fmt::format("{} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}", at(where),
+                     target, status, message, consequence, see_output(where));
 }
 
 std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size) {
@@ -234,15 +238,13 @@ std::string output_lost(std::string_view stream, int error) {
 }
 
 std::string reader_gone(std::string_view stream) {
-  return fmt::format("nobody reads {} any more; the ranks that write there are told so by SIGPIPE",
-                     stream);
+  return fmt::format("nobody reads {} any more; the ranks that write there are told so by SIGPIPE", stream);
 }
 
 std::string binding(Rank rank, std::string_view host, std::string_view label,
                     const std::vector<unsigned>& cpus) {
   if (cpus.empty()) return fmt::format("rank {} on {}: not bound", number(rank), host);
-  return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label,
-                     ranges(cpus));
+  return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label, ranges(cpus));
 }
 
 std::string ranges(const std::vector<unsigned>& numbers) {

@@ -64,9 +64,8 @@ enum class Has { no, yes, unknown };
 Has has_variable(pid_t pid, const std::string& mark) {
   const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
   if (variables.size() == 1) return Has::unknown;
-  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos
-             ? Has::yes
-             : Has::no;
+  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos ? Has::yes
+                                                                                                 : Has::no;
 }
 
 /// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked while it was

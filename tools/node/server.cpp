@@ -185,8 +185,8 @@ void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
   auto infos =
       job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
-  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(), infos.size(),
-                                      nullptr, nullptr),
+  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
+                                      infos.size(), nullptr, nullptr),
           "PMIx_server_register_nspace");
 }
 

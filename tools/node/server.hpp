@@ -44,7 +44,8 @@ class Server {
 
   /// The job, and those of its ranks that are of this node. topology: null unless ranks are bound. Once. Throws Stop
   /// (own_failure).
-  void register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology, Events events);
+  void register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology,
+                    Events events);
 
   /// What this rank needs in its environment to find the server. Throws Stop (own_failure).
   Variables environment_of(Rank rank) const;

@@ -34,7 +34,8 @@ pmix_proc_t server_of(const std::string& nspace, std::uint32_t number) {
 
 const pmix_info_t* find(const pmix_info_t* infos, std::size_t count, const char* key, pmix_data_type_t type) {
   for (std::size_t i = 0; i < count; ++i) {
-    if (std::strncmp(infos[i].key, key, PMIX_MAX_KEYLEN) == 0 && infos[i].value.type == type) return &infos[i];
+    if (std::strncmp(infos[i].key, key, PMIX_MAX_KEYLEN) == 0 && infos[i].value.type == type)
+      return &infos[i];
   }
   return nullptr;
 }
@@ -57,7 +58,8 @@ struct Sent {
   static void answered(pmix_status_t status, void* self) {
     const std::unique_ptr<Sent> sent(static_cast<Sent*>(self));
     if (!sent->done) return;
-    asio::post(sent->loop, [done = std::move(sent->done), reached = status == PMIX_SUCCESS] { done(reached); });
+    asio::post(sent->loop,
+               [done = std::move(sent->done), reached = status == PMIX_SUCCESS] { done(reached); });
   }
   /// returned: what the call said. Anything but success means that its callback never comes.
   static void called(Sent* open, pmix_status_t returned) {
@@ -71,8 +73,8 @@ struct Sent {
 /// Called on the library's thread.
 struct SessionUpcalls {
   static void received(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
-                       std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t answer,
-                       void* cookie) {
+                       std::size_t count, pmix_info_t*, std::size_t,
+                       pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
     const auto complete = [answer, cookie] {
       if (answer != nullptr) answer(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cookie);
     };
@@ -80,13 +82,15 @@ struct SessionUpcalls {
     const auto* message = find(infos, count, message_key, PMIX_BYTE_OBJECT);
     // Ranks can raise any event; only what a server of this session says is an order or a report.
     if (session == nullptr || message == nullptr || session->nspace_ != source->nspace) return complete();
-    asio::post(session->loop_, [session, code, from = source->rank, bytes = bytes_of(message), complete]() mutable {
-      session->events_.received(from, subject_of(code), std::move(bytes), complete);
-    });
+    asio::post(session->loop_,
+               [session, code, from = source->rank, bytes = bytes_of(message), complete]() mutable {
+                 session->events_.received(from, subject_of(code), std::move(bytes), complete);
+               });
   }
 
-  static void lost(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t infos[], std::size_t count,
-                   pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
+  static void lost(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t infos[],
+                   std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t answer,
+                   void* cookie) {
     Session* session = of(infos, count);
     if (session != nullptr && session->nspace_ == source->nspace) {
       auto why = text_of(find(infos, count, PMIX_EVENT_TEXT_MESSAGE, PMIX_STRING));
@@ -154,7 +158,8 @@ void Session::deliver(const std::vector<std::string>& contacts, std::function<vo
                                                    &Sent::answered, open));
 }
 
-void Session::send(const std::vector<std::uint32_t>& to, Subject subject, const std::string& bytes, Done done) {
+void Session::send(const std::vector<std::uint32_t>& to, Subject subject, const std::string& bytes,
+                   Done done) {
   if (to.empty()) {
     if (done) asio::post(loop_, [done = std::move(done)] { done(true); });
     return;

@@ -21,16 +21,14 @@ inline constexpr std::uint8_t wire_version = 1;
 class WireWriter {
  public:
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   void operator()(const Integer& value) {
     auto rest = static_cast<std::uint64_t>(value);
     for (std::size_t i = 0; i < sizeof(Integer); ++i, rest >>= 8) bytes_ += static_cast<char>(rest & 0xff);
   }
   template <class Enum>
-    requires std::is_enum_v<Enum>
-  void operator()(const Enum& value) {
-    (*this)(static_cast<std::underlying_type_t<Enum>>(value));
-  }
+  requires std::is_enum_v<Enum>
+  void operator()(const Enum& value) { (*this)(static_cast<std::underlying_type_t<Enum>>(value)); }
   void operator()(const std::string& text) {
     (*this)(static_cast<std::uint32_t>(text.size()));
     bytes_ += text;
@@ -46,7 +44,7 @@ class WireWriter {
     if (value) (*this)(*value);
   }
   template <class T>
-    requires requires(T& value, WireWriter& writer) { fields(writer, value); }
+  requires requires(T& value, WireWriter& writer) { fields(writer, value); }
   void operator()(const T& value) {
     fields(*this, const_cast<T&>(value));  // one list of fields serves both directions; this one changes none
   }
@@ -61,7 +59,7 @@ class WireReader {
   explicit WireReader(std::string_view bytes) noexcept : rest_(bytes) {}
 
   template <class Integer>
-    requires std::is_integral_v<Integer>
+  requires std::is_integral_v<Integer>
   void operator()(Integer& value) {
     std::uint64_t read = 0;
     const auto bytes = next(sizeof(Integer));
@@ -74,7 +72,7 @@ class WireReader {
     }
   }
   template <class Enum>
-    requires std::is_enum_v<Enum>
+  requires std::is_enum_v<Enum>
   void operator()(Enum& value) {  // its range is for the reader of the structure to check
     std::underlying_type_t<Enum> number{};
     (*this)(number);
@@ -103,10 +101,8 @@ class WireReader {
       value.reset();
   }
   template <class T>
-    requires requires(T& value, WireReader& reader) { fields(reader, value); }
-  void operator()(T& value) {
-    fields(*this, value);
-  }
+  requires requires(T& value, WireReader& reader) { fields(reader, value); }
+  void operator()(T& value) { fields(*this, value); }
   /// Everything was there and nothing is left.
   bool is_complete() const noexcept { return is_right_ && rest_.empty(); }
 

@@ -53,8 +53,7 @@ Daemon::Daemon(StartMessage message, std::size_t self, std::string release)
                 if (agents_) agents_->collected(pid, status);
               }}),
       streams_(
-          loop_,
-          [this](const report::Output& output, const Session::Done& done) { tell(output, done); },
+          loop_, [this](const report::Output& output, const Session::Done& done) { tell(output, done); },
           [this] { leave_when_done(); }),
       input_pipes_(loop_, [this] { tell(report::InputUnwanted{}); }) {
   message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
@@ -74,10 +73,11 @@ int Daemon::run() {
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
   server_.emplace(identity, nullptr);
-  session_.emplace(loop_, identity,
-                   Session::Events{[this](std::uint32_t from, Subject subject, const std::string& bytes,
-                                          const Session::Answer& answer) { receive(from, subject, bytes, answer); },
-                                   [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+  session_.emplace(
+      loop_, identity,
+      Session::Events{[this](std::uint32_t from, Subject subject, const std::string& bytes,
+                             const Session::Answer& answer) { receive(from, subject, bytes, answer); },
+                      [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
 }
 
 /// With a tree of agents a start message names those that its receiver starts, too.
@@ -85,7 +85,8 @@ void Daemon::start_subtree() {
   if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, Agents::Events{[this](const Agents::Failure& failure) {
                                           report::Unreached report{{}, failure.line};
-                                          for (const auto& node : failure.nodes) report.nodes.push_back(node.number);
+                                          for (const auto& node : failure.nodes)
+                                            report.nodes.push_back(node.number);
                                           tell(report);
                                         },
                                         [](const NodeName&, const std::string& line) {

@@ -74,9 +74,9 @@ class Daemon {
   std::optional<Agents> agents_;  // of the daemons that this one has started
   Streams streams_;
   InputPipes input_pipes_;
-  bool has_ranks_ = false;     // and they have not settled
-  bool is_over_ = false;       // they have, or their end was ordered before the launch message came
-  bool is_ending_ = false;     // nothing is started any more; leaves when all is written
+  bool has_ranks_ = false;  // and they have not settled
+  bool is_over_ = false;    // they have, or their end was ordered before the launch message came
+  bool is_ending_ = false;  // nothing is started any more; leaves when all is written
   bool is_leaving_ = false;
   bool has_launcher_ = true;
 };

@@ -20,7 +20,8 @@ namespace {
 
 constexpr const char* help =
     "Usage: weftd\n"
-    "The daemon that weftrun starts on each node of a job. It is told what to do on its standard input; there is nothing\n"
+    "The daemon that weftrun starts on each node of a job. It is told what to do on its standard input; "
+    "there is nothing\n"
     "to call it for by hand.   (weftd(1))\n"
     "  -h,--help      Print this and leave\n"
     "  -V,--version   Print the version and leave\n";
@@ -28,9 +29,11 @@ constexpr const char* help =
 int run(int argc, char** argv) {
   if (argc > 1) {
     const std::string_view word(argv[1]);
-    if (word == "-V" || word == "--version") return fmt::print("weftd {} with {}\n", WEFT_VERSION, PMIx_Get_version()), 0;
+    if (word == "-V" || word == "--version")
+      return fmt::print("weftd {} with {}\n", WEFT_VERSION, PMIx_Get_version()), 0;
     if (word == "-h" || word == "--help") return std::fputs(help, stdout), 0;
-    throw Stop(exit_status::usage, fmt::format("there is no option '{}'; weftrun starts weftd, see weftd --help", word));
+    throw Stop(exit_status::usage,
+               fmt::format("there is no option '{}'; weftrun starts weftd, see weftd --help", word));
   }
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);

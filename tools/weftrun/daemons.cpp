@@ -49,22 +49,23 @@ Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const 
       watcher_(watcher),
       nodes_(plan.nodes.size()),
       session_(loop, identity,
-               Session::Events{[this](std::uint32_t from, Subject subject, std::string bytes,
-                                      Session::Answer answer) {
-                                 receive(from, subject, std::move(bytes), std::move(answer));
-                               },
-                               [this](std::uint32_t node, const std::string& why) {
-                                 if (is_daemon(node)) lose(node, messages::node_lost(nodes_[node].host, why));
-                               }}),
-      agents_(loop, Agents::Events{[this](const Agents::Failure& failure) {
-                                     for (const auto& node : failure.nodes)
-                                       if (is_daemon(node.number)) lose(node.number, failure.line);
-                                   },
-                                   [this](const NodeName& node, const std::string& line) {
-                                     const bool says_who = line.rfind("weft", 0) == 0;
-                                     watcher_.on_said(says_who ? line : fmt::format("[{}] {}", node.host, line));
-                                   },
-                                   [this] { watcher_.on_all_left(); }}),
+               Session::Events{
+                   [this](std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer) {
+                     receive(from, subject, std::move(bytes), std::move(answer));
+                   },
+                   [this](std::uint32_t node, const std::string& why) {
+                     if (is_daemon(node)) lose(node, messages::node_lost(nodes_[node].host, why));
+                   }}),
+      agents_(loop,
+              Agents::Events{[this](const Agents::Failure& failure) {
+                               for (const auto& node : failure.nodes)
+                                 if (is_daemon(node.number)) lose(node.number, failure.line);
+                             },
+                             [this](const NodeName& node, const std::string& line) {
+                               const bool says_who = line.rfind("weft", 0) == 0;
+                               watcher_.on_said(says_who ? line : fmt::format("[{}] {}", node.host, line));
+                             },
+                             [this] { watcher_.on_all_left(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -109,10 +110,10 @@ void Daemons::on_time_up() {
     if (state.is_started || state.is_settled) continue;
     auto single = message;
     single.nodes = {node};
-    lose(node.number, state.is_there
-                          ? messages::node_did_not_start(node.host, seconds)
-                          : messages::node_did_not_report(node.host, seconds,
-                                                          fmt::format("{}", fmt::join(agent_command(single), " "))));
+    lose(node.number,
+         state.is_there ? messages::node_did_not_start(node.host, seconds)
+                        : messages::node_did_not_report(
+                              node.host, seconds, fmt::format("{}", fmt::join(agent_command(single), " "))));
   }
 }
 
@@ -258,8 +259,10 @@ bool Daemons::is_of(Rank rank, std::uint32_t node) const noexcept {
 void Daemons::on_hello(std::uint32_t from, const report::Hello& hello) {
   auto& node = nodes_[from];
   if (node.is_there) return;
-  watcher_.on_explained(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
-  if (hello.version != release_) return lose(from, messages::other_version(node.host, hello.version, release_));
+  watcher_.on_explained(
+      fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
+  if (hello.version != release_)
+    return lose(from, messages::other_version(node.host, hello.version, release_));
   node.is_there = true;
   node.contact = hello.contact;
   session_.deliver({hello.contact}, [this, from](bool is_right) {

@@ -34,7 +34,8 @@ int Job::run() {
       loop_, options_.output_directory, options_.tag_output,
       Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
                      [this](const std::string& what, int error) {
-                       raise(Event::output_lost, exit_status::own_failure, messages::output_lost(what, error));
+                       raise(Event::output_lost, exit_status::own_failure,
+                             messages::output_lost(what, error));
                      }});
   plan_own_node();
   start_server();
@@ -172,7 +173,8 @@ void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
           messages::rank_killed(where(rank), signal, WCOREDUMP(status)), About{rank, said});
   } else if (WEXITSTATUS(status) != 0) {
     raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized), About{rank, said});
+          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized),
+          About{rank, said});
   } else if (connected && !finalized) {
     raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), About{rank, said});
   }
@@ -187,7 +189,8 @@ void Job::on_aborted(const AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
-        messages::rank_aborted(where(request.from), request.status, request.message, {}), About{request.from});
+        messages::rank_aborted(where(request.from), request.status, request.message, {}),
+        About{request.from});
 }
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.

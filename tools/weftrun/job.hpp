@@ -113,8 +113,8 @@ class Job final : DaemonsWatcher {
     bool is_expected = false;  // another rank asked for its end
   };
   std::vector<RankState> ranks_;
-  std::uint32_t nodes_to_start_ = 0;    // before all ranks run
-  std::uint32_t nodes_to_settle_ = 0;   // before no rank lives
+  std::uint32_t nodes_to_start_ = 0;   // before all ranks run
+  std::uint32_t nodes_to_settle_ = 0;  // before no rank lives
   State state_ = State::starting;
   int exit_code_ = 0;
   using Clock = std::chrono::steady_clock;

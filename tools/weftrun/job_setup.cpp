@@ -117,8 +117,7 @@ void Job::start_server() {
   server_ = std::make_unique<Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) local_->admit(*server_);
   DaemonsWatcher& watcher = *this;
-  if (!plan_.alone)
-    daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_, watcher);
+  if (!plan_.alone) daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_, watcher);
 }
 
 void Job::make_input() {

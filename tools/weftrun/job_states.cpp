@@ -61,8 +61,8 @@ const char* name_of(State state) noexcept {
 
 const char* name_of(Event event) noexcept {
   constexpr std::array<const char*, event_count> names = {
-      "started",    "start_failed", "rank_failed", "abort_called", "time_up",
-      "end_signal", "node_lost",   "output_lost",  "grace_over",  "all_gone",     "output_done"};
+      "started",   "start_failed", "rank_failed", "abort_called", "time_up",    "end_signal",
+      "node_lost", "output_lost",  "grace_over",  "all_gone",     "output_done"};
   return names[static_cast<std::size_t>(event)];
 }
 

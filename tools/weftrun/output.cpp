@@ -43,14 +43,15 @@ Output::Output(asio::io_context& loop, const std::string& directory, bool tagged
       throw Stop(exit_status::own_failure, messages::bad_output_directory(directory_, error.value()));
   }
   const auto make = [&](int fd, Stream stream) {
-    return std::make_unique<Sink>(
-        loop, fd, Sink::Events{[this] { check_drained(); }, [this, stream](int error) {
-                                 if (error == EPIPE)
-                                   events_.unread(stream);
-                                 else
-                                   events_.lost(stream_name(stream), error);
-                                 check_drained();
-                               }});
+    return std::make_unique<Sink>(loop, fd,
+                                  Sink::Events{[this] { check_drained(); },
+                                               [this, stream](int error) {
+                                                 if (error == EPIPE)
+                                                   events_.unread(stream);
+                                                 else
+                                                   events_.lost(stream_name(stream), error);
+                                                 check_drained();
+                                               }});
   };
   out_ = make(STDOUT_FILENO, Stream::out);
   if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, Stream::error);

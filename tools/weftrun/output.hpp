@@ -20,7 +20,7 @@ using namespace node;
 class Output {
  public:
   struct Events {
-    std::function<void()> drained;  ///< every rank's output has been written to its end
+    std::function<void()> drained;              ///< every rank's output has been written to its end
     std::function<void(Stream stream)> unread;  ///< its reader has gone
     std::function<void(const std::string& what, int error)> lost;  ///< a write failed otherwise
   };

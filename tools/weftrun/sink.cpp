@@ -76,8 +76,8 @@ void Sink::attach(Fd pipe, Rank rank, bool tagged) {
 
 void Sink::attach_remote(Rank rank, Stream stream, bool tagged) {
   if (broken_) return;
-  auto source = std::make_shared<Source>(
-      Source{asio::posix::stream_descriptor(writer_.get_executor()), rank, LineTagger(rank), tagged, true, stream});
+  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
+                                                LineTagger(rank), tagged, true, stream});
   sources_.insert(source);
   remote_.emplace(std::pair(rank, stream), std::move(source));
 }

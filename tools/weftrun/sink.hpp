@@ -74,9 +74,10 @@ class Sink {
     LineTagger tagger;
     bool tagged;
     bool is_remote = false;
-    Stream stream = Stream::out;         // of a remote one
-    std::deque<Chunk> chunks{};          // of a remote one; its sender waits for taken(), so there is one, and perhaps the end
-    std::uint64_t taken_bytes = 0;       // of a remote one, since its start
+    Stream stream = Stream::out;  // of a remote one
+    std::deque<Chunk>
+        chunks{};  // of a remote one; its sender waits for taken(), so there is one, and perhaps the end
+    std::uint64_t taken_bytes = 0;  // of a remote one, since its start
     bool is_open = true;
   };
   using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler, which may run after close()
@@ -107,7 +108,7 @@ class Sink {
   Events events_;
   std::unordered_set<SourcePtr> sources_;
   std::map<std::pair<Rank, Stream>, SourcePtr> remote_;
-  std::vector<std::function<void()>> taken_;             // of the chunks in the buffer
+  std::vector<std::function<void()>> taken_;  // of the chunks in the buffer
   std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn
   std::deque<Line> lines_;
   std::string buffer_;

@@ -85,6 +85,13 @@ TEST(AgentCommand, Slurm) {
     EXPECT_NE(std::find(words.begin(), words.end(), word), words.end()) << word;
 }
 
+TEST(AgentWords, OneWarningOfSruns) {
+  const Agent slurm{Agent::Kind::slurm, {"srun"}, 0, "/w"}, ssh{Agent::Kind::remote, {"ssh"}, 0, "/w"};
+  EXPECT_TRUE(means_nothing(slurm, "srun: cluster configuration lacks support for cpu binding"));
+  EXPECT_FALSE(means_nothing(slurm, "srun: error: Only allocated 1 nodes asked for 2"));
+  EXPECT_FALSE(means_nothing(ssh, "srun: cluster configuration lacks support for cpu binding"));
+}
+
 TEST(AgentCommand, NothingSecretIsOnIt) {
   for (const auto kind : {Agent::Kind::fork, Agent::Kind::remote, Agent::Kind::slurm}) {
     auto message = message_for(2);
@@ -116,7 +123,7 @@ TEST(AgentWords, AFailureNamesNodeCommandCauseAndRemedy) {
   const auto line = agent_ended(message, words, 255 << 8, "ssh: Could not resolve hostname n0");
   EXPECT_EQ(
       line,
-      "node 'n0' and the 5 that it was to start: agent 'ssh n0 /opt/weftd' exited with status 255; the last "
+      "node 'n0' and 5 that it was to start: agent 'ssh n0 /opt/weftd' exited with status 255; the last "
       "it "
       "said was: ssh: Could not resolve hostname n0. What to do: see that 'ssh n0 true' works from here "
       "without a question, or correct the host list");
@@ -125,7 +132,9 @@ TEST(AgentWords, AFailureNamesNodeCommandCauseAndRemedy) {
   EXPECT_NE(agent_ended(message, words, 9, "").find("was killed by signal 9 and said nothing"),
             std::string::npos);
   EXPECT_NE(agent_ended(message, words, std::nullopt, "").find("' ended"), std::string::npos);
-  EXPECT_NE(agent_missing(message, words).find("'ssh' is not there"), std::string::npos);
+  EXPECT_EQ(agent_missing(message, words).find("the 6 nodes 'n0' to 'n5': the agent 'ssh' is not there"), 0U);
+  const auto own = agent_ended(message, words, 125 << 8, "weftd: [n0] no fabric; set WEFT_TRANSPORT");
+  EXPECT_EQ(own.find("What to do"), std::string::npos) << own;  // it has said so itself
   message.agent.kind = Agent::Kind::slurm;
   EXPECT_EQ(agent_ended(message, words, 256, "").find("the 6 nodes 'n0' to 'n5'"), 0U);
 }
