@@ -292,6 +292,38 @@ bool here(const Client& client, pmix_rank_t rank) {
   return rank / ranks_a_node == client.me.rank / ranks_a_node;
 }
 
+/// Right after PMIx_Init, of every rank on either node; nothing was committed, and nobody is asked.
+int map_of_all(const Words&) {
+  Client client;
+  for (pmix_rank_t r = 0; r < client.size; ++r) {
+    const auto rank = client.peer(r);
+    check_equal(get(rank, PMIX_NODEID).u32(), r / ranks_a_node);
+    check_equal(get(rank, PMIX_LOCAL_RANK).u16(), r % ranks_a_node);
+    check_equal(get(rank, PMIX_NODE_RANK).u16(), r % ranks_a_node);
+    check_equal(get(rank, PMIX_GLOBAL_RANK).rank(), r);
+    check_equal(get(rank, PMIX_APPNUM).u32(), 0);
+    check_equal(get(rank, PMIX_APP_RANK).rank(), r);
+    check_equal(get(rank, PMIX_APPLDR).rank(), 0);
+    check_equal(get(rank, PMIX_APP_SIZE).u32(), client.size);
+    check_equal(get(rank, PMIX_REINCARNATION).u32(), 0);
+    check_equal(get(rank, PMIX_LOCAL_SIZE).u32(), ranks_a_node);
+    check_equal(get(rank, PMIX_NODE_SIZE).u32(), ranks_a_node);
+    check_equal(get(rank, PMIX_LOCALLDR).rank(), r / ranks_a_node * ranks_a_node);
+    check(get(rank, PMIX_HOSTNAME).text() == (r < ranks_a_node ? "first" : "second"), "HOSTNAME");
+    check(get(rank, PMIX_LOCAL_PEERS).text() == (r < ranks_a_node ? "0,1" : "2,3"), "LOCAL_PEERS");
+    // What only its own node could know is not there at once, instead of being waited for.
+    for (const auto* key : {PMIX_CPUSET, PMIX_LOCALITY_STRING, PMIX_PACKAGE_RANK})
+      check_status(get(rank, key).status, PMIX_ERR_NOT_FOUND);
+  }
+  check_equal(get(client.job, PMIX_UNIV_SIZE).u32(), client.size);
+  check(get(client.job, PMIX_NODE_LIST).text() == "first,second", "NODE_LIST");
+  check(get(client.job, PMIX_ANL_MAP).text() == "(vector,(0,2,2))", "ANL_MAP");
+  check(get(client.job, PMIX_PROC_MAP).text() == "0,1;2,3", "PROC_MAP");
+  check(get(client.job, PMIX_PROC_MAP_RAW).text() == "0,1;2,3", "PROC_MAP_RAW");
+  client.finalize();
+  return 0;
+}
+
 /// Rounds of full fences with barriers between: each round's values are on each node, by a local read.
 int full_fences(const Words&) {
   Client client;
@@ -470,6 +502,7 @@ int far_rank_dies(const Words&) {
 
 void add_node_programs(Programs& programs) {
   programs["node"] = node;
+  programs["map_of_all"] = map_of_all;
   programs["full_fences"] = full_fences;
   programs["fetch_on_demand"] = fetch_on_demand;
   programs["ask_early"] = ask_early;
@@ -505,6 +538,9 @@ INSTANTIATE_TEST_SUITE_P(Segment, NodesTest,
                          ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 
+TEST_P(NodesTest, map_of_all) {
+  run("map_of_all", {"expect_no_modex"});
+}
 TEST_P(NodesTest, full_fences) {
   run("full_fences", {"expect_no_modex"});
 }

@@ -38,7 +38,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_PROC_MAP, proc_map);
   if (map.slots != 0) infos.add_u32(PMIX_NUM_SLOTS, map.slots);
   infos.add_string(PMIX_MAPBY, name_of(map.policy.map));
-  infos.add_string(PMIX_RANKBY, "slot");
+  infos.add_string(PMIX_RANKBY, map.rank_by);
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
 }
 

@@ -22,8 +22,9 @@ struct JobMap {
   std::uint32_t size = 0;
   std::vector<App> apps;
   Policy policy;
-  std::vector<Place> places;  ///< one for each rank of this node, in the order of the ranks
-  std::uint32_t cores = 1;    ///< of this node
+  std::vector<Place> places;     ///< one for each rank of this node, in the order of the ranks
+  std::uint32_t cores = 1;       ///< of this node
+  std::string rank_by = "slot";  ///< how ranks were numbered over the nodes: PMIX_RANKBY
 
   // Of several nodes; all empty in a job of this node alone.
   std::vector<std::string> node_names;                    ///< by node number
