@@ -16,10 +16,9 @@ class MarkedCards {
   void commit(unsigned i) const;
   /// Gets the card of `rank` of repeat i; Failure if it is another one.
   void read(unsigned rank, unsigned i) const;
-
- private:
   std::string key(unsigned i) const { return prefix_ + std::to_string(i); }
 
+ private:
   const Job& job_;
   std::string prefix_;
   std::size_t bytes_;

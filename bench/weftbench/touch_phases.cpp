@@ -48,7 +48,8 @@ void alone(const Context& c, const std::vector<unsigned>& far, Touches& out) {
       if (i > 0) out.alone.means.push_back(ns);
     }
     for (const unsigned r : far) {
-      const auto read_again = [&] { cards.read(r, i); };
+      const std::string key = cards.key(i);
+      const auto read_again = [&] { c.job.get(c.job.proc(r), key.c_str()); };
       if (i > 0) out.again.merge(measure_fixed(read_again, 1, out.again.batch));
     }
   });
