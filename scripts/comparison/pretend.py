@@ -91,11 +91,18 @@ class Inside:
         self.reap()
         return len(left)
 
+    def end(self, patience_s=5.0):
+        """Sees off what became ours; whatever stays longer is ended with the hosts."""
+        deadline = time.monotonic() + patience_s
+        while self.reap() and time.monotonic() < deadline:
+            time.sleep(0.02)
+
     @staticmethod
     def reap():
-        """Of what became ours when its parent ended. Only while no child of our own is waited for."""
+        """Of what became ours when its parent ended. Only while no child of our own is waited for. False: none is left."""
         try:
             while os.waitpid(-1, os.WNOHANG)[0] > 0:
                 pass
+            return True
         except ChildProcessError:
-            pass
+            return False
