@@ -136,6 +136,8 @@ int main(int argc, char** argv) {
   const auto options =
       parse_pair_options(argc, argv, "weft_floor_tcp_pair: times bare TCP between two processes", status);
   if (!options) return status;
+  if (!options->transport.empty() && options->transport != "tcp")
+    die("--transport", "only tcp is carried here");
   settle(*options);
   if (options->serve) {
     serve(*options);

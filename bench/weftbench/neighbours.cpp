@@ -38,15 +38,18 @@ std::vector<unsigned> neighbours(const Job& job) {
   return *std::move(out);
 }
 
-std::vector<unsigned> strangers(const Job& job) {
-  const std::vector<unsigned> near = neighbours(job);
+std::vector<unsigned> strangers_of(unsigned me, const std::vector<unsigned>& near, unsigned size) {
   const auto first = static_cast<unsigned>(near.size());
   std::vector<unsigned> out;
-  for (unsigned step = 0; step < job.size(); ++step) {
-    const unsigned rank = (job.rank() + first + step) % job.size();
+  for (unsigned step = 0; step < size; ++step) {
+    const unsigned rank = (me + first + step) % size;
     if (!std::binary_search(near.begin(), near.end(), rank)) out.push_back(rank);
   }
   return out;
+}
+
+std::vector<unsigned> strangers(const Job& job) {
+  return strangers_of(job.rank(), neighbours(job), job.size());
 }
 
 }  // namespace weft::bench
