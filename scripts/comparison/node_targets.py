@@ -64,6 +64,7 @@ def targets():
     out = []
     for job, text, part in (("2x2", "1/2", 1 / 2), ("4x2", "1/3", 1 / 3), ("8x4", "1/5", 1 / 5)):
         out.append(Target("Barrier", "barrier", [job], [floor, part_of_best(text, part, "barrier")]))
+    out.append(Target("Barrier", "barrier", ["8x2", "2x4", "4x4"], [floor]))
     twice = own("2 x own barrier", 2, "barrier")
     out.append(Target("Full fence, 256 B", "full_fence", ["2x2"], [twice], 256))
     for job, text, part in (("4x2", "1/4", 1 / 4), ("8x4", "1/6", 1 / 6)):
