@@ -26,6 +26,8 @@ constexpr Phase all_phases[] = {
     {"first_touch",
      "PMIx_Get of other nodes' cards after a fence without data: alone, one rank a node, all at once",
      first_touch_phase},
+    {"card_memory", "what 20 full fences with new cards add to each node's server, a card",
+     card_memory_phase},
     {"finalize", "PMIx_Finalize of each rank; max is the slowest; ends the job", finalize_phase},
 };
 

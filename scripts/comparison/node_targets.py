@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What is measured between nodes, and what it has to reach. A job is hosts and ranks a host: "4x2"."""
-from comparison.results import CORES, Target, times
+from comparison.results import CORES, Target, fixed, times
 
 PEERS = ("mpirun", "slurm")
 
@@ -13,6 +13,8 @@ GROUPS = {
     "remote_get": (["remote_get"], 0, ["2x2", "4x2"]),
     "first_touch": (["first_touch"], 256, None),
     "init": (["init"], 0, None),
+    "memory": (["memory"], 0, None),
+    "card_memory": (["card_memory"], 4096, ["4x2", "8x4"]),
 }
 LAUNCH = "launch"
 
@@ -93,6 +95,13 @@ def targets():
         Target("Second touch, 256 B", "second_touch_alone", jobs, [a_get], 256),
         Target("Launch + Init + exit, wall", "launch_init", ["2x2", "8x4"],
                [part_of_best("1/2", 1 / 2, "launch_init")]),
+        Target("Client's private memory", "memory_client_private", ["8x4"],
+               [("that of 2x2 + 4 KiB", lambda r, job: times(1, r.median("weft", "memory_client_private", "2x2"), 4))],
+               unit="kib"),
+        Target("RSS of a node's server, largest", "memory_node_server_rss", jobs, [fixed("8 MiB", 8192)], unit="kib"),
+        # A key of 18 bytes, its length and the card's own come on top.
+        Target("A collected card of 4 KiB, bytes", "memory_bytes_a_card", ["4x2", "8x4"],
+               [fixed("4096 + 16 + its key", 4096 + 16 + 24)], 4096, unit="count"),
     ]
     return out
 
@@ -109,7 +118,8 @@ def judged(results):
             for text, limit_of in target.limits:
                 limit = limit_of(results, job)
                 known = weft is not None and limit is not None
-                rows.append({"what": target.what, "job": job, **sides, "rule": text, "limit": limit,
+                rows.append({"what": target.what, "job": job, "unit": target.unit, **sides, "rule": text,
+                             "limit": limit,
                              "best_by_weft": best / weft if weft and best else None,
                              "of_limit": weft / limit if known and limit else None,
                              "met": weft <= limit if known else None})

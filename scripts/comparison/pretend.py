@@ -31,9 +31,10 @@ def address(number):
 
 def holder(host):
     """Pid of the process that keeps the host."""
+    name = f"{HOLDER}{host}".encode()
     for folder in Path("/proc").iterdir():
         try:
-            if folder.name.isdigit() and (folder / "cmdline").read_bytes().split(b"\0")[0] == f"{HOLDER}{host}".encode():
+            if folder.name.isdigit() and (folder / "cmdline").read_bytes().split(b"\0")[0] == name:
                 return int(folder.name)
         except OSError:  # it has just ended
             continue
@@ -99,7 +100,8 @@ class Inside:
 
     @staticmethod
     def reap():
-        """Of what became ours when its parent ended. Only while no child of our own is waited for. False: none is left."""
+        """Of what became ours when its parent ended. Only while no child of our own is waited for. False: none is
+        left."""
         try:
             while os.waitpid(-1, os.WNOHANG)[0] > 0:
                 pass

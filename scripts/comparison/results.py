@@ -13,7 +13,7 @@ MICRO, MILLI = 1e3, 1e6
 CORES = os.cpu_count() or 1
 # Of these the largest rank counts, not the median one.
 SLOWEST = {"init", "finalize", "memory_client_private", "memory_client_rss", "memory_client_threads",
-           "barrier_left_early"}
+           "memory_node_server_rss", "memory_bytes_a_card", "barrier_left_early"}
 
 
 @dataclass

@@ -26,8 +26,9 @@ class TwoHosts(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out.jsonl"
             child = subprocess.Popen([SCRIPTS / "compare_nodes", "--build", BUILD, "--jobs", "2x1", "--repeats", "1",
-                                      "--without", "weft", "--without", "slurm", "--json", out, *words], text=True,
-                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "TMPDIR": folder})
+                                      "--without", "weft", "--without", "slurm", "--json", out, *words],
+                                     text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                     env={**os.environ, "TMPDIR": folder})
             said = child.communicate(timeout=200)[0]
             self.assertEqual(child.returncode, 0, said)
             self.assertEqual(os.listdir(folder), [out.name])

@@ -66,7 +66,8 @@ class NodesBarrier(unittest.TestCase):
         self.assertRegex(stays.stderr, "left in the middle|send: ")
 
     def test_bad_command_lines(self):
-        for words in ([], ["--at", "a,b"], ["--at", "127.0.0.1", "--me", "1"], ["--at", "a", "--me", "0", "--ranks", "0"]):
+        for words in ([], ["--at", "a,b"], ["--at", "127.0.0.1", "--me", "1"],
+                      ["--at", "a", "--me", "0", "--ranks", "0"]):
             done = run("weft_floor_nodes_barrier", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
 
