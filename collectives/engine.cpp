@@ -168,28 +168,36 @@ Engine::~Engine() {
   progress();
 }
 
-Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
-                                 std::vector<std::byte> contribution, Done done) {
+Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
+                                         std::vector<NodeNumber> members) {
   if (std::adjacent_find(members.begin(), members.end(), std::greater_equal<>()) != members.end())
     return fail(Errc::invalid, "the members of a collective are named in ascending order, each once");
   auto made = std::make_unique<Collective>();
   Collective& c = *made;
   c.members = std::move(members);
   const auto me = c.index_of(self_);
-  if (!me || (kind == Kind::barrier && !contribution.empty()))
-    return fail(Errc::invalid, "a collective without oneself, or a barrier with data");
+  if (!me) return fail(Errc::invalid, "a collective without oneself");
   c.me = *me;
   c.signature = signature;
   c.generation = ++generations_[signature];
   c.kind = kind;
+  open_[c.key()] = std::move(made);
+  ++counters_.begun;
+  return &c;
+}
+
+Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
+                                 std::vector<std::byte> contribution, Done done) {
+  if (kind == Kind::barrier && !contribution.empty()) return fail(Errc::invalid, "a barrier with data");
+  const auto made = make(signature, kind, std::move(members));
+  if (!made) return tl::unexpected(made.error());
+  Collective& c = **made;
   c.done = std::move(done);
   c.contributions.resize(c.n());
   c.lengths.resize(c.n());
   if (contribution.size() > options_.most_at_once) c.lengths[number(c.me)] = contribution.size();
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
-  open_[c.key()] = std::move(made);
-  ++counters_.begun;
 
   for (const auto member : c.members) {
     if (member == self_ || mesh_.state(member) != mesh::NodeState::lost) continue;
@@ -203,6 +211,23 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   }
   start_turn(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
   return generation;
+}
+
+Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why) {
+  const auto made = make(signature, Kind::barrier, std::move(members));
+  if (!made) return tl::unexpected(made.error());
+  const auto key = (*made)->key();
+  if (const auto kept = early_.find(key); kept != early_.end()) {
+    for (const auto& message : kept->second) early_bytes_ -= message.payload.size() + early_overhead;
+    early_.erase(kept);
+  }
+  abort(key.first, key.second, why);
+  return key.second;
+}
+
+Generation Engine::begun(const Signature& signature) const {
+  const auto last = generations_.find(signature);
+  return last == generations_.end() ? 0 : last->second;
 }
 
 void Engine::start_turn(Collective& c, const Choice& choice) {
@@ -409,7 +434,8 @@ std::size_t Engine::progress() {
     sending_.erase(&one);
   }
   auto ended = std::exchange(ended_, {});
-  for (const auto& c : ended) c->done({c->result, c->lost, c->contributions});
+  for (const auto& c : ended)
+    if (c->done) c->done({c->result, c->lost, c->contributions});
   return ended.size();
 }
 

@@ -71,6 +71,10 @@ class Engine {
   /// Errors: invalid (members not ascending, or without oneself; a barrier with a contribution).
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done);
+  /// The next generation fails at all members, as `why`, because this one will not take part in it. Errors as begin().
+  Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
+  /// The generation that was begun last here; 0: none.
+  Generation begun(const Signature& signature) const;
   /// Ends it here and at all other members as `why`: a deadline that has passed, a local process that died. Without
   /// effect if it has ended.
   void abort(const Signature& signature, Generation generation, Errc why);
@@ -93,6 +97,7 @@ class Engine {
   struct Wire;
   using Key = std::pair<Signature, Generation>;
 
+  Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
   void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
   void keep_early(NodeNumber from, const Wire& wire, Bytes payload);
   void take(Collective& collective, NodeNumber from, const Wire& wire, Bytes payload);

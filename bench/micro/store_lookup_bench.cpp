@@ -16,21 +16,29 @@ using data::Value;
 
 constexpr Asker asker{true, 0};
 
-/// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes.
+/// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes; those of the other node have
+/// come with `fences` fences.
 class Job {
  public:
-  explicit Job(std::uint32_t ranks) : segment_(make_segment()), writer_(make_job(segment_, ranks)) {
+  explicit Job(std::uint32_t ranks, std::size_t fences = 1)
+      : segment_(make_segment()), writer_(make_job(segment_, ranks)) {
     const std::vector<std::byte> bytes(64, std::byte{7});
     data::Writer encoded;
     if (!data::encode_value(encoded, Value::of_bytes(bytes).get())) std::abort();
+    std::vector<std::string> keys;
+    for (int k = 0; k < 16; ++k) keys.push_back("key." + std::to_string(k));
     for (std::uint32_t r = 0; r < ranks; ++r) {
       auto card = view().card(view().local_index(r));
-      for (int k = 0; k < 16; ++k) {
-        const auto key = "key." + std::to_string(k);
+      for (const auto& key : keys)
         if (!card.append({{Realm::rank, 0}, PMIX_GLOBAL, key, encoded.view()})) std::abort();
-        if (!writer_.add_remote(ranks + r, PMIX_GLOBAL, key, encoded.view())) std::abort();
-      }
     }
+    for (std::size_t f = 0; f < fences; ++f)
+      for (std::uint32_t r = 0; r < ranks; ++r) {
+        std::vector<CardRecord> records;
+        for (std::size_t k = f * keys.size() / fences; k < (f + 1) * keys.size() / fences; ++k)
+          records.push_back({PMIX_GLOBAL, keys[k], encoded.view()});
+        if (!writer_.add_card(ranks + r, records)) std::abort();
+      }
   }
   const JobView& view() const { return writer_.view(); }
 
@@ -61,9 +69,9 @@ class Job {
 };
 
 /// range(0): ranks on each of the two nodes. Each look-up asks the next rank, so that the cards take turns in the cache.
-void look_up(benchmark::State& state, const char* key, std::uint32_t node) {
+void look_up(benchmark::State& state, const char* key, std::uint32_t node, std::size_t fences = 1) {
   const auto ranks = static_cast<std::uint32_t>(state.range(0));
-  const Job job(ranks);
+  const Job job(ranks, fences);
   std::uint32_t rank = 0;
   for (auto _ : state) {
     auto value = lookup(job.view(), node * ranks + rank, key, {}, asker);
@@ -78,6 +86,10 @@ void lookup_local(benchmark::State& state) {
 }
 void lookup_remote(benchmark::State& state) {
   look_up(state, "key.7", 1);
+}
+/// What came with the first of 16 fences, behind the 15 later pieces of its rank.
+void lookup_remote_oldest(benchmark::State& state) {
+  look_up(state, "key.0", 1, 16);
 }
 void lookup_computed(benchmark::State& state) {
   look_up(state, PMIX_LOCAL_RANK, 0);
@@ -109,6 +121,7 @@ void lookup_miss(benchmark::State& state) {
 
 BENCHMARK(lookup_local)->Arg(1)->Arg(64);
 BENCHMARK(lookup_remote)->Arg(1)->Arg(64);
+BENCHMARK(lookup_remote_oldest)->Arg(1)->Arg(64);
 BENCHMARK(lookup_computed)->Arg(1)->Arg(64);
 BENCHMARK(lookup_stored)->Arg(64);
 BENCHMARK(lookup_job_size)->Arg(64);

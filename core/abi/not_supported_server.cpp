@@ -11,15 +11,6 @@ pmix_status_t PMIx_server_deregister_resources(pmix_info_t*, size_t, pmix_op_cbf
   return PMIX_ERR_NOT_SUPPORTED;
 }
 
-pmix_status_t PMIx_server_collect_inventory(pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_server_deliver_inventory(pmix_info_t*, size_t, pmix_info_t*, size_t, pmix_op_cbfunc_t,
-                                            void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
 pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffer_t*) {
   return PMIX_ERR_NOT_SUPPORTED;
 }

@@ -36,9 +36,11 @@ bool valid(const pmix_proc_t* proc) {
 
 /// PMIx_server_init: makes this process the PMIx server of its node. Counted.
 ///   module  upcalls, 28 slots (the layout of 4.2); NULL: none. Copied.
-///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name
-///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM
-/// Not yet: tools; attributes other than its name (ignored); upcalls other than client_connected, client_connected2,
+///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name; PMIX_HOSTNAME; of a session of several nodes also
+///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
+///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
+///           _UNREACH (no fabric to the other nodes; standard error says why)
+/// Not yet: tools; other attributes (ignored); upcalls other than client_connected, client_connected2,
 /// client_finalized, abort, fence_nb, direct_modex, notify_event and log.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
@@ -167,6 +169,40 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
       server.setup_local_support(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(*infos),
                                  std::move(done));
+    });
+  });
+}
+
+/// PMIx_server_collect_inventory: what servers on other nodes have to know of this one; the host carries it there.
+///   answer  "weft.contact" (byte object) and "weft.transport" (string); nothing where there is one node
+/// Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md. Not yet: directives (ignored).
+pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
+                                            void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* server = role().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+    server->collect_inventory([cbfunc, cbdata](weft::data::Infos infos) {
+      // The host reads the answer until it says so: the array lives until then.
+      auto* held = new weft::data::Infos(std::move(infos));
+      const auto release = [](void* kept) { delete static_cast<weft::data::Infos*>(kept); };
+      cbfunc(PMIX_SUCCESS, held->data(), held->size(), cbdata, release, held);
+    });
+    return PMIX_SUCCESS;
+  });
+}
+
+/// PMIx_server_deliver_inventory: takes in what other servers' collect_inventory said, of any number of them.
+///   Errors: PMIX_ERR_BAD_PARAM (not made by this release, or no node of this session), _NOT_SUPPORTED (there is one node)
+/// Other infos are ignored. Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md
+pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[],
+                                            size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+    auto infos = weft::data::Infos::copy_of(info, ninfo);
+    if (!infos) return PMIX_ERR_BAD_PARAM;
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.deliver_inventory(std::move(*infos), std::move(done));
     });
   });
 }

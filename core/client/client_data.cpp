@@ -198,7 +198,7 @@ pmix_status_t Client::miss(const Error& why, const pmix_proc_t& proc, std::strin
   if (proc.rank == PMIX_RANK_UNDEF) return PMIX_SUCCESS;
   if (proc.rank >= view->ranks()) return PMIX_ERR_NOT_FOUND;
   const auto index = view->local_index(proc.rank);
-  if (index == store::none) return PMIX_SUCCESS;
+  if (index == store::none) return store::is_reserved(key) ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
   const auto state = view->local(index).state.load(std::memory_order_acquire);
   const bool committed = !view->card(index).empty();
   if (store::is_reserved(key) || how.immediate || (committed && !how.timeout)) return PMIX_ERR_NOT_FOUND;

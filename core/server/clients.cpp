@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <asio/executor_work_guard.hpp>
+#include <set>
 
 #include "core/server/job_info.hpp"
 #include "core/server/server.hpp"
@@ -91,7 +92,7 @@ void Server::welcome(const SessionRef& session) {
   if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, session->local);
   local.pid.store(session->pid, std::memory_order_relaxed);
   local.state.store(Local::connected, std::memory_order_release);
-  job.board().rejoin(session->local);
+  rejoin_board(job, session->local);
   session->proxy_next = job.board().open_generation();
   // One that let itself in may have waited for a generation that ended before we knew it: nobody told it then.
   if (session->attached) return board_moved(job);
@@ -116,7 +117,7 @@ void Server::came_back(Job& job, std::uint32_t index) {
   for (std::uint32_t i = 0; i < job.view().local_count(); ++i)
     if (i != index && job.view().local(i).state.load(std::memory_order_relaxed) == Local::finalized &&
         expect_back(job, i))
-      job.board().rejoin(i);
+      rejoin_board(job, i);
 }
 
 /// False: its process has ended, or cannot be watched.
@@ -168,7 +169,7 @@ void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
 void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
   auto& local = job.view().local(index);
   local.state.store(state, std::memory_order_release);
-  job.board().lose(index, status);
+  lose_from_board(job, index, status);
   board_moved(job);
   const auto proc = link::make_proc(job.nspace, local.rank.load(std::memory_order_relaxed));
   lose_from_fences(proc, status);
@@ -188,6 +189,7 @@ void Server::session_closed(const SessionRef& session) {
   if (session->finalized || closing_) return;
   leave(*job, session->local, Local::gone, PMIX_ERR_PROC_ABORTED);
   announce_loss(session->proc);
+  if (node_fences_) node_fences_->tell_gone(session->proc, job->nodes);
 }
 
 void Server::build_job(Job& job, int local_size, const data::Infos& infos, Done done) {
@@ -211,6 +213,10 @@ void Server::build_job(Job& job, int local_size, const data::Infos& infos, Done 
   auto writer = store::JobWriter::create(*segment_, *spec, limits_);
   if (!writer) return fail_with(writer.error());
   job.writer = std::move(*writer);
+  std::set<NodeNumber> nodes;
+  for (const auto& rank : spec->ranks)
+    if (rank.node != store::none) nodes.insert(rank.node);
+  job.nodes.assign(nodes.begin(), nodes.end());
   done(PMIX_SUCCESS);
 }
 

@@ -39,6 +39,7 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                          " has nothing to sleep on here: it is used only where WEFT_TRANSPORT names it"};
 
   std::unique_ptr<Fabric> fabric(new Fabric(loop));
+  fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
   fabric->transport_ = std::move(opened.transport);
   fabric->endpoint_ = std::move(opened.endpoint);
   fabric->spin_ = options.spin;

@@ -42,6 +42,8 @@ class Fabric {
   Fabric& operator=(const Fabric&) = delete;
 
   mesh::Mesh& mesh() noexcept { return *mesh_; }
+  /// As WEFT_TRANSPORT would name what is open here.
+  const std::string& transport() const noexcept { return name_; }
 
   /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
   bool turn() noexcept;
@@ -52,6 +54,7 @@ class Fabric {
   explicit Fabric(asio::io_context& loop) : timer_(loop) {}
   void wait_until(mesh::TimePoint when) noexcept;
 
+  std::string name_;
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<mesh::Mesh> mesh_;

@@ -69,8 +69,9 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
       fence->timer = std::make_unique<asio::steady_timer>(loop_, std::chrono::seconds(*seconds));
       fence->timer->async_wait([this, number = fence->number](const std::error_code& error) {
         if (error) return;
-        for (auto& open : fences_)  // it may have ended in the same round
-          if (open->number == number) return step_fence(*open, FenceEvent::timed_out);
+        if (const auto open = fence_of_number(number);
+            open != nullptr)  // it may have ended in the same round
+          step_fence(*open, FenceEvent::timed_out);
       });
     }
   if (fence->directives.size() == 0) fence->directives = std::move(message.directives);
@@ -130,6 +131,8 @@ Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, 
 
 void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status) {
   const auto step = fence_step(fence.state, event);
+  // The other nodes hear of a failure before the exchange, too: their part of this attempt ends with it.
+  const bool is_theirs_open = fence.state == FenceState::gathering && fence.remote && exchanges_itself();
   fence.state = step.next;
   switch (step.action) {
     case FenceAction::none:
@@ -139,24 +142,36 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status)
     case FenceAction::deliver:
       return end_fence(fence, status);
     case FenceAction::fail_lost:
-      return end_fence(fence, status);
-    case FenceAction::fail_timeout:
-      return end_fence(fence, PMIX_ERR_TIMEOUT);
+    case FenceAction::fail_timeout: {
+      const auto why = step.action == FenceAction::fail_lost ? status : PMIX_ERR_TIMEOUT;
+      if (fence.exchange) node_fences_->abort(*fence.exchange, why);
+      if (is_theirs_open) node_fences_->refuse(fence.signature, why);
+      return end_fence(fence, why);
+    }
     case FenceAction::exchange: {
-      Blob blob;
-      if (fence.collect) {
-        auto cards = collect_cards(fence.signature);
-        if (!cards) return end_fence(fence, PMIX_ERR_INVALID_VAL);
-        blob = std::move(*cards);
-      }
-      return exchange(fence.signature, fence.directives, std::move(blob),
-                      [this, number = fence.number](pmix_status_t answered) {
-                        for (auto& open : fences_)
-                          if (open->number == number)
-                            return step_fence(*open, FenceEvent::host_answered, answered);
-                      });
+      const auto number = fence.number;
+      const auto begun =
+          exchange(fence.signature, fence.collect, fence.directives, [this, number](pmix_status_t answered) {
+            const auto open = fence_of_number(number);
+            if (open == nullptr) return;
+            open->exchange.reset();
+            step_fence(*open, FenceEvent::host_answered, answered);
+          });
+      // It may be over already.
+      if (const auto open = fence_of_number(number); open != nullptr) open->exchange = begun;
     }
   }
+}
+
+bool Server::SetFence::has_entered(const pmix_proc_t& proc) const {
+  return std::any_of(local.begin(), local.end(),
+                     [&](const Participant& p) { return p.arrived && same(p.proc, proc); });
+}
+
+Server::SetFence* Server::fence_of_number(std::uint64_t number) {
+  for (auto& open : fences_)
+    if (open->number == number) return open.get();
+  return nullptr;
 }
 
 void Server::end_fence(SetFence& fence, pmix_status_t status) {
@@ -166,9 +181,42 @@ void Server::end_fence(SetFence& fence, pmix_status_t status) {
   std::erase_if(fences_, [&](const auto& f) { return f.get() == &fence; });
 }
 
-/// Hands this node's part to the host, takes the other nodes' cards in, says how it went.
-void Server::exchange(const std::vector<pmix_proc_t>& signature, const data::Infos& directives, Blob blob,
-                      std::function<void(pmix_status_t)> done) {
+/// This node's part is complete: hands it over, takes the other nodes' cards in, says how it went. The key, if it is
+/// under way between the servers; a host that does it itself can not be stopped.
+std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect,
+                                                const data::Infos& directives, Done done) {
+  Collected cards;
+  if (collect) {
+    auto collected = collect_cards(procs);
+    if (!collected) {
+      if (exchanges_itself()) node_fences_->refuse(procs, PMIX_ERR_INVALID_VAL);
+      done(PMIX_ERR_INVALID_VAL);
+      return std::nullopt;
+    }
+    cards = std::move(*collected);
+  }
+  const auto on_end = [this, procs, parts = std::move(cards.parts), done](pmix_status_t status) {
+    if (status == PMIX_SUCCESS) mark_sent(procs, parts);
+    done(status);
+  };
+  if (!exchanges_itself()) {
+    exchange_by_host(procs, directives, cards.blob, on_end);
+    return std::nullopt;
+  }
+  const auto key =
+      node_fences_->begin(procs, collect, std::move(cards.blob),
+                          [this, on_end](pmix_status_t status, const std::vector<Bytes>& others) {
+                            for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
+                              status = take_blobs(others[i]);
+                            on_end(status);
+                          });
+  if (key) return *key;
+  on_end(PMIX_ERR_NOT_FOUND);
+  return std::nullopt;
+}
+
+void Server::exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob,
+                              Done done) {
   if (module_.fence_nb == nullptr) return done(PMIX_ERR_NOT_SUPPORTED);
   // The host owns and frees what it is given.
   char* data = nullptr;
@@ -189,14 +237,17 @@ void Server::exchange(const std::vector<pmix_proc_t>& signature, const data::Inf
       if (release != nullptr) release(release_data);
       Exchange::finish_from_host(pointer, status, std::move(copy));
     };
-    return module_.fence_nb(signature.data(), signature.size(), directives.data(), directives.size(), data,
+    return module_.fence_nb(procs.data(), procs.size(), directives.data(), directives.size(), data,
                             blob.size(), answered, open);
   });
 }
 
-/// What the local ranks among `procs` committed since the last fence that sent it.
-Result<Server::Blob> Server::collect_cards(const std::vector<pmix_proc_t>& procs) {
+/// What the local ranks among `procs` committed since the last fence that sent it to all of them. Only a whole job reaches
+/// every node that may ask: what a subset has got, others have not.
+Result<Server::Collected> Server::collect_cards(const Procs& procs) {
   store::BlobWriter blob;
+  Collected out;
+  const auto& sent = sent_[signature_of(procs)];
   for (const auto& proc : procs) {
     auto* job = find_job(link::nspace_of(proc));
     const auto& view = job->view();
@@ -205,19 +256,36 @@ Result<Server::Blob> Server::collect_cards(const std::vector<pmix_proc_t>& procs
       const auto rank = view.local(i).rank.load(std::memory_order_relaxed);
       if (!whole && rank != proc.rank) continue;
       const auto card = view.card(i);
-      // Only a whole job reaches every node that may ask: a subset's fence must not swallow the delta of others.
-      const auto from = whole ? std::exchange(job->collected[i], card.published()) : 0;
+      auto from = procs.size() == 1 && whole ? job->collected[i] : std::uint64_t{0};
+      if (const auto known = sent.find({job->nspace, i}); known != sent.end())
+        from = std::max(from, known->second);
+      const auto to = card.published();
+      if (from >= to) continue;
       if (auto ok = blob.add(job->nspace, rank, card, from); !ok) return tl::unexpected(ok.error());
+      out.parts.push_back({job->nspace, i, to});
     }
   }
-  return std::move(blob).finish();
+  if (!out.parts.empty()) out.blob = std::move(blob).finish();
+  return out;
+}
+
+void Server::mark_sent(const Procs& procs, const std::vector<Collected::Part>& sent) {
+  const bool is_whole_job = procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
+  for (const auto& part : sent) {
+    auto* job = find_job(part.nspace);
+    if (job == nullptr) continue;
+    auto& position =
+        is_whole_job ? job->collected[part.local] : sent_[signature_of(procs)][{part.nspace, part.local}];
+    position = std::max(position, part.position);
+  }
 }
 
 void Server::lose_from_fences(const pmix_proc_t& proc, pmix_status_t status) {
   std::vector<SetFence*> hit;
   for (auto& fence : fences_)
-    if (std::any_of(fence->local.begin(), fence->local.end(),
-                    [&](const Participant& p) { return same(p.proc, proc); }))
+    // Who has arrived at an exchange that is under way has done its part: the exchange decides.
+    if (!fence->exchange && std::any_of(fence->local.begin(), fence->local.end(),
+                                        [&](const Participant& p) { return same(p.proc, proc); }))
       hit.push_back(fence.get());
   for (auto* fence : hit) step_fence(*fence, FenceEvent::lost, status);
 }
@@ -310,24 +378,47 @@ void Server::board_full(Job& job) {
   if (board.broken(generation)) return;
   job.board_exchanging = true;
   const bool collect = board.collect_wanted(job.view().header().local_capacity);
-  const std::vector<pmix_proc_t> signature{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
+  const Procs whole{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
-  Blob blob;
-  if (collect)
-    if (auto cards = collect_cards(signature)) blob = std::move(*cards);
-  exchange(
-      signature, directives, std::move(blob), [this, nspace = job.nspace, generation](pmix_status_t status) {
+  const auto begun =
+      exchange(whole, collect, directives, [this, nspace = job.nspace, generation](pmix_status_t status) {
         auto* open = find_job(nspace);
         if (open == nullptr || !open->writer) return;
         open->board_exchanging = false;
+        open->board_exchange.reset();
         if (status == PMIX_SUCCESS)
           open->board().complete(generation);
         else
           open->board().abort(generation, {status, Board::no_member});
+        for (const auto& [index, why] : std::exchange(open->left_meanwhile, {}))
+          lose_from_board(*open, index, why);
         board_moved(*open);
         board_full(*open);  // where the answer came after a deadline, the next generation may be full by now
       });
+  if (job.board_exchanging) job.board_exchange = begun;
+}
+
+void Server::rejoin_board(Job& job, std::uint32_t index) {
+  const auto before = job.board().open_generation();
+  job.board().rejoin(index);
+  spend_generations(job, before, PMIX_ERR_PROC_ABORTED);
+}
+
+/// A member has gone. If it had arrived at a generation that is being exchanged, the exchange decides about that one.
+void Server::lose_from_board(Job& job, std::uint32_t index, pmix_status_t why) {
+  if (job.board_exchange) return void(job.left_meanwhile.emplace_back(index, why));
+  const auto before = job.board().open_generation();
+  job.board().lose(index, why);
+  spend_generations(job, before, why);
+}
+
+/// Generations of the board that have failed here before they were exchanged: the other nodes' fail with them, and all
+/// go on with the same number.
+void Server::spend_generations(Job& job, store::Generation from, pmix_status_t why) {
+  if (job.view().nodes() <= 1 || !exchanges_itself()) return;
+  for (; from != job.board().open_generation(); ++from)
+    node_fences_->refuse({link::make_proc(job.nspace, PMIX_RANK_WILDCARD)}, why);
 }
 
 /// A generation ended: tell those who cannot block.
@@ -347,6 +438,10 @@ void Server::withdraw(const SessionRef& session, store::Generation generation) {
   auto& board = job.board();
   if (board.open_generation() != generation) return;
   board.abort(generation, {PMIX_ERR_TIMEOUT, session->local});
+  if (job.board_exchange)
+    node_fences_->abort(*job.board_exchange, PMIX_ERR_TIMEOUT);
+  else
+    spend_generations(job, generation, PMIX_ERR_TIMEOUT);
   board_moved(job);
 }
 
@@ -383,6 +478,12 @@ void Server::report_stuck() {
       if (!board.arrived(i, generation)) missing.push_back(missing_of(job->view(), i));
     std::sort(missing.begin(), missing.end(),
               [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
+    if (job->view().nodes() > 1 && exchanges_itself()) {
+      if (!job->board_exchanging)
+        node_fences_->report({link::make_proc(name, PMIX_RANK_WILDCARD)}, 0,
+                             {LocalPart::State::waiting, std::move(missing)}, age);
+      continue;
+    }
     print(stuck_report("fence", name, generation, age, host_, arrived, board.members(), missing));
   }
   for (auto& fence : fences_) {
@@ -395,6 +496,11 @@ void Server::report_stuck() {
         ++arrived;
       else if (job != nullptr && job->writer)
         missing.push_back(missing_of(job->view(), job->view().local_index(participant.proc.rank)));
+    }
+    if (fence->remote && exchanges_itself()) {
+      if (fence->state == FenceState::gathering)
+        node_fences_->report(fence->signature, 0, {LocalPart::State::waiting, std::move(missing)}, age);
+      continue;
     }
     print(stuck_report(fmt::format("fence of {} processes, number", fence->local.size()),
                        link::nspace_of(fence->signature[0]), fence->number, age, host_, arrived,

@@ -56,6 +56,8 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
 
   const auto index = view.local_index(get.proc.rank);
   if (index == store::none) {
+    if (!whole_card && store::is_reserved(get.key))
+      return says(PMIX_ERR_NOT_FOUND);  // the host said it, or nobody will
     if (whole_card || get.fetched) return says(PMIX_ERR_NOT_FOUND);
     if (module_.direct_modex == nullptr) return says(PMIX_ERR_NOT_SUPPORTED);
     return std::nullopt;
@@ -181,11 +183,11 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
 /// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not.
 pmix_status_t Server::take_blobs(Bytes blobs) {
   bool full = false;
-  const auto seen = store::read_cards(blobs, [this, &full](const store::CardRecord& record) {
-    auto* job = find_job(record.nspace);
-    if (job == nullptr || !job->writer || record.rank >= job->view().ranks()) return;
-    if (job->view().local_index(record.rank) != store::none) return;  // ours: it lies in its card
-    full |= !job->writer->add_remote(record.rank, record.scope, record.key, record.value);
+  const auto seen = store::read_cards(blobs, [this, &full](const store::Card& card) {
+    auto* job = find_job(card.nspace);
+    if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return;
+    if (job->view().local_index(card.rank) != store::none) return;  // ours: it lies in its card
+    full |= !job->writer->add_card(card.rank, card.records);
   });
   if (!seen) return PMIX_ERR_UNPACK_FAILURE;
   return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;

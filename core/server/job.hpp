@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/data/value.hpp"
+#include "core/server/node_fences.hpp"
 #include "core/server/session.hpp"
 #include "core/store/job_builder.hpp"
 
@@ -31,7 +32,11 @@ struct Job {
   bool comes_back = false;
   std::map<std::uint32_t, std::shared_ptr<asio::posix::stream_descriptor>>
       expected;                   ///< by local index: its pidfd
-  bool board_exchanging = false;  ///< the host's fence for the open generation is under way
+  std::vector<NodeNumber> nodes;  ///< that have ranks of it, ascending
+  bool board_exchanging = false;  ///< all are here; the other nodes' part of the open generation is awaited
+  std::optional<NodeFences::Key> board_exchange;  ///< by ourselves, not by the host
+  /// Who left while the open generation was exchanged: it had arrived, so the exchange decides; then it is lost.
+  std::vector<std::pair<std::uint32_t, pmix_status_t>> left_meanwhile;
 
   const store::JobView& view() const { return writer->view(); }
   store::Board& board() const { return view().board(); }

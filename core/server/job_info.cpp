@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <numeric>
 
 #include "core/data/node_map.hpp"
 
@@ -14,6 +15,9 @@ using store::none;
 using store::none16;
 using store::Realm;
 using store::Subject;
+
+// In PMIX_APP_INFO_ARRAY: the application's ranks where they do not follow each other, as one node of PMIX_PROC_MAP.
+constexpr std::string_view app_ranks_key = "weft.app.ranks";
 
 // A job of the largest machines has some ten million ranks; more is a host's mistake, not a job.
 constexpr std::uint32_t max_ranks = 1u << 26;
@@ -56,10 +60,19 @@ class Reader {
   Result<void> keep(Subject subject, const pmix_info_t& info);
   Result<void> grow(std::uint32_t ranks);
   Result<void> place();
-  void derive_local_ranks();
+  Result<void> place_apps();
+  void derive_ranks();
+
+  /// An application as its array describes it; its ranks: a list, or else `size` of them from `leader` on.
+  struct App {
+    std::uint32_t number = 0, size = none, leader = none;
+    std::vector<std::uint32_t> ranks;
+  };
 
   store::JobSpec& spec_;
   std::string_view host_;
+  std::vector<App> app_arrays_;
+  std::uint32_t offset_ = 0;  ///< PMIX_NPROC_OFFSET
   std::vector<std::string> node_names_;
   std::vector<std::vector<std::uint32_t>> ranks_of_node_;
   std::vector<std::uint32_t> peers_;
@@ -118,6 +131,8 @@ Result<void> Reader::job_level(const pmix_info_t& info) {
     nodes_ = number_of(info.value);
   } else if (key == PMIX_JOB_NUM_APPS) {
     apps_ = number_of(info.value);
+  } else if (key == PMIX_NPROC_OFFSET) {
+    if (number_of(info.value) < max_ranks) offset_ = number_of(info.value);
   } else if (key == PMIX_LOCAL_PEERS) {
     auto map = data::parse_proc_map(text_of(info.value));
     if (!map || map->size() != 1) return fail(Errc::invalid, "PMIX_LOCAL_PEERS is not a list of ranks");
@@ -178,15 +193,54 @@ Result<void> Reader::node(const pmix_info_t& array) {
 }
 
 Result<void> Reader::application(const pmix_info_t& array) {
-  std::uint32_t app = 0;
+  App app;
   if (auto ok = each(array,
                      [&](const pmix_info_t& i) -> Result<void> {
-                       if (key_of(i) == PMIX_APPNUM) app = number_of(i.value);
+                       const auto key = key_of(i);
+                       if (key == PMIX_APPNUM) app.number = number_of(i.value);
+                       if (key == PMIX_APP_SIZE) app.size = number_of(i.value);
+                       if (key == PMIX_APPLDR) app.leader = number_of(i.value);
+                       if (key != app_ranks_key) return {};
+                       auto list = data::parse_proc_map(text_of(i.value));
+                       if (!list || list->size() != 1)
+                         return fail(Errc::invalid, "weft.app.ranks is not a list of ranks");
+                       app.ranks = std::move(list->front());
                        return {};
                      });
       !ok)
     return ok;
-  return each(array, [&](const pmix_info_t& i) { return keep({Realm::app, app}, i); });
+  if (app.number >= max_ranks) return fail(Errc::invalid, "application number");
+  if (auto ok = each(array, [&](const pmix_info_t& i) { return keep({Realm::app, app.number}, i); }); !ok)
+    return ok;
+  app_arrays_.push_back(std::move(app));
+  return {};
+}
+
+/// Applications of the ranks, where the host did not say them rank by rank.
+Result<void> Reader::place_apps() {
+  for (auto& app : app_arrays_) {
+    if (app.ranks.empty()) {
+      // Sizes without leaders, or of more than this job, say nothing about single ranks.
+      if (app.size == none || app.leader == none || app.size > spec_.ranks.size() ||
+          app.leader > spec_.ranks.size() - app.size)
+        continue;
+      app.ranks.resize(app.size);
+      std::iota(app.ranks.begin(), app.ranks.end(), app.leader);
+    }
+    for (const auto rank : app.ranks) {
+      if (rank >= spec_.ranks.size())
+        return fail(Errc::invalid, "an application's ranks lie outside the job");
+      if (spec_.ranks[rank].appnum == none) spec_.ranks[rank].appnum = app.number;
+    }
+  }
+  std::uint32_t highest = 0;
+  for (const auto& entry : spec_.ranks)
+    if (entry.appnum != none) highest = std::max(highest, entry.appnum);
+  spec_.apps = std::max(apps_ != none ? apps_ : 1, highest + 1);
+  if (spec_.apps > max_ranks) return fail(Errc::invalid, "application number");
+  if (spec_.apps == 1)
+    for (auto& entry : spec_.ranks) entry.appnum = 0;
+  return {};
 }
 
 /// Nodes of the ranks, from the process map where there is one.
@@ -209,20 +263,25 @@ Result<void> Reader::place() {
   if (spec_.nodes > max_ranks) return fail(Errc::invalid, "node number");
   if (spec_.nodes == 1)
     for (auto& entry : spec_.ranks) entry.node = 0;
-  for (std::uint32_t n = 0; n < node_names_.size(); ++n)
-    spec_.keys.push_back(
-        {{Realm::node, n}, PMIX_HOSTNAME, data::Value::of(std::string_view(node_names_[n]))});
   if (node_names_.empty())
     spec_.keys.push_back({{Realm::node, my_node_}, PMIX_HOSTNAME, data::Value::of(host_)});
+  spec_.node_names = std::move(node_names_);
   return {};
 }
 
-/// Where the host left local and node ranks out: the order of ranks on the node.
-void Reader::derive_local_ranks() {
-  std::vector<std::uint16_t> next(spec_.nodes, 0);
-  for (auto& entry : spec_.ranks) {
+/// What the host left out follows from the order of the ranks: on their node, in their application, in the job.
+void Reader::derive_ranks() {
+  std::vector<std::uint16_t> on_node(spec_.nodes, 0);
+  std::vector<std::uint32_t> in_app(spec_.apps, 0);
+  for (std::uint32_t r = 0; r < spec_.ranks.size(); ++r) {
+    auto& entry = spec_.ranks[r];
+    if (entry.global_rank == none) entry.global_rank = offset_ + r;
+    if (entry.appnum != none) {
+      const auto order = in_app[entry.appnum]++;
+      if (entry.app_rank == none) entry.app_rank = order;
+    }
     if (entry.node == none) continue;
-    const auto order = next[entry.node]++;
+    const auto order = on_node[entry.node]++;
     if (entry.local_rank == none16) entry.local_rank = order;
     if (entry.node_rank == none16) entry.node_rank = order;
   }
@@ -232,20 +291,9 @@ Result<void> Reader::finish(int local_size, const std::set<std::uint32_t>& regis
   if (!registered.empty())
     if (auto ok = grow(*registered.rbegin() + 1); !ok) return ok;
   if (auto ok = place(); !ok) return ok;
-  derive_local_ranks();
+  if (auto ok = place_apps(); !ok) return ok;
+  derive_ranks();
   spec_.my_node = my_node_;
-  std::uint32_t highest_app = 0;
-  for (std::uint32_t r = 0; r < spec_.ranks.size(); ++r) {
-    auto& entry = spec_.ranks[r];
-    if (entry.appnum != none) highest_app = std::max(highest_app, entry.appnum);
-    if (entry.global_rank == none) entry.global_rank = r;
-  }
-  spec_.apps = apps_ != none ? apps_ : highest_app + 1;
-  if (spec_.apps == 1)
-    for (std::uint32_t r = 0; r < spec_.ranks.size(); ++r) {
-      if (spec_.ranks[r].appnum == none) spec_.ranks[r].appnum = 0;
-      if (spec_.ranks[r].app_rank == none) spec_.ranks[r].app_rank = r;
-    }
 
   std::set<std::uint32_t> local(registered);
   local.insert(peers_.begin(), peers_.end());

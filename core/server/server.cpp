@@ -90,7 +90,9 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   std::unique_ptr<Server> server(new Server);
   if (module != nullptr) server->module_ = *module;
   server->self_ = identity_from(infos, ninfo);
-  server->host_ = host_name();
+  auto spec = SessionSpec::parse(infos, ninfo, server->self_.rank, host_name());
+  if (!spec) return tl::unexpected(spec.error());
+  server->host_ = spec->host;
   server->name_ = link::new_server_name();
   server->stuck_after_ = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
   server->limits_.card_bytes = number_from_env("WEFT_CARD_BYTES", server->limits_.card_bytes);
@@ -114,6 +116,16 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
   server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (spec->has_others()) {
+    auto opened = Nodes::open(
+        server->loop_, *spec,
+        {[s = server.get()](NodeNumber node, const std::string& why) { s->lose_node(node, why); }});
+    if (!opened.note.empty())
+      std::fprintf(stderr, "weft: [%s] %s\n", server->host_.c_str(), opened.note.c_str());
+    if (!opened.nodes) return fail(Errc::unreachable, "no way to the other nodes");
+    server->nodes_ = std::move(opened.nodes);
+    server->meet_nodes();
+  }
   server->accept();
   server->arm_stuck_timer();
 
@@ -152,14 +164,16 @@ void Server::run() {
   while (!stopping_.load(std::memory_order_acquire)) {
     drain_notices();
     if (loop_.poll() != 0) continue;
-    if (fabric_ && fabric_->turn()) continue;
+    if (nodes_ && nodes_->turn()) continue;
     doorbell_->asleep();
     drain_notices();
-    if (!fabric_ || fabric_->sleep()) loop_.run_one();
+    if (!nodes_ || nodes_->sleep()) loop_.run_one();
     doorbell_->awake();
   }
   loop_.poll();  // what close() posted
-  fabric_.reset();
+  if (nodes_) nodes_->say_goodbye();
+  nodes_.reset();
+  node_fences_.reset();  // was told what became of its open ones
 }
 
 void Server::accept() {

@@ -19,9 +19,10 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cleanup.hpp"
-#include "core/server/fabric.hpp"
 #include "core/server/fence_machine.hpp"
 #include "core/server/job.hpp"
+#include "core/server/node_fences.hpp"
+#include "core/server/nodes.hpp"
 #include "core/server/stuck.hpp"
 #include "core/server/upcall.hpp"
 #include "core/store/local_values.hpp"
@@ -74,9 +75,9 @@ class Server {
   events::Registry& events() noexcept { return *events_; }
   void notify(events::Event event, Done done);
   pmix_value_t* keep(data::Value value);
-  /// The way to the other nodes, when the job first has one. done: on the loop, with the fabric or why there is none.
-  using FabricOpened = std::function<void(Fabric* fabric, const std::string& note)>;
-  void open_fabric(mesh::JobKey key, mesh::Life self, mesh::NodeNumber nodes, FabricOpened done);
+  /// What other servers have to know to speak to this one.
+  void collect_inventory(std::function<void(data::Infos)> done);
+  void deliver_inventory(data::Infos infos, Done done);
 
  private:
   using SessionRef = std::shared_ptr<Session>;
@@ -147,21 +148,39 @@ class Server {
     std::vector<Participant> local;
     bool remote = false;
     bool collect = false;
+    std::optional<NodeFences::Key> exchange;  ///< under way between the nodes, by ourselves
     FenceState state = FenceState::gathering;
     std::uint64_t number = 0;
     StuckClock clock;
     std::unique_ptr<asio::steady_timer> timer;
     data::Infos directives;
+
+    bool has_entered(const pmix_proc_t& proc) const;
   };
   void forget_nspace(const std::string& nspace, const Done& done);
   void enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message);
+  SetFence* fence_of_number(std::uint64_t number);
   SetFence* open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who);
   /// status: what the host answered, or why a participant is lost.
   void step_fence(SetFence& fence, FenceEvent event, pmix_status_t status = PMIX_SUCCESS);
   void end_fence(SetFence& fence, pmix_status_t status);
-  void exchange(const std::vector<pmix_proc_t>& signature, const data::Infos& directives, Blob blob,
-                std::function<void(pmix_status_t)> done);
-  Result<Blob> collect_cards(const std::vector<pmix_proc_t>& procs);
+  using Procs = NodeFences::Procs;
+  /// Cards on their way, and up to where those who wait for them know each card then.
+  struct Collected {
+    struct Part {
+      std::string nspace;
+      std::uint32_t local;
+      std::uint64_t position;
+    };
+    Blob blob;
+    std::vector<Part> parts;
+  };
+  std::optional<NodeFences::Key> exchange(const Procs& procs, bool collect, const data::Infos& directives,
+                                          Done done);
+  void exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob, Done done);
+  bool exchanges_itself() const noexcept { return node_fences_ && module_.fence_nb == nullptr; }
+  Result<Collected> collect_cards(const Procs& procs);
+  void mark_sent(const Procs& procs, const std::vector<Collected::Part>& sent);
   void lose_from_fences(const pmix_proc_t& proc, pmix_status_t status);
   bool is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session);
   void enter_board_for(const SessionRef& session, std::uint64_t tag, const data::Infos& directives);
@@ -170,6 +189,9 @@ class Server {
   void board_full(Job& job);
   void board_moved(Job& job);
   void withdraw(const SessionRef& session, store::Generation generation);
+  void spend_generations(Job& job, store::Generation from, pmix_status_t why);
+  void rejoin_board(Job& job, std::uint32_t index);
+  void lose_from_board(Job& job, std::uint32_t index, pmix_status_t why);
   void report_stuck();
   void arm_stuck_timer();
 
@@ -177,17 +199,22 @@ class Server {
   void abort_request(const SessionRef& session, std::uint64_t tag, link::Abort message);
   void log_request(const SessionRef& session, std::uint64_t tag, link::Log message);
 
-  // server_fabric.cpp
-  struct NodeReports final : mesh::Watcher {
-    std::string host;
-    void node_lost(mesh::NodeNumber node, const char* why) noexcept override;
-    void message_refused(mesh::NodeNumber sender, mesh::Refusal why) noexcept override;
-  };
+  // server_nodes.cpp
+  void meet_nodes();
+  bool names_servers(const events::Event& event) const;
+  void notify_servers(std::shared_ptr<events::Event> event, Done done);
+  void relay_to_nodes(const events::Event& event);
+  void deliver_from(NodeNumber from, Bytes body, const Letters::Answer& answer);
+  void lose_node(NodeNumber node, const std::string& why);
+  std::vector<NodeNumber> nodes_of(const Procs& procs);
+  LocalPart local_part(const Procs& procs, std::uint64_t ahead);
+  void give_up(const Procs& procs, pmix_status_t why);
 
   // server_events.cpp
   void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
   void spread(const events::Event& event, const Session* except);
   void announce_loss(const pmix_proc_t& proc);
+  void tell_who_asked(const events::Event& event);
 
   pmix_server_module_t module_{};
   pmix_proc_t self_{};
@@ -224,8 +251,10 @@ class Server {
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;
   store::Limits limits_;
-  NodeReports node_reports_;
-  std::unique_ptr<Fabric> fabric_;  ///< NULL: there is no other node
+  std::unique_ptr<Nodes> nodes_;             ///< NULL: there is no other node
+  std::unique_ptr<NodeFences> node_fences_;  ///< with nodes_
+  /// Up to where each card went in fences of a set that is no whole job: by set, job and local index.
+  std::map<collectives::Signature, std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>> sent_;
 };
 
 }  // namespace weft::server

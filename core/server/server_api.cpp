@@ -25,6 +25,7 @@ pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
   work([&](pmix_status_t s) { promise.set_value(s); });
   while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     drain_notices();
+    if (nodes_) nodes_->turn();
     loop_.run_one_for(std::chrono::milliseconds(1));
   }
   return status.get();
@@ -79,6 +80,9 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   tokens_.forget(nspace);
   events_->forget_namespace(nspace);
   board_clocks_.erase(nspace);
+  for (auto& [signature, cards] : sent_)
+    std::erase_if(cards, [&](const auto& card) { return card.first.first == nspace; });
+  std::erase_if(sent_, [](const auto& set) { return set.second.empty(); });
   jobs_.erase(nspace);
   retry_gets_of(nspace);  // whoever waits for its data waits for nothing
   done(PMIX_SUCCESS);

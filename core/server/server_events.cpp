@@ -14,6 +14,7 @@ void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMess
   auto held = std::make_shared<events::Event>(std::move(event));
   const auto reply = [this, session, tag, held](pmix_status_t status) { answer(session, tag, status); };
   if (!beyond || module_.notify_event == nullptr) {
+    if (beyond && nodes_) relay_to_nodes(*held);
     if (auto copy = data::Infos::copy_of(held->infos.data(), held->infos.size()))
       events_->deliver({held->code, held->source, held->range, std::move(*copy)});
     return reply(PMIX_SUCCESS);
@@ -54,8 +55,13 @@ void Server::announce_loss(const pmix_proc_t& proc) {
     return infos;
   };
   events_->deliver({PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, about()});
-  const events::Event event{PMIX_ERR_PROC_ABORTED, proc, PMIX_RANGE_LOCAL, about()};
-  link::EventMessage message{event.code, event.source, event.range, about()};
+  tell_who_asked({PMIX_ERR_PROC_ABORTED, proc, PMIX_RANGE_LOCAL, about()});
+}
+
+void Server::tell_who_asked(const events::Event& event) {
+  link::EventMessage message{event.code, event.source, event.range, {}};
+  if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
+    message.infos = std::move(*copy);
   const auto payload = link::encode(message);
   for (const auto& session : sessions_)
     if (session->greeted && session->job != nullptr && !session->finalized &&
@@ -67,6 +73,7 @@ void Server::announce_loss(const pmix_proc_t& proc) {
 void Server::notify(events::Event event, Done done) {
   auto held = std::make_shared<events::Event>(std::move(event));
   run_later([this, held, done = std::move(done)] {
+    if (names_servers(*held)) return notify_servers(held, done);
     spread(*held, nullptr);
     done(PMIX_SUCCESS);
   });

@@ -17,11 +17,13 @@ std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
   return out;
 }
 
-std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
-                         std::chrono::seconds age, std::string_view host, std::size_t arrived,
-                         std::size_t members, const std::vector<Missing>& missing) {
-  // Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
-  constexpr std::size_t with_pid = 8;
+namespace {
+
+// Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
+constexpr std::size_t with_pid = 8;
+
+/// "4-6 (rank 4 pid 17, rank 5 never called PMIx_Init, ...)"
+std::string ranks_and_pids(const std::vector<Missing>& missing) {
   std::vector<std::uint32_t> ranks;
   std::string pids;
   for (const auto& one : missing) {
@@ -31,11 +33,34 @@ std::string stuck_report(std::string_view operation, std::string_view nspace, st
                         : fmt::format("{}rank {} never called PMIx_Init", pids.empty() ? "" : ", ", one.rank);
   }
   if (missing.size() > with_pid) pids += ", ...";
+  return fmt::format("{} ({})", rank_ranges(ranks), pids);
+}
+
+constexpr const char* advice =
+    "Look at what they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the "
+    "report off.\n";
+
+}  // namespace
+
+std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
+                         std::chrono::seconds age, std::string_view host, std::size_t arrived,
+                         std::size_t members, const std::vector<Missing>& missing) {
   return fmt::format(
-      "weft: [{}] {} {} of {} has been open for {} s: {} of {} local ranks are in it, missing: {} ({}). Look "
-      "at what "
-      "they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the report off.\n",
-      host, operation, generation, nspace, age.count(), arrived, members, rank_ranges(ranks), pids);
+      "weft: [{}] {} {} of {} has been open for {} s: {} of {} local ranks are in it, missing: {}. {}", host,
+      operation, generation, nspace, age.count(), arrived, members, ranks_and_pids(missing), advice);
+}
+
+std::string stuck_report_of_nodes(std::string_view nspace, std::uint64_t generation, std::chrono::seconds age,
+                                  std::string_view host, std::size_t nodes,
+                                  const std::vector<MissingOnNode>& missing) {
+  std::string where;
+  for (const auto& node : missing)
+    where += fmt::format("{}{} on {}", where.empty() ? "" : "; ",
+                         node.has_answered ? ranks_and_pids(node.missing) : "nobody knows who", node.host);
+  return fmt::format(
+      "weft: [{}] fence {} of {} has been open for {} s: {} of {} nodes are in it with all their ranks, "
+      "missing: {}. {}",
+      host, generation, nspace, age.count(), nodes - missing.size(), nodes, where, advice);
 }
 
 }  // namespace weft::server

@@ -15,13 +15,23 @@ std::string rank_ranges(const std::vector<std::uint32_t>& ranks);
 
 struct Missing {
   std::uint32_t rank;
-  int pid;  ///< 0: it never connected
+  std::int32_t pid;  ///< 0: it never connected
 };
 
 /// One paragraph: operation, age, who arrived and who is missing, with pids, and what to do.
 std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
                          std::chrono::seconds age, std::string_view host, std::size_t arrived,
                          std::size_t members, const std::vector<Missing>& missing);
+
+/// Of a fence between nodes: one that has not come with all its ranks.
+struct MissingOnNode {
+  std::string host;
+  std::vector<Missing> missing;  ///< ascending by rank
+  bool has_answered = true;      ///< false: its server says nothing, so who is missing there is not known
+};
+std::string stuck_report_of_nodes(std::string_view nspace, std::uint64_t generation, std::chrono::seconds age,
+                                  std::string_view host, std::size_t nodes,
+                                  const std::vector<MissingOnNode>& missing);
 
 /// Since when a generation has been open with somebody in it; says once that it is due.
 class StuckClock {

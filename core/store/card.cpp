@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/store/card.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 #include "pmix_common.h"
 
 namespace weft::store {
@@ -8,6 +11,10 @@ namespace {
 
 constexpr std::uint32_t blob_magic = 0x31424657;  // "WFB1"
 constexpr std::size_t length_at = 4;
+
+bool for_others(std::uint8_t scope) noexcept {
+  return scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
+}
 
 }  // namespace
 
@@ -23,7 +30,7 @@ Result<void> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const 
   const auto length_of_card = out_.size();
   out_.u32(0);
   const auto end = card.visit(from, [&](const Record& record) {
-    if (record.scope != PMIX_REMOTE && record.scope != PMIX_GLOBAL) return;
+    if (!for_others(record.scope)) return;
     out_.u8(record.scope);
     out_.text(record.key);
     out_.bytes(record.value);
@@ -38,28 +45,67 @@ std::vector<std::byte> BlobWriter::finish() && {
   return std::move(out_).take();
 }
 
-Result<void> read_cards(Bytes blobs, const std::function<void(const CardRecord&)>& see) {
+Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see) {
   data::Reader all(blobs);
+  std::vector<CardRecord> records;
   while (all.left() != 0) {
     if (all.u32() != blob_magic) return fail(Errc::corrupt, "not a blob of cards");
     data::Reader blob(all.bytes());
     if (!all.ok()) return fail(Errc::corrupt, "blob length");
     while (blob.left() != 0) {
-      CardRecord record{};
-      record.nspace = blob.text();
-      record.rank = blob.u32();
+      const auto nspace = blob.text();
+      const auto rank = blob.u32();
       data::Reader card(blob.bytes());
       if (!blob.ok()) return fail(Errc::corrupt, "card length");
+      records.clear();
       while (card.left() != 0) {
-        record.scope = card.u8();
-        record.key = card.text();
-        record.value = card.bytes();
+        const auto scope = card.u8();
+        const auto key = card.text();
+        records.push_back({scope, key, card.bytes()});
         if (!card.ok()) return fail(Errc::corrupt, "card record");
-        see(record);
       }
+      see({nspace, rank, records});
     }
   }
   return {};
+}
+
+namespace {
+
+/// Adds the records of one piece to `out`. at: how many bytes of data lie before the piece.
+Result<void> read_piece(Bytes piece, bool goes_on, std::uint64_t at, std::uint64_t from,
+                        std::vector<CardRecord>& out) {
+  while (!piece.empty() && !(goes_on && KeyedLog::is_gap(piece))) {
+    Record record;
+    const auto length = KeyedLog::read_record(piece, record);
+    if (!length || !KeyedLog::is_intact(piece.first(*length))) return fail(Errc::again, "card being written");
+    if (at >= from && for_others(record.scope)) out.push_back({record.scope, record.key, record.value});
+    at += *length;
+    piece = piece.subspan(*length);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CardImage> read_card_image(Bytes page, Bytes rest, CardShape shape, std::uint64_t from) {
+  constexpr auto header = sizeof(KeyedLog::Header);
+  CardImage image;
+  if (page.size() < sizeof image.published) return fail(Errc::corrupt, "card header");
+  std::memcpy(&image.published, page.data(), sizeof image.published);
+  const auto end = image.published;
+  if (end > shape.capacity || shape.first > shape.capacity || (end & 7) != 0)
+    return fail(Errc::corrupt, "card bounds");
+  const auto in_page = std::min(end, shape.first);
+  image.page_bytes = header + in_page;
+  image.rest_bytes = end - in_page;
+  image.whole = image.page_bytes <= page.size() && image.rest_bytes <= rest.size();
+  if (!image.whole) return image;
+  if (auto ok = read_piece(page.subspan(header, in_page), end > in_page, 0, from, image.records); !ok)
+    return tl::unexpected(ok.error());
+  if (auto ok = read_piece(rest.first(image.rest_bytes), false, in_page, from, image.records); !ok)
+    return tl::unexpected(ok.error());
+  return image;
 }
 
 }  // namespace weft::store

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <functional>
+#include <span>
+#include <vector>
 
 #include "core/data/wire.hpp"
 #include "core/store/keyed_log.hpp"
@@ -26,14 +28,42 @@ class BlobWriter {
 };
 
 struct CardRecord {
-  std::string_view nspace;
-  std::uint32_t rank;
   std::uint8_t scope;
   std::string_view key;
   Bytes value;
 };
 
-/// Errors: corrupt, with nothing said about the records that were seen before it.
-Result<void> read_cards(Bytes blobs, const std::function<void(const CardRecord&)>& see);
+/// What one rank committed, or the newer part of it. Borrows from the bytes that it was read from.
+struct Card {
+  std::string_view nspace;
+  std::uint32_t rank;
+  std::span<const CardRecord> records;
+};
+
+/// Calls see() with each card that is whole. Errors: corrupt, with nothing said about the cards that were seen before.
+Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see);
+
+/// How a card lies on its own node (JobHeader::card_first, card_capacity of the job there): `first` bytes of data follow
+/// the log's header in its page, the other capacity - first bytes lie elsewhere (Local::card_rest).
+struct CardShape {
+  std::uint64_t first;
+  std::uint64_t capacity;
+};
+
+struct CardImage {
+  std::uint64_t published = 0;  ///< bytes of data that the rank has committed; 0: nothing yet
+  bool whole = false;           ///< all of them were at hand
+  std::uint64_t page_bytes = 0,
+                rest_bytes = 0;     ///< of the page, header included, and of the rest: that hold them all
+  std::vector<CardRecord> records;  ///< for other nodes, oldest first; only where it is whole
+};
+
+/// A card as bytes that were read from another node's memory: the start of its page, and of its rest if it has gone on
+/// there. A pure function that trusts no byte; the records borrow from them. from: data bytes whose records are known
+/// here already (`published` of an earlier image) and left out.
+/// Errors: corrupt (a length that cannot be). again: the bytes do not agree with each other, because the rank was
+/// writing while they were read. Read the same once more: what the first image said to be published is then complete,
+/// and if it still does not agree, its writer damaged it.
+Result<CardImage> read_card_image(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0);
 
 }  // namespace weft::store

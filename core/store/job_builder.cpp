@@ -80,6 +80,9 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   const auto locals =
       std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
   if (locals > Board::max_members) return fail(Errc::invalid, "more than 65,535 ranks on a node");
+  for (const auto& rank : spec.ranks)
+    if ((rank.node != none && rank.node >= spec.nodes) || (rank.appnum != none && rank.appnum >= spec.apps))
+      return fail(Errc::invalid, "a rank on a node, or of an application, that the job does not have");
   // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
   std::uint32_t slot = 0;
   while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
@@ -107,10 +110,10 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.info_buckets = buckets_for(spec.keys.size() * 2);
   h.info_capacity = shm::page_aligned(info_bytes * 2 + info_slack);
   const std::uint64_t elsewhere = ranks - std::min<std::uint64_t>(ranks, spec.local_ranks.size());
-  h.remote_buckets = buckets_for(elsewhere * 4);
-  h.remote_capacity = shm::page_aligned(std::clamp<std::uint64_t>(
-      elsewhere * remote_bytes_a_rank, elsewhere == 0 ? 64u << 10 : least_remote_bytes,
-      std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes)));
+  const auto remote_share = std::max<std::uint64_t>(segment.left() / 4, least_remote_bytes);
+  h.remote_capacity = std::clamp<std::uint64_t>(
+      shm::page_aligned(elsewhere * remote_bytes_a_rank), elsewhere == 0 ? 64u << 10 : least_remote_bytes,
+      std::min(shm::page_aligned(remote_share), RemoteCards::most_bytes));
   h.card_buckets = card_buckets;
   const std::uint64_t share =
       (segment.left() / 4 / std::max<std::uint64_t>(locals, 1)) & ~std::uint64_t{shm::page_bytes - 1};
@@ -121,8 +124,9 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.card_capacity = std::min(wanted, h.card_first + h.card_rest_bytes);
 
   h.rank_area = plan.area(std::uint64_t{ranks} * sizeof(RankEntry));
+  h.index_area = plan.area(JobIndex::footprint(spec));
   h.info_area = plan.area(KeyedLog::footprint(h.info_capacity, h.info_buckets));
-  h.remote_area = plan.area(KeyedLog::footprint(h.remote_capacity, h.remote_buckets));
+  h.remote_area = plan.area(RemoteCards::footprint(h.remote_capacity));
   h.local_area = plan.area(std::uint64_t{locals} * sizeof(Local));
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
   const std::uint64_t dirty_at = rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing);
@@ -133,8 +137,8 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   auto at = segment.allocate(plan.bytes());
   if (!at) return tl::unexpected(at.error());
   Undo undo(segment, *at, plan.bytes());
-  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
-                     &h.card_rest_area})
+  for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
+                     &h.control_area, &h.card_area, &h.card_rest_area})
     area->offset += *at;
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
@@ -147,13 +151,13 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (std::uint32_t r = 0; r < ranks; ++r) {
     const auto& s = spec.ranks[r];
     entries[r].node = s.node;
-    entries[r].local_index.store(none, std::memory_order_relaxed);
     entries[r].appnum = s.appnum;
     entries[r].app_rank = s.app_rank;
     entries[r].global_rank = s.global_rank;
     entries[r].local_rank = s.local_rank;
     entries[r].node_rank = s.node_rank;
   }
+  JobIndex::fill({segment.base() + h.index_area.offset, h.index_area.bytes}, spec);
   Board::create(segment.base() + h.board, locals, spec.nodes > 1);
   auto* local_entries = reinterpret_cast<Local*>(segment.base() + h.local_area.offset);
   for (std::uint32_t i = 0; i < locals; ++i) {
@@ -167,7 +171,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   job.offset_ = *at;
   job.bytes_ = plan.bytes();
   job.info_ = KeyedLog(segment.base() + h.info_area.offset, h.info_capacity, h.info_buckets);
-  job.remote_ = KeyedLog(segment.base() + h.remote_area.offset, h.remote_capacity, h.remote_buckets);
+  job.remote_ = RemoteCards(segment.base() + h.remote_area.offset, h.remote_capacity);
   std::size_t from = 0;
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& key = spec.keys[i];
@@ -191,15 +195,24 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
 Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   auto& h = header();
   if (rank >= h.ranks) return fail(Errc::invalid, "rank outside the job");
-  auto& entry = reinterpret_cast<RankEntry*>(base_ + h.rank_area.offset)[rank];
-  if (const auto known = entry.local_index.load(std::memory_order_relaxed); known != none) return known;
+  if (const auto known = view_.local_index(rank); known != none) return known;
   const auto index = h.local_count.load(std::memory_order_relaxed);
   if (index >= h.local_capacity)
     return fail(Errc::no_space, "more local ranks than the namespace was registered with");
   view_.local(index).rank.store(rank, std::memory_order_relaxed);
   h.local_count.store(index + 1, std::memory_order_release);
-  entry.local_index.store(index, std::memory_order_release);
+  card_of(rank).store(RankEntry::local_card + index, std::memory_order_release);
   return index;
+}
+
+std::atomic<std::uint32_t>& JobWriter::card_of(std::uint32_t rank) noexcept {
+  return reinterpret_cast<RankEntry*>(base_ + header().rank_area.offset)[rank].card;
+}
+
+Result<void> JobWriter::add_card(std::uint32_t rank, std::span<const CardRecord> records) {
+  if (rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
+  if (view_.local_index(rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
+  return remote_.append(card_of(rank), records);
 }
 
 shm::NoticeRing& JobWriter::ring(std::uint32_t local) noexcept {

@@ -33,6 +33,7 @@ struct JobSpec {
   std::uint32_t apps = 1;
   std::vector<std::uint32_t> local_ranks;  ///< ascending
   std::uint32_t local_capacity = 0;        ///< at least local_ranks.size(): members of the board
+  std::vector<std::string> node_names;     ///< by node; may be fewer than nodes, and empty
   std::vector<KeySpec> keys;
 };
 
@@ -63,8 +64,12 @@ class JobWriter {
   Result<void> add_info(const KeySpec& key) {
     return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value);
   }
+  /// What a fence or a fetch brought of a rank elsewhere: it hides what came before. Errors: no_space, invalid; nothing
+  /// has changed then.
+  Result<void> add_card(std::uint32_t rank, std::span<const CardRecord> records);
   Result<void> add_remote(std::uint32_t rank, std::uint8_t scope, std::string_view key, Bytes value) {
-    return remote_.append({{Realm::rank, rank}, scope, key, value});
+    const CardRecord record{scope, key, value};
+    return add_card(rank, {&record, 1});
   }
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;
@@ -76,12 +81,14 @@ class JobWriter {
   JobWriter() = default;
   Result<void> append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key,
                       const data::Value& value);
+  std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept;
   JobHeader& header() noexcept { return *reinterpret_cast<JobHeader*>(base_ + offset_); }
 
   std::byte* base_ = nullptr;
   std::uint64_t offset_ = 0;
   std::uint64_t bytes_ = 0;
-  KeyedLog info_, remote_;
+  KeyedLog info_;
+  RemoteCards remote_;
   JobView view_;
   data::Writer scratch_;
 };

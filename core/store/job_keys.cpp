@@ -24,26 +24,43 @@ Result<Value> a_rank(std::uint32_t v) {
   return Value::of_rank(v);
 }
 
-Result<Value> peers(const JobView& job, std::uint32_t node) {
-  std::string text;
-  for (const auto rank : ranks_on(job, node)) {
-    if (!text.empty()) text += ',';
-    text += std::to_string(rank);
+Result<Value> text(const std::string& v) {
+  if (v.empty()) return fail(Errc::not_found);
+  return Value::of(std::string_view(v));
+}
+
+void append_list(std::string& out, std::span<const std::uint32_t> ranks) {
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i != 0) out += ',';
+    out += std::to_string(ranks[i]);
   }
-  if (text.empty()) return fail(Errc::not_found);
-  return Value::of(std::string_view(text));
+}
+
+Result<Value> peers(const JobView& job, std::uint32_t node) {
+  std::string list;
+  append_list(list, job.ranks_on(node));
+  return text(list);
 }
 
 Result<Value> size_of_node(const JobView& job, std::uint32_t node) {
-  return Value::of(static_cast<std::uint32_t>(ranks_on(job, node).size()));
+  return Value::of(static_cast<std::uint32_t>(job.ranks_on(node).size()));
 }
 
 Result<Value> leader(const JobView& job, std::uint32_t node) {
-  const auto here = ranks_on(job, node);
-  return here.empty() ? Result<Value>(fail(Errc::not_found)) : Value::of_rank(here.front());
+  const auto there = job.ranks_on(node);
+  return there.empty() ? Result<Value>(fail(Errc::not_found)) : Value::of_rank(there.front());
+}
+
+/// The job level answers for this node, from what the host said; a rank elsewhere has other peers.
+template <Compute compute>
+Result<Value> elsewhere(const JobView& job, std::uint32_t rank) {
+  const auto node = job.rank(rank)->node;
+  if (node == none || node == job.my_node()) return fail(Errc::not_found);
+  return compute(job, node);
 }
 
 Result<Value> host_name(const JobView& job, std::uint32_t node) {
+  if (const auto name = job.node_name(node); !name.empty()) return Value::of(name);
   static const auto hash = hash_key(PMIX_HOSTNAME);
   const auto record = job.find_info({Realm::node, node}, PMIX_HOSTNAME, hash);
   if (!record) return tl::unexpected(record.error());
@@ -51,13 +68,52 @@ Result<Value> host_name(const JobView& job, std::uint32_t node) {
   return Value::decode(in);
 }
 
-template <class Pick>
-std::uint32_t count_app(const JobView& job, std::uint32_t app, Pick pick) {
-  std::uint32_t found = none;
-  std::uint32_t count = 0;
-  for (std::uint32_t r = 0; r < job.ranks(); ++r)
-    if (job.rank(r)->appnum == app && count++ == 0) found = r;
-  return pick(count, found);
+std::string name_of(const JobView& job, std::uint32_t node) {
+  const auto host = host_name(job, node);
+  if (!host || host->get().type != PMIX_STRING || host->get().data.string == nullptr) return {};
+  return host->get().data.string;
+}
+
+/// "0,1;2,3": the ranks of each node.
+Result<Value> ranks_by_node(const JobView& job, std::uint32_t) {
+  std::string out;
+  for (std::uint32_t node = 0; node < job.nodes(); ++node) {
+    if (node != 0) out += ';';
+    append_list(out, job.ranks_on(node));
+  }
+  return text(out);
+}
+
+/// PMIX_ANL_MAP, as PMI-1 has it: "(vector,(first node, nodes, ranks on each),...)" in the order of the ranks.
+Result<Value> vector_map(const JobView& job, std::uint32_t) {
+  struct Block {
+    std::uint32_t first, nodes, each;
+  } open{0, 0, 0};
+  std::string out = "(vector";
+  const auto close = [&] {
+    if (open.nodes != 0)
+      out += ",(" + std::to_string(open.first) + ',' + std::to_string(open.nodes) + ',' +
+             std::to_string(open.each) + ')';
+  };
+  for (std::uint32_t r = 0, end = 0; r < job.ranks(); r = end) {
+    const auto node = job.rank(r)->node;
+    if (node == none) return fail(Errc::not_found);
+    while (end < job.ranks() && job.rank(end)->node == node) ++end;
+    if (end == r) return fail(Errc::not_found);  // the job is being retired: it changed between two looks
+    if (open.nodes != 0 && open.each == end - r && open.first + open.nodes == node) {
+      ++open.nodes;
+      continue;
+    }
+    close();
+    open = {node, 1, end - r};
+  }
+  close();
+  return text(open.nodes == 0 ? std::string() : out + ')');
+}
+
+/// Of rank 0 in the session, where the job's ranks follow each other there.
+Result<Value> offset_of_job(const JobView& job, std::uint32_t) {
+  return job.ranks() == 0 ? Result<Value>(fail(Errc::not_found)) : a_rank(job.rank(0)->global_rank);
 }
 
 struct Entry {
@@ -81,9 +137,15 @@ const Entry entries[] = {
     {Realm::rank, PMIX_RANK, [](const JobView&, std::uint32_t r) { return a_rank(r); }},
     {Realm::rank, PMIX_HOSTNAME,
      [](const JobView& j, std::uint32_t r) { return host_name(j, j.rank(r)->node); }},
+    // What restarts processes says so; all others are the first of their rank.
+    {Realm::rank, PMIX_REINCARNATION, [](const JobView&, std::uint32_t) { return number(0); }},
+    {Realm::rank, PMIX_LOCAL_PEERS, elsewhere<peers>},
+    {Realm::rank, PMIX_LOCAL_SIZE, elsewhere<size_of_node>},
+    {Realm::rank, PMIX_NODE_SIZE, elsewhere<size_of_node>},
+    {Realm::rank, PMIX_LOCALLDR, elsewhere<leader>},
     {Realm::job, PMIX_JOB_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NUM_NODES, [](const JobView& j, std::uint32_t) { return number(j.nodes()); }},
-    {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.header().apps); }},
+    {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.apps()); }},
     {Realm::job, PMIX_MAX_PROCS, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_UNIV_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NODEID, [](const JobView& j, std::uint32_t) { return number(j.my_node()); }},
@@ -92,23 +154,23 @@ const Entry entries[] = {
      [](const JobView& j, std::uint32_t) { return size_of_node(j, j.my_node()); }},
     {Realm::job, PMIX_LOCAL_PEERS, [](const JobView& j, std::uint32_t) { return peers(j, j.my_node()); }},
     {Realm::job, PMIX_LOCALLDR, [](const JobView& j, std::uint32_t) { return leader(j, j.my_node()); }},
-    {Realm::job, PMIX_NODE_LIST,
-     [](const JobView& j, std::uint32_t) {
-       const auto names = node_names(j);
-       return names.empty() ? Result<Value>(fail(Errc::not_found)) : Value::of(std::string_view(names));
-     }},
+    {Realm::job, PMIX_NPROC_OFFSET, offset_of_job},
+    {Realm::job, PMIX_NODE_LIST, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
+    {Realm::job, PMIX_NODE_MAP_RAW, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
+    {Realm::job, PMIX_PROC_MAP_RAW, ranks_by_node},
+    {Realm::job, PMIX_ANL_MAP, vector_map},
+    {Realm::node, PMIX_HOSTNAME, host_name},
     {Realm::node, PMIX_LOCAL_SIZE, size_of_node},
+    {Realm::node, PMIX_NODE_SIZE, size_of_node},
     {Realm::node, PMIX_LOCAL_PEERS, peers},
     {Realm::node, PMIX_LOCALLDR, leader},
     {Realm::node, PMIX_NODEID, [](const JobView&, std::uint32_t node) { return number(node); }},
     {Realm::app, PMIX_APP_SIZE,
      [](const JobView& j, std::uint32_t app) {
-       return number(count_app(j, app, [](std::uint32_t n, std::uint32_t) { return n == 0 ? none : n; }));
+       const auto size = j.app(app).size;
+       return number(size == 0 ? none : size);
      }},
-    {Realm::app, PMIX_APPLDR,
-     [](const JobView& j, std::uint32_t app) {
-       return a_rank(count_app(j, app, [](std::uint32_t, std::uint32_t first) { return first; }));
-     }},
+    {Realm::app, PMIX_APPLDR, [](const JobView& j, std::uint32_t app) { return a_rank(j.app(app).leader); }},
     {Realm::app, PMIX_APPNUM, [](const JobView&, std::uint32_t app) { return number(app); }},
 };
 
@@ -145,7 +207,7 @@ bool exists(const JobView& job, Subject subject) noexcept {
     case Realm::node:
       return subject.index < job.nodes();
     case Realm::app:
-      return subject.index < job.header().apps;
+      return subject.index < job.apps();
     case Realm::job:
       return true;
     case Realm::session:
@@ -172,30 +234,21 @@ void compute_all(const JobView& job, Subject subject, data::Infos& out) {
   }
 }
 
-std::vector<std::uint32_t> ranks_on(const JobView& job, std::uint32_t node) {
-  std::vector<std::uint32_t> out;
-  for (std::uint32_t r = 0; r < job.ranks(); ++r)
-    if (job.rank(r)->node == node) out.push_back(r);
-  return out;
-}
-
 std::string node_names(const JobView& job) {
   std::string out;
   for (std::uint32_t node = 0; node < job.nodes(); ++node) {
-    const auto host = host_name(job, node);
-    if (!host || host->get().type != PMIX_STRING || host->get().data.string == nullptr) continue;
-    if (!out.empty()) out += ',';
-    out += host->get().data.string;
+    const auto name = name_of(job, node);
+    if (!out.empty() && !name.empty()) out += ',';
+    out += name;
   }
   return out;
 }
 
 std::uint32_t node_by_name(const JobView& job, std::string_view name) {
+  if (name.empty()) return none;
   for (std::uint32_t node = 0; node < job.nodes(); ++node) {
-    const auto host = host_name(job, node);
-    if (host && host->get().type == PMIX_STRING && host->get().data.string != nullptr &&
-        name == host->get().data.string)
-      return node;
+    const auto known = job.node_name(node);
+    if (known.empty() ? name == name_of(job, node) : name == known) return node;
   }
   return none;
 }

@@ -9,15 +9,17 @@
 namespace weft::store {
 
 /// The value of `key` for `subject`, if the map holds it. hash: hash_key(key). Errors: not_found.
-/// Cost: a table look-up; LOCAL_PEERS and LOCAL_SIZE of a node walk the ranks of the job.
+/// Cost: a table look-up; what lists ranks walks those that it lists, what lists nodes the nodes.
 Result<data::Value> compute_key(const JobView& job, Subject subject, std::string_view key,
                                 std::uint64_t hash);
 
 /// Appends every computed key of `subject`: what a Get without a key returns besides the stored ones.
 void compute_all(const JobView& job, Subject subject, data::Infos& out);
 
-/// Ranks of a node, ascending.
-std::vector<std::uint32_t> ranks_on(const JobView& job, std::uint32_t node);
+/// Ranks of a node, ascending. They lie in the segment.
+inline std::span<const std::uint32_t> ranks_on(const JobView& job, std::uint32_t node) {
+  return job.ranks_on(node);
+}
 
 /// Names of the job's nodes, in order of their ids, separated by commas; unnamed nodes are left out.
 std::string node_names(const JobView& job);

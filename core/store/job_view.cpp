@@ -59,17 +59,21 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
   view.card_first_ = h.card_first;
   view.card_capacity_ = h.card_capacity;
   view.card_rest_bytes_ = h.card_rest_bytes;
-  const Area ranks = h.rank_area, info = h.info_area, remote = h.remote_area, locals = h.local_area;
+  const Area ranks = h.rank_area, index = h.index_area, info = h.info_area, remote = h.remote_area,
+             locals = h.local_area;
   const Area control = h.control_area, cards = h.card_area, rests = h.card_rest_area;
   const std::uint64_t info_capacity = h.info_capacity, remote_capacity = h.remote_capacity;
-  const std::uint32_t info_buckets = h.info_buckets, remote_buckets = h.remote_buckets;
-  for (const Area area : {ranks, info, remote, locals, control, cards, rests})
+  const std::uint32_t info_buckets = h.info_buckets;
+  const std::uint32_t nodes = h.nodes, apps = h.apps;
+  for (const Area area : {ranks, index, info, remote, locals, control, cards, rests})
     if (!inside(area, bytes)) return fail(Errc::corrupt, "job area");
   const std::uint64_t most = view.local_capacity_;
-  if (ranks.bytes / sizeof(RankEntry) < view.rank_count_ || locals.bytes / sizeof(Local) < most ||
-      cards.bytes / shm::page_bytes < most || (most != 0 && rests.bytes / most < view.card_rest_bytes_) ||
-      !holds(info.bytes, info_capacity, info_buckets) ||
-      !holds(remote.bytes, remote_capacity, remote_buckets) ||
+  if (ranks.bytes / sizeof(RankEntry) < view.rank_count_ ||
+      index.bytes < JobIndex::fixed_bytes(view.rank_count_, nodes, apps) ||
+      locals.bytes / sizeof(Local) < most || cards.bytes / shm::page_bytes < most ||
+      (most != 0 && rests.bytes / most < view.card_rest_bytes_) ||
+      !holds(info.bytes, info_capacity, info_buckets) || remote_capacity > RemoteCards::most_bytes ||
+      remote.bytes < RemoteCards::footprint(remote_capacity) ||
       !holds(shm::page_bytes, view.card_first_, view.card_buckets_) ||
       view.card_first_ > view.card_capacity_ ||
       view.card_capacity_ - view.card_first_ > view.card_rest_bytes_)
@@ -78,8 +82,9 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
   view.locals_ = reinterpret_cast<Local*>(base + locals.offset);
   view.cards_ = base + cards.offset;
   view.card_rests_ = base + rests.offset;
+  view.index_ = JobIndex({base + index.offset, index.bytes}, view.rank_count_, nodes, apps);
   view.info_ = KeyedLog(base + info.offset, info_capacity, info_buckets);
-  view.remote_ = KeyedLog(base + remote.offset, remote_capacity, remote_buckets);
+  view.remote_ = RemoteCards(base + remote.offset, remote_capacity);
   view.nspace_ = name_of(h);
   return view;
 }
@@ -92,9 +97,21 @@ KeyedLog JobView::card(std::uint32_t local) const noexcept {
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                                   std::uint32_t scopes) const noexcept {
   if (r >= rank_count_) return fail(Errc::not_found);
-  const auto index = ranks_[r].local_index.load(std::memory_order_acquire);
-  if (index < local_capacity_) return card(index).find({Realm::rank, 0}, key, hash, scopes);
-  return remote_.find({Realm::rank, r}, key, hash, scopes);
+  const auto at = ranks_[r].card.load(std::memory_order_acquire);  // R2 <- R1
+  if (at >= RankEntry::local_card) {
+    const auto index = at - RankEntry::local_card;
+    if (index >= local_capacity_) return fail(Errc::corrupt, "local index");
+    return card(index).find({Realm::rank, 0}, key, hash, scopes);
+  }
+  const auto found = remote_.find(at, key, hash, scopes);
+  if (!found) return tl::unexpected(found.error());
+  return Record{{Realm::rank, r}, found->scope, found->key, found->value};
+}
+
+Result<std::vector<CardRecord>> JobView::remote_card(std::uint32_t r) const {
+  const auto at = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+  if (at >= RankEntry::local_card) return std::vector<CardRecord>();
+  return remote_.all(at);
 }
 
 }  // namespace weft::store

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "core/data/value.hpp"
+#include "core/store/job_index.hpp"
 #include "core/store/layout.hpp"
 
 namespace weft::store {
@@ -22,19 +24,30 @@ class JobView {
 
   std::string_view nspace() const noexcept { return nspace_; }
   std::uint32_t ranks() const noexcept { return rank_count_; }
-  std::uint32_t nodes() const noexcept { return header_->nodes; }
+  std::uint32_t nodes() const noexcept { return index_.nodes(); }
+  std::uint32_t apps() const noexcept { return index_.apps(); }
   std::uint32_t my_node() const noexcept { return header_->my_node; }
   const JobHeader& header() const noexcept { return *header_; }
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
   std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
+  /// Its place among the ranks of this node; none for ranks elsewhere.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
-    return r < rank_count_ ? ranks_[r].local_index.load(std::memory_order_acquire) : none;
+    const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;
+    return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
+  /// Ascending; none if there is no such node.
+  std::span<const std::uint32_t> ranks_on(std::uint32_t node) const noexcept { return index_.ranks_on(node); }
+  /// Empty where the host told no name.
+  std::string_view node_name(std::uint32_t node) const noexcept { return index_.name_of(node); }
+  AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
+
   const KeyedLog& info() const noexcept { return info_; }
-  const KeyedLog& remote() const noexcept { return remote_; }
+  const RemoteCards& remote() const noexcept { return remote_; }
+  /// All that is known here of what a rank elsewhere put, oldest first. Errors: corrupt.
+  Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// local: below the header's local_capacity.
   KeyedLog card(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return Board::at(base_ + header_->board); }
@@ -58,7 +71,9 @@ class JobView {
   std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
-  KeyedLog info_, remote_;
+  JobIndex index_;
+  KeyedLog info_;
+  RemoteCards remote_;
   std::string_view nspace_;
 };
 

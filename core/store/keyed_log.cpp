@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace weft::store {
@@ -11,6 +12,7 @@ namespace {
 
 constexpr std::size_t max_key_bytes = 511;
 constexpr std::uint64_t max_value_bytes = 0xffffffff;  // RecordHeader::value_bytes
+constexpr std::uint32_t gap_mark = 0x50414757;         // "WGAP"
 constexpr std::uint64_t padded(std::uint64_t n) {
   return (n + 7) & ~std::uint64_t{7};
 }
@@ -41,25 +43,29 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   const auto end = end_after(published, need);
   if (!end) return tl::unexpected(end.error());
   const auto offset = *end - need;
-  // A writer that died may have left bytes in the gap that look like a record.
-  if (offset != published)
-    std::memset(at(published), 0, std::min<std::uint64_t>(first_ - published, sizeof(RecordHeader)));
+  if (offset != published && first_ - published >= sizeof(RecordHeader)) {
+    RecordHeader gap{};
+    gap.check =
+        gap_mark;  // not zeros: a read from another node may find zeros where a record is being written
+    std::memcpy(at(published), &gap, sizeof gap);
+  }
 
   const auto hash = hash_key(record.key);
   auto& head = heads_[bucket(record.subject, hash)];
-  const RecordHeader h{.previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
-                       .hash = static_cast<std::uint32_t>(hash),
-                       .index = record.subject.index,
-                       .value_bytes = static_cast<std::uint32_t>(record.value.size()),
-                       .key_bytes = static_cast<std::uint16_t>(record.key.size()),
-                       .realm = record.subject.realm,
-                       .scope = record.scope,
-                       .reserved = 0};
+  RecordHeader h{.previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
+                 .hash = static_cast<std::uint32_t>(hash),
+                 .index = record.subject.index,
+                 .value_bytes = static_cast<std::uint32_t>(record.value.size()),
+                 .key_bytes = static_cast<std::uint16_t>(record.key.size()),
+                 .realm = record.subject.realm,
+                 .scope = record.scope,
+                 .check = 0};
   std::byte* to = at(offset);
-  std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, record.key.data(), record.key.size());
   if (!record.value.empty())
     std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
+  h.check = check_of(h, to + sizeof h);
+  std::memcpy(to, &h, sizeof h);
   header_->published.store(*end, std::memory_order_release);  // P1 -> P2: bytes first
   head.store(static_cast<std::uint32_t>(offset / 8 + 1),
              std::memory_order_release);  // F1 -> F2: published first (I4)
@@ -67,11 +73,14 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
 }
 
 bool KeyedLog::gap_at(std::uint64_t offset, std::uint64_t end) const noexcept {
-  if (offset >= first_ || end <= first_) return false;
-  if (first_ - offset < sizeof(RecordHeader)) return true;
+  return offset < first_ && end > first_ && is_gap({at(offset), first_ - offset});
+}
+
+bool KeyedLog::is_gap(Bytes rest_of_piece) noexcept {
   RecordHeader h;
-  std::memcpy(&h, at(offset), sizeof h);
-  return h.key_bytes == 0;
+  if (rest_of_piece.size() < sizeof h) return true;
+  std::memcpy(&h, rest_of_piece.data(), sizeof h);
+  return h.key_bytes == 0 && h.check == gap_mark;
 }
 
 std::uint64_t KeyedLog::length_of(const RecordHeader& h) noexcept {
@@ -86,15 +95,33 @@ Record KeyedLog::record_at(const std::byte* bytes, const RecordHeader& h) noexce
           .value = {key + h.key_bytes, h.value_bytes}};
 }
 
-Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Record& out) const noexcept {
+std::uint32_t KeyedLog::check_of(const RecordHeader& h, const std::byte* key_and_value) noexcept {
+  const auto head = XXH3_64bits(&h, offsetof(RecordHeader, check));
+  const auto rest = XXH3_64bits(key_and_value, h.key_bytes + std::size_t{h.value_bytes});
+  return static_cast<std::uint32_t>(head + rest);
+}
+
+Result<std::uint64_t> KeyedLog::read_record(Bytes bytes, Record& out) noexcept {
   RecordHeader h;
-  const auto left = std::min(end - offset, piece_left(offset));
-  if (left < sizeof h) return fail(Errc::corrupt, "record header");
-  std::memcpy(&h, at(offset), sizeof h);
+  if (bytes.size() < sizeof h) return fail(Errc::corrupt, "record header");
+  std::memcpy(&h, bytes.data(), sizeof h);
   const auto length = length_of(h);
-  if (length > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
-  out = record_at(at(offset), h);
-  return offset + length;
+  if (length > bytes.size() || h.key_bytes == 0 || h.key_bytes > max_key_bytes)
+    return fail(Errc::corrupt, "record length");
+  out = record_at(bytes.data(), h);
+  return length;
+}
+
+bool KeyedLog::is_intact(Bytes record) noexcept {
+  RecordHeader h;
+  if (record.size() < sizeof h) return false;
+  std::memcpy(&h, record.data(), sizeof h);
+  return length_of(h) == record.size() && h.check == check_of(h, record.data() + sizeof h);
+}
+
+Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Record& out) const noexcept {
+  const auto length = read_record({at(offset), std::min(end - offset, piece_left(offset))}, out);
+  return length ? offset + *length : length;
 }
 
 Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash,

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An append-only log of keyed records with a hash index: one process writes, every process of the node reads,
-// nobody waits. Job-level keys, the card of each local rank and the cards of remote ranks are each such a log.
+// nobody waits. Job-level keys and the card of each local rank are each such a log.
 //
-//   | Header, 1 line | heads: u32 x buckets | record | record | ... zero up to capacity |
-//                                           ^ offset 0 of the data       ^ published
+//   | Header, 1 line | record | record | ... zero up to capacity | heads: u32 x buckets |
+//                    ^ offset 0 of the data    ^ published
 //   record = RecordHeader, key bytes, value bytes, padding to 8
+//
+// The heads lie behind the data, so that one read of a few hundred bytes from another node has the published length and
+// the first records: read_card_image() in card.hpp. Such a read is not atomic: bytes may be older than the length that
+// came with them. Each record therefore carries a check of itself, which only such readers look at.
 //
 // A card's data is in two pieces: the first bytes beside those of the other cards, so that a reader of all cards
 // touches few pages, the rest elsewhere. Offsets run through both; no record lies across the seam. What is left
-// of the first piece then starts with a zero header (key length 0), or is too short for one: a gap.
+// of the first piece then starts with a header that marks a gap (no key, `check` a constant), or is too short for one.
 //
 // I1  One writer: a process, whose threads take a lock of their own. Everybody else only reads.
 // I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
@@ -68,8 +72,8 @@ class KeyedLog {
   /// memory: footprint(capacity, buckets) bytes, zero when new. capacity: a multiple of 8, below 32 GiB.
   KeyedLog(std::byte* memory, std::uint64_t capacity, std::uint32_t buckets) noexcept
       : header_(reinterpret_cast<Header*>(memory)),
-        heads_(reinterpret_cast<Head*>(memory + sizeof(Header))),
-        data_(memory + sizeof(Header) + std::uint64_t{buckets} * sizeof(Head)),
+        heads_(reinterpret_cast<Head*>(memory + sizeof(Header) + capacity)),
+        data_(memory + sizeof(Header)),
         first_(capacity),
         capacity_(capacity),
         mask_(buckets - 1) {}
@@ -87,6 +91,14 @@ class KeyedLog {
   /// Where `published` will be when a record of `bytes` is appended while it is `end`; so a writer knows before the
   /// first of many appends whether the last will fit. Errors: no_space.
   Result<std::uint64_t> end_after(std::uint64_t end, std::uint64_t bytes) const noexcept;
+
+  /// The record at the start of `bytes`, which need not be aligned; its length with the padding. Trusts nothing.
+  /// Errors: corrupt (it does not lie within them).
+  static Result<std::uint64_t> read_record(Bytes bytes, Record& out) noexcept;
+  /// Are these the bytes of one whole record as its writer left them? False where another node's read was torn.
+  static bool is_intact(Bytes record) noexcept;
+  /// No record begins here: what is left of a first piece whose log goes on in the second.
+  static bool is_gap(Bytes rest_of_piece) noexcept;
 
   /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
@@ -134,9 +146,10 @@ class KeyedLog {
     std::uint16_t key_bytes;
     Realm realm;
     std::uint8_t scope;
-    std::uint32_t reserved;
+    std::uint32_t check;  ///< of all other bytes of the record but the padding
   };
   static_assert(sizeof(RecordHeader) == 24);
+  static std::uint32_t check_of(const RecordHeader& h, const std::byte* key_and_value) noexcept;
 
   std::byte* at(std::uint64_t offset) const noexcept {
     return offset < first_ ? data_ + offset : rest_ + (offset - first_);

@@ -6,9 +6,10 @@
 // | area of a job      | writer            | readers                    | protocol                              |
 // |--------------------|-------------------|----------------------------|---------------------------------------|
 // | JobHeader          | server            | all                        | immutable once `state` says live      |
-// | ranks: RankEntry[] | server            | all                        | immutable, but local_index (atomic)   |
+// | ranks: RankEntry[] | server            | all                        | immutable, but `card` (atomic)        |
+// | index: JobIndex    | server            | all                        | immutable; core/store/job_index.hpp   |
 // | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
-// | remote: KeyedLog   | server            | all                        | the same                              |
+// | remote: RemoteCards| server            | all                        | core/store/remote_cards.hpp           |
 // | locals: Local[]    | server            | all                        | atomics, see Local                    |
 // | control            | local clients     | all                        | core/store/board.hpp, NoticeRing      |
 // | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
@@ -26,6 +27,7 @@
 
 #include "core/store/board.hpp"
 #include "core/store/keyed_log.hpp"
+#include "core/store/remote_cards.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/notice_ring.hpp"
 #include "transport/shm/segment.hpp"
@@ -33,7 +35,7 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 1;
+inline constexpr std::uint32_t layout_version = 2;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;
@@ -56,17 +58,21 @@ static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
 Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
 
-/// One rank of a job, on whichever node; unknown fields hold none / none16. At most 32 bytes a rank and node.
+/// One rank of a job, on whichever node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
-  std::atomic<std::uint32_t> local_index;  ///< its place in `locals`, none on other nodes
+  /// Where its card is: local_card + its place in `locals`, or the link to its newest piece among the remote cards.
+  std::atomic<std::uint32_t> card;
   std::uint32_t appnum;
   std::uint32_t app_rank;
   std::uint32_t global_rank;
   std::uint16_t local_rank;
   std::uint16_t node_rank;
+
+  static constexpr std::uint32_t local_card = RemoteCards::end_of_links;
 };
 static_assert(sizeof(RankEntry) == 24);
+static_assert(std::uint64_t{RankEntry::local_card} + Board::max_members <= 0xffffffff);
 
 /// A rank that lives on this node.
 struct alignas(64) Local {
@@ -97,14 +103,13 @@ struct JobHeader {
   std::atomic<std::uint32_t> local_count;
   std::uint32_t cores;  ///< of this node, that the local ranks share
   std::uint32_t info_buckets;
-  std::uint32_t remote_buckets;
   std::uint32_t card_buckets;
   std::uint64_t info_capacity;
   std::uint64_t remote_capacity;
   std::uint64_t card_first;       ///< bytes of a card's data in its first page
   std::uint64_t card_capacity;    ///< with those
   std::uint64_t card_rest_bytes;  ///< virtual bytes from one card's rest to the next's, whole pages
-  Area rank_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
+  Area rank_area, index_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
   std::uint64_t board;  ///< offset; inside control_area
   std::uint64_t rings;  ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t dirty;  ///< offset of atomic<u64>[], a bit a ring with news; inside control_area

@@ -235,7 +235,9 @@ Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {
       if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
     });
   } else {
-    (void)job.remote().visit(0, collect);
+    const auto card = job.remote_card(rank);
+    for (const auto& record : card ? *card : std::vector<CardRecord>())
+      records.push_back({subject, record.scope, record.key, record.value});
   }
   for (auto record = records.rbegin(); record != records.rend(); ++record) take(*record);
   compute_all(job, subject, found);

@@ -86,7 +86,7 @@ void Later::run(std::function<void()> task) {
   changed_.notify_one();
 }
 
-Host::Host(Upcalls wanted, const Variables& variables) : upcalls(std::move(wanted)) {
+Host::Host(Upcalls wanted, const Variables& variables, Infos server) : upcalls(std::move(wanted)) {
   current = this;
   pmix_server_module_t module{};
   if (upcalls.connected) module.client_connected2 = on_connected;
@@ -96,7 +96,7 @@ Host::Host(Upcalls wanted, const Variables& variables) : upcalls(std::move(wante
   if (upcalls.modex) module.direct_modex = on_modex;
   if (upcalls.notified) module.notify_event = on_notified;
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
-  const auto status = PMIx_server_init(&module, nullptr, 0);
+  const auto status = PMIx_server_init(&module, server.data(), server.size());
   for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
   running_ = status == PMIX_SUCCESS;
   EXPECT_EQ(status, PMIX_SUCCESS) << PMIx_Error_string(status);

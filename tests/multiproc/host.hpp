@@ -47,7 +47,8 @@ class Later {
 
 class Host {
  public:
-  explicit Host(Upcalls upcalls = {}, const Variables& variables = {});
+  /// server: attributes of PMIx_server_init.
+  explicit Host(Upcalls upcalls = {}, const Variables& variables = {}, Infos server = {});
   ~Host();
   Host(const Host&) = delete;
 

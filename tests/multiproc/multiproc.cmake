@@ -12,6 +12,7 @@ add_executable(multiproc_test
   main.cpp
   nodes_test.cpp
   server_test.cpp
+  session_test.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)

@@ -53,6 +53,10 @@ Infos& Infos::variable(const char* name, const char* value) {
   pmix_envar_t envar{const_cast<char*>(name), const_cast<char*>(value), ':'};
   return add(PMIX_SET_ENVAR, &envar, PMIX_ENVAR);
 }
+Infos& Infos::bytes(const char* key, const std::string& value) {
+  const pmix_byte_object_t object{const_cast<char*>(value.data()), value.size()};
+  return add(key, &object, PMIX_BYTE_OBJECT);
+}
 
 Infos& Infos::array(const char* key, Infos&& content) {
   pmix_data_array_t array{PMIX_INFO, content.size(), content.data()};

@@ -32,6 +32,7 @@ class Infos {
   Infos& scope(pmix_scope_t value);
   Infos& proc(const char* key, const pmix_proc_t& value);
   Infos& variable(const char* name, const char* value);
+  Infos& bytes(const char* key, const std::string& value);
   /// An array of infos as a value, which is emptied by this.
   Infos& array(const char* key, Infos&& content);
   Infos& copy(const pmix_info_t& info);

@@ -5,6 +5,7 @@ find_package(Python3 REQUIRED COMPONENTS Interpreter)
 include(GoogleTest)
 
 add_executable(weftrun_parts_test
+  ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)

@@ -8,8 +8,8 @@
 #include "tools/node/environment.hpp"
 #include "tools/node/line_tagger.hpp"
 #include "tools/node/messages.hpp"
-#include "tools/weftrun/options.hpp"
 #include "tools/node/stop.hpp"
+#include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
 

@@ -7,16 +7,12 @@
 #include <pmix.h>
 #include <unistd.h>
 
+#include <iterator>
+
 #include "tools/node/messages.hpp"
 
 namespace weft::node {
 namespace {
-
-std::string all_ranks(std::uint32_t size) {
-  std::string list;
-  for (std::uint32_t rank = 0; rank < size; ++rank) list += fmt::format("{}{}", rank == 0 ? "" : ",", rank);
-  return list;
-}
 
 std::string command_line(const App& app) {
   std::string line;
@@ -34,40 +30,32 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_u32(PMIX_JOB_SIZE, map.size);
   infos.add_u32(PMIX_MAX_PROCS, map.size);
   infos.add_u32(PMIX_UNIV_SIZE, map.size);
-  infos.add_u32(PMIX_NUM_NODES, 1);
+  infos.add_u32(PMIX_NUM_NODES, map.nodes());
+  infos.add_u32(PMIX_NODEID, map.node);
   infos.add_u32(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(map.apps.size()));
   infos.add_rank(PMIX_NPROC_OFFSET, Rank{0});
   infos.add_string(PMIX_NODE_MAP, node_map);
   infos.add_string(PMIX_PROC_MAP, proc_map);
-  infos.add_string(PMIX_ANL_MAP, fmt::format("(vector,(0,1,{}))", map.size));
-  infos.add_string(PMIX_NODE_LIST, map.host);
+  if (map.slots != 0) infos.add_u32(PMIX_NUM_SLOTS, map.slots);
   infos.add_string(PMIX_MAPBY, name_of(map.policy.map));
   infos.add_string(PMIX_RANKBY, "slot");
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
-  // On one node the job's local values are the node's; Open MPI 4 asks for them at job level.
-  infos.add_u32(PMIX_LOCAL_SIZE, map.size);
-  infos.add_u32(PMIX_NODE_SIZE, map.size);
-  infos.add_string(PMIX_LOCAL_PEERS, all_ranks(map.size));
-  infos.add_rank(PMIX_LOCALLDR, Rank{0});
 }
 
 InfoList session_level(const JobMap& map) {
   InfoList infos;
   // One launcher, one session: its pid is unique as long as it lives.
-  infos.add_u32(PMIX_SESSION_ID, static_cast<std::uint32_t>(::getpid()));
+  infos.add_u32(PMIX_SESSION_ID, map.session != 0 ? map.session : static_cast<std::uint32_t>(::getpid()));
   infos.add_u32(PMIX_UNIV_SIZE, map.size);
-  infos.add_string(PMIX_NODE_LIST, map.host);
+  infos.add_string(PMIX_NODE_LIST, node_list(map));
   return infos;
 }
 
+/// Of this node. What the others have is theirs to say.
 InfoList node_level(const JobMap& map) {
   InfoList infos;
-  infos.add_u32(PMIX_NODEID, 0);
+  infos.add_u32(PMIX_NODEID, map.node);
   infos.add_string(PMIX_HOSTNAME, map.host);
-  infos.add_u32(PMIX_NODE_SIZE, map.size);
-  infos.add_u32(PMIX_LOCAL_SIZE, map.size);
-  infos.add_string(PMIX_LOCAL_PEERS, all_ranks(map.size));
-  infos.add_rank(PMIX_LOCALLDR, Rank{0});
   infos.add_u32(PMIX_MAX_PROCS, map.cores);
   infos.add_bool(PMIX_NODE_OVERSUBSCRIBED, map.policy.oversubscribed);
   const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
@@ -89,26 +77,12 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   return infos;
 }
 
-InfoList rank_level(const JobMap& map, Rank rank, const Locality* locality) {
-  const std::size_t app = map.app_of(rank);
-  const Rank leader = map.first_rank_of(app);
-  const auto local = static_cast<std::uint16_t>(number(rank));
+/// An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is true.
+InfoList rank_level(Rank rank, const Locality& locality) {
   InfoList infos;
   infos.add_rank(PMIX_RANK, rank);  // first: it says whose the others are
-  infos.add_u32(PMIX_APPNUM, static_cast<std::uint32_t>(app));
-  infos.add_rank(PMIX_APPLDR, leader);
-  infos.add_rank(PMIX_APP_RANK, Rank{number(rank) - number(leader)});
-  infos.add_rank(PMIX_GLOBAL_RANK, rank);
-  infos.add_u16(PMIX_LOCAL_RANK, local);
-  infos.add_u16(PMIX_NODE_RANK, local);
-  infos.add_u32(PMIX_NODEID, 0);
-  infos.add_string(PMIX_HOSTNAME, map.host);
-  infos.add_u32(PMIX_REINCARNATION, 0);
-  // An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is
-  // true.
-  if (locality != nullptr && !locality->cpuset.empty()) infos.add_string(PMIX_CPUSET, locality->cpuset);
-  if (locality != nullptr && !locality->locality.empty())
-    infos.add_string(PMIX_LOCALITY_STRING, locality->locality);
+  if (!locality.cpuset.empty()) infos.add_string(PMIX_CPUSET, locality.cpuset);
+  if (!locality.locality.empty()) infos.add_string(PMIX_LOCALITY_STRING, locality.locality);
   return infos;
 }
 
@@ -129,6 +103,39 @@ Rank JobMap::first_rank_of(std::size_t app) const noexcept {
   return Rank{first};
 }
 
+std::uint32_t JobMap::nodes() const noexcept {
+  return node_names.empty() ? 1 : static_cast<std::uint32_t>(node_names.size());
+}
+
+std::vector<Rank> JobMap::local_ranks() const {
+  std::vector<Rank> ranks;
+  if (!ranks_of_node.empty())
+    for (const auto r : ranks_of_node.at(node)) ranks.push_back(Rank{r});
+  else
+    for (std::uint32_t r = 0; r < size; ++r) ranks.push_back(Rank{r});
+  return ranks;
+}
+
+std::string node_list(const JobMap& map) {
+  if (map.node_names.empty()) return map.host;
+  return fmt::format("{}", fmt::join(map.node_names, ","));
+}
+
+std::string rank_list(const JobMap& map) {
+  std::string list;
+  const auto add = [&list](std::uint32_t rank) {
+    if (!list.empty() && list.back() != ';') list += ',';
+    fmt::format_to(std::back_inserter(list), "{}", rank);
+  };
+  for (std::size_t node = 0; node < map.ranks_of_node.size(); ++node) {
+    if (node != 0) list += ';';
+    for (const auto rank : map.ranks_of_node[node]) add(rank);
+  }
+  if (map.ranks_of_node.empty())
+    for (const Rank rank : map.local_ranks()) add(number(rank));
+  return list;
+}
+
 InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
                   const std::string& proc_map) {
   InfoList infos;
@@ -136,10 +143,10 @@ InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, co
   infos.add_array(PMIX_SESSION_INFO_ARRAY, session_level(map));
   infos.add_array(PMIX_NODE_INFO_ARRAY, node_level(map));
   for (std::size_t a = 0; a < map.apps.size(); ++a) infos.add_array(PMIX_APP_INFO_ARRAY, app_level(map, a));
-  for (std::uint32_t r = 0; r < map.size; ++r) {
-    infos.add_array(PMIX_PROC_INFO_ARRAY,
-                    rank_level(map, Rank{r}, localities.empty() ? nullptr : &localities[r]));
-  }
+  if (localities.empty()) return infos;
+  const auto ranks = map.local_ranks();
+  for (std::size_t i = 0; i < ranks.size() && i < localities.size(); ++i)
+    infos.add_array(PMIX_PROC_INFO_ARRAY, rank_level(ranks[i], localities[i]));
   return infos;
 }
 

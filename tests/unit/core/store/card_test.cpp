@@ -16,9 +16,10 @@ void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_vi
 /// "nspace/rank scope key=value;" of each record, then "!" if it did not end well.
 std::string told(Bytes blobs) {
   std::string out;
-  const auto ok = read_cards(blobs, [&](const CardRecord& r) {
-    out += std::string(r.nspace) + '/' + std::to_string(r.rank) + ' ' + std::to_string(r.scope) + ' ' +
-           std::string(r.key) + '=' + std::string(as_text(r.value)) + ';';
+  const auto ok = read_cards(blobs, [&](const Card& card) {
+    for (const auto& r : card.records)
+      out += std::string(card.nspace) + '/' + std::to_string(card.rank) + ' ' + std::to_string(r.scope) +
+             ' ' + std::string(r.key) + '=' + std::string(as_text(r.value)) + ';';
   });
   EXPECT_TRUE(ok || ok.error().code == Errc::corrupt);
   return ok ? out : out + '!';

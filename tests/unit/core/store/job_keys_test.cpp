@@ -28,7 +28,41 @@ TEST_F(JobKeys, OfEachRank) {
     EXPECT_EQ(of(subject, PMIX_APP_RANK), "rank " + n(r % 4));
     EXPECT_EQ(of(subject, PMIX_GLOBAL_RANK), "rank " + n(100 + r));
     EXPECT_EQ(of(subject, PMIX_HOSTNAME), r % 2 == 0 ? "s alpha" : "s beta");
+    EXPECT_EQ(of(subject, PMIX_REINCARNATION), "u32 0");
   }
+}
+
+// What the job level says of this node is not true of a rank elsewhere.
+TEST_F(JobKeys, OfTheNodeOfARankElsewhere) {
+  for (const auto* key : {PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE, PMIX_LOCALLDR})
+    EXPECT_EQ(of({Realm::rank, 2}, key), not_found()) << key;
+  EXPECT_EQ(of({Realm::rank, 5}, PMIX_LOCAL_PEERS), "s 1,3,5");
+  EXPECT_EQ(of({Realm::rank, 5}, PMIX_LOCAL_SIZE), "u32 3");
+  EXPECT_EQ(of({Realm::rank, 5}, PMIX_NODE_SIZE), "u32 3");
+  EXPECT_EQ(of({Realm::rank, 5}, PMIX_LOCALLDR), "rank 1");
+  EXPECT_EQ(words(lookup(view, 2, PMIX_LOCAL_PEERS, {}, {true, 0})), "s 0,2,4");
+  EXPECT_EQ(words(lookup(view, 5, PMIX_LOCAL_PEERS, {}, {true, 0})), "s 1,3,5");
+}
+
+TEST_F(JobKeys, TheMapInPlainWords) {
+  EXPECT_EQ(of({Realm::job, 0}, PMIX_NODE_MAP_RAW), "s alpha,beta");
+  EXPECT_EQ(of({Realm::job, 0}, PMIX_PROC_MAP_RAW), "s 0,2,4;1,3,5");
+  EXPECT_EQ(of({Realm::job, 0}, PMIX_NPROC_OFFSET), "rank 100");
+  EXPECT_EQ(of({Realm::job, 0}, PMIX_ANL_MAP), "s (vector,(0,2,1),(0,2,1),(0,2,1))");
+  const auto anl = [&](std::string name, std::vector<std::uint32_t> nodes) {
+    auto spec = flat_job(std::move(name), static_cast<std::uint32_t>(nodes.size()), 0);
+    spec.nodes = 5;
+    for (std::size_t r = 0; r < nodes.size(); ++r) spec.ranks[r].node = nodes[r];
+    const auto other = node.add(spec);
+    return other ? words(compute_key(other->view(), {Realm::job, 0}, PMIX_ANL_MAP, hash_key(PMIX_ANL_MAP)))
+                 : "?";
+  };
+  EXPECT_EQ(anl("one", {0, 0, 0}), "s (vector,(0,1,3))");
+  EXPECT_EQ(anl("even", {0, 0, 1, 1, 2, 2}), "s (vector,(0,3,2))");
+  EXPECT_EQ(anl("uneven", {0, 0, 1, 1, 2, 4, 4}), "s (vector,(0,2,2),(2,1,1),(4,1,2))");
+  EXPECT_EQ(anl("backwards", {3, 2, 1}), "s (vector,(3,1,1),(2,1,1),(1,1,1))");
+  EXPECT_EQ(anl("nobody", {}), not_found());
+  EXPECT_EQ(anl("unknown", {0, none}), not_found());
 }
 
 TEST_F(JobKeys, OfTheJob) {
@@ -50,6 +84,9 @@ TEST_F(JobKeys, OfANodeAndAnApplication) {
   EXPECT_EQ(of({Realm::node, 1}, PMIX_LOCALLDR), "rank 1");
   EXPECT_EQ(of({Realm::node, 1}, PMIX_LOCAL_SIZE), "u32 3");
   EXPECT_EQ(of({Realm::node, 1}, PMIX_NODEID), "u32 1");
+  EXPECT_EQ(of({Realm::node, 1}, PMIX_NODE_SIZE), "u32 3");
+  EXPECT_EQ(of({Realm::node, 0}, PMIX_HOSTNAME), "s alpha");
+  EXPECT_EQ(of({Realm::node, 1}, PMIX_HOSTNAME), "s beta");
   EXPECT_EQ(of({Realm::app, 0}, PMIX_APP_SIZE), "u32 4");
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APP_SIZE), "u32 2");
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APPLDR), "rank 4");
@@ -100,8 +137,35 @@ TEST_F(JobKeys, NodesByNameAndRanksByNode) {
   EXPECT_EQ(node_by_name(view, "beta"), 1u);
   EXPECT_EQ(node_by_name(view, "bet"), none);
   EXPECT_EQ(node_by_name(view, ""), none);
-  EXPECT_EQ(ranks_on(view, 1), (std::vector<std::uint32_t>{1, 3, 5}));
+  const auto there = ranks_on(view, 1);
+  EXPECT_EQ(std::vector<std::uint32_t>(there.begin(), there.end()), (std::vector<std::uint32_t>{1, 3, 5}));
   EXPECT_TRUE(ranks_on(view, 9).empty());
+  EXPECT_TRUE(ranks_on(view, none).empty());
+}
+
+TEST_F(JobKeys, RanksOnNodesThatAreEmptyOrNotKnown) {
+  for (const std::uint32_t nodes : {1u, 2u, 3u, 7u}) {
+    auto spec = flat_job("nodes" + std::to_string(nodes), 20, 0);
+    spec.nodes = nodes;
+    std::vector<std::vector<std::uint32_t>> expected(nodes);
+    for (std::uint32_t r = 0; r < 20; ++r) {
+      spec.ranks[r].node =
+          r % 5 == 4 ? none : (r * 7 + 3) % nodes / 2 * 2 % nodes;  // odd nodes are mostly empty
+      if (spec.ranks[r].node != none) expected[spec.ranks[r].node].push_back(r);
+    }
+    const auto other = node.add(spec);
+    ASSERT_TRUE(other);
+    for (std::uint32_t n = 0; n < nodes; ++n) {
+      const auto there = other->view().ranks_on(n);
+      EXPECT_EQ(std::vector<std::uint32_t>(there.begin(), there.end()), expected[n]) << n << " of " << nodes;
+    }
+  }
+  auto bad = flat_job("bad", 2, 0);
+  bad.ranks[1].node = 1;
+  EXPECT_EQ(node.add(bad).error().code, Errc::invalid);
+  bad.ranks[1].node = 0;
+  bad.ranks[1].appnum = 1;
+  EXPECT_EQ(node.add(bad).error().code, Errc::invalid);
 }
 
 }  // namespace

@@ -280,14 +280,14 @@ TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
     field = good;
     return out;
   };
-  for (Area* area : {&h.rank_area, &h.info_area, &h.remote_area, &h.local_area, &h.control_area, &h.card_area,
-                     &h.card_rest_area}) {
+  for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
+                     &h.control_area, &h.card_area, &h.card_rest_area}) {
     EXPECT_TRUE(refused(area->offset, size));
     EXPECT_TRUE(refused(area->offset, ~std::uint64_t{0}));
     EXPECT_TRUE(refused(area->bytes, size));
     EXPECT_TRUE(refused(area->bytes, ~std::uint64_t{0}));
   }
-  for (std::uint32_t* buckets : {&h.info_buckets, &h.remote_buckets, &h.card_buckets}) {
+  for (std::uint32_t* buckets : {&h.info_buckets, &h.card_buckets}) {
     EXPECT_TRUE(refused(*buckets, 0u));
     EXPECT_TRUE(refused(*buckets, 100u));
     EXPECT_TRUE(refused(*buckets, 0x80000000u));
@@ -296,6 +296,8 @@ TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
        {&h.info_capacity, &h.remote_capacity, &h.card_capacity, &h.card_first, &h.card_rest_bytes})
     EXPECT_TRUE(refused(*capacity, ~std::uint64_t{7}));
   EXPECT_TRUE(refused(h.ranks, 0x10000000u));
+  EXPECT_TRUE(refused(h.nodes, 0xffffffffu));
+  EXPECT_TRUE(refused(h.apps, 0xffffffffu));
   EXPECT_TRUE(refused(h.local_capacity, 0x10000000u));
   EXPECT_TRUE(JobView::open(node.segment.base(), size, job->offset()));
 }

@@ -62,7 +62,7 @@ inline JobSpec two_node_job(std::string nspace = "job") {
     rank.global_rank = 100 + r;
   }
   spec.local_ranks = {0, 2, 4};
-  spec.keys.push_back({{Realm::node, 0}, PMIX_HOSTNAME, Value::of("alpha")});
+  spec.node_names = {"alpha"};  // the other one as hosts say it that give no node map
   spec.keys.push_back({{Realm::node, 1}, PMIX_HOSTNAME, Value::of("beta")});
   return spec;
 }

@@ -43,9 +43,9 @@ struct ExactLog {
   }
 
   std::uint64_t& published() { return *reinterpret_cast<std::uint64_t*>(block.get()); }
-  std::uint32_t* heads() { return reinterpret_cast<std::uint32_t*>(block.get() + sizeof(KeyedLog::Header)); }
+  std::uint32_t* heads() { return reinterpret_cast<std::uint32_t*>(block.get() + block.size()) - buckets_; }
   std::uint32_t buckets() const { return buckets_; }
-  std::byte* data() { return block.get() + KeyedLog::footprint(0, buckets_); }
+  std::byte* data() { return block.get() + sizeof(KeyedLog::Header); }
 
   testing::ExactBlock block, rest;
   KeyedLog log;

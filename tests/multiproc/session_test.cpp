@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job on several nodes whose servers do the exchange themselves, over a real fabric: one process a node with a server in
+// it, each with its clients. The test is the launcher: it carries contacts from one to the other.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "tests/multiproc/host.hpp"
+
+namespace weft::test {
+namespace {
+
+constexpr const char* job = "wide";
+constexpr std::uint32_t ranks_a_node = 2;
+
+std::string hex(const std::string& bytes) {
+  constexpr const char* digits = "0123456789abcdef";
+  std::string out;
+  for (const unsigned char c : bytes) (out += digits[c >> 4]) += digits[c & 15];
+  return out;
+}
+std::string unhex(const std::string& text) {
+  std::string out;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
+    out += static_cast<char>(std::stoi(text.substr(i, 2), nullptr, 16));
+  return out;
+}
+Words split(const std::string& text) {
+  Words out(1);
+  for (const char c : text) c == ' ' ? void(out.emplace_back()) : void(out.back() += c);
+  return out;
+}
+
+void on_inventory(pmix_status_t status, pmix_info_t* infos, size_t count, void* contact,
+                  pmix_release_cbfunc_t release, void* release_data) {
+  auto& out = *static_cast<std::pair<std::atomic<bool>, std::string>*>(contact);
+  for (size_t i = 0; status == PMIX_SUCCESS && i < count; ++i)
+    if (PMIX_CHECK_KEY(&infos[i], "weft.contact"))
+      out.second.assign(infos[i].value.data.bo.bytes, infos[i].value.data.bo.size);
+  if (release != nullptr) release(release_data);
+  out.first = true;
+}
+
+// ---- a node: words are its number, the number of nodes, how clients reach the segment, their program
+
+int session_node(const Words& words) {
+  const auto self = static_cast<std::uint32_t>(std::stoul(words[0]));
+  const auto nodes = static_cast<std::uint32_t>(std::stoul(words[1]));
+  const auto segment = static_cast<Segment>(std::stoi(words[2]));
+  Infos server;
+  server.text(PMIX_SERVER_NSPACE, "session").rank(PMIX_SERVER_RANK, self).number(PMIX_NUM_NODES, nodes);
+  server.text(PMIX_HOSTNAME, "host" + words[0]).bytes("weft.key", std::string(32, 'k'));
+  Host host({}, {}, std::move(server));
+  std::pair<std::atomic<bool>, std::string> contact;
+  check_status(PMIx_server_collect_inventory(nullptr, 0, on_inventory, &contact), PMIX_SUCCESS);
+  check(eventually([&] { return contact.first.load(); }), "no inventory");
+  say(hex(contact.second));
+  Infos contacts;
+  for (const auto& one : split(listen())) contacts.bytes("weft.contact", unhex(one));
+  check_status(PMIx_server_deliver_inventory(contacts.data(), contacts.size(), nullptr, 0, nullptr, nullptr),
+               PMIX_OPERATION_SUCCEEDED);
+
+  std::string names, ranks;
+  for (std::uint32_t n = 0; n < nodes; ++n) {
+    names += (n == 0 ? "host" : ",host") + std::to_string(n);
+    for (std::uint32_t i = 0; i < ranks_a_node; ++i)
+      ranks += (i != 0 ? "," : n == 0 ? "" : ";") + std::to_string(n * ranks_a_node + i);
+  }
+  Infos infos;
+  infos.number(PMIX_JOB_SIZE, nodes * ranks_a_node).number(PMIX_NUM_NODES, nodes).number(PMIX_NODEID, self);
+  infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
+  host.add_job(job, ranks_a_node, infos);
+  std::vector<Child> children;
+  for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
+    const pmix_rank_t rank = self * ranks_a_node + i;
+    host.add_client(proc_of(job, rank));
+    children.push_back(
+        host.start(job, rank, words[3], {words.begin() + 4, words.end()}, reach(segment, rank)));
+  }
+  say("started");
+  // The test speaks with the last rank through us, until it wants us to wait for all.
+  for (std::string line = listen(); !line.empty() && line != "wait"; line = listen())
+    line == "listen" ? say(children.back().hear()) : children.back().tell(line);
+  bool good = true;
+  for (auto& child : children) {
+    const int status = child.wait();
+    good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // it was to die
+  }
+  say(good ? "good" : "bad");
+  await("end");
+  return good ? 0 : 1;
+}
+
+// ---- clients
+
+const Infos& collect() {
+  static const Infos infos = std::move(Infos().flag(PMIX_COLLECT_DATA));
+  return infos;
+}
+const Infos& optional() {
+  static const Infos infos = std::move(Infos().flag(PMIX_OPTIONAL));
+  return infos;
+}
+
+/// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after it.
+int fence_storm(const Words&) {
+  Client client;
+  const auto me = client.me.rank;
+  const auto n = client.size;
+  std::vector<pmix_proc_t> odd_or_even, not_first;
+  for (pmix_rank_t r = 0; r < n; ++r) {
+    if (r % 2 == me % 2) odd_or_even.push_back(client.peer(r));
+    if (r != 0) not_first.push_back(client.peer(r));
+  }
+  for (std::uint64_t round = 1; round <= 60; ++round) {
+    check_status(put("round", round * 1000 + me), PMIX_SUCCESS);
+    if (round % 20 == me % 20)  // only some have news, and large ones
+      check_status(put_bytes("large", std::string(40'000, static_cast<char>('a' + me))), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence({}, collect()), PMIX_SUCCESS);
+    for (pmix_rank_t r = 0; r < n; ++r)
+      check_equal(get(client.peer(r), "round", optional()).u64(), round * 1000 + r);
+    check_status(fence(odd_or_even), PMIX_SUCCESS);
+    if (me != 0) check_status(fence(not_first), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  for (pmix_rank_t r = 0; r < n; ++r)
+    check_equal(
+        get(client.peer(r), "large", optional()).bytes() == std::string(40'000, static_cast<char>('a' + r)),
+        1);
+  client.finalize();
+  return 0;
+}
+
+/// What a set has got in an earlier fence it does not get again; others, which have not, do.
+int deltas_of_sets(const Words&) {
+  Client client;
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  const auto back = client.peer((client.me.rank + client.size - ranks_a_node) % client.size);
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    check_status(put("card", round), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    Waiter there, here;
+    std::vector<pmix_proc_t> ahead{client.me, far}, behind{back, client.me};
+    check_status(PMIx_Fence_nb(ahead.data(), 2, collect().data(), 1, Waiter::on_status, &there),
+                 PMIX_SUCCESS);
+    check_status(PMIx_Fence_nb(behind.data(), 2, collect().data(), 1, Waiter::on_status, &here),
+                 PMIX_SUCCESS);
+    check_status(there.wait(), PMIX_SUCCESS);
+    check_status(here.wait(), PMIX_SUCCESS);
+    check_equal(get(far, "card", optional()).u64(), round);
+  }
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), 9);
+  client.finalize();
+  return 0;
+}
+
+/// The last rank stays away, twice; nobody is left in a fence that somebody left, and the next one works.
+int deadline(const Words&) {
+  Client client;
+  const bool is_last = client.me.rank + 1 == client.size;
+  const auto limited = std::move(Infos().integer(PMIX_TIMEOUT, 1));
+  for (int round = 0; round < 2; ++round) {
+    if (is_last)  // the first comes here when it has given up on the fence of all
+      check_status(fence({client.peer(0), client.me}), PMIX_SUCCESS);
+    check_status(fence({}, limited), PMIX_ERR_TIMEOUT);
+    if (client.me.rank == 0) check_status(fence({client.me, client.peer(client.size - 1)}), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
+/// The last rank dies before a fence of all, and before one of the first and itself.
+int last_dies(const Words&) {
+  Client client;
+  const auto last = client.peer(client.size - 1);
+  if (client.me.rank == last.rank) {
+    check_status(fence({client.peer(0), client.me}), PMIX_SUCCESS);
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  if (client.me.rank == 0) {
+    check_status(fence({client.me, last}), PMIX_SUCCESS);
+    check_status(fence({client.me, last}), PMIX_ERR_PROC_ABORTED);
+  }
+  check_status(fence(), PMIX_ERR_PROC_ABORTED);
+  check_status(fence({}, collect()), PMIX_ERR_PROC_ABORTED);
+  if (client.me.rank < 4)
+    check_status(fence({client.peer(0), client.peer(1), client.peer(2), client.peer(3)}),
+                 PMIX_SUCCESS);  // without it all is well
+  client.finalize();
+  return 0;
+}
+
+/// The last rank finalizes and ends while all others are in a fence with it: they are told within seconds.
+int last_leaves(const Words&) {
+  Client client;
+  if (client.me.rank + 1 == client.size) {
+    client.finalize();
+    return 0;
+  }
+  check_status(fence(), PMIX_ERR_UNREACH);
+  client.finalize();
+  return 0;
+}
+
+/// The last rank comes when the test says so.
+int last_is_late(const Words&) {
+  Client client;
+  if (client.me.rank + 1 == client.size) await("come");
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// The test kills a node when it hears that all are ready.
+int node_dies(const Words&) {
+  Client client;
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank % ranks_a_node == ranks_a_node - 1) say("ready");
+  const bool is_doomed = client.me.rank / ranks_a_node == client.size / ranks_a_node - 1;
+  if (is_doomed) {
+    await("never");
+    return 0;
+  }
+  check_status(fence(), PMIX_ERR_PROC_ABORTED);
+  check_status(fence({client.peer(0), client.peer(1), client.peer(2), client.peer(3)}), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+}  // namespace
+
+void add_session_programs(Programs& programs) {
+  programs["session_node"] = session_node;
+  programs["fence_storm"] = fence_storm;
+  programs["deltas_of_sets"] = deltas_of_sets;
+  programs["deadline"] = deadline;
+  programs["last_dies"] = last_dies;
+  programs["last_leaves"] = last_leaves;
+  programs["last_is_late"] = last_is_late;
+  programs["node_dies"] = node_dies;
+}
+
+// ---- tests
+
+struct Session {
+  std::vector<Child> nodes;
+
+  Session(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
+          bool catch_errors = false) {
+    for (std::uint32_t id = 0; id < count; ++id) {
+      Child::Options options;
+      options.variables = variables;
+      options.catch_errors = catch_errors;
+      nodes.emplace_back("session_node",
+                         Words{std::to_string(id), std::to_string(count),
+                               std::to_string(static_cast<int>(segment)), program},
+                         options);
+    }
+    std::string contacts;
+    for (auto& node : nodes) contacts += (contacts.empty() ? "" : " ") + node.hear();
+    for (auto& node : nodes) node.tell(contacts);
+    for (auto& node : nodes) node.expect("started");
+  }
+  void finish() {
+    for (auto& node : nodes) node.tell("wait");
+    for (auto& node : nodes) node.expect("good");
+    for (auto& node : nodes) node.tell("end");
+    for (auto& node : nodes) node.expect_success();
+  }
+};
+
+class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
+ protected:
+  Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
+  void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped) {
+    Session session(nodes, segment, program, over());
+    session.finish();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Over, SessionTest, ::testing::Values("shm", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(SessionTest, fence_storm) {
+  run("fence_storm");
+}
+TEST_P(SessionTest, fence_storm_of_two_nodes_without_segments) {
+  run("fence_storm", 2, Segment::refused);
+}
+TEST_P(SessionTest, fence_storm_of_five_nodes) {
+  run("fence_storm", 5, Segment::mixed);
+}
+TEST_P(SessionTest, deltas_of_sets) {
+  run("deltas_of_sets");
+}
+TEST_P(SessionTest, deadline) {
+  run("deadline");
+}
+TEST_P(SessionTest, last_dies) {
+  run("last_dies");
+}
+TEST_P(SessionTest, last_leaves) {
+  run("last_leaves");
+}
+TEST_P(SessionTest, a_stuck_fence_is_reported_once_with_who_is_missing_where) {
+  auto variables = over();
+  variables.emplace_back("WEFT_STUCK_AFTER", "1");
+  Session session(3, Segment::mapped, "last_is_late", variables, true);
+  const auto text = session.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
+  EXPECT_NE(text.find("2 of 3 nodes are in it"), std::string::npos) << text;
+  EXPECT_NE(text.find(") on host2"), std::string::npos) << text;
+  session.nodes[2].tell("come");
+  session.finish();
+  EXPECT_EQ(session.nodes[1].errors(), "");
+  EXPECT_EQ(session.nodes[2].errors(), "");
+}
+TEST_P(SessionTest, node_dies) {
+  Session session(3, Segment::mapped, "node_dies", over());
+  for (auto& node : session.nodes) node.tell("listen");
+  for (auto& node : session.nodes) node.expect("ready");
+  session.nodes[2].kill();
+  session.nodes[2].wait();
+  session.nodes.pop_back();
+  session.finish();
+}
+
+}  // namespace weft::test
