@@ -217,6 +217,7 @@ void Server::build_job(Job& job, int local_size, const data::Infos& infos, Done 
   for (const auto& rank : spec->ranks)
     if (rank.node != store::none) nodes.insert(rank.node);
   job.nodes.assign(nodes.begin(), nodes.end());
+  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), segment_->base());
   done(PMIX_SUCCESS);
 }
 

@@ -42,8 +42,12 @@ class Fabric {
   Fabric& operator=(const Fabric&) = delete;
 
   mesh::Mesh& mesh() noexcept { return *mesh_; }
+  Endpoint& endpoint() noexcept { return *endpoint_; }
   /// As WEFT_TRANSPORT would name what is open here.
   const std::string& transport() const noexcept { return name_; }
+
+  /// Ends the mesh and with it all work: regions that it read and that others read may go, before the endpoint does.
+  void stop() noexcept { mesh_.reset(); }
 
   /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
   bool turn() noexcept;

@@ -40,6 +40,10 @@ std::vector<pmix_proc_t> canonical(std::vector<pmix_proc_t> procs) {
   return out;
 }
 
+bool is_all_of_one_job(const std::vector<pmix_proc_t>& procs) {
+  return procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
+}
+
 bool collects(const data::Infos& directives) {
   const auto* info = directives.find(PMIX_COLLECT_DATA);
   return info != nullptr && data::is_true(info->value);
@@ -203,16 +207,36 @@ std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect
     exchange_by_host(procs, directives, cards.blob, on_end);
     return std::nullopt;
   }
-  const auto key =
-      node_fences_->begin(procs, collect, std::move(cards.blob),
-                          [this, on_end](pmix_status_t status, const std::vector<Bytes>& others) {
-                            for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
-                              status = take_blobs(others[i]);
-                            on_end(status);
-                          });
+  const bool is_first = is_all_of_one_job(procs) && node_fences_->attempts(procs) == 0;
+  const auto key = node_fences_->begin(
+      procs, collect || is_first, collect || is_first ? contribution(procs, cards.blob, is_first) : Blob(),
+      [this, procs, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
+        for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
+          status = take_contribution(procs, others[i].node, others[i].bytes);
+        on_end(status);
+      });
   if (key) return *key;
   on_end(PMIX_ERR_NOT_FOUND);
   return std::nullopt;
+}
+
+/// u32 length of a place and its bytes, then cards. The first fence of a whole job tells all nodes where the cards lie, so
+/// that nobody has to ask before the first direct modex.
+Server::Blob Server::contribution(const Procs& procs, const Blob& cards, bool is_first) {
+  data::Writer out;
+  out.bytes(is_first ? modex_->place(link::nspace_of(procs[0])) : Blob());
+  out.raw(cards);
+  return std::move(out).take();
+}
+
+pmix_status_t Server::take_contribution(const Procs& procs, NodeNumber from, Bytes bytes) {
+  if (bytes.empty()) return PMIX_SUCCESS;  // a barrier carries nothing
+  data::Reader in(bytes);
+  const Bytes place = in.bytes();
+  if (!in.ok()) return PMIX_ERR_UNPACK_FAILURE;
+  // Without a place the node is asked when it matters.
+  if (!place.empty()) (void)modex_->take_place(from, link::nspace_of(procs[0]), place);
+  return take_blobs(in.raw(in.left()));
 }
 
 void Server::exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob,
@@ -270,12 +294,12 @@ Result<Server::Collected> Server::collect_cards(const Procs& procs) {
 }
 
 void Server::mark_sent(const Procs& procs, const std::vector<Collected::Part>& sent) {
-  const bool is_whole_job = procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
+  const bool whole = is_all_of_one_job(procs);
   for (const auto& part : sent) {
     auto* job = find_job(part.nspace);
     if (job == nullptr) continue;
     auto& position =
-        is_whole_job ? job->collected[part.local] : sent_[signature_of(procs)][{part.nspace, part.local}];
+        whole ? job->collected[part.local] : sent_[signature_of(procs)][{part.nspace, part.local}];
     position = std::max(position, part.position);
   }
 }

@@ -19,6 +19,16 @@ void Server::serve_get(std::unique_ptr<ParkedGet> get) {
   park(std::move(get));
 }
 
+/// The whole card of a local rank, for another node: as soon as there is one.
+void Server::serve_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
+  auto get = std::make_unique<ParkedGet>();
+  get->proc = proc;
+  get->done = [done = std::move(done)](pmix_status_t status, data::Value, Blob blob) {
+    done(status, std::move(blob));
+  };
+  serve_get(std::move(get));
+}
+
 /// A Get without a key, of a client that cannot look into the segment itself.
 void Server::get_everything(const SessionRef& session, std::uint64_t tag, const pmix_proc_t& proc) {
   const auto* job = find_job(link::nspace_of(proc));
@@ -59,7 +69,7 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
     if (!whole_card && store::is_reserved(get.key))
       return says(PMIX_ERR_NOT_FOUND);  // the host said it, or nobody will
     if (whole_card || get.fetched) return says(PMIX_ERR_NOT_FOUND);
-    if (module_.direct_modex == nullptr) return says(PMIX_ERR_NOT_SUPPORTED);
+    if (module_.direct_modex == nullptr && !modex_) return says(PMIX_ERR_NOT_SUPPORTED);
     return std::nullopt;
   }
   const bool committed = !view.card(index).empty();
@@ -145,10 +155,8 @@ void Server::watch(const pmix_proc_t& proc, bool on) {
 void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   const auto name = std::pair(std::string(link::nspace_of(proc)), proc.rank);
   if (!fetching_.insert(name).second) return;
-  using Fetch = Upcall<Blob>;
-  const auto on_blob = [this, proc, name](pmix_status_t status, const Blob& blob) {
+  const auto fetched = [this, proc, name](pmix_status_t status) {
     fetching_.erase(name);
-    if (status == PMIX_SUCCESS) status = take_blobs(blob);
     for (auto place = parked_.begin(); place != parked_.end();) {
       auto& get = **place;
       if (link::nspace_of(get.proc) != name.first || get.proc.rank != proc.rank) {
@@ -165,6 +173,14 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
       place = parked_.erase(place);
       answered->done(verdict->status, std::move(verdict->value), {});
     }
+  };
+  if (module_.direct_modex == nullptr) {
+    const auto nodes = nodes_of({proc});
+    return modex_->fetch(nodes.empty() ? self_.rank : nodes.front(), proc, fetched);
+  }
+  using Fetch = Upcall<Blob>;
+  const auto on_blob = [this, fetched](pmix_status_t status, const Blob& blob) {
+    fetched(status == PMIX_SUCCESS ? take_blobs(blob) : status);
   };
   const pmix_proc_t target = proc;
   Fetch::make(upcalls_, on_blob, [&](void* open) {
@@ -183,14 +199,17 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
 /// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not.
 pmix_status_t Server::take_blobs(Bytes blobs) {
   bool full = false;
-  const auto seen = store::read_cards(blobs, [this, &full](const store::Card& card) {
-    auto* job = find_job(card.nspace);
-    if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return;
-    if (job->view().local_index(card.rank) != store::none) return;  // ours: it lies in its card
-    full |= !job->writer->add_card(card.rank, card.records);
-  });
+  const auto seen = store::read_cards(
+      blobs, [this, &full](const store::Card& card) { full |= take_card(card) != PMIX_SUCCESS; });
   if (!seen) return PMIX_ERR_UNPACK_FAILURE;
   return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+}
+
+pmix_status_t Server::take_card(const store::Card& card) {
+  auto* job = find_job(card.nspace);
+  if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
+  if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
+  return job->writer->add_card(card.rank, card.records) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
 }
 
 /// A commit of a client without a segment: the server is its card's writer.

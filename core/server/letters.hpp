@@ -27,6 +27,8 @@ enum class Subject : std::uint16_t {
   relay,         ///< an event of a client, for the clients of that node
   process_gone,  ///< a process of that node left without finalize
   fence_part,    ///< has your part in this fence come?
+  card_place,    ///< where do the cards of this job lie?
+  card,          ///< of this rank, as soon as there is one
   leaving,       ///< that server finalizes
 };
 

@@ -140,12 +140,11 @@ Result<NodeFences::Key> NodeFences::begin(Procs procs, bool collect, Blob mine, 
     return fail(Errc::not_found, "a participant is not known");
   const auto signature = signature_of(procs);
   const auto key = std::make_shared<Key>(signature, 0);
-  const auto my_index = static_cast<std::size_t>(self - members.begin());
-  const auto on_end = [this, key, my_index, done = std::move(done)](const Outcome& outcome) {
+  const auto on_end = [this, key, members, done = std::move(done)](const Outcome& outcome) {
     open_.erase(*key);
-    std::vector<Bytes> others;
+    std::vector<Part> others;
     for (std::size_t i = 0; outcome.result && i < outcome.contributions.size(); ++i)
-      if (i != my_index) others.emplace_back(outcome.contributions[i]);
+      if (members[i] != nodes_.self()) others.push_back({members[i], outcome.contributions[i]});
     done(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others);
   };
   const auto generation = nodes_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier, members,
@@ -160,6 +159,10 @@ Result<NodeFences::Key> NodeFences::begin(Procs procs, bool collect, Blob mine, 
   }
   arm();
   return *key;
+}
+
+std::uint64_t NodeFences::attempts(const Procs& procs) const {
+  return nodes_.engine().begun(signature_of(procs));
 }
 
 void NodeFences::abort(const Key& key, pmix_status_t why) {

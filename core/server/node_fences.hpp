@@ -41,8 +41,12 @@ class NodeFences {
   using Procs = std::vector<pmix_proc_t>;  ///< canonical: sorted, each once, no rank beside its wildcard
   using Blob = std::vector<std::byte>;
   using Key = std::pair<collectives::Signature, collectives::Generation>;
+  struct Part {
+    NodeNumber node;
+    Bytes bytes;
+  };
   /// others: what the other nodes contributed, valid during the call.
-  using Done = std::function<void(pmix_status_t status, const std::vector<Bytes>& others)>;
+  using Done = std::function<void(pmix_status_t status, const std::vector<Part>& others)>;
 
   struct Hooks {
     /// The nodes of these processes, ascending. Empty: not all of them are known here.
@@ -72,6 +76,8 @@ class NodeFences {
   /// A process of this node has left without finalize: servers with which it shared a job are told.
   void tell_gone(const pmix_proc_t& proc, const std::vector<NodeNumber>& nodes);
 
+  /// Of this set, that have begun or failed here.
+  std::uint64_t attempts(const Procs& procs) const;
   std::size_t open() const noexcept { return open_.size(); }
 
  private:

@@ -53,6 +53,7 @@ class Nodes final : mesh::Watcher {
   NodeNumber self() const noexcept { return self_; }
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
   mesh::Mesh& mesh() noexcept { return fabric_->mesh(); }
+  Endpoint& endpoint() noexcept { return fabric_->endpoint(); }
   Letters& letters() noexcept { return *letters_; }
   collectives::Engine& engine() noexcept { return *engine_; }
   const std::string& transport() const noexcept { return fabric_->transport(); }
@@ -72,6 +73,8 @@ class Nodes final : mesh::Watcher {
   bool sleep() noexcept { return fabric_->sleep(); }
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
+  /// Ends all work. What others exposed to the endpoint may go then, and then this.
+  void stop() noexcept { fabric_->stop(); }
 
  private:
   struct Entry {

@@ -164,16 +164,14 @@ void Server::run() {
   while (!stopping_.load(std::memory_order_acquire)) {
     drain_notices();
     if (loop_.poll() != 0) continue;
-    if (nodes_ && nodes_->turn()) continue;
+    if (nodes_ && turn_nodes()) continue;
     doorbell_->asleep();
     drain_notices();
     if (!nodes_ || nodes_->sleep()) loop_.run_one();
     doorbell_->awake();
   }
   loop_.poll();  // what close() posted
-  if (nodes_) nodes_->say_goodbye();
-  nodes_.reset();
-  node_fences_.reset();  // was told what became of its open ones
+  leave_nodes();
 }
 
 void Server::accept() {

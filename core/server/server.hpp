@@ -21,6 +21,7 @@
 #include "core/server/cleanup.hpp"
 #include "core/server/fence_machine.hpp"
 #include "core/server/job.hpp"
+#include "core/server/modex.hpp"
 #include "core/server/node_fences.hpp"
 #include "core/server/nodes.hpp"
 #include "core/server/stuck.hpp"
@@ -134,6 +135,8 @@ class Server {
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
   void watch(const pmix_proc_t& proc, bool on);
   pmix_status_t take_blobs(Bytes blobs);
+  pmix_status_t take_card(const store::Card& card);
+  void serve_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done);
   void commit_for(const SessionRef& session, link::Frame frame);
 
   // fences.cpp
@@ -177,6 +180,8 @@ class Server {
   };
   std::optional<NodeFences::Key> exchange(const Procs& procs, bool collect, const data::Infos& directives,
                                           Done done);
+  Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
+  pmix_status_t take_contribution(const Procs& procs, NodeNumber from, Bytes bytes);
   void exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob, Done done);
   bool exchanges_itself() const noexcept { return node_fences_ && module_.fence_nb == nullptr; }
   Result<Collected> collect_cards(const Procs& procs);
@@ -201,6 +206,8 @@ class Server {
 
   // server_nodes.cpp
   void meet_nodes();
+  bool turn_nodes();
+  void leave_nodes();
   bool names_servers(const events::Event& event) const;
   void notify_servers(std::shared_ptr<events::Event> event, Done done);
   void relay_to_nodes(const events::Event& event);
@@ -253,6 +260,7 @@ class Server {
   store::Limits limits_;
   std::unique_ptr<Nodes> nodes_;             ///< NULL: there is no other node
   std::unique_ptr<NodeFences> node_fences_;  ///< with nodes_
+  std::unique_ptr<Modex> modex_;             ///< with nodes_
   /// Up to where each card went in fences of a set that is no whole job: by set, job and local index.
   std::map<collectives::Signature, std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>> sent_;
 };

@@ -25,7 +25,7 @@ pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
   work([&](pmix_status_t s) { promise.set_value(s); });
   while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
     drain_notices();
-    if (nodes_) nodes_->turn();
+    if (nodes_) turn_nodes();
     loop_.run_one_for(std::chrono::milliseconds(1));
   }
   return status.get();
@@ -76,6 +76,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
                     [&](const pmix_proc_t& p) { return link::nspace_of(p) == nspace; }))
       with_it.push_back(fence.get());
   for (auto* fence : with_it) step_fence(*fence, FenceEvent::lost, PMIX_ERR_UNREACH);
+  if (modex_) modex_->withdraw(nspace);
   if (job->writer) job->writer->retire(*segment_);
   tokens_.forget(nspace);
   events_->forget_namespace(nspace);
@@ -165,12 +166,7 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
 }
 
 void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
-  run_later([this, proc, done = std::move(done)] {
-    auto get = std::make_unique<ParkedGet>();
-    get->proc = proc;
-    get->done = [done](pmix_status_t status, data::Value, Blob blob) { done(status, std::move(blob)); };
-    serve_get(std::move(get));
-  });
+  run_later([this, proc, done = std::move(done)] { serve_card(proc, done); });
 }
 
 void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,

@@ -92,6 +92,16 @@ void Server::meet_nodes() {
           [this](const Procs& procs, std::uint64_t ahead) { return local_part(procs, ahead); },
           [this](const Procs& procs, pmix_status_t why) { give_up(procs, why); },
           [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }});
+  modex_ = std::make_unique<Modex>(
+      *nodes_, Modex::Hooks{[this](const store::Card& card) { return take_card(card); },
+                            [this](Bytes blobs) { return take_blobs(blobs); },
+                            [this](const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
+                              serve_card(proc, std::move(done));
+                            },
+                            [this](std::string_view nspace) {
+                              const auto* job = find_job(nspace);
+                              return job != nullptr && job->writer;
+                            }});
   auto& letters = nodes_->letters();
   letters.on(Subject::event, [this](NodeNumber from, Bytes body, const Letters::Answer& answer) {
     deliver_from(from, body, answer);
@@ -104,6 +114,21 @@ void Server::meet_nodes() {
     events_->deliver(std::move(event));
     answer(PMIX_SUCCESS, {});
   });
+}
+
+bool Server::turn_nodes() {
+  bool happened = nodes_->turn();
+  happened |= modex_->progress() != 0;
+  return happened;
+}
+
+void Server::leave_nodes() {
+  if (!nodes_) return;
+  nodes_->say_goodbye();
+  nodes_->stop();
+  modex_.reset();  // its memory is not read or written any more; the endpoint that knows it is still there
+  nodes_.reset();
+  node_fences_.reset();  // was told what became of its open ones
 }
 
 /// A custom range that names servers of this session.
@@ -230,6 +255,7 @@ void Server::give_up(const Procs& procs, pmix_status_t why) {
 // ---- nodes that are lost
 
 void Server::lose_node(NodeNumber node, const std::string& why) {
+  modex_->node_lost(node);
   const auto about = [&] {
     data::Infos infos;
     infos.add(PMIX_NODEID, data::Value::of(static_cast<std::uint32_t>(node)));

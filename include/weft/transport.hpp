@@ -46,6 +46,7 @@ struct Capabilities {
   bool rma = false;      ///< a get() costs the target no processor time; else it waits for its progress()
   bool ordered = false;  ///< see Order above
   bool wait_fd = false;  ///< arm() and wait_fd() work; without it the owner polls
+  bool backs_memory = false;  ///< expose() puts memory behind every page of the region: no sparse ones then
   bool detects_loss =
       false;  ///< open operations to a dead peer end without help; else the caller needs a deadline
 };

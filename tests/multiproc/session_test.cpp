@@ -159,6 +159,61 @@ int deltas_of_sets(const Words&) {
   return 0;
 }
 
+/// Nothing travels at the fence; each reads the cards of all others: short ones, longer than one read, longer than a page.
+int cards_of_all_sizes(const Words&) {
+  Client client;
+  const auto value = [](pmix_rank_t rank, std::size_t size) {
+    return std::string(size, static_cast<char>('a' + rank));
+  };
+  const auto size_of = [](pmix_rank_t rank) { return std::size_t{50} << (3 * rank); };
+  check_status(put_bytes("first", value(client.me.rank, size_of(client.me.rank))), PMIX_SUCCESS);
+  check_status(put("last", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  for (pmix_rank_t i = 0; i < client.size; ++i) {
+    const auto r = (client.me.rank + i) % client.size;
+    check_equal(get(client.peer(r), "first").bytes() == value(r, size_of(r)), 1);
+    check_equal(get(client.peer(r), "last").u64(), r);
+  }
+  check_status(get(client.peer(0), "nobody has put this").status, PMIX_ERR_NOT_FOUND);
+  client.finalize();
+  return 0;
+}
+
+/// Cards are read while their ranks write them: what is found is whole and never older than what was found before.
+int cards_that_grow(const Words&) {
+  Client client;
+  check_status(put("count", std::uint64_t{0}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  std::uint64_t seen = 0;
+  for (std::uint64_t count = 1; count <= 150; ++count) {
+    check_status(put("count", count), PMIX_SUCCESS);
+    check_status(put_bytes("ballast", std::string(count % 90, static_cast<char>('a' + count % 26))),
+                 PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    const auto now = get(far, "count", Infos().flag(PMIX_GET_REFRESH_CACHE)).u64();
+    check(now >= seen && now <= 150, "a count that went back");
+    seen = now;
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(get(far, "count", Infos().flag(PMIX_GET_REFRESH_CACHE)).u64(), 150);
+  client.finalize();
+  return 0;
+}
+
+/// No fence before it, so nobody has said where cards lie.
+int modex_without_a_fence(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card").u64(), r);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// The last rank stays away, twice; nobody is left in a fence that somebody left, and the next one works.
 int deadline(const Words&) {
   Client client;
@@ -240,6 +295,9 @@ void add_session_programs(Programs& programs) {
   programs["session_node"] = session_node;
   programs["fence_storm"] = fence_storm;
   programs["deltas_of_sets"] = deltas_of_sets;
+  programs["cards_of_all_sizes"] = cards_of_all_sizes;
+  programs["cards_that_grow"] = cards_that_grow;
+  programs["modex_without_a_fence"] = modex_without_a_fence;
   programs["deadline"] = deadline;
   programs["last_dies"] = last_dies;
   programs["last_leaves"] = last_leaves;
@@ -299,6 +357,34 @@ TEST_P(SessionTest, fence_storm_of_five_nodes) {
 }
 TEST_P(SessionTest, deltas_of_sets) {
   run("deltas_of_sets");
+}
+TEST_P(SessionTest, cards_of_all_sizes) {
+  run("cards_of_all_sizes");
+}
+TEST_P(SessionTest, cards_of_all_sizes_without_segments) {
+  run("cards_of_all_sizes", 2, Segment::refused);
+}
+TEST_P(SessionTest, cards_that_grow) {
+  run("cards_that_grow", 2);
+}
+TEST_P(SessionTest, modex_without_a_fence) {
+  run("modex_without_a_fence");
+}
+// Programs of nodes_test.cpp: what they see is the same, whoever carries it.
+TEST_P(SessionTest, fetch_on_demand) {
+  run("fetch_on_demand", 2);
+}
+TEST_P(SessionTest, ask_early) {
+  run("ask_early", 2);
+}
+TEST_P(SessionTest, sets_across) {
+  run("sets_across", 2);
+}
+TEST_P(SessionTest, get_during_fence) {
+  run("get_during_fence", 2);
+}
+TEST_P(SessionTest, far_rank_dies) {
+  run("far_rank_dies", 2);
 }
 TEST_P(SessionTest, deadline) {
   run("deadline");

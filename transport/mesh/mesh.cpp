@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "transport/mesh/flags.hpp"
 
@@ -135,6 +136,28 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
   node->heard = now_;
   if (next_look_ == TimePoint::max()) next_look_ = now_ + limits_.ping_after / 2;
   return node;
+}
+
+Result<RegionNumber> Mesh::learn_region(NodeNumber number, Bytes packed) {
+  const auto reached = reachable(number);
+  if (!reached) return fail(reached.error());
+  Node& node = **reached;
+  const auto contact = unpack_contact(node.contact);
+  if (!contact) return fail(contact.error());
+  auto imported = endpoint_.import_key(*node.peer, packed);
+  if (!imported) return fail(imported.error());
+  std::size_t at = contact->keys.size();
+  while (at < node.keys.size() && node.keys[at] != nullptr) ++at;
+  if (at > std::numeric_limits<RegionNumber>::max())
+    return fail(Errc::no_space, "too many regions of one node");
+  if (at == node.keys.size()) node.keys.emplace_back();
+  node.keys[at] = std::move(*imported);
+  return static_cast<RegionNumber>(at);
+}
+
+void Mesh::forget_region(NodeNumber number, RegionNumber region) noexcept {
+  Node* const node = find(number);
+  if (node != nullptr && region < node->keys.size()) node->keys[region].reset();
 }
 
 Result<void> Mesh::connect(NodeNumber number) {

@@ -95,6 +95,11 @@ class Mesh {
   /// Errors, nothing is open then: not_found (no contact), peer_lost, invalid (too large), again (most_work; a done()
   /// of that node makes room).
   Result<void> send(NodeNumber to, std::uint16_t id, Bytes header, Bytes payload, Sending& sending);
+  /// A region that the node has told of by other means than its contact; packed: MemoryRegion::packed_key() there. Valid
+  /// for this life of the node. Errors: as connect(), corrupt, no_space.
+  Result<RegionNumber> learn_region(NodeNumber node, Bytes packed);
+  /// One that was learnt; no read of it is open.
+  void forget_region(NodeNumber node, RegionNumber region) noexcept;
   /// into: as large as it may be, cut into pieces. Errors as send(); not_found also: no such region. In done() besides:
   /// invalid or os (outside of the remote region).
   Result<void> read(NodeNumber from, RegionNumber region, std::uint64_t offset, const LocalSlice& into,

@@ -35,7 +35,7 @@ struct Node {
   std::uint64_t incarnation = 0;   ///< 0: none yet; expected: it has to be later than this
   std::vector<std::byte> contact;  ///< packed: most of the time nobody reads it
   std::unique_ptr<Peer> peer;
-  std::vector<std::unique_ptr<RemoteKey>> keys;  ///< imported when first used
+  std::vector<std::unique_ptr<RemoteKey>> keys;  ///< those of its contact are imported when first used
   ReplayWindow window;
   std::unique_ptr<Assemblies> assemblies;
   std::uint64_t last_sequence = 0, last_number = 0;

@@ -196,6 +196,7 @@ Result<void> Mesh::launch_read(Node& node, const Reading& reading, Flight& fligh
   if (key == nullptr) {
     const auto contact = unpack_contact(node.contact);
     if (!contact) return fail(contact.error());
+    if (reading.region_ >= contact->keys.size()) return fail(Errc::not_found, "that region was forgotten");
     auto imported = endpoint_.import_key(*node.peer, contact->keys[reading.region_]);
     if (!imported) return fail(imported.error());
     key = std::move(*imported);

@@ -15,8 +15,8 @@ namespace weft::mesh {
 class Mesh;
 struct Node;
 
-/// Number of a region that its owner offered, from 0.
-using RegionNumber = std::uint8_t;
+/// Number of a region of a node: from 0 those in its contact, then those that were learnt.
+using RegionNumber = std::uint16_t;
 
 /// A message or a read on its way. The caller's; it stays in place until done() ran, exactly once, in progress().
 struct Work {

@@ -102,6 +102,7 @@ void OfiEndpoint::set_capabilities() {
   capabilities_.rma = provider_.rma;
   capabilities_.ordered = (info.tx_attr->msg_order & info.rx_attr->msg_order & FI_ORDER_SAS) != 0;
   capabilities_.wait_fd = queue_.wait_fd().has_value();
+  capabilities_.backs_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
   capabilities_.detects_loss = provider_.detects_loss;
 }
 

@@ -56,6 +56,7 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
       .rma = self->worker_->direct_gets(),
       .ordered = false,  // UCP's documentation promises no order of active messages
       .wait_fd = self->wait_fd().has_value(),
+      .backs_memory = self->worker_->direct_gets(),  // the card pins what is mapped
       .detects_loss = self->worker_->traits().network};
   return self;
 }
