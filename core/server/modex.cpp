@@ -183,6 +183,7 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
   fetch.done = std::move(done);
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
+  nodes_.stay_awake();
   if (!nodes_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
   places_.count({node, std::string(link::nspace_of(proc))}) != 0 ? read_start(fetch) : ask_place(fetch);
 }

@@ -150,6 +150,7 @@ Result<NodeFences::Key> NodeFences::begin(Procs procs, bool collect, Blob mine, 
   const auto generation = nodes_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier, members,
                                                 std::move(mine), on_end);
   if (!generation) return tl::unexpected(generation.error());
+  nodes_.stay_awake();
   key->second = *generation;
   auto& fence = open_[*key] = {std::move(procs), std::move(members), Clock::now()};
   for (const auto& [nspace, rank] : gone_) {
