@@ -420,6 +420,13 @@ class Agents(Nodes):
             self.assertIn("no route", told[0])
 
 
+class NotYet(Nodes):
+    def test_a_job_that_goes_on_after_a_failure(self):
+        result = self.run("--on-failure", "continue", "-n", "1", "true")
+        self.assertEqual(result.returncode, 2)
+        self.told_once(result.stderr, "--on-failure continue")
+
+
 class Many(Nodes):
     def test_launches_in_a_row(self):
         for _ in range(20):

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds grace_time{2};
 /// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
-constexpr std::chrono::seconds leaving_time{5};
+constexpr std::chrono::seconds leaving_time{2};
 
 /// Eight bits are left of a status; one that is not 0 stays so.
 int exit_code_for(int status) noexcept {
