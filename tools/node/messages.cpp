@@ -139,7 +139,8 @@ std::string start_failed(const Where& where, std::string_view step, int error) {
 }
 
 std::string always_ends() {
-  return "--on-failure continue does not work yet: a job ends with the first rank or node that is lost; nothing was "
+  return "--on-failure continue does not work yet: a job ends with the first rank or node that is lost; "
+         "nothing was "
          "started. Leave it out";
 }
 
