@@ -187,13 +187,13 @@ class Input(Nodes):
     def test_a_rank_that_does_not_read_holds_nobody_up(self):
         # The end of input is not needed for the job's end.
         job = self.start(*TWO, "--stdin", "1", "-n", "2", "sh", "-c", "test $PMIX_RANK = 0 || head -c 2",
-                         stdin=subprocess.PIPE)
+                         stdin=subprocess.PIPE, bufsize=0)
         with self.assertRaises(BrokenPipeError):  # told so as soon as nobody reads any more
             for _ in range(1000):
                 job.stdin.write(b"ab" * 500000)
-                job.stdin.flush()
         self.assertEqual(job.stdout.read(), b"ab")
         self.assertEqual(job.wait(timeout=WATCHDOG), 0)
+        job.stdin.close()
         job.stdin = None
 
 
@@ -418,6 +418,13 @@ class Agents(Nodes):
             self.assertEqual(len(told), 1, result.stderr)
             self.assertIn("no-such-host-3", told[0])
             self.assertIn("no route", told[0])
+
+
+class NotYet(Nodes):
+    def test_a_job_that_goes_on_after_a_failure(self):
+        result = self.run("--on-failure", "continue", "-n", "1", "true")
+        self.assertEqual(result.returncode, 2)
+        self.told_once(result.stderr, "--on-failure continue")
 
 
 class Many(Nodes):

@@ -51,6 +51,14 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return list;
 }
 
+/// Open MPI 4 names the files of its shared memory by machine, job and local rank: virtual nodes of one machine would share
+/// them. A user's own choice stays.
+void leave_out_vader(Variables& variables) {
+  const auto is_choice = [](const std::string& variable) { return variable.rfind("OMPI_MCA_btl=", 0) == 0; };
+  if (std::none_of(variables.begin(), variables.end(), is_choice))
+    variables.emplace_back("OMPI_MCA_btl=^vader");
+}
+
 JobMap map_of(const Launch& launch, const RankTable& table, std::uint32_t node) {
   JobMap map;
   map.nspace = launch.nspace;
@@ -104,6 +112,7 @@ void LocalRanks::plan(const Launch& launch, const RankTable& table, std::vector<
     environments_.push_back(
         app_environment(inherited.data(), app, library_path, map_.policy.oversubscribed, missing));
     set_variable(environments_.back(), mark_);
+    if (launch.one_machine) leave_out_vader(environments_.back());
     programs_.push_back(find_program(app, environments_.back()));
     std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
   }

@@ -138,6 +138,12 @@ std::string start_failed(const Where& where, std::string_view step, int error) {
                      where.program, step, std::strerror(error), end_of_job);
 }
 
+std::string always_ends() {
+  return "--on-failure continue does not work yet: a job ends with the first rank or node that is lost; "
+         "nothing was "
+         "started. Leave it out";
+}
+
 std::string bad_launch_timeout(std::string_view text) {
   return fmt::format(
       "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the "

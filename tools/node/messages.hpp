@@ -38,6 +38,7 @@ std::string variable_not_set(std::string_view name);
 std::string start_failed(const Where& where, std::string_view step, int error);
 
 // Daemons.
+std::string always_ends();
 std::string bad_launch_timeout(std::string_view text);
 std::string no_key(int error);
 std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);

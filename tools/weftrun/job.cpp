@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::chrono::seconds grace_time{2};
 /// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
-constexpr std::chrono::seconds leaving_time{5};
+constexpr std::chrono::seconds leaving_time{2};
 
 /// Eight bits are left of a status; one that is not 0 stays so.
 int exit_code_for(int status) noexcept {
@@ -208,57 +208,6 @@ void Job::end_named(const AbortRequest& request) {
   patience->async_wait([this, patience, named = request.named](const asio::error_code& error) {
     if (!error) send(SIGKILL, named);
   });
-}
-
-// ---- what daemons tell
-
-void Job::on_all_there() {
-  if (state_ != State::starting) return;
-  daemons_->launch(launch_, [this] {
-    if (local_) start_own_ranks();
-  });
-}
-
-void Job::on_node_started(std::uint32_t node, const report::Started& report) {
-  const auto ranks = table_.ranks_on(node);
-  for (std::size_t i = 0; i < report.pids.size(); ++i) {
-    ranks_[index(ranks[i])] = {report.pids[i], true, false};
-    output_->connect_remote(ranks[i]);
-  }
-  for (const auto& note : report.notes) say(note);
-  if (report.failure.empty()) return on_node_runs();
-  const int exit_code = report.exit_code == 0 ? exit_status::own_failure : report.exit_code;
-  raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
-}
-
-void Job::on_output(report::Output report, Session::Answer written) {
-  output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
-}
-
-void Job::on_ended(const report::Ended& report) {
-  on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
-              {report.out_bytes, report.error_bytes});
-}
-
-void Job::on_input_unwanted(std::uint32_t node) {
-  input_->disconnect_node(node);
-}
-
-void Job::on_node_lost(std::uint32_t node, const std::string& line) {
-  raise(Event::node_lost, exit_status::own_failure, line);
-  input_->disconnect_node(node);
-  for (const Rank rank : table_.ranks_on(node)) {
-    ranks_[index(rank)].lives = false;
-    output_->lose_remote(rank);
-  }
-}
-
-void Job::on_said(const std::string& line) {
-  output_->say(line);
-}
-
-void Job::on_explained(const std::string& text) {
-  explain(text);
 }
 
 // ---- signals, time, output

@@ -62,6 +62,7 @@ Job::Job(Options options, Plan plan, std::string release)
       ranks_(table_.size()) {}
 
 void Job::plan_launch() {
+  if (options_.on_failure == OnFailure::go_on) throw Stop(exit_status::usage, messages::always_ends());
   launch_.nspace = namespace_for(host_name());
   for (const auto& node : plan_.nodes) {
     launch_.hosts.push_back(node.name);
