@@ -145,9 +145,9 @@ TEST_F(AgentsTest, AProgramThatCannotRunIsReportedForEach) {
 }
 
 TEST_F(AgentsTest, ExpectedEndsAreNoFailures) {
+  ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
   Agents agents(loop, events());
   agents.start(message("read line; echo up; read line2 < " + directory + "/fifo; exit 9", 1), "1.0");
-  ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
   wait_for([this] { return !said.empty(); });
   agents.expect_end();
   std::ofstream(directory + "/fifo") << "go\n";
