@@ -207,7 +207,8 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   card_window_ = std::move(*card);
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
-  const auto policy = shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
+  const auto policy = h.nodes > 1 ? shm::WaitPolicy::for_other_nodes(own_job_.local_count() + 1, h.cores)
+                                  : shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
   board_fence_ = std::make_unique<BoardFence>(control_, local_, policy, *connection_);
   return {};
 }

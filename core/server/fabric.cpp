@@ -21,7 +21,7 @@ Fabric::Options Fabric::options_here(unsigned clients) {
   Options out;
   if (const char* asked = std::getenv("WEFT_TRANSPORT"); asked != nullptr) out.transport = asked;
   out.folders = transport::module_folders();
-  out.wait = shm::WaitPolicy::for_waiters(clients + 1, shm::usable_cores());
+  out.wait = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
   return out;
 }
 
@@ -64,15 +64,17 @@ bool Fabric::turn() noexcept {
   }
   const auto idle = now - awake_since_;
   if (idle >= wait_.spin + wait_.yield) return false;
-  if (idle < wait_.spin)
+  if (idle < wait_.spin) {
     shm::cpu_relax();
-  else
-    std::this_thread::yield();
+    return true;
+  }
+  std::this_thread::yield();
+  if (Clock::now() - now > wait_.longest_yield) awake_since_ = {};  // others want the core
   return true;
 }
 
 void Fabric::share_cores(unsigned clients) noexcept {
-  wait_ = shm::WaitPolicy::for_waiters(clients + 1, shm::usable_cores());
+  wait_ = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
 }
 
 bool Fabric::sleep() noexcept {
