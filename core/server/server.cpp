@@ -244,7 +244,9 @@ void Server::drain_notices() {
         // A full ring may have dropped one, and the bit may have come before its notice: then look at everything.
         const bool all = count == 0 || count == shm::NoticeRing::slots;
         constexpr auto commit = 1u << static_cast<std::uint32_t>(store::NoticeKind::committed);
-        if (all || (kinds & ~commit) != 0) {
+        constexpr auto fetch = 1u << static_cast<std::uint32_t>(store::NoticeKind::fetch);
+        if (all || (kinds & fetch) != 0) answer_fetch(*job, local);
+        if (all || (kinds & ~commit & ~fetch) != 0) {
           board_full(*job);
           board_moved(*job);
         }

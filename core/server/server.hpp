@@ -133,6 +133,7 @@ class Server {
   void retry_gets(const pmix_proc_t& about);
   void retry_gets_of(std::string_view nspace);
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
+  void answer_fetch(Job& job, std::uint32_t local);
   void watch(const pmix_proc_t& proc, bool on);
   pmix_status_t take_blobs(Bytes blobs);
   pmix_status_t take_card(const store::Card& card);
