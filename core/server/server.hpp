@@ -256,6 +256,7 @@ class Server {
   std::uint64_t next_parked_ = 1;
   std::unique_ptr<asio::steady_timer> stuck_timer_;
   std::chrono::seconds stuck_after_{60};
+  std::optional<bool> collects_;  ///< WEFT_FENCE: whatever the callers ask for
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;
   store::Limits limits_;

@@ -180,6 +180,21 @@ int cards_of_all_sizes(const Words&) {
   return 0;
 }
 
+/// What the user says goes before what the program asks for. words: whether cards travel.
+int mode_of_the_user(const Words& words) {
+  Client client;
+  const bool travels = words.at(0) == "full";
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  check_status(travels ? fence() : fence({}, collect()), PMIX_SUCCESS);
+  check_status(get(far, "card", optional()).status, travels ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+  check_equal(get(far, "card").u64(), far.rank);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Cards are read while their ranks write them: what is found is whole and never older than what was found before.
 int cards_that_grow(const Words&) {
   Client client;
@@ -297,6 +312,7 @@ void add_session_programs(Programs& programs) {
   programs["deltas_of_sets"] = deltas_of_sets;
   programs["cards_of_all_sizes"] = cards_of_all_sizes;
   programs["cards_that_grow"] = cards_that_grow;
+  programs["mode_of_the_user"] = mode_of_the_user;
   programs["modex_without_a_fence"] = modex_without_a_fence;
   programs["deadline"] = deadline;
   programs["last_dies"] = last_dies;
@@ -311,15 +327,15 @@ struct Session {
   std::vector<Child> nodes;
 
   Session(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
-          bool catch_errors = false) {
+          bool catch_errors = false, const Words& words = {}) {
     for (std::uint32_t id = 0; id < count; ++id) {
       Child::Options options;
       options.variables = variables;
       options.catch_errors = catch_errors;
-      nodes.emplace_back("session_node",
-                         Words{std::to_string(id), std::to_string(count),
-                               std::to_string(static_cast<int>(segment)), program},
-                         options);
+      Words all{std::to_string(id), std::to_string(count), std::to_string(static_cast<int>(segment)),
+                program};
+      all.insert(all.end(), words.begin(), words.end());
+      nodes.emplace_back("session_node", all, options);
     }
     std::string contacts;
     for (auto& node : nodes) contacts += (contacts.empty() ? "" : " ") + node.hear();
@@ -366,6 +382,14 @@ TEST_P(SessionTest, cards_of_all_sizes_without_segments) {
 }
 TEST_P(SessionTest, cards_that_grow) {
   run("cards_that_grow", 2);
+}
+TEST_P(SessionTest, the_user_chooses_the_mode_of_fences) {
+  for (const char* mode : {"full", "sparse"}) {
+    auto variables = over();
+    variables.emplace_back("WEFT_FENCE", mode);
+    Session session(2, Segment::mapped, "mode_of_the_user", variables, false, {mode});
+    session.finish();
+  }
 }
 TEST_P(SessionTest, modex_without_a_fence) {
   run("modex_without_a_fence");
