@@ -71,7 +71,8 @@ void Server::answer_query(const link::Query& query, const SessionReport* report,
     }
   if (asked == 0) return done(PMIX_ERR_BAD_PARAM, {});
   if (out.size() == 0) return done(PMIX_ERR_NOT_SUPPORTED, {});
-  done(out.size() == asked ? PMIX_SUCCESS : PMIX_QUERY_PARTIAL_SUCCESS, std::move(out));
+  const auto status = out.size() == asked ? PMIX_SUCCESS : PMIX_QUERY_PARTIAL_SUCCESS;
+  done(status, std::move(out));
 }
 
 std::string Server::namespaces() const {
@@ -84,9 +85,9 @@ std::string Server::namespaces() const {
 void Server::report_session(bool with_others, std::function<void(SessionReport)> done) {
   const std::string nspace(link::nspace_of(self_));
   if (nodes_ && with_others) return Survey::run(loop_, *nodes_, nspace, survey_hooks(), std::move(done));
-  std::vector<NodeEntry> own(1);
-  own[0] = {nodes_ ? nodes_->self() : 0, host_, NodeEntry::State::here, own_report({})};
-  auto report = merged(nspace, own[0].node, std::move(own), survey_hooks().members);
+  const NodeNumber self = nodes_ ? nodes_->self() : 0;
+  auto report =
+      merged(nspace, self, {{self, host_, NodeEntry::State::here, own_report({})}}, survey_hooks().members);
   if (nodes_) report.size = nodes_->count();
   done(std::move(report));
 }
