@@ -93,10 +93,11 @@ std::string hosts_of(const Session& session, const std::vector<std::uint32_t>& n
 }
 
 std::string text_of(const Session& session, const Fence& fence) {
-  auto out = fmt::format("fence {} of {}, {}{}: open for at least {}; {} of {} ranks are in it", fence.generation,
-                         text_of(fence.procs), fence.collects ? "collecting data" : "without data",
-                         fence.algorithm.empty() ? "" : ", " + fence.algorithm, duration(fence.age_ms), fence.arrived,
-                         fence.ranks);
+  const auto how = fence.algorithm.empty()
+                       ? ""
+                       : fmt::format(", {} by {}", fence.collects ? "exchange" : "barrier", fence.algorithm);
+  auto out = fmt::format("fence {} of {}{}: open for at least {}; {} of {} ranks are in it", fence.generation,
+                         text_of(fence.procs), how, duration(fence.age_ms), fence.arrived, fence.ranks);
   if (fence.nodes > 1) out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);
   out += '\n';
   out += missing_of(session, fence);
