@@ -65,7 +65,7 @@ pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
 }
 
 int PMIx_Initialized(void) {
-  return role().client() != nullptr || role().server() != nullptr ? 1 : 0;
+  return role().client() != nullptr || role().server() != nullptr || role().tool() != nullptr ? 1 : 0;
 }
 
 /// Starts with the version of the API that the headers claim: callers compare its first characters.

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapters "Job Management and Reporting" (queries) and "Process Sets and Groups": what is not
-// implemented yet. Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_Progress_thread_stop: nothing) and leaves its
+// PMIx Standard, chapter "Process Sets and Groups", and the end of the progress thread: what is not implemented yet. Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_Progress_thread_stop: nothing) and leaves its
 // out-parameters alone; no callback is ever called.
 #include "pmix.h"
 #include "pmix_server.h"
-
-pmix_status_t PMIx_Query_info(pmix_query_t*, size_t, pmix_info_t**, size_t*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Query_info_nb(pmix_query_t*, size_t, pmix_info_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
 
 pmix_status_t PMIx_server_define_process_set(const pmix_proc_t*, size_t, const char*) {
   return PMIX_ERR_NOT_SUPPORTED;

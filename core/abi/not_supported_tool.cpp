@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Tools and Debuggers": not implemented yet.
-// Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_tool_is_connected: false) and leaves its out-parameters alone; no
-// callback is ever called.
+// PMIx Standard, chapter "Tools and Debuggers": what is not implemented yet.
+// Each returns PMIX_ERR_NOT_SUPPORTED and leaves its out-parameters alone; no callback is ever called.
 #include "pmix_tool.h"
-
-pmix_status_t PMIx_tool_init(pmix_proc_t*, pmix_info_t*, size_t) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_tool_finalize() {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-bool PMIx_tool_is_connected() {
-  return false;
-}
 
 pmix_status_t PMIx_tool_attach_to_server(pmix_proc_t*, pmix_proc_t*, pmix_info_t*, size_t) {
   return PMIX_ERR_NOT_SUPPORTED;

@@ -19,6 +19,12 @@ void Role::set_server(std::unique_ptr<server::Server> server) {
   server_ = std::move(server);
 }
 
+void Role::set_tool(std::unique_ptr<client::Tool> tool) {
+  topology::install_opaque_types();
+  tool_now_.store(tool.get(), std::memory_order_release);
+  tool_ = std::move(tool);
+}
+
 Role& role() noexcept {
   static Role* const only = new Role;
   return *only;
@@ -29,6 +35,8 @@ void run_later(std::function<void()> task) {
     client->run_later(std::move(task));
   else if (auto* server = role().server())
     server->run_later(std::move(task));
+  else if (auto* tool = role().tool())
+    tool->run_later(std::move(task));
 }
 
 std::string_view text_of(const char* text, std::size_t most) noexcept {

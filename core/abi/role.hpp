@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is: a client, a server, both or neither. The only process-wide object of the library.
+// What this process is: a client, a server, both, a tool or neither. The only process-wide object of the library.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "core/client/client.hpp"
+#include "core/client/tool.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::abi {
@@ -18,18 +19,23 @@ class Role {
   /// Loads only: valid until the last PMIx_Finalize / PMIx_server_finalize, which the caller must not race with.
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
+  client::Tool* tool() const noexcept { return tool_now_.load(std::memory_order_acquire); }
 
   std::mutex mutex;  ///< init and finalize, one at a time
   unsigned client_count = 0;
   unsigned server_count = 0;
+  unsigned tool_count = 0;
   void set_client(std::unique_ptr<client::Client> client);
   void set_server(std::unique_ptr<server::Server> server);
+  void set_tool(std::unique_ptr<client::Tool> tool);
 
  private:
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<server::Server> server_;
+  std::unique_ptr<client::Tool> tool_;
   std::atomic<client::Client*> client_now_{nullptr};
   std::atomic<server::Server*> server_now_{nullptr};
+  std::atomic<client::Tool*> tool_now_{nullptr};
 };
 
 /// Never destroyed: threads of the application may still call while the process exits.

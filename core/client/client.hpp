@@ -10,6 +10,7 @@
 #include "core/client/board_fence.hpp"
 #include "core/client/connection.hpp"
 #include "core/events/registry.hpp"
+#include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
 #include "core/store/job_view.hpp"
 #include "core/store/local_values.hpp"
@@ -60,6 +61,8 @@ class Client {
                             std::size_t ninfo, std::function<void(pmix_status_t)> done);
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
   void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
+  /// done runs on the connection's thread.
+  void query_later(link::Query query, std::function<void(pmix_status_t, data::Infos)> done);
   pmix_status_t cleanup(const pmix_info_t* infos, std::size_t ninfo);
   pmix_status_t finalize(const pmix_info_t* infos, std::size_t ninfo);
 

@@ -4,7 +4,7 @@
 #include <future>
 
 #include "core/client/client.hpp"
-#include "core/link/messages.hpp"
+#include "core/client/tool.hpp"
 
 namespace weft::client {
 
@@ -120,6 +120,10 @@ void Client::log_later(data::Infos records, data::Infos directives, std::functio
   const link::Log message{std::move(records), std::move(directives)};
   connection_->request(MessageType::log, link::encode(message),
                        [done = std::move(done)](Result<link::Frame> answer) { done(status_in(answer)); });
+}
+
+void Client::query_later(link::Query query, std::function<void(pmix_status_t, data::Infos)> done) {
+  query_through(*connection_, query, std::move(done));
 }
 
 pmix_status_t Client::cleanup(const pmix_info_t* infos, std::size_t ninfo) {

@@ -33,6 +33,10 @@ struct Out {
     field(v.key);
     field(v.value);
   }
+  void field(const Query::Item& v) {
+    field(v.keys);
+    field(v.qualifiers);
+  }
   template <class T>
   void field(const std::vector<T>& list) {
     w.u32(static_cast<std::uint32_t>(list.size()));
@@ -79,6 +83,10 @@ struct In {
     field(v.key);
     field(v.value);
   }
+  void field(Query::Item& v) {
+    field(v.keys);
+    field(v.qualifiers);
+  }
   template <class T>
   void field(std::vector<T>& list) {
     const auto count = r.u32();
@@ -93,6 +101,8 @@ void walk(Visitor& v, M& m) {
   if constexpr (std::is_same_v<T, Hello>) {
     v.field(m.wire), v.field(m.layout), v.field(m.attached), v.field(m.nspace), v.field(m.rank),
         v.field(m.token);
+  } else if constexpr (std::is_same_v<T, HelloTool>) {
+    v.field(m.wire);
   } else if constexpr (std::is_same_v<T, Welcome>) {
     v.field(m.segment_bytes), v.field(m.job), v.field(m.local), v.field(m.server_nspace),
         v.field(m.server_rank);
@@ -118,6 +128,10 @@ void walk(Visitor& v, M& m) {
     v.field(m.code), v.field(m.source), v.field(m.range), v.field(m.infos);
   } else if constexpr (std::is_same_v<T, Log>) {
     v.field(m.records), v.field(m.directives);
+  } else if constexpr (std::is_same_v<T, Query>) {
+    v.field(m.items);
+  } else if constexpr (std::is_same_v<T, QueryAnswer>) {
+    v.field(m.status), v.field(m.results);
   } else {
     static_assert(std::is_same_v<T, Cleanup>);
     v.field(m.infos);
@@ -157,6 +171,9 @@ template std::vector<std::byte> encode(const Subscribe&);
 template std::vector<std::byte> encode(const EventMessage&);
 template std::vector<std::byte> encode(const Log&);
 template std::vector<std::byte> encode(const Cleanup&);
+template std::vector<std::byte> encode(const HelloTool&);
+template std::vector<std::byte> encode(const Query&);
+template std::vector<std::byte> encode(const QueryAnswer&);
 template Result<Hello> decode(Bytes);
 template Result<Welcome> decode(Bytes);
 template Result<Refused> decode(Bytes);
@@ -172,6 +189,9 @@ template Result<Subscribe> decode(Bytes);
 template Result<EventMessage> decode(Bytes);
 template Result<Log> decode(Bytes);
 template Result<Cleanup> decode(Bytes);
+template Result<HelloTool> decode(Bytes);
+template Result<Query> decode(Bytes);
+template Result<QueryAnswer> decode(Bytes);
 
 pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept {
   pmix_proc_t proc{};

@@ -23,6 +23,11 @@ struct Hello {
   Token token;
 };
 
+/// From a process of no job, which the kernel's word about its user lets in.
+struct HelloTool {
+  std::uint16_t wire = wire_version;  ///< stays the first field in every version
+};
+
 struct Welcome {
   std::uint64_t segment_bytes = 0;  ///< 0: no segment, ask for everything
   std::uint64_t job = 0;            ///< offset of the JobHeader
@@ -98,6 +103,19 @@ struct Log {
 
 struct Cleanup {
   data::Infos infos;
+};
+
+struct Query {
+  struct Item {
+    std::vector<std::string> keys;
+    data::Infos qualifiers;
+  };
+  std::vector<Item> items;
+};
+
+struct QueryAnswer {
+  pmix_status_t status = PMIX_ERR_NOT_FOUND;
+  data::Infos results;
 };
 
 template <class Message>

@@ -16,15 +16,19 @@ namespace weft::server {
 using link::MessageType;
 using store::Local;
 
-void Server::greet(const SessionRef& session, const link::Frame& frame) {
-  // The version stays the first field for ever, so that a refusal can name both.
+/// The version stays the first field of a greeting for ever, so that a refusal can name both.
+bool Server::refuse_other_version(const SessionRef& session, const link::Frame& frame) {
   data::Reader peek(frame.payload);
   const auto wire = peek.u16();
-  if (wire != link::wire_version)
-    return refuse(session, PMIX_ERR_NOT_SUPPORTED,
-                  "it speaks version " + std::to_string(wire) +
-                      " of the protocol, the server speaks version " + std::to_string(link::wire_version) +
-                      "; use the libpmix of the same Weft release for both");
+  if (wire == link::wire_version) return false;
+  refuse(session, PMIX_ERR_NOT_SUPPORTED,
+         "it speaks version " + std::to_string(wire) + " of the protocol, the server speaks version " +
+             std::to_string(link::wire_version) + "; use the libpmix of the same Weft release for both");
+  return true;
+}
+
+void Server::greet(const SessionRef& session, const link::Frame& frame) {
+  if (refuse_other_version(session, frame)) return;
   auto hello = link::decode<link::Hello>(frame.payload);
   if (!hello) return refuse(session, PMIX_ERR_BAD_PARAM, "malformed greeting");
   session->proc = link::make_proc(hello->nspace, hello->rank);

@@ -30,6 +30,7 @@ enum class Subject : std::uint16_t {
   card_place,    ///< where do the cards of this job lie?
   card,          ///< of this rank, as soon as there is one
   leaving,       ///< that server finalizes
+  report,        ///< for who looks on: what is open at yours, and how much was done
 };
 
 class Letters {

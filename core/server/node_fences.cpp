@@ -166,6 +166,12 @@ std::uint64_t NodeFences::attempts(const Procs& procs) const {
   return nodes_.engine().begun(signature_of(procs));
 }
 
+std::optional<NodeFences::Clock::time_point> NodeFences::since(const Key& key) const {
+  const auto fence = open_.find(key);
+  if (fence == open_.end()) return std::nullopt;
+  return fence->second.since;
+}
+
 void NodeFences::abort(const Key& key, pmix_status_t why) {
   nodes_.engine().abort(key.first, key.second, code_of(why));
 }

@@ -79,6 +79,8 @@ class NodeFences {
   /// Of this set, that have begun or failed here.
   std::uint64_t attempts(const Procs& procs) const;
   std::size_t open() const noexcept { return open_.size(); }
+  /// When this node's part in it was complete; nothing: it is not under way here.
+  std::optional<std::chrono::steady_clock::time_point> since(const Key& key) const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -65,6 +65,8 @@ class Nodes final : mesh::Watcher {
   /// "node3", or "node 3" where nobody has told its name.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
+  bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
+  bool is_lost(NodeNumber node) const noexcept { return node < count() && entries_[node].is_lost; }
   /// All whose contact is known and that are not lost, without oneself.
   std::vector<NodeNumber> others() const;
 

@@ -139,6 +139,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
     server->nodes_ = std::move(opened.nodes);
     server->meet_nodes();
   }
+  server->started_ = std::chrono::steady_clock::now();
   server->accept();
   server->arm_stuck_timer();
 
@@ -273,10 +274,12 @@ void Server::drain_notices() {
 void Server::dispatch(const SessionRef& session, link::Frame frame) {
   using link::MessageType;
   if (!session->greeted) {
+    if (frame.type == MessageType::hello_tool) return greet_tool(session, frame);
     if (frame.type != MessageType::hello) return session->close();
     return greet(session, frame);
   }
   if (session->leaving && frame.type != MessageType::cleanup) return;
+  if (session->is_tool && frame.type != MessageType::query) return session->close();  // all else is for members
   const auto malformed = [&] { answer(session, frame.tag, PMIX_ERR_BAD_PARAM); };
   switch (frame.type) {
     case MessageType::get: {
@@ -339,6 +342,10 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       auto order = CleanupOrder::parse(message->infos.data(), message->infos.size());
       if (order && !order->empty()) cleanups_.add(session->proc, std::move(*order));
       return;
+    }
+    case MessageType::query: {
+      auto message = link::decode<link::Query>(frame.payload);
+      return message ? query_request(session, frame.tag, std::move(*message)) : malformed();
     }
     default:
       return session->close();  // a type that only servers send, or none at all

@@ -24,7 +24,9 @@
 #include "core/server/modex.hpp"
 #include "core/server/node_fences.hpp"
 #include "core/server/nodes.hpp"
+#include "core/server/report.hpp"
 #include "core/server/stuck.hpp"
+#include "core/server/survey.hpp"
 #include "core/server/upcall.hpp"
 #include "core/store/local_values.hpp"
 #include "core/store/lookup.hpp"
@@ -79,6 +81,9 @@ class Server {
   /// What other servers have to know to speak to this one.
   void collect_inventory(std::function<void(data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
+  /// done: PMIX_QUERY_PARTIAL_SUCCESS: only some keys are answered; PMIX_ERR_NOT_SUPPORTED: none is.
+  using Answered = std::function<void(pmix_status_t, data::Infos)>;
+  void query(link::Query query, Answered done);
 
  private:
   using SessionRef = std::shared_ptr<Session>;
@@ -98,6 +103,7 @@ class Server {
 
   // clients.cpp
   void greet(const SessionRef& session, const link::Frame& frame);
+  bool refuse_other_version(const SessionRef& session, const link::Frame& frame);
   void refuse(const SessionRef& session, pmix_status_t status, std::string reason);
   void welcome(const SessionRef& session);
   void session_closed(const SessionRef& session);
@@ -156,6 +162,7 @@ class Server {
     FenceState state = FenceState::gathering;
     std::uint64_t number = 0;
     StuckClock clock;
+    std::chrono::steady_clock::time_point since = std::chrono::steady_clock::now();
     std::unique_ptr<asio::steady_timer> timer;
     data::Infos directives;
 
@@ -204,6 +211,26 @@ class Server {
   // services.cpp
   void abort_request(const SessionRef& session, std::uint64_t tag, link::Abort message);
   void log_request(const SessionRef& session, std::uint64_t tag, link::Log message);
+
+  // tools.cpp
+  void greet_tool(const SessionRef& session, const link::Frame& frame);
+  void query_request(const SessionRef& session, std::uint64_t tag, link::Query message);
+  void query_here(link::Query query, Answered done);
+  void answer_query(const link::Query& query, const SessionReport* report, const Answered& done);
+  std::string namespaces() const;
+  void report_session(bool with_others, std::function<void(SessionReport)> done);
+
+  // reports.cpp
+  NodeReport own_report(const ReportRequest& request);
+  JobReport report_of(const Job& job) const;
+  std::vector<FencePart> open_parts();
+  FencePart part_in(const FenceName& name);
+  using HasArrived = std::function<bool(const Job&, std::uint32_t local)>;
+  FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
+  void add_exchange(FencePart& part, const NodeFences::Key& key) const;
+  std::vector<std::uint64_t> counters() const;
+  std::vector<NodeNumber> members_of(const FenceName& name);
+  Survey::Hooks survey_hooks();
 
   // server_nodes.cpp
   void meet_nodes();
@@ -257,6 +284,7 @@ class Server {
   std::unique_ptr<asio::steady_timer> stuck_timer_;
   std::chrono::seconds stuck_after_{60};
   std::optional<bool> collects_;  ///< WEFT_FENCE: whatever the callers ask for
+  std::chrono::steady_clock::time_point started_{};
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;
   store::Limits limits_;

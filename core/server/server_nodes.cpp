@@ -106,6 +106,9 @@ void Server::meet_nodes() {
   letters.on(Subject::event, [this](NodeNumber from, Bytes body, const Letters::Answer& answer) {
     deliver_from(from, body, answer);
   });
+  letters.on(Subject::report, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
+    Survey::answer(survey_hooks(), body, answer);
+  });
   letters.on(Subject::relay, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
     auto message = link::decode<link::EventMessage>(body);
     if (!message) return answer(PMIX_ERR_BAD_PARAM, {});

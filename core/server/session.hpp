@@ -53,6 +53,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
   // What the server knows about the client.
   bool greeted = false;
+  bool is_tool = false;  ///< it looks on: a member of no job
   bool finalized = false;
   bool leaving = false;  ///< the host wants it gone: of what it still says only clean-up registrations count
   bool has_segment = false;

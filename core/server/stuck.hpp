@@ -39,21 +39,30 @@ class StuckClock {
   using Clock = std::chrono::steady_clock;
   /// Age, if it is at least `limit` and was not reported yet for this generation.
   bool due(std::uint64_t generation, bool waiting, std::chrono::seconds limit, std::chrono::seconds& age) {
+    if (!look(generation, waiting)) return false;
     const auto now = Clock::now();
-    if (!waiting || generation != generation_ || !running_) {
-      generation_ = generation;
-      running_ = waiting;
-      reported_ = false;
-      since_ = now;
-      return false;
-    }
     age = std::chrono::duration_cast<std::chrono::seconds>(now - since_);
     if (reported_ || now - since_ < limit) return false;
     reported_ = true;
     return true;
   }
+  /// Of a generation that somebody is in: since somebody first looked at it.
+  std::chrono::milliseconds age(std::uint64_t generation) {
+    look(generation, true);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - since_);
+  }
 
  private:
+  /// False: the clock starts now, or stands.
+  bool look(std::uint64_t generation, bool waiting) {
+    if (waiting && generation == generation_ && running_) return true;
+    generation_ = generation;
+    running_ = waiting;
+    reported_ = false;
+    since_ = Clock::now();
+    return false;
+  }
+
   std::uint64_t generation_ = 0;
   bool running_ = false;
   bool reported_ = false;

@@ -28,6 +28,7 @@ void add_client_programs(Programs& programs);
 void add_data_programs(Programs& programs);
 void add_event_programs(Programs& programs);
 void add_fence_programs(Programs& programs);
+void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);

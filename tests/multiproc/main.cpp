@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   weft::test::add_data_programs(programs);
   weft::test::add_event_programs(programs);
   weft::test::add_fence_programs(programs);
+  weft::test::add_info_programs(programs);
   weft::test::add_key_programs(programs);
   weft::test::add_limit_programs(programs);
   weft::test::add_node_programs(programs);

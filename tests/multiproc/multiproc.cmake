@@ -6,6 +6,7 @@ add_executable(multiproc_test
   fence_test.cpp
   harness.cpp
   host.cpp
+  info_test.cpp
   keys_program.cpp
   lifecycle_test.cpp
   limit_test.cpp
@@ -15,6 +16,8 @@ add_executable(multiproc_test
   session_test.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
+target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
+add_dependencies(multiproc_test weftinfo)
 gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)
 
 foreach(segment "" "WEFT_NO_SEGMENT=1")

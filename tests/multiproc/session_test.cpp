@@ -8,11 +8,12 @@
 #include <cstdlib>
 
 #include "tests/multiproc/host.hpp"
+#include "tests/multiproc/session.hpp"
 
 namespace weft::test {
 namespace {
 
-constexpr const char* job = "wide";
+constexpr const char* job = session_job;
 constexpr std::uint32_t ranks_a_node = 2;
 
 std::string hex(const std::string& bytes) {
@@ -322,33 +323,6 @@ void add_session_programs(Programs& programs) {
 }
 
 // ---- tests
-
-struct Session {
-  std::vector<Child> nodes;
-
-  Session(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
-          bool catch_errors = false, const Words& words = {}) {
-    for (std::uint32_t id = 0; id < count; ++id) {
-      Child::Options options;
-      options.variables = variables;
-      options.catch_errors = catch_errors;
-      Words all{std::to_string(id), std::to_string(count), std::to_string(static_cast<int>(segment)),
-                program};
-      all.insert(all.end(), words.begin(), words.end());
-      nodes.emplace_back("session_node", all, options);
-    }
-    std::string contacts;
-    for (auto& node : nodes) contacts += (contacts.empty() ? "" : " ") + node.hear();
-    for (auto& node : nodes) node.tell(contacts);
-    for (auto& node : nodes) node.expect("started");
-  }
-  void finish() {
-    for (auto& node : nodes) node.tell("wait");
-    for (auto& node : nodes) node.expect("good");
-    for (auto& node : nodes) node.tell("end");
-    for (auto& node : nodes) node.expect_success();
-  }
-};
 
 class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/client/tool.hpp"
+
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "core/store/lookup.hpp"
+
+namespace weft::client {
+namespace {
+
+using link::MessageType;
+
+// A server that is not stopped greets at once.
+constexpr timeval greeting_limit{2, 0};
+
+void limit_reading(int socket, timeval limit) {
+  (void)::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+}
+
+std::string own_name() {
+  char host[256] = {};
+  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
+  return "tool." + std::string(host) + "." + std::to_string(::getpid());
+}
+
+/// Whoever listens there, by the kernel's word: ours, or we are root.
+bool is_ours(int socket) {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
+  return peer.uid == ::getuid() || ::getuid() == 0;
+}
+
+Error error_of(pmix_status_t refusal) {
+  if (refusal == PMIX_ERR_NO_PERMISSIONS) return {Errc::denied, 0, "of another user"};
+  if (refusal == PMIX_ERR_OUT_OF_RESOURCE) return {Errc::no_space, 0, "the server has no descriptor left"};
+  return {Errc::not_supported, 0, "another release"};
+}
+
+}  // namespace
+
+void query_through(Connection& connection, const link::Query& query, Tool::Answered done) {
+  connection.request(MessageType::query, link::encode(query), [done = std::move(done)](Result<link::Frame> frame) {
+    if (!frame) return done(frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, {});
+    auto answer = link::decode<link::QueryAnswer>(frame->payload);
+    const bool is_good = frame->type == MessageType::query_answer && answer;
+    is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});
+  });
+}
+
+Tool::Tool(const pmix_proc_t& self) : self_(self), connection_(std::make_unique<Connection>(shm::Fd())) {
+  if (self_.nspace[0] == '\0') self_ = link::make_proc(own_name(), 0);
+}
+
+Tool::~Tool() {
+  connection_->stop();
+}
+
+Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
+  auto socket = link::connect_to(at.name);
+  if (!socket) return tl::unexpected(socket.error());
+  if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
+  limit_reading(socket->get(), greeting_limit);
+  const auto sent = link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
+  const auto answer = sent ? link::receive_frame(socket->get()) : tl::unexpected(sent.error());
+  if (!answer && answer.error().code == Errc::os && answer.error().sys == EAGAIN)
+    return fail(Errc::timeout, "it does not answer");
+  // A server that has not heard of tools hangs up.
+  if (!answer) return fail(Errc::not_supported, "another release");
+  if (answer->type == MessageType::refused) {
+    const auto refused = link::decode<link::Refused>(answer->payload);
+    return tl::unexpected(error_of(refused ? refused->status : PMIX_ERR_NOT_SUPPORTED));
+  }
+  const auto welcome = link::decode<link::Welcome>(answer->payload);
+  if (answer->type != MessageType::welcome || !welcome) return fail(Errc::not_supported, "another release");
+  limit_reading(socket->get(), {});
+  return Server{std::move(*socket), link::make_proc(welcome->server_nspace, welcome->server_rank), at.pid};
+}
+
+/// All that let us in. Errors: of the last one that did not, if none does; unreachable: there is none.
+Result<std::vector<Tool::Server>> Tool::reachable(std::optional<pid_t> pid) {
+  const auto sockets = link::servers_here();
+  if (!sockets) return tl::unexpected(sockets.error());
+  std::vector<Server> out;
+  Error why{Errc::unreachable, 0, "no such server"};
+  for (const auto& socket : *sockets) {
+    if (pid && socket.pid != *pid) continue;
+    if (auto server = greet(socket))
+      out.push_back(std::move(*server));
+    else if (server.error().code != Errc::unreachable)  // it ended just now
+      why = server.error();
+  }
+  if (out.empty()) return tl::unexpected(why);
+  return out;
+}
+
+pmix_status_t Tool::why_not(const Error& error) noexcept {
+  switch (error.code) {
+    case Errc::denied:
+      return PMIX_ERR_NO_PERMISSIONS;
+    case Errc::not_supported:
+      return PMIX_ERR_NOT_SUPPORTED;
+    case Errc::timeout:
+      return PMIX_ERR_TIMEOUT;
+    case Errc::no_space:
+      return PMIX_ERR_OUT_OF_RESOURCE;
+    default:
+      return PMIX_ERR_UNREACH;
+  }
+}
+
+Tool::Started Tool::start(const Wish& wish) {
+  std::unique_ptr<Tool> tool(new Tool(wish.self));
+  if (!wish.connects) return {std::move(tool), PMIX_SUCCESS};
+  auto servers = reachable(wish.server);
+  const auto status = !servers              ? why_not(servers.error())
+                      : servers->size() > 1 ? PMIX_ERR_BAD_PARAM
+                                            : PMIX_SUCCESS;
+  if (status == PMIX_SUCCESS)
+    tool->connection_ = std::make_unique<Connection>(std::move(servers->front().socket));
+  else if (!wish.is_optional)
+    return {nullptr, status};
+  return {std::move(tool), PMIX_SUCCESS};
+}
+
+void Tool::query_later(link::Query query, Answered done) {
+  const bool asks_for_servers = query.items.size() == 1 && query.items[0].keys.size() == 1 &&
+                                query.items[0].keys[0] == PMIX_QUERY_AVAIL_SERVERS;
+  if (!asks_for_servers) return query_through(*connection_, query, std::move(done));
+  run_later([done = std::move(done)] {
+    const auto servers = reachable(std::nullopt);
+    if (!servers && servers.error().code != Errc::unreachable) return done(why_not(servers.error()), {});
+    data::Infos list, out;
+    for (std::size_t i = 0; servers && i < servers->size(); ++i) {
+      data::Infos one;
+      one.add(PMIX_SERVER_NSPACE, data::Value::of(link::nspace_of((*servers)[i].name)));
+      one.add(PMIX_SERVER_RANK, data::Value::of_rank((*servers)[i].name.rank));
+      one.add(PMIX_SERVER_PIDINFO, data::Value::of_pid((*servers)[i].pid));
+      auto value = store::array_of(one);
+      if (!value) return done(PMIX_ERR_NOMEM, {});
+      list.add(PMIX_SERVER_INFO_ARRAY, std::move(*value));
+    }
+    auto value = store::array_of(list);
+    if (!value) return done(PMIX_ERR_NOMEM, {});
+    out.add(PMIX_QUERY_AVAIL_SERVERS, std::move(*value));
+    done(PMIX_SUCCESS, std::move(out));
+  });
+}
+
+pmix_status_t Tool::query(link::Query query, data::Infos& results) {
+  struct Answer {
+    pmix_status_t status;
+    data::Infos infos;
+  };
+  auto promise = std::make_shared<std::promise<Answer>>();
+  auto answer = promise->get_future();
+  query_later(std::move(query), [promise](pmix_status_t status, data::Infos infos) {
+    promise->set_value({status, std::move(infos)});
+  });
+  if (connection_->on_thread()) {
+    if (!connection_->await(answer)) return PMIX_ERR_INIT;
+  } else if (answer.wait_for(patience) != std::future_status::ready) {
+    return PMIX_ERR_TIMEOUT;
+  }
+  auto got = answer.get();
+  results = std::move(got.infos);
+  return got.status;
+}
+
+}  // namespace weft::client

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A process of no job that looks on: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any thread.
+//
+// A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/client/connection.hpp"
+#include "core/link/messages.hpp"
+#include "core/link/servers.hpp"
+
+namespace weft::client {
+
+/// done: on the connection's thread, once; PMIX_ERR_LOST_CONNECTION: there is no server, or it went.
+void query_through(Connection& connection, const link::Query& query,
+                   std::function<void(pmix_status_t, data::Infos)> done);
+
+class Tool {
+ public:
+  /// A server that is there but says nothing, because it is stopped or has another thing to do.
+  static constexpr std::chrono::seconds patience{10};
+  using Answered = std::function<void(pmix_status_t, data::Infos)>;
+
+  struct Wish {
+    pmix_proc_t self{};           ///< without a namespace: it gets a name of its own
+    std::optional<pid_t> server;  ///< nothing: the only one that lets us in
+    bool connects = true;
+    bool is_optional = false;  ///< without a server it is a tool all the same
+  };
+  struct Started {
+    std::unique_ptr<Tool> tool;  ///< NULL: see status
+    pmix_status_t status;
+  };
+  /// status: PMIX_ERR_UNREACH (no such server in this network namespace), _NO_PERMISSIONS (of another user),
+  /// _NOT_SUPPORTED (another release), _TIMEOUT (it does not answer), _BAD_PARAM (several servers, and none is named).
+  static Started start(const Wish& wish);
+  ~Tool();
+
+  const pmix_proc_t& self() const noexcept { return self_; }
+  bool is_connected() noexcept { return connection_->alive(); }
+
+  /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest there.
+  void query_later(link::Query query, Answered done);
+  /// The same, waiting: PMIX_ERR_TIMEOUT after `patience`.
+  pmix_status_t query(link::Query query, data::Infos& results);
+
+  void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
+
+ private:
+  struct Server {
+    shm::Fd socket;
+    pmix_proc_t name{};
+    pid_t pid = 0;  ///< as it stands in the socket's name, by which it is found again
+  };
+  explicit Tool(const pmix_proc_t& self);
+  static Result<Server> greet(const link::ServerSocket& at);
+  static Result<std::vector<Server>> reachable(std::optional<pid_t> pid);
+  static pmix_status_t why_not(const Error& error) noexcept;
+
+  pmix_proc_t self_{};
+  std::unique_ptr<Connection> connection_;
+};
+
+}  // namespace weft::client

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The servers that listen on this machine, by the names of their sockets: how a tool finds one from its pid.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "weft/result.hpp"
+
+namespace weft::link {
+
+struct ServerSocket {
+  pid_t pid;  ///< as the server's own pid namespace numbers it
+  std::string name;
+};
+
+/// Those that /proc/<pid>/net/unix names, ascending by pid. Names are anybody's to choose: who answers proves nothing
+/// but what the kernel says of its user.
+std::vector<ServerSocket> servers_in(std::string_view table);
+
+/// Of this network namespace; which of them belong to other users shows when one connects. Errors: os.
+Result<std::vector<ServerSocket>> servers_here();
+/// Does that process listen as a server in a network namespace that is not ours?
+bool listens_elsewhere(pid_t pid);
+
+}  // namespace weft::link

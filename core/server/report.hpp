@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server tells about itself to who looks on, and the reports of all servers made into one of the session.
+// Pure data: reports.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/data/value.hpp"
+#include "pmix_common.h"
+#include "transport/mesh/node.hpp"
+#include "weft/result.hpp"
+
+namespace weft::server {
+
+using mesh::NodeNumber;
+
+/// Ranks first to last of one namespace; PMIX_RANK_WILDCARD in both: all.
+struct RankRun {
+  std::string nspace;
+  std::uint32_t first = 0, last = 0;
+  auto operator<=>(const RankRun&) const = default;
+};
+
+struct FenceName {
+  std::vector<RankRun> procs;
+  std::uint64_t generation = 0;
+  auto operator<=>(const FenceName&) const = default;
+};
+/// procs: canonical.
+std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs);
+/// Errors: corrupt (more processes than any session has).
+Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs);
+
+/// One that a fence waits for. state: store::Local::State.
+struct AbsentRank {
+  std::string nspace;
+  std::uint32_t rank = 0;
+  std::int32_t pid = 0;  ///< 0: it never connected
+  std::uint8_t state = 0;
+};
+
+/// A fence as one node sees it.
+struct FencePart {
+  enum class State : std::uint8_t {
+    absent,   ///< none of its ranks is in it
+    waiting,  ///< some are
+    entered,  ///< all are: with the other nodes, or over
+  };
+  FenceName name;
+  State state = State::absent;
+  std::uint32_t ranks = 0, arrived = 0;  ///< of this node
+  std::uint64_t age_ms = 0;              ///< at least
+  std::uint8_t collects = 0;
+  std::string algorithm;              ///< of the collective between the nodes, once it is under way here
+  std::vector<NodeNumber> waits_for;  ///< whose message it needs next
+  std::vector<AbsentRank> missing;
+};
+
+struct JobReport {
+  std::string nspace;
+  std::uint32_t ranks = 0, nodes = 0;
+  std::array<std::uint32_t, 4> states{};  ///< local ranks by store::Local::State
+  std::uint64_t fences = 0;               ///< of the whole job that have ended
+};
+
+/// In the order of NodeReport::counters; from the start of the server.
+inline constexpr std::array counter_names{
+    "modex.fetches",        ///< cards of other nodes that were wanted here
+    "modex.gets",           ///< reads of another node's memory for them
+    "modex.bytes",          ///< that these asked for
+    "modex.questions",      ///< letters to other servers, where a read alone did not do
+    "fences.begun",         ///< between nodes
+    "fences.ended_well",    //
+    "fences.failed",        //
+    "fences.early",         ///< messages for one that had not begun here
+    "mesh.messages_sent",   //
+    "mesh.bytes_sent",      //
+    "mesh.messages_received",
+    "mesh.bytes_received",
+    "mesh.gets",       ///< as the fabric saw them: longer reads in pieces
+    "mesh.bytes_got",  //
+    "mesh.stalls",     ///< the endpoint had no room
+    "mesh.refused",    ///< messages that were not authentic, replayed or malformed
+    "mesh.nodes_lost",
+    "letters.sent",  ///< from server to server, those of this report included
+    "letters.received",
+};
+
+struct NodeReport {
+  std::string host;
+  std::int32_t pid = 0;   ///< of the server
+  std::string transport;  ///< empty: no fabric is open
+  std::uint64_t age_ms = 0;
+  std::vector<JobReport> jobs;
+  std::vector<FencePart> fences;
+  std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(counter_names.size());
+};
+
+std::vector<std::byte> encode(const NodeReport& report);
+/// Errors: corrupt, also where it was made by another release.
+Result<NodeReport> decode_report(Bytes bytes);
+
+/// What a node is asked: everything, or only its part in these fences.
+struct ReportRequest {
+  std::uint8_t everything = 1;
+  std::vector<FenceName> fences;
+};
+std::vector<std::byte> encode(const ReportRequest& request);
+Result<ReportRequest> decode_request(Bytes bytes);
+
+struct NodeEntry {
+  enum class State : std::uint8_t {
+    here,        ///< it has answered
+    silent,      ///< it has not
+    lost,        ///< it was lost
+    left,        ///< it has ended
+    unknown,     ///< the server that was asked does not know where it is
+    unreadable,  ///< its answer is of another release
+  };
+  NodeNumber node = 0;
+  std::string host;
+  State state = State::unknown;
+  NodeReport report;
+};
+
+/// A fence as all nodes together see it.
+struct FenceReport {
+  struct OnNode {
+    NodeNumber node;
+    std::vector<AbsentRank> ranks;
+  };
+  FenceName name;
+  std::uint64_t age_ms = 0;
+  bool collects = false;
+  std::string algorithm;
+  std::uint32_t nodes = 0, entered = 0;  ///< that take part; that are in it with all their ranks
+  std::uint64_t ranks = 0, arrived = 0;  ///< on nodes that have answered
+  std::vector<OnNode> missing;
+  std::vector<NodeNumber> silent;     ///< take part, but have said nothing
+  std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message somebody needs
+};
+
+struct SessionReport {
+  std::string nspace;
+  NodeNumber asked = 0;    ///< who made it
+  std::uint32_t size = 0;  ///< nodes of the session, whether they stand below or not
+  std::vector<NodeEntry> nodes;
+  std::vector<JobReport> jobs;
+  std::vector<FenceReport> fences;
+};
+
+/// The nodes that take part in a fence, ascending; empty: not known.
+using MembersOf = std::function<std::vector<NodeNumber>(const FenceName&)>;
+/// Fences that some node has told of, and for each node those of them that it belongs to and was silent about.
+std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nodes, const MembersOf& members);
+SessionReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
+                     const MembersOf& members);
+
+/// The value of the key `weft.session`.
+inline constexpr const char* session_key = "weft.session";
+Result<data::Value> to_value(const SessionReport& report);
+
+}  // namespace weft::server

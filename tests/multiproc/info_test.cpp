@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looking into a running session: weftinfo as users run it, and the functions of the C API that it uses.
+#include <pmix_tool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+
+#include "tests/multiproc/session.hpp"
+
+namespace weft::test {
+namespace {
+
+/// What weftinfo prints, errors included. status: how it ended.
+std::string look(const std::string& arguments, int* status = nullptr) {
+  std::FILE* pipe = ::popen((WEFTINFO " " + arguments + " 2>&1").c_str(), "re");
+  if (pipe == nullptr) return "popen failed";
+  std::string out;
+  char bytes[4096];
+  for (std::size_t got; (got = std::fread(bytes, 1, sizeof bytes, pipe)) != 0;) out.append(bytes, got);
+  const int ended = ::pclose(pipe);
+  if (status != nullptr) *status = WIFEXITED(ended) ? WEXITSTATUS(ended) : -1;
+  return out;
+}
+
+std::string look(const Child& server, const std::string& options = "") {
+  return look(options + " " + std::to_string(server.pid()));
+}
+
+bool holds(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+std::size_t count_of(const std::string& text, std::string_view part) {
+  std::size_t count = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+/// Looks until all parts are in the report at once; a failure of the test shows the last one.
+void expect_report(const Child& server, const Words& parts, const std::string& options = "") {
+  std::string report;
+  const bool is_there = eventually([&] {
+    report = look(server, options);
+    return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return holds(report, part); });
+  });
+  EXPECT_TRUE(is_there) << report;
+}
+
+// ---- programs
+
+/// Rank 4 waits for 5 on its own node, rank 0 for both of them; 5 comes when the test says so.
+int sets_are_late(const Words&) {
+  Client client;
+  const auto me = client.me.rank;
+  if (me == 5) await("come");
+  if (me >= 4) check_status(fence({client.peer(4), client.peer(5)}), PMIX_SUCCESS);
+  if (me == 0 || me >= 4)
+    check_status(fence({client.peer(0), client.peer(4), client.peer(5)}), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// A sparse fence, then each needs the card of everybody.
+int sparse_gets(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card").u64(), r);
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank % 2 == 1) {
+    say("done");
+    await("end");
+  }
+  client.finalize();
+  return 0;
+}
+
+struct Answer {
+  pmix_status_t status;
+  std::string text;  ///< of the first result, if it is a string
+  std::size_t count = 0;
+};
+
+Answer query(std::vector<const char*> keys) {
+  keys.push_back(nullptr);
+  pmix_query_t question{const_cast<char**>(keys.data()), nullptr, 0};
+  pmix_info_t* results = nullptr;
+  Answer out{PMIX_SUCCESS, {}};
+  out.status = PMIx_Query_info(&question, 1, &results, &out.count);
+  if (out.count != 0 && results[0].value.type == PMIX_STRING) out.text = results[0].value.data.string;
+  PMIX_INFO_FREE(results, out.count);
+  return out;
+}
+
+struct Heard {
+  std::atomic<bool> came{false};
+  pmix_status_t status = PMIX_ERROR;
+  std::string text;
+  static void on_answer(pmix_status_t status, pmix_info_t* infos, std::size_t count, void* self,
+                        pmix_release_cbfunc_t release, void* held) {
+    auto& heard = *static_cast<Heard*>(self);
+    heard.status = status;
+    if (count == 1 && infos[0].value.type == PMIX_STRING) heard.text = infos[0].value.data.string;
+    if (release != nullptr) release(held);
+    heard.came = true;
+  }
+};
+
+/// A rank may ask, too.
+int query_of_a_client(const Words&) {
+  Client client;
+  auto answer = query({PMIX_QUERY_NAMESPACES});
+  check_status(answer.status, PMIX_SUCCESS);
+  check(answer.text == session_job, answer.text);
+  check_status(query({"weft.session"}).status, PMIX_SUCCESS);
+  check_status(query({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_QUERY_PARTIAL_SUCCESS);
+  check_status(query({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_SUPPORTED);
+  check_status(query({}).status, PMIX_ERR_BAD_PARAM);
+  Heard heard;
+  const char* keys[] = {PMIX_QUERY_NAMESPACES, nullptr};
+  pmix_query_t question{const_cast<char**>(keys), nullptr, 0};
+  check_status(PMIx_Query_info_nb(&question, 1, Heard::on_answer, &heard), PMIX_SUCCESS);
+  check(eventually([&] { return heard.came.load(); }), "no answer");
+  check_status(heard.status, PMIX_SUCCESS);
+  check(heard.text == session_job, heard.text);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+pmix_status_t attach(Infos&& infos, pmix_proc_t* proc = nullptr) {
+  return PMIx_tool_init(proc, infos.data(), infos.size());
+}
+
+Infos pid_info(pid_t pid) {
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_SERVER_PIDINFO, &pid, PMIX_PID);
+  Infos out;
+  out.copy(info);
+  PMIX_INFO_DESTRUCT(&info);
+  return out;
+}
+
+/// Words: the pid of a server.
+int tool(const Words& words) {
+  const auto server = static_cast<pid_t>(std::stol(words[0]));
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  pmix_query_t question = PMIX_QUERY_STATIC_INIT;
+  check_status(PMIx_tool_finalize(), PMIX_ERR_INIT);
+  check(!PMIx_tool_is_connected(), "connected before it was a tool");
+  check_status(PMIx_Query_info(&question, 1, &results, &count), PMIX_ERR_INIT);
+  check_status(attach(std::move(Infos().number(PMIX_SERVER_PIDINFO, 1))), PMIX_ERR_BAD_PARAM);
+  check_status(attach(std::move(Infos().text(PMIX_SERVER_URI, "weft:1"))), PMIX_ERR_NOT_SUPPORTED);
+  check_status(attach(pid_info(::getpid())), PMIX_ERR_UNREACH);
+  check_status(PMIx_tool_init(nullptr, nullptr, 1), PMIX_ERR_BAD_PARAM);
+
+  check_status(attach(std::move(Infos().flag(PMIX_TOOL_DO_NOT_CONNECT))), PMIX_SUCCESS);
+  check(!PMIx_tool_is_connected(), "connected without a wish");
+  check_status(query({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
+  check_status(query({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
+
+  pmix_proc_t me{};
+  check_status(attach(pid_info(server), &me), PMIX_SUCCESS);
+  check(me.nspace[0] != '\0' && PMIx_Initialized() != 0, "no name");
+  check_status(attach(pid_info(server)), PMIX_SUCCESS);
+  check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
+  check(PMIx_tool_is_connected(), "the first of two ended it");
+  check(query({PMIX_QUERY_NAMESPACES}).text == session_job, "namespaces");
+  say("attached");
+  await("the server is gone");
+  check(eventually([] { return !PMIx_tool_is_connected(); }), "still connected");
+  check_status(query({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
+  return 0;
+}
+
+}  // namespace
+
+void add_info_programs(Programs& programs) {
+  programs["sets_are_late"] = sets_are_late;
+  programs["sparse_gets"] = sparse_gets;
+  programs["query_of_a_client"] = query_of_a_client;
+  programs["tool"] = tool;
+}
+
+// ---- tests
+
+class InfoTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
+ protected:
+  Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
+};
+
+INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::Values("shm", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(InfoTest, names_who_is_missing_and_where_whoever_is_asked) {
+  Session session(3, Segment::mapped, "last_is_late", over());
+  for (const auto& node : session.nodes) {
+    expect_report(node, {"session session: 3 nodes", "host1", "transport " + GetParam(), "2 connected",
+                         "job wide: 6 ranks on 3 nodes: 6 connected", "fence 1 of wide, exchange by ",
+                         "5 of 6 ranks are in it, with all their ranks 2 of 3 nodes",
+                         "  missing on host2: 5 (rank 5 pid "});
+    expect_report(node, {"\"ranks\": 6, \"ranks_arrived\": 5, \"missing\": [{\"namespace\": \"wide\", \"rank\": 5"},
+                  "--json");
+  }
+  session.nodes[2].tell("come");
+  session.finish();
+}
+
+TEST_P(InfoTest, names_the_algorithm_of_what_is_under_way) {
+  auto variables = over();
+  variables.emplace_back("WEFT_COLLECTIVE", "ring");
+  Session session(3, Segment::mapped, "last_is_late", variables);
+  expect_report(session.nodes[1], {"fence 1 of wide, exchange by ring: open for at least "});
+  session.nodes[2].tell("come");
+  session.finish();
+}
+
+TEST_P(InfoTest, a_node_tells_its_part_in_a_fence_that_it_has_not_heard_of) {
+  Session session(3, Segment::mapped, "sets_are_late", over());
+  for (const auto& node : session.nodes)
+    expect_report(node, {"of wide ranks 0,4-5",
+                         "1 of 3 ranks are in it, with all their ranks 1 of 2 nodes",
+                         "  missing on host2: 4-5 (rank 4 pid ", "of wide ranks 4-5: open for at least ",
+                         "1 of 2 ranks are in it\n", "  missing on host2: 5 (rank 5 pid "});
+  session.nodes[2].tell("come");
+  session.finish();
+}
+
+TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
+  Session session(3, Segment::mapped, "sparse_gets", over());
+  for (auto& node : session.nodes) node.tell("listen");
+  for (auto& node : session.nodes) node.expect("done");
+  const auto report = look(session.nodes[1], "--json");
+  // Four ranks live on other nodes; two here want each card, and it is read once.
+  EXPECT_EQ(count_of(report, "\"modex.fetches\": 4, \"modex.gets\": 4, "), 3U) << report;
+  EXPECT_EQ(count_of(report, "\"modex.questions\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U) << report;
+  EXPECT_EQ(count_of(report, "\"fences\": []"), 1U) << report;
+  const auto text = look(session.nodes[1], "--stats");
+  EXPECT_TRUE(holds(text, "modex.gets                           12   4 on host0 to 4 on host0")) << text;
+  EXPECT_TRUE(holds(text, "nobody waits in a fence")) << text;
+  for (auto& node : session.nodes) node.tell("end");
+  session.finish();
+}
+
+TEST_P(InfoTest, a_node_that_is_stopped_is_silent_and_the_report_comes_all_the_same) {
+  Session session(3, Segment::mapped, "last_is_late", over());
+  expect_report(session.nodes[0], {"  missing on host2: 5 (rank 5 pid "});
+  session.nodes[2].kill(SIGSTOP);
+  const auto report = look(session.nodes[0]);
+  EXPECT_TRUE(holds(report, "host2                silent") || holds(report, "host2                lost")) << report;
+  EXPECT_TRUE(holds(report, "session session: 3 nodes")) << report;
+}
+
+TEST_P(InfoTest, a_node_that_is_lost_is_said_to_be) {
+  Session session(3, Segment::mapped, "node_dies", over());
+  for (auto& node : session.nodes) node.tell("listen");
+  for (auto& node : session.nodes) node.expect("ready");
+  session.nodes[2].kill();
+  session.nodes[2].wait();
+  expect_report(session.nodes[0], {"host2                lost", "mesh.nodes_lost                       "},
+                "--stats");
+  session.nodes.pop_back();
+  session.finish();
+}
+
+TEST_P(InfoTest, ranks_may_ask) {
+  Session session(2, Segment::mixed, "query_of_a_client", over());
+  session.finish();
+}
+
+class InfoOfOne : public Multiproc {};
+
+TEST_F(InfoOfOne, a_job_of_one_node) {
+  Host host;
+  host.add_job("alone", 2);
+  host.add_client(proc_of("alone", 0));
+  host.add_client(proc_of("alone", 1));
+  auto first = host.start("alone", 0, "last_is_late");
+  const auto me = std::to_string(::getpid());
+  std::string report;
+  EXPECT_TRUE(eventually([&] {
+    report = look(me);
+    return holds(report, "1 of 2 ranks are in it\n  missing on") && holds(report, ": 1 (rank 1 not in PMIx_Init yet)");
+  })) << report;
+  EXPECT_TRUE(holds(look("--list"), me)) << look("--list");
+  auto second = host.start("alone", 1, "last_is_late");
+  second.tell("come");
+  first.expect_success();
+  second.expect_success();
+}
+
+TEST_F(InfoOfOne, says_in_one_line_why_it_cannot) {
+  int status = 0;
+  const auto line = [&](const std::string& arguments) {
+    auto text = look(arguments, &status);
+    EXPECT_EQ(count_of(text, "\n"), 1U) << text;
+    return text;
+  };
+  EXPECT_TRUE(holds(line("--no-such-option"), "weftinfo --help"));
+  EXPECT_EQ(status, 2);
+  EXPECT_TRUE(holds(line("0"), "is no process id"));
+  EXPECT_EQ(status, 2);
+  EXPECT_TRUE(holds(line(std::to_string(::getpid())), "is no PMIx server of Weft"));
+  EXPECT_EQ(status, 1);
+  Session session(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
+  session.nodes[0].kill(SIGSTOP);
+  EXPECT_TRUE(holds(line(std::to_string(session.nodes[0].pid())), "does not answer: is it stopped?"));
+  EXPECT_EQ(status, 1);
+}
+
+TEST_F(InfoOfOne, a_tool_calls) {
+  Session session(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
+  Child caller("tool", {std::to_string(session.nodes[0].pid())}, {});
+  caller.expect("attached");
+  session.nodes[1].tell("come");
+  session.finish();
+  caller.tell("the server is gone");
+  caller.expect_success();
+}
+
+}  // namespace weft::test

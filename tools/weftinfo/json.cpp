@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftinfo/json.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/weftinfo/text.hpp"
+
+namespace weft::weftinfo {
+namespace {
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20)
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    else
+      out += c;
+  }
+  return out + '"';
+}
+
+void write(Json& out, const States& states) {
+  constexpr std::array<const char*, 4> names{"starting", "connected", "finalized", "gone"};
+  out.key("ranks").object();
+  for (std::size_t i = 0; i < states.size(); ++i) out.field(names[i], states[i]);
+  out.end();
+}
+
+void write(Json& out, const Session& session, const Node& node) {
+  out.object().field("node", node.number).field("host", node.host).field("state", node.state);
+  if (node.state == "here") {
+    out.field("server_pid", node.pid).field("transport", node.transport).field("age_ms", node.age_ms);
+    write(out, node.ranks);
+    out.key("counters").object();
+    for (std::size_t i = 0; i < std::min(session.counter_names.size(), node.counters.size()); ++i)
+      out.field(session.counter_names[i], node.counters[i]);
+    out.end();
+  }
+  out.end();
+}
+
+void write(Json& out, const Job& job) {
+  out.object().field("namespace", job.nspace).field("size", job.ranks).field("nodes", job.nodes);
+  write(out, job.states);
+  out.field("fences_ended", job.fences).end();
+}
+
+void write(Json& out, const std::vector<std::uint32_t>& nodes) {
+  out.array();
+  for (const auto node : nodes) out.value(node);
+  out.end();
+}
+
+void write(Json& out, const Session& session, const Fence& fence) {
+  out.object().key("procs").array();
+  for (const auto& run : fence.procs) {
+    out.object().field("namespace", run.nspace);
+    if (!run.is_all) out.field("first", run.first).field("last", run.last);
+    out.end();
+  }
+  out.end().field("generation", fence.generation).field("age_ms", fence.age_ms);
+  out.field("collects", fence.collects).field("algorithm", fence.algorithm);
+  out.field("nodes", fence.nodes).field("nodes_entered", fence.entered);
+  out.field("ranks", fence.ranks).field("ranks_arrived", fence.arrived).key("missing").array();
+  for (const auto& rank : fence.missing) {
+    out.object().field("namespace", rank.nspace).field("rank", rank.rank).field("pid", rank.pid);
+    out.field("node", rank.node).field("host", session.host_of(rank.node)).end();
+  }
+  out.end();
+  write(out.key("silent"), fence.silent);
+  write(out.key("waits_for"), fence.waits_for);
+  out.end();
+}
+
+void write(Json& out, const Session& session) {
+  out.object().field("session", session.nspace).field("asked", session.asked).field("size", session.size);
+  out.key("nodes").array();
+  for (const auto& node : session.nodes) write(out, session, node);
+  out.end().key("jobs").array();
+  for (const auto& job : session.jobs) write(out, job);
+  out.end().key("fences").array();
+  for (const auto& fence : session.fences) write(out, session, fence);
+  out.end().end();
+}
+
+}  // namespace
+
+Json& Json::end() {
+  out_ += open_.back();
+  open_.pop_back();
+  is_first_ = false;
+  return *this;
+}
+
+Json& Json::key(std::string_view name) {
+  separate();
+  out_ += quoted(name) + ": ";
+  is_first_ = true;
+  return *this;
+}
+
+Json& Json::value(std::string_view text) {
+  return raw(quoted(text));
+}
+
+Json& Json::open(char bracket) {
+  separate();
+  out_ += bracket;
+  open_ += bracket == '{' ? '}' : ']';
+  is_first_ = true;
+  return *this;
+}
+
+Json& Json::raw(std::string_view text) {
+  separate();
+  out_ += text;
+  is_first_ = false;
+  return *this;
+}
+
+void Json::separate() {
+  if (!is_first_) out_ += ", ";
+}
+
+std::string json_of(const Session& session) {
+  Json out;
+  write(out, session);
+  return std::move(out).take();
+}
+
+std::string json_of(const std::vector<Listed>& sessions) {
+  Json out;
+  out.object().key("sessions").array();
+  for (const auto& [pid, session] : sessions) {
+    out.object().field("pid", pid).key("report");
+    write(out, session);
+    out.end();
+  }
+  out.end().end();
+  return std::move(out).take();
+}
+
+}  // namespace weft::weftinfo

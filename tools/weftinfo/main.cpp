@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <pmix.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "tools/weftinfo/messages.hpp"
+#include "tools/weftinfo/options.hpp"
+#include "tools/weftinfo/text.hpp"
+
+namespace weft::weftinfo {
+namespace {
+
+int print(const std::string& text) {
+  return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
+}
+
+int show(const Session& session, const Options& options) {
+  if (options.json) return print(json_of(session));
+  return print(text_of(session) + (options.stats ? counters_of(session) : ""));
+}
+
+int run(int argc, char** argv) {
+  const auto options = parse_options({argv + 1, argv + argc});
+  if (!options.help.empty()) return print(options.help);
+  if (options.show_version)
+    return print(fmt::format("weftinfo {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
+  if (options.pid) return show(ask_session(*options.pid), options);
+  const auto sessions = list_sessions();
+  if (options.list && options.json) return print(json_of(sessions));
+  if (sessions.empty()) throw messages::no_session();
+  if (options.list) return print(text_of(sessions));
+  if (sessions.size() == 1) return show(ask_session(sessions[0].pid), options);
+  if (!options.json) print(text_of(sessions));
+  throw messages::several_sessions(sessions.size());
+}
+
+}  // namespace
+}  // namespace weft::weftinfo
+
+int main(int argc, char** argv) {
+  using namespace weft::weftinfo;
+  try {
+    return run(argc, argv);
+  } catch (const Stop& stop) {
+    fmt::print(stderr, "{}\n", stop.what());
+    return stop.exit_code();
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "weftinfo: {}\n", error.what());
+    return exit_status::own_failure;
+  }
+}

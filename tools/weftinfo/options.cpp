@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftinfo/options.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "tools/weftinfo/messages.hpp"
+
+namespace weft::weftinfo {
+namespace {
+
+long pid_in(const std::string& text) {
+  int pid = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc() || end != text.data() + text.size() || pid <= 0)
+    throw messages::usage(fmt::format("'{}' is no process id", text));
+  return pid;
+}
+
+}  // namespace
+
+Options parse_options(std::vector<std::string> args) {
+  Options options;
+  std::string pid;
+  CLI::App grammar("Look into a job that is running under Weft: its nodes, what waits for whom, what was done.",
+                   "weftinfo");
+  grammar.set_help_flag("-h,--help", "Print this and leave");
+  grammar.add_option("PID", pid, "Process of weftrun, or of one of its daemons; default: the only session here");
+  grammar.add_flag("-l,--list", options.list, "Only list the sessions on this machine that you may look at");
+  grammar.add_flag("-s,--stats", options.stats, "Print counters, too: gets, fences, messages and bytes");
+  grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
+  grammar.add_flag("-V,--version", options.show_version, "Print the version and leave");
+  grammar.footer("weftinfo(1) explains what is printed.");
+  std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
+  try {
+    grammar.parse(args);
+  } catch (const CLI::CallForHelp&) {
+    options.help = grammar.help();
+    return options;
+  } catch (const CLI::ParseError& error) {
+    throw messages::usage(error.what());
+  }
+  if (!pid.empty()) options.pid = pid_in(pid);
+  if (options.list && options.pid) throw messages::usage("--list takes no process id");
+  return options;
+}
+
+}  // namespace weft::weftinfo

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A session as weftinfo shows it, read out of what the server answered (docs/design/report.md).
+#pragma once
+
+#include <pmix_common.h>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace weft::weftinfo {
+
+/// Of ranks: not yet in PMIx_Init, in the job, finalized, gone without finalize.
+using States = std::array<std::uint32_t, 4>;
+
+struct Node {
+  std::uint32_t number = 0;
+  std::string host, state;  ///< state "here": what follows is told
+  std::int64_t pid = 0;     ///< of its server
+  std::string transport;
+  std::uint64_t age_ms = 0;
+  States ranks{};
+  std::vector<std::uint64_t> counters;
+};
+
+struct Job {
+  std::string nspace;
+  std::uint32_t ranks = 0, nodes = 0;
+  States states{};
+  std::uint64_t fences = 0;
+};
+
+struct RankRun {
+  std::string nspace;
+  bool is_all = true;
+  std::uint32_t first = 0, last = 0;
+};
+
+struct MissingRank {
+  std::uint32_t node = 0;
+  std::string nspace;
+  std::uint32_t rank = 0;
+  std::int64_t pid = 0;
+  std::uint32_t state = 0;  ///< index into States
+};
+
+struct Fence {
+  std::vector<RankRun> procs;
+  std::uint64_t generation = 0, age_ms = 0;
+  bool collects = false;
+  std::string algorithm;
+  std::uint32_t nodes = 0, entered = 0;
+  std::uint64_t ranks = 0, arrived = 0;
+  std::vector<MissingRank> missing;
+  std::vector<std::uint32_t> silent, waits_for;
+};
+
+struct Session {
+  std::string nspace;
+  std::uint32_t asked = 0, size = 0;
+  std::vector<std::string> counter_names;
+  std::vector<Node> nodes;
+  std::vector<Job> jobs;
+  std::vector<Fence> fences;
+
+  const Node* node(std::uint32_t number) const;
+  std::string host_of(std::uint32_t number) const;
+};
+
+/// What is not there stays as it is above: another release may say less or more. Throws Stop (own_failure) if it is no
+/// report at all.
+Session read_session(const pmix_value_t& value);
+
+}  // namespace weft::weftinfo

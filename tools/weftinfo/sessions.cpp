@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftinfo/sessions.hpp"
+
+#include <pmix_tool.h>
+
+#include <algorithm>
+#include <map>
+
+#include "tools/weftinfo/messages.hpp"
+#include "tools/weftinfo/reader.hpp"
+
+namespace weft::weftinfo {
+namespace {
+
+constexpr const char* session_key = "weft.session";
+
+/// This process as a tool: of the server of `pid`, or of none.
+class Tool {
+ public:
+  explicit Tool(std::optional<long> pid) : pid_(pid) {
+    pmix_info_t info;
+    PMIX_INFO_CONSTRUCT(&info);
+    if (pid) {
+      const auto number = static_cast<pid_t>(*pid);
+      PMIX_INFO_LOAD(&info, PMIX_SERVER_PIDINFO, &number, PMIX_PID);
+    } else {
+      PMIX_INFO_LOAD(&info, PMIX_TOOL_DO_NOT_CONNECT, nullptr, PMIX_BOOL);
+    }
+    const auto status = PMIx_tool_init(nullptr, &info, 1);
+    PMIX_INFO_DESTRUCT(&info);
+    if (status != PMIX_SUCCESS) throw messages::cannot_attach(pid, status);
+  }
+  ~Tool() { PMIx_tool_finalize(); }
+  Tool(const Tool&) = delete;
+  Tool& operator=(const Tool&) = delete;
+
+  /// read: from the value of the only key that is asked for.
+  template <class Read>
+  auto ask(const char* key, bool only_here, Read&& read) const {
+    char* keys[] = {const_cast<char*>(key), nullptr};
+    pmix_info_t qualifier;
+    PMIX_INFO_LOAD(&qualifier, PMIX_QUERY_LOCAL_ONLY, nullptr, PMIX_BOOL);
+    pmix_query_t query{keys, &qualifier, only_here ? std::size_t{1} : 0};
+    pmix_info_t* results = nullptr;
+    std::size_t count = 0;
+    const auto status = PMIx_Query_info(&query, 1, &results, &count);
+    PMIX_INFO_DESTRUCT(&qualifier);
+    if (status != PMIX_SUCCESS) throw messages::no_answer(pid_, status);
+    struct Results {
+      pmix_info_t* list;
+      std::size_t count;
+      ~Results() { PMIX_INFO_FREE(list, count); }
+    } const owned{results, count};
+    if (count != 1) throw messages::unreadable_report();
+    return read(results[0].value);
+  }
+
+ private:
+  std::optional<long> pid_;
+};
+
+struct Server {
+  std::string nspace;
+  std::uint32_t rank = 0;
+  long pid = 0;
+};
+
+}  // namespace
+
+std::vector<Listed> list_sessions() {
+  auto servers = Tool(std::nullopt).ask(PMIX_QUERY_AVAIL_SERVERS, false, [](const pmix_value_t& value) {
+    return Reader(&value).each([](const Reader& one) {
+      return Server{one.at(PMIX_SERVER_NSPACE).text(), one.at(PMIX_SERVER_RANK).small(),
+                    static_cast<long>(one.at(PMIX_SERVER_PIDINFO).number())};
+    });
+  });
+  // A session may have several servers here: the one with the lowest number speaks for it.
+  std::map<std::string, std::uint32_t> first;
+  for (const auto& server : servers) {
+    const auto [known, is_new] = first.try_emplace(server.nspace, server.rank);
+    if (!is_new) known->second = std::min(known->second, server.rank);
+  }
+  std::erase_if(servers, [&](const Server& server) { return server.rank != first[server.nspace]; });
+  std::vector<Listed> out;
+  for (const auto& server : servers) try {
+      const Tool tool(server.pid);
+      out.push_back({server.pid, tool.ask(session_key, true, read_session)});
+    } catch (const Stop&) {
+      // It ended, or was stopped, since it answered.
+    }
+  std::sort(out.begin(), out.end(), [](const Listed& a, const Listed& b) { return a.pid < b.pid; });
+  return out;
+}
+
+Session ask_session(long pid) {
+  return Tool(pid).ask(session_key, false, read_session);
+}
+
+}  // namespace weft::weftinfo

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Asking: through the public API of a tool, as any other program would.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/weftinfo/report.hpp"
+
+namespace weft::weftinfo {
+
+/// One session that this user may look at, with what one of its servers on this machine says of itself.
+struct Listed {
+  long pid = 0;  ///< of that server: the launcher, where it is here
+  Session session;
+};
+
+/// Of this machine, ascending by pid. Throws Stop.
+std::vector<Listed> list_sessions();
+/// Of all its nodes. pid: of any of its servers on this machine. Throws Stop.
+Session ask_session(long pid);
+
+}  // namespace weft::weftinfo

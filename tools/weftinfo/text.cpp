@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftinfo/text.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weft::weftinfo {
+namespace {
+
+// Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
+constexpr std::size_t with_pid = 8;
+
+const char* plural(std::uint64_t count) {
+  return count == 1 ? "" : "s";
+}
+
+std::string list(const std::string& before, const std::string& item) {
+  return before.empty() ? item : before + ", " + item;
+}
+
+/// "3 in the job, 1 gone without PMIx_Finalize"
+std::string text_of(const States& states) {
+  constexpr std::array<const char*, 4> names{"not in PMIx_Init yet", "connected", "finalized",
+                                             "gone without PMIx_Finalize"};
+  std::string out;
+  for (std::size_t i = 0; i < states.size(); ++i)
+    if (states[i] != 0) out = list(out, fmt::format("{} {}", states[i], names[i]));
+  return out.empty() ? "no ranks here" : out;
+}
+
+std::string text_of(const Node& node) {
+  if (node.state != "here") return fmt::format("  {:>5}  {:<20} {}\n", node.number, node.host, node.state);
+  return fmt::format("  {:>5}  {:<20} server pid {}, {}{}\n", node.number, node.host, node.pid,
+                     node.transport.empty() ? "" : fmt::format("transport {}, ", node.transport),
+                     text_of(node.ranks));
+}
+
+std::string text_of(const Job& job) {
+  return fmt::format("job {}: {} rank{} on {} node{}: {}; {} fence{} of all ranks ended\n", job.nspace, job.ranks,
+                     plural(job.ranks), job.nodes, plural(job.nodes), text_of(job.states), job.fences,
+                     plural(job.fences));
+}
+
+/// "wide", "wide ranks 0,4-5"
+std::string text_of(const std::vector<RankRun>& procs) {
+  std::map<std::string, std::string> ranks;
+  for (const auto& run : procs) {
+    auto& text = ranks[run.nspace];
+    if (run.is_all) continue;
+    if (!text.empty()) text += ',';
+    text += run.first == run.last ? fmt::format("{}", run.first) : fmt::format("{}-{}", run.first, run.last);
+  }
+  std::string out;
+  for (const auto& [nspace, text] : ranks)
+    out = list(out, text.empty() ? nspace : fmt::format("{} ranks {}", nspace, text));
+  return out;
+}
+
+std::string text_of(const MissingRank& rank) {
+  constexpr std::array<const char*, 4> why{"", "", " finalized", " gone"};
+  if (rank.pid == 0) return fmt::format("rank {} not in PMIx_Init yet", rank.rank);
+  return fmt::format("rank {} pid {}{}", rank.rank, rank.pid, why[rank.state % why.size()]);
+}
+
+/// One line for each node: "  missing on host2: 4-5 (rank 4 pid 17, rank 5 pid 18)"
+std::string missing_of(const Session& session, const Fence& fence) {
+  std::map<std::pair<std::uint32_t, std::string>, std::vector<const MissingRank*>> places;
+  for (const auto& rank : fence.missing) places[{rank.node, rank.nspace}].push_back(&rank);
+  const bool is_one_job = std::all_of(fence.procs.begin(), fence.procs.end(), [&](const RankRun& run) {
+    return run.nspace == fence.procs[0].nspace;
+  });
+  std::string out;
+  for (const auto& [place, ranks] : places) {
+    std::vector<std::uint32_t> numbers;
+    std::string details;
+    for (const auto* rank : ranks) {
+      numbers.push_back(rank->rank);
+      if (numbers.size() <= with_pid) details = list(details, text_of(*rank));
+    }
+    if (numbers.size() > with_pid) details += ", ...";
+    out += fmt::format("  missing on {}: {}{} ({})\n", session.host_of(place.first),
+                       is_one_job ? "" : place.second + " ", ranges(numbers), details);
+  }
+  return out;
+}
+
+std::string hosts_of(const Session& session, const std::vector<std::uint32_t>& nodes) {
+  std::string out;
+  for (const auto node : nodes) out = list(out, session.host_of(node));
+  return out;
+}
+
+std::string text_of(const Session& session, const Fence& fence) {
+  const auto how = fence.algorithm.empty()
+                       ? ""
+                       : fmt::format(", {} by {}", fence.collects ? "exchange" : "barrier", fence.algorithm);
+  auto out = fmt::format("fence {} of {}{}: open for at least {}; {} of {} ranks are in it", fence.generation,
+                         text_of(fence.procs), how, duration(fence.age_ms), fence.arrived, fence.ranks);
+  if (fence.nodes > 1) out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);
+  out += '\n';
+  out += missing_of(session, fence);
+  if (!fence.silent.empty())
+    out += fmt::format("  nothing is known of the ranks on {}\n", hosts_of(session, fence.silent));
+  if (!fence.waits_for.empty())
+    out += fmt::format("  all ranks are in it; messages are awaited from {}\n", hosts_of(session, fence.waits_for));
+  return out;
+}
+
+}  // namespace
+
+std::string ranges(const std::vector<std::uint32_t>& numbers) {
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
+std::string duration(std::uint64_t milliseconds) {
+  const auto seconds = milliseconds / 1000;
+  if (seconds == 0) return fmt::format("{} ms", milliseconds);
+  if (seconds < 60) return fmt::format("{} s", seconds);
+  if (seconds < 3600) return fmt::format("{} min {} s", seconds / 60, seconds % 60);
+  return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
+}
+
+std::string text_of(const std::vector<Listed>& sessions) {
+  std::string out = fmt::format("{:>8}  {:<10} {:<6} {}\n", "PID", "AGE", "NODES", "JOBS");
+  for (const auto& [pid, session] : sessions) {
+    std::string jobs;
+    for (const auto& job : session.jobs)
+      jobs = list(jobs, fmt::format("{} ({} rank{})", job.nspace, job.ranks, plural(job.ranks)));
+    const auto age = session.nodes.empty() ? 0 : session.nodes[0].age_ms;
+    out += fmt::format("{:>8}  {:<10} {:<6} {}\n", pid, duration(age), session.size, jobs.empty() ? "none" : jobs);
+  }
+  return out;
+}
+
+std::string text_of(const Session& session) {
+  const auto* asked = session.node(session.asked);
+  auto out = fmt::format("session {}: {} node{}, up for {}\n", session.nspace, session.size, plural(session.size),
+                         duration(asked == nullptr ? 0 : asked->age_ms));
+  for (const auto& node : session.nodes) out += text_of(node);
+  for (const auto& job : session.jobs) out += text_of(job);
+  if (session.jobs.empty()) out += "no job is registered\n";
+  for (const auto& fence : session.fences) out += text_of(session, fence);
+  if (session.fences.empty()) out += "nobody waits in a fence\n";
+  return out;
+}
+
+std::string counters_of(const Session& session) {
+  std::string out;
+  for (std::size_t i = 0; i < session.counter_names.size(); ++i) {
+    std::uint64_t total = 0, nodes = 0;
+    const Node *least = nullptr, *most = nullptr;
+    for (const auto& node : session.nodes) {
+      if (i >= node.counters.size()) continue;
+      ++nodes;
+      total += node.counters[i];
+      if (least == nullptr || node.counters[i] < least->counters[i]) least = &node;
+      if (most == nullptr || node.counters[i] > most->counters[i]) most = &node;
+    }
+    out += fmt::format("  {:<24} {:>14}", session.counter_names[i], total);
+    if (nodes > 1)
+      out += fmt::format("   {} on {} to {} on {}", least->counters[i], session.host_of(least->number),
+                         most->counters[i], session.host_of(most->number));
+    out += '\n';
+  }
+  return out.empty() ? out : "counters since the servers' start, all nodes together:\n" + out;
+}
+
+}  // namespace weft::weftinfo
