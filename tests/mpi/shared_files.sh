@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2016  # the ranks' shells expand the variables
 # Each virtual node has a folder of its own for Open MPI's shared memory, and it is gone after the run however that ends:
 #   shared_files.sh WEFTRUN
 set -eu
