@@ -51,14 +51,6 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return list;
 }
 
-/// Open MPI 4 names the files of its shared memory by machine, job and local rank: virtual nodes of one machine would share
-/// them. A user's own choice stays.
-void leave_out_vader(Variables& variables) {
-  const auto is_choice = [](const std::string& variable) { return variable.rfind("OMPI_MCA_btl=", 0) == 0; };
-  if (std::none_of(variables.begin(), variables.end(), is_choice))
-    variables.emplace_back("OMPI_MCA_btl=^vader");
-}
-
 JobMap map_of(const Launch& launch, const RankTable& table, std::uint32_t node) {
   JobMap map;
   map.nspace = launch.nspace;
@@ -85,7 +77,8 @@ LocalRanks::LocalRanks(asio::io_context& loop, const std::string& session, std::
       node_(node),
       events_(std::move(events)),
       mark_(fmt::format("WEFT_NODE={}.{}", session, node)),
-      guard_(mark_),
+      shared_files_path_(shared_files_path(session, node)),
+      guard_(mark_, shared_files_path_),
       orphans_(mark_, guard_.pid(), has_other_children),
       child_signals_(loop) {}
 
@@ -105,6 +98,7 @@ void LocalRanks::plan(const Launch& launch, const RankTable& table, std::vector<
   if (map_.policy.bind != BindTo::none) topology_ = load_topology();
   map_.places =
       topology_ ? place_ranks(topology_.get(), local, map_.policy, before) : std::vector<Place>(local);
+  if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   const auto inherited = pointers(launch.environment);
   const auto library_path = library_directory();
   for (const auto& app : map_.apps) {
@@ -112,7 +106,7 @@ void LocalRanks::plan(const Launch& launch, const RankTable& table, std::vector<
     environments_.push_back(
         app_environment(inherited.data(), app, library_path, map_.policy.oversubscribed, missing));
     set_variable(environments_.back(), mark_);
-    if (launch.one_machine) leave_out_vader(environments_.back());
+    if (shared_files_) shared_files_->add_to(environments_.back());
     programs_.push_back(find_program(app, environments_.back()));
     std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
   }

@@ -20,6 +20,7 @@
 #include "tools/node/processes.hpp"
 #include "tools/node/remains.hpp"
 #include "tools/node/server.hpp"
+#include "tools/node/shared_files.hpp"
 
 namespace weft::node {
 
@@ -92,7 +93,9 @@ class LocalRanks {
   std::uint32_t node_;
   Events events_;
   std::string mark_;  // "NAME=VALUE" that each of their processes has in its environment
+  std::string shared_files_path_;
   Guard guard_;
+  std::optional<SharedFiles> shared_files_;  // of a virtual node; it goes before the guard does
   Orphans orphans_;
   asio::signal_set child_signals_;
   Topology topology_;

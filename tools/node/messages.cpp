@@ -114,6 +114,13 @@ std::string no_guard(int error) {
                      std::strerror(error));
 }
 
+std::string no_shared_files(std::string_view path, int error) {
+  return fmt::format(
+      "cannot make {} for the shared memory of a virtual node: {}; no rank was started. Look at the "
+      "permissions and the free space of /dev/shm",
+      path, std::strerror(error));
+}
+
 std::string no_topology() {
   return "hwloc cannot read this machine's topology; nothing was started. Use --bind-to none "
          "--map-by slot";

@@ -32,6 +32,7 @@ std::string bad_output_directory(std::string_view path, int error);
 std::string no_such_input_rank(Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
 std::string no_guard(int error);
+std::string no_shared_files(std::string_view path, int error);
 std::string no_topology();
 std::string server_failed(std::string_view step, std::string_view reason);
 std::string variable_not_set(std::string_view name);

@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "tools/node/messages.hpp"
+#include "tools/node/shared_files.hpp"
 #include "tools/node/stop.hpp"
 
 namespace weft::node {
@@ -83,7 +84,7 @@ void kill_job(const std::string& mark) {
   }
 }
 
-[[noreturn]] void run_guard(int line, const std::string& mark) {
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
   // Out of reach of the terminal's signals, and holding nothing open that somebody might wait for the end of.
   ::setsid();
   ::prctl(PR_SET_NAME, "weftrun-guard");
@@ -97,7 +98,10 @@ void kill_job(const std::string& mark) {
   do {
     length = ::read(0, &said, 1);
   } while (length < 0 && errno == EINTR);
-  if (length == 0) kill_job(mark);
+  if (length == 0) {
+    kill_job(mark);
+    remove_shared_files(shared_files);
+  }
   ::_exit(0);
 }
 
@@ -147,12 +151,12 @@ void Orphans::end() {
   }
 }
 
-Guard::Guard(const std::string& mark) {
+Guard::Guard(const std::string& mark, const std::string& shared_files) {
   Pipe pipe = make_pipe(true, true);
   // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child
   // left" speaks of ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  if (pid_ == 0) run_guard(pipe.read.get(), mark);
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
 }

@@ -38,11 +38,12 @@ class Orphans {
 
 /// A small process that waits for weftrun's end. When weftrun did not say good-bye (kill -9, a crash), it
 /// kills every process that has the mark in its environment; the ranks themselves are killed by the kernel at
-/// the same moment. What it cannot find: processes that changed both their environment and their parent.
+/// the same moment. What it cannot find: processes that changed both their environment and their parent. Then it
+/// removes the folder of shared files, if there is one.
 class Guard {
  public:
   /// Call while the process has one thread, before Orphans. Throws Stop (own_failure).
-  explicit Guard(const std::string& mark);
+  Guard(const std::string& mark, const std::string& shared_files);
   ~Guard();  ///< the good-bye
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
