@@ -10,7 +10,7 @@
 namespace weft::server {
 namespace {
 
-constexpr std::uint64_t most_procs = 1u << 26;
+constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
 
 std::map<FenceName, std::set<NodeNumber>> tellers_of(const std::vector<NodeEntry>& nodes) {
   std::map<FenceName, std::set<NodeNumber>> out;

@@ -31,7 +31,8 @@ bool is_all_of_one_job(const std::vector<pmix_proc_t>& procs) {
 NodeReport Server::own_report(const ReportRequest& request) {
   NodeReport out;
   if (request.everything == 0) {
-    for (const auto& name : request.fences) out.fences.push_back(part_in(name));
+    for (const auto& name : request.fences)
+      if (auto part = part_in(name)) out.fences.push_back(std::move(*part));
     return out;
   }
   out.host = host_;
@@ -119,10 +120,11 @@ std::vector<FencePart> Server::open_parts() {
   return out;
 }
 
-/// Our part of a fence that another node has told of and nobody here is in, or not any more.
-FencePart Server::part_in(const FenceName& name) {
-  const auto procs = procs_of(name.procs);
-  if (!procs || !node_fences_) return part_of({}, name.generation, nobody);
+/// Our part of a fence that another node has told of and nobody here is in, or not any more. Nothing: a job that is not
+/// registered here yet.
+std::optional<FencePart> Server::part_in(const FenceName& name) {
+  const auto procs = known_procs(name);
+  if (!procs || !node_fences_) return std::nullopt;
   const auto attempts = node_fences_->attempts(*procs);
   if (name.generation <= attempts) {
     auto part = part_of(*procs, name.generation, everybody);
@@ -192,9 +194,20 @@ void Server::add_exchange(FencePart& part, const NodeFences::Key& key) const {
   }
 }
 
+/// Errors: not_found (ranks of no job that is registered here).
+Result<Server::Procs> Server::known_procs(const FenceName& name) {
+  for (const auto& run : name.procs) {
+    const auto* job = find_job(run.nspace);
+    const bool is_known = job != nullptr && job->writer &&
+                          (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
+    if (!is_known) return fail(Errc::not_found);
+  }
+  return procs_of(name.procs);
+}
+
 /// Where the host exchanges, each node tells its own side only.
 std::vector<NodeNumber> Server::members_of(const FenceName& name) {
-  const auto procs = procs_of(name.procs);
+  const auto procs = known_procs(name);
   return procs && exchanges_itself() ? nodes_of(*procs) : std::vector<NodeNumber>();
 }
 

@@ -224,12 +224,13 @@ class Server {
   NodeReport own_report(const ReportRequest& request);
   JobReport report_of(const Job& job) const;
   std::vector<FencePart> open_parts();
-  FencePart part_in(const FenceName& name);
+  std::optional<FencePart> part_in(const FenceName& name);
   using HasArrived = std::function<bool(const Job&, std::uint32_t local)>;
   FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
   void add_exchange(FencePart& part, const NodeFences::Key& key) const;
   std::vector<std::uint64_t> counters() const;
   std::vector<NodeNumber> members_of(const FenceName& name);
+  Result<Procs> known_procs(const FenceName& name);
   Survey::Hooks survey_hooks();
 
   // server_nodes.cpp

@@ -20,8 +20,9 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+constexpr std::array<const char*, 4> names{"starting", "connected", "finalized", "gone"};
+
 void write(Json& out, const States& states) {
-  constexpr std::array<const char*, 4> names{"starting", "connected", "finalized", "gone"};
   out.key("ranks").object();
   for (std::size_t i = 0; i < states.size(); ++i) out.field(names[i], states[i]);
   out.end();
@@ -65,7 +66,8 @@ void write(Json& out, const Session& session, const Fence& fence) {
   out.field("ranks", fence.ranks).field("ranks_arrived", fence.arrived).key("missing").array();
   for (const auto& rank : fence.missing) {
     out.object().field("namespace", rank.nspace).field("rank", rank.rank).field("pid", rank.pid);
-    out.field("node", rank.node).field("host", session.host_of(rank.node)).end();
+    out.field("node", rank.node).field("host", session.host_of(rank.node));
+    out.field("state", names[rank.state % names.size()]).end();
   }
   out.end();
   write(out.key("silent"), fence.silent);

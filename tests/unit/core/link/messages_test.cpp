@@ -84,11 +84,27 @@ template <>
 Cleanup sample() {
   return {some_infos()};
 }
+template <>
+HelloTool sample() {
+  return {7};
+}
+template <>
+Query sample() {
+  Query out;
+  out.items.push_back({{"one", "two"}, some_infos()});
+  out.items.push_back({{"three"}, {}});
+  return out;
+}
+template <>
+QueryAnswer sample() {
+  return {PMIX_SUCCESS, some_infos()};
+}
 
 template <class Message>
 struct EachMessage : ::testing::Test {};
 using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done,
-                                  BoardMoved, Abort, Subscribe, EventMessage, Log, Cleanup>;
+                                  BoardMoved, Abort, Subscribe, EventMessage, Log, Cleanup, HelloTool, Query,
+                                  QueryAnswer>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.
@@ -175,9 +191,10 @@ TEST(Message, FieldsArriveInTheirPlaces) {
 
 // A server of another version has to be able to say which one it met.
 TEST(Message, TheVersionIsTheFirstFieldOfAGreeting) {
-  const auto bytes = encode(Hello{});
-  data::Reader peek(bytes);
-  EXPECT_EQ(peek.u16(), wire_version);
+  for (const auto& bytes : {encode(Hello{}), encode(HelloTool{})}) {
+    data::Reader peek(bytes);
+    EXPECT_EQ(peek.u16(), wire_version);
+  }
 }
 
 TEST(Message, ACountBeyondTheMessageAsksForNoMemory) {
@@ -186,6 +203,7 @@ TEST(Message, ACountBeyondTheMessageAsksForNoMemory) {
   EXPECT_EQ(decode<Store>(lie.view()).error().code, Errc::corrupt);
   EXPECT_EQ(decode<Subscribe>(lie.view()).error().code, Errc::corrupt);
   EXPECT_EQ(decode<Fence>(lie.view()).error().code, Errc::corrupt);
+  EXPECT_EQ(decode<Query>(lie.view()).error().code, Errc::corrupt);
 }
 
 TEST(MakeProc, CutsWhatIsTooLong) {

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/link/servers.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "core/link/rendezvous.hpp"
+
+namespace weft::link {
+namespace {
+
+constexpr const char* head = "Num       RefCount Protocol Flags    Type St Inode Path\n";
+
+std::string listener(const std::string& path) {
+  return "0000000000000000: 00000002 00000000 00010000 0001 01 24068 " + path + "\n";
+}
+
+TEST(ServersIn, FindsThoseThatListen) {
+  const auto found = servers_in(head + listener("@weft-200-0123456789abcdef") + listener("/run/dbus/socket") +
+                                "0000000000000000: 00000003 00000000 00000000 0001 03 24071\n" +
+                                listener("@weft-17-fedcba9876543210"));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].pid, 17);
+  EXPECT_EQ(found[0].name, "weft-17-fedcba9876543210");
+  EXPECT_EQ(found[1].pid, 200);
+}
+
+// The end of a connection that the server accepted has the same path.
+TEST(ServersIn, LeavesConnectionsOut) {
+  EXPECT_TRUE(
+      servers_in("0000000000000000: 00000003 00000000 00000000 0001 03 1 @weft-200-0123456789abcdef\n").empty());
+}
+
+TEST(ServersIn, LeavesOtherNamesOut) {
+  for (const char* path :
+       {"weft-200-0123456789abcdef", "@weft-200-0123456789abcde", "@weft-200-0123456789abcdeff",
+        "@weft--0123456789abcdef", "@weft-0-0123456789abcdef", "@weft--5-0123456789abcdef",
+        "@weft-99999999999-0123456789abcdef", "@weft-2x0-0123456789abcdef", "@weft-200-0123456789abcdeg",
+        "@weft-200_0123456789abcdef", "@weft-", "@", "@drop-200-0123456789abcdef"})
+    EXPECT_TRUE(servers_in(listener(path)).empty()) << path;
+}
+
+TEST(ServersIn, ReadsWhatIsCutAnywhere) {
+  const auto whole = head + listener("@weft-200-0123456789abcdef");
+  for (std::size_t length = 0; length < whole.size() - 1; ++length)
+    EXPECT_TRUE(servers_in(std::string_view(whole).substr(0, length)).empty()) << length;
+  EXPECT_EQ(servers_in(std::string_view(whole).substr(0, whole.size() - 1)).size(), 1U);
+}
+
+TEST(ServersHere, HasWhoeverListensNow) {
+  const auto name = new_server_name();
+  const auto is_there = [&] {
+    const auto here = servers_here();
+    return here && std::any_of(here->begin(), here->end(), [&](const ServerSocket& server) {
+             return server.name == name && server.pid == ::getpid();
+           });
+  };
+  EXPECT_FALSE(is_there());
+  {
+    const auto socket = listen_on(name);
+    ASSERT_TRUE(socket);
+    EXPECT_TRUE(is_there());
+  }
+  EXPECT_FALSE(is_there());
+}
+
+}  // namespace
+}  // namespace weft::link

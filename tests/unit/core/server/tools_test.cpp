@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tools at the door of a server: who is let in, what they may say, and that nothing they say harms it.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/link/messages.hpp"
+#include "core/link/servers.hpp"
+#include "core/server/server.hpp"
+#include "tests/unit/transport/shm/testing.hpp"
+
+namespace weft::server {
+namespace {
+
+using link::MessageType;
+
+class Tools : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto started = Server::start(nullptr, nullptr, 0);
+    ASSERT_TRUE(started);
+    server_ = std::move(*started);
+    const auto here = link::servers_here();
+    ASSERT_TRUE(here);
+    for (const auto& socket : *here)
+      if (socket.pid == ::getpid()) name_ = socket.name;
+    ASSERT_NE(name_, "");
+  }
+  /// What the server says to this as the first message; nothing: it hangs up.
+  std::optional<link::Frame> first(MessageType type, const std::vector<std::byte>& payload) {
+    socket_ = std::move(*link::connect_to(name_));
+    return next(type, payload);
+  }
+  std::optional<link::Frame> next(MessageType type, const std::vector<std::byte>& payload) {
+    (void)link::send_frame(socket_.get(), type, 3, payload);
+    auto frame = link::receive_frame(socket_.get());
+    if (!frame) return std::nullopt;
+    return std::move(*frame);
+  }
+  std::optional<link::Frame> greet() { return first(MessageType::hello_tool, link::encode(link::HelloTool{})); }
+  static link::Query query(std::vector<std::string> keys) {
+    link::Query out;
+    out.items.push_back({std::move(keys), {}});
+    return out;
+  }
+  bool still_answers() {
+    return greet() && next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})));
+  }
+
+  testing::Watchdog watchdog_;
+  std::unique_ptr<Server> server_;
+  std::string name_;
+  shm::Fd socket_;
+};
+
+TEST_F(Tools, AreWelcomedByName) {
+  const auto frame = greet();
+  ASSERT_TRUE(frame);
+  ASSERT_EQ(frame->type, MessageType::welcome);
+  const auto welcome = link::decode<link::Welcome>(frame->payload);
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(welcome->segment_bytes, 0U) << "who looks on gets no memory";
+  EXPECT_EQ(welcome->server_nspace, link::nspace_of(server_->self()));
+}
+
+TEST_F(Tools, GetAReport) {
+  ASSERT_TRUE(greet());
+  const auto frame = next(MessageType::query, link::encode(query({session_key, "nobody.knows"})));
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->type, MessageType::query_answer);
+  EXPECT_EQ(frame->tag, 3U);
+  const auto answer = link::decode<link::QueryAnswer>(frame->payload);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, PMIX_QUERY_PARTIAL_SUCCESS);
+  ASSERT_NE(answer->results.find(session_key), nullptr);
+  EXPECT_EQ(answer->results.find(session_key)->value.type, PMIX_DATA_ARRAY);
+}
+
+TEST_F(Tools, OfAnotherVersionHearWhichOneIsSpokenHere) {
+  const auto frame = first(MessageType::hello_tool, link::encode(link::HelloTool{99}));
+  ASSERT_TRUE(frame);
+  ASSERT_EQ(frame->type, MessageType::refused);
+  const auto refused = link::decode<link::Refused>(frame->payload);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->status, PMIX_ERR_NOT_SUPPORTED);
+  EXPECT_NE(refused->reason.find("version 99"), std::string::npos) << refused->reason;
+}
+
+TEST_F(Tools, ThatSayMoreThanAGreetingAreRefused) {
+  auto bytes = link::encode(link::HelloTool{});
+  bytes.push_back(std::byte{1});
+  const auto frame = first(MessageType::hello_tool, bytes);
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->type, MessageType::refused);
+  EXPECT_FALSE(first(MessageType::hello_tool, std::vector<std::byte>(5000))) << "no greeting is as long";
+  EXPECT_TRUE(still_answers());
+}
+
+TEST_F(Tools, MayNotSpeakBeforeTheyGreet) {
+  EXPECT_FALSE(first(MessageType::query, link::encode(query({session_key}))));
+  EXPECT_TRUE(still_answers());
+}
+
+// A tool has no job: what only members may say must not be looked at for one.
+TEST_F(Tools, MayAskAndNothingElse) {
+  for (int type = 0; type < 40; ++type) {
+    if (static_cast<MessageType>(type) == MessageType::query) continue;
+    ASSERT_TRUE(greet());
+    EXPECT_FALSE(next(static_cast<MessageType>(type), {})) << type;
+  }
+  EXPECT_TRUE(still_answers());
+}
+
+TEST_F(Tools, AskInWordsThatMakeNoSense) {
+  ASSERT_TRUE(greet());
+  const auto frame = next(MessageType::query, std::vector<std::byte>(3));
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->type, MessageType::done);
+  EXPECT_TRUE(next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})))) << "and may go on";
+}
+
+TEST_F(Tools, OfOtherUsersAreRefused) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (::setuid(65534) != 0) ::_exit(2);
+    auto socket = link::connect_to(name_);
+    if (!socket || !link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{})))
+      ::_exit(3);
+    const auto frame = link::receive_frame(socket->get());
+    if (!frame || frame->type != MessageType::refused) ::_exit(4);
+    const auto refused = link::decode<link::Refused>(frame->payload);
+    ::_exit(refused && refused->status == PMIX_ERR_NO_PERMISSIONS ? 0 : 5);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Tools, DoNotHoldUpTheServersEnd) {
+  ASSERT_TRUE(greet());
+  server_.reset();
+  EXPECT_FALSE(link::receive_frame(socket_.get()));
+}
+
+}  // namespace
+}  // namespace weft::server

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftinfo/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tools/weftinfo/json.hpp"
+
+namespace weft::weftinfo {
+namespace {
+
+Session sample() {
+  Session out{"launch", 0, 3, {"modex.gets", "mesh.stalls"}, {}, {}, {}};
+  out.nodes = {{0, "alpha", "here", 100, "ofi", 65'000, {0, 2, 0, 0}, {4, 0}},
+               {1, "beta", "here", 200, "ofi", 64'000, {1, 0, 0, 1}, {9, 1}},
+               {2, "gamma", "silent", 0, "", 0, {}, {}}};
+  out.jobs = {{"job", 6, 3, {1, 2, 0, 1}, 12}};
+  Fence fence;
+  fence.procs = {{"job", true, 0, 0}};
+  fence.generation = 13;
+  fence.age_ms = 61'500;
+  fence.collects = true;
+  fence.algorithm = "bruck";
+  fence.nodes = 3, fence.entered = 1;
+  fence.ranks = 4, fence.arrived = 2;
+  fence.missing = {{1, "job", 2, 0, 0}, {1, "job", 3, 77, 3}};
+  fence.silent = {2};
+  out.fences = {fence};
+  return out;
+}
+
+TEST(Text, OfASession) {
+  EXPECT_EQ(text_of(sample()),
+            "session launch: 3 nodes, up for 1 min 5 s\n"
+            "      0  alpha                server pid 100, transport ofi, 2 connected\n"
+            "      1  beta                 server pid 200, transport ofi, 1 not in PMIx_Init yet, 1 gone without "
+            "PMIx_Finalize\n"
+            "      2  gamma                silent\n"
+            "job job: 6 ranks on 3 nodes: 1 not in PMIx_Init yet, 2 connected, 1 gone without PMIx_Finalize; 12 "
+            "fences of all ranks ended\n"
+            "fence 13 of job, exchange by bruck: open for at least 1 min 1 s; 2 of 4 ranks are in it, with all their "
+            "ranks 1 of 3 nodes\n"
+            "  missing on beta: 2-3 (rank 2 not in PMIx_Init yet, rank 3 pid 77 gone)\n"
+            "  nothing is known of the ranks on gamma\n");
+}
+
+TEST(Text, OfAFenceOfSeveralJobs) {
+  auto session = sample();
+  auto& fence = session.fences[0];
+  fence.procs = {{"a", false, 0, 0}, {"a", false, 4, 6}, {"b", true, 0, 0}};
+  fence.algorithm = "";
+  fence.missing = {{0, "a", 4, 11, 1}, {0, "b", 4, 12, 1}};
+  fence.silent = {};
+  const auto text = text_of(session);
+  EXPECT_NE(text.find("fence 13 of a ranks 0,4-6, b: open"), std::string::npos) << text;
+  EXPECT_NE(text.find("  missing on alpha: a 4 (rank 4 pid 11)\n  missing on alpha: b 4 (rank 4 pid 12)\n"),
+            std::string::npos)
+      << text;
+}
+
+TEST(Text, OfAFenceThatOnlyMessagesHoldUp) {
+  auto session = sample();
+  session.fences[0].missing.clear();
+  session.fences[0].silent.clear();
+  session.fences[0].waits_for = {1, 7};
+  EXPECT_NE(text_of(session).find("all ranks are in it; messages are awaited from beta, node 7\n"),
+            std::string::npos);
+}
+
+TEST(Text, AFullMachineFitsALine) {
+  auto session = sample();
+  session.fences[0].missing.clear();
+  for (std::uint32_t rank = 0; rank < 500; ++rank) session.fences[0].missing.push_back({1, "job", rank, 1000, 1});
+  const auto text = text_of(session);
+  const auto at = text.find("missing on beta: 0-499 (rank 0 pid 1000");
+  ASSERT_NE(at, std::string::npos) << text;
+  EXPECT_LT(text.find('\n', at) - at, 200U);
+  EXPECT_NE(text.find(", ...)", at), std::string::npos);
+}
+
+TEST(Text, OfCounters) {
+  EXPECT_EQ(counters_of(sample()),
+            "counters since the servers' start, all nodes together:\n"
+            "  modex.gets                           13   4 on alpha to 9 on beta\n"
+            "  mesh.stalls                           1   0 on alpha to 1 on beta\n");
+  Session none;
+  EXPECT_EQ(counters_of(none), "");
+}
+
+TEST(Text, OfAList) {
+  EXPECT_EQ(text_of(std::vector<Listed>{{100, sample()}}),
+            "     PID  AGE        NODES  JOBS\n"
+            "     100  1 min 5 s  3      job (6 ranks)\n");
+}
+
+TEST(Ranges, all_shapes) {
+  EXPECT_EQ(ranges({}), "");
+  EXPECT_EQ(ranges({7}), "7");
+  EXPECT_EQ(ranges({0, 1, 2, 3, 4, 7, 9, 10, 11}), "0-4,7,9-11");
+}
+
+TEST(Duration, all_sizes) {
+  EXPECT_EQ(duration(0), "0 ms");
+  EXPECT_EQ(duration(999), "999 ms");
+  EXPECT_EQ(duration(59'999), "59 s");
+  EXPECT_EQ(duration(3'599'000), "59 min 59 s");
+  EXPECT_EQ(duration(100 * 3'600'000 + 60'000), "100 h 1 min");
+}
+
+TEST(JsonText, OfASession) {
+  const auto json = json_of(sample());
+  EXPECT_EQ(json.substr(0, 60), "{\"session\": \"launch\", \"asked\": 0, \"size\": 3, \"nodes\": [{\"nod");
+  EXPECT_NE(json.find("{\"node\": 2, \"host\": \"gamma\", \"state\": \"silent\"}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"counters\": {\"modex.gets\": 9, \"mesh.stalls\": 1}"), std::string::npos) << json;
+  EXPECT_NE(json.find("\"missing\": [{\"namespace\": \"job\", \"rank\": 2, \"pid\": 0, \"node\": 1, \"host\": "
+                      "\"beta\", \"state\": \"starting\"}, "),
+            std::string::npos)
+      << json;
+  EXPECT_EQ(json.back(), '\n');
+}
+
+TEST(JsonText, Escapes) {
+  Json out;
+  out.object().field("a\"b\\", std::string("line\nend\x01")).field("t", true).key("list").array();
+  out.value(std::uint64_t{18446744073709551615U}).value(std::int64_t{-1}).end().key("none").object().end().end();
+  EXPECT_EQ(std::move(out).take(),
+            "{\"a\\\"b\\\\\": \"line\\u000aend\\u0001\", \"t\": true, \"list\": [18446744073709551615, -1], \"none\": "
+            "{}}\n");
+}
+
+}  // namespace
+}  // namespace weft::weftinfo
