@@ -250,6 +250,7 @@ class Server {
   void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
   void spread(const events::Event& event, const Session* except);
   void announce_loss(const pmix_proc_t& proc);
+  void announce_abort(const pmix_proc_t& proc);
   void tell_who_asked(const events::Event& event);
 
   pmix_server_module_t module_{};

@@ -10,8 +10,8 @@ import time
 import unittest
 import uuid
 
-from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, python, read_lines, run,
-                            wait_until, with_variable)
+from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, parent, python, read_lines,
+                            run, wait_until, with_variable)
 
 HOST = os.uname().nodename
 TWO = ["--virtual-nodes", "2"]
@@ -308,7 +308,8 @@ class Losses(Nodes):
             os.kill(daemons[victim], signal.SIGKILL)
             status, _, err = finish(job)
             self.assertEqual(status, 125, err)
-            self.told_once(err, f"{HOST}-v", "killed by signal 9")
+            self.told_once(err, f"node {HOST}-v", "is lost", "killed by signal 9", "the job was ended")
+            self.assertNotIn(b"--version", err)
             wait_until(lambda: not any(lives(pid) for pid in pids + daemons), "the end of all")
 
     def test_a_daemon_that_does_not_answer_is_lost(self):
@@ -341,6 +342,23 @@ class Losses(Nodes):
         self.assertEqual(result.returncode, 125, result.stderr)
         self.assertIn("nowhere", own_lines(result.stderr)[-1])
         self.assertIn("no way", result.stderr.decode())
+
+    def test_an_agent_that_fails_beside_the_own_node(self):
+        # weftrun serves localhost itself, and nothing was launched there either.
+        for agent in ("no-such-agent", "false"):
+            result = self.run("--host", "localhost,nowhere1,nowhere2", "--agent", agent, "hostname")
+            self.assertEqual((result.returncode, result.stdout), (125, b""))
+            self.assertIn("nowhere", own_lines(result.stderr)[0])
+            self.assertIn(agent, own_lines(result.stderr)[0])
+
+    def test_a_signal_before_the_launch(self):
+        job = self.start("--host", "localhost,nowhere1", "--agent", "sh -c 'echo there >&2; exec sleep 1000' {node} {command}",
+                         "hostname")
+        self.assertIn(b"there", job.stderr.readline())
+        job.terminate()
+        status, out, err = finish(job)
+        self.assertEqual((status, out), (143, b""))
+        self.told_once(err, "SIGTERM")
 
     def test_a_time_limit_that_is_none(self):
         result = run(*TWO, "true", env=dict(self.env, WEFT_LAUNCH_TIMEOUT="soon"))
@@ -420,11 +438,92 @@ class Agents(Nodes):
             self.assertIn("no route", told[0])
 
 
-class NotYet(Nodes):
-    def test_a_job_that_goes_on_after_a_failure(self):
-        result = self.run("--on-failure", "continue", "-n", "1", "true")
-        self.assertEqual(result.returncode, 2)
-        self.told_once(result.stderr, "--on-failure continue")
+class GoesOn(Nodes):
+    """--on-failure continue."""
+
+    def start_on(self, *args):
+        return self.start("--on-failure", "continue", *args)
+
+    def told(self, err, *lines):
+        """Each line of weftrun has all texts of its group, and there is no other."""
+        own = own_lines(err)
+        self.assertEqual(len(own), len(lines), err)
+        for line, texts in zip(own, lines):
+            for text in texts:
+                self.assertIn(text, line)
+
+    def test_on_one_node(self):
+        status, out, err = finish(self.start_on("-n", "3", "sh", "-c", "test $PMIX_RANK != 1 || kill -9 $$; echo on"))
+        self.assertEqual((status, out), (137, b"on\n" * 2), err)
+        self.told(err, ["rank 1 on", "SIGKILL", "the others go on"], ["exit status 137 is that of rank 1"])
+
+    def test_the_first_failure_gives_the_status(self):
+        with tempfile.TemporaryDirectory() as directory:
+            fifo = os.path.join(directory, "fifo")
+            os.mkfifo(fifo)
+            job = self.start_on(*TWO, "-n", "3", "sh", "-c", f"case $PMIX_RANK in 0) exit 5;; 2) read x < {fifo}; exit 6;; esac")
+            first = job.stderr.readline()
+            self.assertIn(b"rank 0 on", first)
+            with open(fifo, "w", encoding="ascii") as writer:
+                writer.write("\n")
+            status, _, err = finish(job)
+        self.assertEqual(status, 5)
+        self.told(first + err, ["rank 0", "status 5", "the others go on"], ["rank 2", "status 6", "the others go on"],
+                  ["exit status 5 is that of the first of 2 failures, rank 0"])
+
+    def test_no_failure_no_word(self):
+        self.assertEqual(finish(self.start_on(*TWO, "-n", "4", CLIENT, "init", "fence", "finalize")), (0, b"", b""))
+
+    def test_a_rank_killed_in_a_fence(self):
+        for victim in (0, 3):  # with others on its node, and on the other
+            rest = [rank for rank in range(4) if rank != victim]
+            job = self.start_on(*TWO, "-n", "4", CLIENT, "init", "watch", "fence", "pid", f"only:{victim}", "wait", "all",
+                                "fence_aborted", f"hears:{victim}", "fence_of:" + ",".join(map(str, rest)),
+                                "fence_aborted", "say:on", "finalize")
+            lines = read_lines(job.stdout, 5)
+            pids = dict(map(int, line.split()) for line in lines if line != "waiting")
+            os.kill(pids[victim], signal.SIGKILL)
+            status, out, err = finish(job)
+            self.assertEqual((status, out), (137, b"on\n" * 3), err)
+            self.told(err, [f"rank {victim} on", "SIGKILL", "the others go on"],
+                      [f"exit status 137 is that of rank {victim}"])
+
+    def test_a_rank_that_ends_before_init(self):
+        status, out, err = finish(self.start_on(
+            *TWO, "-n", "4", "sh", "-c", 'test $PMIX_RANK != 3 || exit 5; exec "$@"', "sh", CLIENT, "init",
+            "fence_aborted", "fence_of:0,1,2", "say:on", "finalize"))
+        self.assertEqual((status, out), (5, b"on\n" * 3), err)
+        self.told(err, ["rank 3 on", "status 5", "the others go on"], ["exit status 5 is that of rank 3"])
+
+    def test_a_daemon_that_is_killed(self):
+        job = self.start_on("--virtual-nodes", "3", "-n", "6", CLIENT, "init", "watch", "fence", "pid", "only:2", "wait",
+                            "all", "only:3", "wait", "all", "fence_aborted", "hears:2", "hears:3", "hears_node:1",
+                            "fence_of:0,1,4,5", "fence_aborted", "say:on", "finalize")
+        pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 8) if line != "waiting")
+        self.daemons(3)
+        os.kill(parent(pids[2]), signal.SIGKILL)
+        status, out, err = finish(job)
+        self.assertEqual((status, out), (125, b"on\n" * 4), err)
+        self.told(err, [f"node {HOST}-v1 is lost", "killed by signal 9", "ranks 2-3 ended with it, the others go on"],
+                  [f"exit status 125 is that of node {HOST}-v1"])
+        self.assertFalse(any(lives(pid) for pid in pids.values()))
+
+    def test_what_cannot_be_launched_ends_the_job(self):
+        status, out, err = finish(self.start_on("--host", "nowhere1:1,nowhere2:1", "--agent",
+                                                "sh -c 'exit 3' {node} {command}", "-n", "2", "echo", "on"))
+        self.assertEqual((status, out), (125, b""))
+        self.told_once(err, "node 'nowhere")
+
+    def test_abort_and_signals_end_it_as_always(self):
+        status, _, err = finish(self.start_on(*TWO, "-n", "4", CLIENT, "init", "only:3", "abort:42", "all", "wait"))
+        self.assertEqual(status, 42)
+        self.told_once(err, "rank 3 on", "called PMIx_Abort")
+        job = self.start_on(*TWO, "-n", "2", "sh", "-c", "echo $$; exec sleep 1000")
+        read_lines(job.stdout, 2)
+        job.terminate()
+        status, _, err = finish(job)
+        self.assertEqual(status, 143)
+        self.told_once(err, "SIGTERM")
 
 
 class Many(Nodes):

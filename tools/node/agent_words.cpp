@@ -211,12 +211,15 @@ std::string agent_not_started(const StartMessage& message, const Words& words, s
       which(message), shown(words), step, std::strerror(error));
 }
 
-std::string agent_ended(const StartMessage& message, const Words& words, std::optional<int> status,
-                        std::string_view last_line) {
+std::string agent_end(const Words& words, std::optional<int> status, std::string_view last_line) {
   const auto said = last_line.empty() ? std::string(" and said nothing")
                                       : fmt::format("; the last it said was: {}", last_line);
-  const std::string line =
-      fmt::format("{}: agent '{}' {}{}", which(message), shown(words), how(status), said);
+  return fmt::format("agent '{}' {}{}", shown(words), how(status), said);
+}
+
+std::string agent_ended(const StartMessage& message, const Words& words, std::optional<int> status,
+                        std::string_view last_line) {
+  const std::string line = fmt::format("{}: {}", which(message), agent_end(words, status, last_line));
   // A daemon that came up and could not go on has said what to do.
   if (last_line.substr(0, 6) == "weftd:") return line;
   return fmt::format("{}. What to do: {}", line, advice(message, words, status));

@@ -31,6 +31,9 @@ bool means_nothing(const Agent& agent, std::string_view line) noexcept;
 std::string agent_missing(const StartMessage& message, const std::vector<std::string>& words);
 std::string agent_not_started(const StartMessage& message, const std::vector<std::string>& words,
                               std::string_view step, int error);
+/// Of an agent's end only how: "agent 'ssh a weftd' exited with status 3 and said nothing". Arguments as below.
+std::string agent_end(const std::vector<std::string>& words, std::optional<int> wait_status,
+                      std::string_view last_line);
 /// wait_status: nothing if it is not known. last_line: of what it said; may be empty.
 std::string agent_ended(const StartMessage& message, const std::vector<std::string>& words,
                         std::optional<int> wait_status, std::string_view last_line);

@@ -101,7 +101,7 @@ class Agents::Crew : public std::enable_shared_from_this<Crew> {
 void Agents::Crew::start(const StartMessage& message, std::string_view release) {
   const auto words = agent_command(message);
   const auto path = find_executable(words.front());
-  if (!path) return report({message.nodes, agent_missing(message, words)});
+  if (!path) return report({message.nodes, agent_missing(message, words), {}});
   for (auto& part : parts_of(message)) start_one(std::move(part), *path, release);
 }
 
@@ -123,7 +123,7 @@ void Agents::Crew::start_one(StartMessage part, const std::string& path, std::st
   request.streams[1] = request.streams[2] = output.write.get();
   const SpawnResult started = spawn(request);
   if (started.pid < 0)
-    return report({one->part.nodes, agent_not_started(one->part, one->words, started.step, started.error)});
+    return report({one->part.nodes, agent_not_started(one->part, one->words, started.step, started.error), {}});
   one->pid = started.pid;
   one->input.assign(input.write.release());
   one->output.assign(output.read.release());
@@ -134,7 +134,7 @@ void Agents::Crew::start_one(StartMessage part, const std::string& path, std::st
     ::kill(-started.pid, SIGKILL);
     ::waitpid(started.pid, nullptr, 0);
     return report(
-        {one->part.nodes, agent_not_started(one->part, one->words, "its end cannot be seen", error)});
+        {one->part.nodes, agent_not_started(one->part, one->words, "its end cannot be seen", error), {}});
   }
   one->end.assign(static_cast<int>(end));
   agents_.push_back(one);
@@ -203,7 +203,8 @@ void Agents::Crew::on_end(const OnePtr& one) {
   one->output.close();
   one->end.close();
   if (!is_expected_)
-    report({one->part.nodes, agent_ended(one->part, one->words, one->wait_status, one->last_line)});
+    report({one->part.nodes, agent_ended(one->part, one->words, one->wait_status, one->last_line),
+            agent_end(one->words, one->wait_status, one->last_line)});
   if (is_ending_ && agents_.empty()) told_all_ended();
 }
 

@@ -26,6 +26,7 @@ class Agents {
   struct Failure {
     std::vector<NodeName> nodes;  ///< that this agent was to bring in: the first is where it was to reach
     std::string line;  ///< for the user: which node, which command, how it ended, what it said, what to do
+    std::string how;   ///< of that only "agent ... exited with status 3 and said nothing"; empty: it did not run
   };
   struct Events {
     /// An agent could not be started, or ended before end() or expect_end() was called. Once an agent.

@@ -197,6 +197,7 @@ void LocalRanks::collect() {
   const auto all = processes_->collect(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
     server_->ended(rank);
+    if (wait_status != 0 && !server_->has_connected(rank)) server_->forget(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
   }
   if (processes_->living() != 0 || is_settling_) return;

@@ -44,8 +44,6 @@ std::string signal_advice(int signal, bool core_dumped, const Where& where) {
   }
 }
 
-const char* end_of_job = "the job was ended";
-
 }  // namespace
 
 std::string usage(std::string_view what) {
@@ -145,12 +143,6 @@ std::string start_failed(const Where& where, std::string_view step, int error) {
                      where.program, step, std::strerror(error), end_of_job);
 }
 
-std::string always_ends() {
-  return "--on-failure continue does not work yet: a job ends with the first rank or node that is lost; "
-         "nothing was "
-         "started. Leave it out";
-}
-
 std::string bad_launch_timeout(std::string_view text) {
   return fmt::format(
       "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the "
@@ -170,26 +162,33 @@ std::string node_did_not_report(std::string_view host, double seconds, std::stri
       host, seconds, command, end_of_job);
 }
 
-std::string node_did_not_start(std::string_view host, double seconds) {
+std::string node_did_not_start(std::string_view host, double seconds, std::string_view then) {
   return fmt::format(
       "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to "
       "do: see whether "
       "the program's file system hangs there, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
-      host, seconds, end_of_job);
+      host, seconds, then);
 }
 
-std::string node_lost(std::string_view host, std::string_view why) {
+std::string node_lost(std::string_view host, std::string_view why, std::string_view then) {
   return fmt::format(
       "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there "
       "(dmesg)",
-      host, why.empty() ? "its daemon does not answer" : why, end_of_job);
+      host, why.empty() ? "its daemon does not answer" : why, then);
 }
 
-std::string damaged_report(std::string_view host) {
+std::string daemon_ended(std::string_view host, std::string_view how, std::string_view then) {
+  return fmt::format(
+      "node {} is lost: its daemon had been running, then {}; {}. What to do: see there who ended weftd, or whether "
+      "memory ran out (dmesg)",
+      host, how, then);
+}
+
+std::string damaged_report(std::string_view host, std::string_view then) {
   return fmt::format(
       "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of "
       "one build",
-      host, end_of_job);
+      host, then);
 }
 
 std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours) {
@@ -197,22 +196,22 @@ std::string other_version(std::string_view host, std::string_view theirs, std::s
                      host, theirs, ours, end_of_job);
 }
 
-std::string rank_killed(const Where& where, int signal, bool core_dumped) {
-  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), end_of_job,
+std::string rank_killed(const Where& where, int signal, bool core_dumped, std::string_view then) {
+  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), then,
                      signal_advice(signal, core_dumped, where));
 }
 
-std::string rank_failed(const Where& where, int status, bool in_between) {
+std::string rank_failed(const Where& where, int status, bool in_between, std::string_view then) {
   const char* when = in_between ? " after PMIx_Init but without PMIx_Finalize" : "";
-  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, end_of_job,
+  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, then,
                      see_output(where));
 }
 
-std::string rank_left_without_finalize(const Where& where) {
+std::string rank_left_without_finalize(const Where& where, std::string_view then) {
   return fmt::format(
       "{} exited with status 0 after PMIx_Init but without PMIx_Finalize; {}. What to do: see "
       "that every way out of the program calls MPI_Finalize",
-      at(where), end_of_job);
+      at(where), then);
 }
 
 std::string rank_aborted(const Where& where, int status, std::string_view text,
@@ -220,7 +219,7 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
   const auto target = named.empty() ? std::string() : fmt::format(" for ranks {}", ranges(named));
   const bool says_nothing = text.empty() || text == "N/A";
   const auto message = says_nothing ? std::string() : fmt::format(" and the message '{}'", text);
-  const auto consequence = named.empty() ? end_of_job : "these ranks were ended";
+  const auto consequence = named.empty() ? end_of_job : std::string_view("these ranks were ended");
   return fmt::format("{} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}", at(where),
                      target, status, message, consequence, see_output(where));
 }
@@ -236,6 +235,17 @@ std::string timed_out(double seconds, const std::vector<Rank>& running, std::uin
       "the job did not end within --timeout {:g} seconds: {} of {} ranks still ran (rank {}) "
       "and were ended. Give it more time, or see what they wait for: WEFT_STUCK_AFTER=SECONDS",
       seconds, running.size(), size, ranges(running));
+}
+
+std::string others_go_on_without(const std::vector<Rank>& lost) {
+  return fmt::format("{} {} ended with it, {}", lost.size() == 1 ? "rank" : "ranks", ranges(lost), others_go_on);
+}
+
+std::string went_on(std::size_t failures, int exit_status, std::string_view first) {
+  if (failures == 1)
+    return fmt::format("the others went on to the job's end; exit status {} is that of {}", exit_status, first);
+  return fmt::format("the others went on to the job's end; exit status {} is that of the first of {} failures, {}",
+                     exit_status, failures, first);
 }
 
 std::string ended_by_signal(int signal) {

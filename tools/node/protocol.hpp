@@ -128,12 +128,13 @@ void fields(Archive& archive, Started& message) {
 struct Unreached {
   static constexpr Subject subject = Subject::unreached;
   std::vector<std::uint32_t> nodes;
-  std::string line;
+  std::string line, how;  ///< as Agents::Failure
 };
 template <class Archive>
 void fields(Archive& archive, Unreached& message) {
   archive(message.nodes);
   archive(message.line);
+  archive(message.how);
 }
 
 /// The next bytes of a rank's stream; none: its end. Answered when they are written: the next come then.

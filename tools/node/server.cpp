@@ -220,6 +220,11 @@ void Server::ended(Rank rank) noexcept {
   marks_[index(rank)].fetch_or(ended_mark, std::memory_order_acq_rel);
 }
 
+void Server::forget(Rank rank) noexcept {
+  const auto name = name_of_rank(rank);
+  PMIx_server_deregister_client(&name, [](pmix_status_t, void*) {}, nullptr);
+}
+
 bool Server::settle(std::function<void()> then) {
   // Holds one for this function itself; the last one to be ready calls and frees it.
   struct Wait {

@@ -53,6 +53,9 @@ class Server {
   /// The rank's process is gone.
   void ended(Rank rank) noexcept;
 
+  /// It has failed before PMIx_Init: nobody is to wait for it in a fence.
+  void forget(Rank rank) noexcept;
+
   /// Makes the library look at what ended ranks may have left in its sockets; false: there is none to look
   /// at. then: runs on any thread, once, after every connected_late of such ranks.
   bool settle(std::function<void()> then);

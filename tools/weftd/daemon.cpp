@@ -84,7 +84,7 @@ void Daemon::start_server() {
 void Daemon::start_subtree() {
   if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, Agents::Events{[this](const Agents::Failure& failure) {
-                                          report::Unreached report{{}, failure.line};
+                                          report::Unreached report{{}, failure.line, failure.how};
                                           for (const auto& node : failure.nodes)
                                             report.nodes.push_back(node.number);
                                           tell(report);

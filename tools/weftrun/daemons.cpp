@@ -40,12 +40,13 @@ std::chrono::milliseconds launch_timeout() {
 }  // namespace
 
 Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan,
-                 const RankTable& table, std::string release, DaemonsWatcher& watcher)
+                 const RankTable& table, std::string release, bool goes_on, DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
       plan_(plan),
       table_(table),
       release_(std::move(release)),
+      goes_on_(goes_on),
       watcher_(watcher),
       nodes_(plan.nodes.size()),
       session_(loop, identity,
@@ -54,12 +55,13 @@ Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const 
                      receive(from, subject, std::move(bytes), std::move(answer));
                    },
                    [this](std::uint32_t node, const std::string& why) {
-                     if (is_daemon(node)) lose(node, messages::node_lost(nodes_[node].host, why));
+                     if (is_daemon(node)) lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
                    }}),
       agents_(loop,
               Agents::Events{[this](const Agents::Failure& failure) {
-                               for (const auto& node : failure.nodes)
-                                 if (is_daemon(node.number)) lose(node.number, failure.line);
+                               std::vector<std::uint32_t> numbers;
+                               for (const auto& node : failure.nodes) numbers.push_back(node.number);
+                               lose_agent(std::move(numbers), failure.line, failure.how);
                              },
                              [this](const NodeName& node, const std::string& line) {
                                const bool says_who = line.rfind("weft", 0) == 0;
@@ -70,7 +72,6 @@ Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const 
       launch_timeout_(launch_timeout()) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].host = plan.nodes[i].name;
-    nodes_[i].is_settled = plan.own && *plan.own == i;
     daemons_ += is_daemon(static_cast<std::uint32_t>(i)) ? 1 : 0;
   }
 }
@@ -110,8 +111,8 @@ void Daemons::on_time_up() {
     if (state.is_started || state.is_settled) continue;
     auto single = message;
     single.nodes = {node};
-    lose(node.number,
-         state.is_there ? messages::node_did_not_start(node.host, seconds)
+    lose({node.number},
+         state.is_there ? messages::node_did_not_start(node.host, seconds, then({node.number}))
                         : messages::node_did_not_report(
                               node.host, seconds, fmt::format("{}", fmt::join(agent_command(single), " "))));
   }
@@ -206,9 +207,7 @@ void Daemons::take_report(std::uint32_t from, Subject subject, const std::string
     case Subject::unreached: {
       report::Unreached unreached;
       if (!read(bytes, unreached, from)) return;
-      for (const auto node : unreached.nodes)
-        if (is_daemon(node)) lose(node, unreached.line);
-      return;
+      return lose_agent(std::move(unreached.nodes), unreached.line, unreached.how);
     }
     case Subject::started: {
       report::Started started;
@@ -245,7 +244,7 @@ template <class Report>
 bool Daemons::read(const std::string& bytes, Report& report, std::uint32_t from) {
   auto decoded = decode<Report>(bytes);
   if (!decoded) {
-    lose(from, messages::damaged_report(nodes_[from].host));
+    lose({from}, messages::damaged_report(nodes_[from].host, then({from})));
     return false;
   }
   report = std::move(*decoded);
@@ -262,11 +261,11 @@ void Daemons::on_hello(std::uint32_t from, const report::Hello& hello) {
   watcher_.on_explained(
       fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
   if (hello.version != release_)
-    return lose(from, messages::other_version(node.host, hello.version, release_));
+    return lose({from}, messages::other_version(node.host, hello.version, release_));
   node.is_there = true;
   node.contact = hello.contact;
   session_.deliver({hello.contact}, [this, from](bool is_right) {
-    if (!is_right) return lose(from, messages::damaged_report(nodes_[from].host));
+    if (!is_right) return lose({from}, messages::damaged_report(nodes_[from].host));
     if (++there_ != daemons_ || is_cancelled_) return;
     watcher_.on_all_there();
   });
@@ -285,10 +284,36 @@ void Daemons::settle(std::uint32_t node) {
   watcher_.on_node_settled(node);
 }
 
-void Daemons::lose(std::uint32_t node, const std::string& line) {
-  if (std::exchange(nodes_[node].is_lost, true)) return;
-  watcher_.on_node_lost(node, line);
-  settle(node);
+void Daemons::lose(const std::vector<std::uint32_t>& nodes, const std::string& line) {
+  bool is_told = false;
+  for (const auto number : nodes) {
+    auto& node = nodes_[number];
+    if (std::exchange(node.is_lost, true)) continue;
+    watcher_.on_node_lost(number, std::exchange(is_told, true) ? std::string() : line);
+    if (is_launched_ && !node.is_started) on_started(number, {});  // nobody waits for its ranks
+    settle(number);
+  }
+}
+
+/// With a daemon go those that it has started. One that had come up is another case than one that never did.
+void Daemons::lose_agent(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how) {
+  std::erase_if(nodes, [this](auto number) { return !is_daemon(number) || nodes_[number].is_lost; });
+  if (nodes.empty()) return;
+  const auto& first = nodes_[nodes.front()];
+  const bool has_said_why = how.find(": weftd: ") != std::string::npos;
+  if (!first.is_there || how.empty() || (has_said_why && !is_launched_)) return lose(nodes, line);
+  lose(nodes, messages::daemon_ended(first.host, how, then(nodes)));
+}
+
+std::string Daemons::then(const std::vector<std::uint32_t>& lost) const {
+  if (!goes_on_ || !is_launched_) return std::string(messages::end_of_job);
+  std::vector<Rank> ranks;
+  for (const auto number : lost) {
+    const auto here = table_.ranks_on(number);
+    ranks.insert(ranks.end(), here.begin(), here.end());
+  }
+  std::sort(ranks.begin(), ranks.end());
+  return messages::others_go_on_without(ranks);
 }
 
 }  // namespace weft::weftrun

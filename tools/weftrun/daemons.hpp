@@ -33,7 +33,8 @@ class DaemonsWatcher {
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Once a node: none of its ranks lives. It may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
-  /// Once a node, before on_node_settled(): it is out of reach with all its ranks. line: for the user.
+  /// Once a node, before on_node_settled(): it is out of reach with all its ranks. line: for the user; empty: it has
+  /// been told with another node.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;
   virtual void on_said(const std::string& line) = 0;  ///< by an agent, or by a daemon on its standard error
   virtual void on_explained(const std::string& text) = 0;  ///< for --verbose
@@ -42,9 +43,9 @@ class DaemonsWatcher {
 
 class Daemons {
  public:
-  /// When the PMIx server runs. Throws Stop. table must outlive this.
+  /// When the PMIx server runs. Throws Stop. table must outlive this. goes_on: the job outlives lost nodes.
   Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan, const RankTable& table,
-          std::string release, DaemonsWatcher& watcher);
+          std::string release, bool goes_on, DaemonsWatcher& watcher);
 
   /// They have WEFT_LAUNCH_TIMEOUT seconds from here to `started`.
   void start();
@@ -77,7 +78,10 @@ class Daemons {
   void on_hello(std::uint32_t from, const report::Hello& hello);
   void on_started(std::uint32_t from, const report::Started& started);
   void settle(std::uint32_t node);
-  void lose(std::uint32_t node, const std::string& line);
+  /// Of those that are not lost yet the first gets the line.
+  void lose(const std::vector<std::uint32_t>& nodes, const std::string& line);
+  void lose_agent(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how);
+  std::string then(const std::vector<std::uint32_t>& lost) const;
   void on_time_up();
   bool is_daemon(std::uint32_t number) const noexcept;
   std::vector<std::uint32_t> reachable() const;
@@ -88,8 +92,9 @@ class Daemons {
   const Plan& plan_;
   const RankTable& table_;
   std::string release_;
+  bool goes_on_;
   DaemonsWatcher& watcher_;
-  std::vector<Node> nodes_;  // by number; weftrun's own counts as settled
+  std::vector<Node> nodes_;  // by number; weftrun's own settles here only when nothing is launched
   Session session_;
   Agents agents_;
   asio::steady_timer limit_;

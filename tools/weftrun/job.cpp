@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <memory>
+#include <utility>
 
 #include "tools/node/stop.hpp"
 
@@ -46,7 +47,7 @@ int Job::run() {
   if (daemons_)
     daemons_->start();
   else
-    start_own_ranks();
+    is_launched_ = true, start_own_ranks();
   loop_.run();
   if (local_) local_->end_orphans();
   report_times();
@@ -86,9 +87,37 @@ void Job::raise(Event event, int exit_code, const std::string& line, std::option
   if (now.is_reason && !has_reason_) {
     has_reason_ = true;
     exit_code_ = exit_code;
-    if (!options_.quiet) about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
+    tell(line, about);
   }
   act(now.action);
+}
+
+void Job::fail(Event event, int exit_code, const std::string& who, const std::string& line,
+               std::optional<About> about) {
+  if (!goes_on()) return raise(event, exit_code, line, about);
+  bear(exit_code, who);
+  tell(line, about);
+}
+
+/// A job of which a part was never launched cannot.
+bool Job::goes_on() const noexcept {
+  return options_.on_failure == OnFailure::go_on && is_launched_ &&
+         (state_ == State::starting || state_ == State::running);
+}
+
+void Job::bear(int exit_code, const std::string& who) {
+  if (failures_++ != 0) return;
+  exit_code_ = exit_code;
+  first_failure_ = who;
+}
+
+std::string_view Job::then() const noexcept {
+  return goes_on() ? messages::others_go_on : messages::end_of_job;
+}
+
+void Job::tell(const std::string& line, const std::optional<About>& about) {
+  if (options_.quiet) return;
+  about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
 }
 
 void Job::act(Action action) {
@@ -135,7 +164,7 @@ void Job::drain() {
   if (daemons_) daemons_->end();
   // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
   if (time_is_up_) start_grace();
-  if (output_->is_drained()) raise(Event::output_done);
+  if (output_->is_drained()) conclude();
 }
 
 void Job::finish() {
@@ -167,22 +196,25 @@ void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
   auto& state = ranks_[index(rank)];
   state.lives = false;
   if (state.is_expected) return;
+  const auto failed = [&](int exit_code, const std::string& line) {
+    fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, About{rank, said});
+  };
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    raise(Event::rank_failed, exit_status::signal_base + signal,
-          messages::rank_killed(where(rank), signal, WCOREDUMP(status)), About{rank, said});
+    failed(exit_status::signal_base + signal,
+           messages::rank_killed(where(rank), signal, WCOREDUMP(status), then()));
   } else if (WEXITSTATUS(status) != 0) {
-    raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized),
-          About{rank, said});
+    failed(WEXITSTATUS(status),
+           messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, then()));
   } else if (connected && !finalized) {
-    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), About{rank, said});
+    failed(1, messages::rank_left_without_finalize(where(rank), then()));
   }
 }
 
 void Job::on_late(Rank rank) {
   if (ranks_[index(rank)].is_expected) return;
-  raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), About{rank});
+  fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)), messages::rank_left_without_finalize(where(rank), then()),
+       About{rank});
 }
 
 void Job::on_aborted(const AbortRequest& request) {
@@ -195,7 +227,11 @@ void Job::on_aborted(const AbortRequest& request) {
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.
 void Job::end_named(const AbortRequest& request) {
-  if (!has_reason_) exit_code_ = exit_code_for(request.status);
+  const int exit_code = exit_code_for(request.status);
+  if (goes_on())
+    bear(exit_code, fmt::format("rank {}", number(request.from)));
+  else if (!has_reason_)
+    exit_code_ = exit_code;
   if (!options_.quiet) {
     say(messages::rank_aborted(where(request.from), request.status, request.message, request.named));
   }
@@ -236,7 +272,17 @@ void Job::on_time_up() {
 
 void Job::on_output_drained() {
   // Posted, since a line said in the middle of raise() comes by here as well.
-  if (state_ == State::draining) asio::post(loop_, [this] { raise(Event::output_done); });
+  if (state_ == State::draining) asio::post(loop_, [this] { conclude(); });
+}
+
+/// All that ranks have said is written. Where some failed and the rest went on, one line more.
+void Job::conclude() {
+  if (state_ == State::draining && failures_ != 0 && !has_reason_ && !options_.quiet &&
+      !std::exchange(has_concluded_, true)) {
+    say(messages::went_on(failures_, exit_code_, first_failure_));
+    if (!output_->is_drained()) return;
+  }
+  raise(Event::output_done);
 }
 
 /// As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.

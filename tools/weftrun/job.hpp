@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/node/distribution.hpp"
@@ -65,6 +66,13 @@ class Job final : DaemonsWatcher {
     Said said{};
   };
   void raise(Event event, int exit_code, const std::string& line, std::optional<About> about = std::nullopt);
+  /// The same for one rank or node that is lost (who): with --on-failure continue the job goes on without it.
+  void fail(Event event, int exit_code, const std::string& who, const std::string& line,
+            std::optional<About> about = std::nullopt);
+  bool goes_on() const noexcept;
+  void bear(int exit_code, const std::string& who);
+  std::string_view then() const noexcept;
+  void tell(const std::string& line, const std::optional<About>& about);
   void act(Action action);
   void await_end_signal();
   void await_relayed_signal();
@@ -74,6 +82,7 @@ class Job final : DaemonsWatcher {
   void on_relayed_signal(int signal);
   void on_time_up();
   void on_output_drained();
+  void conclude();
   void on_output_unread(Stream stream);
 
   // The actions.
@@ -120,6 +129,10 @@ class Job final : DaemonsWatcher {
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose
   bool has_reason_ = false;                                        // the user has been told why the job ends
+  bool is_launched_ = false;
+  std::size_t failures_ = 0;   // that the job went on after
+  std::string first_failure_;  // whose: it gave the exit status
+  bool has_concluded_ = false;
   bool time_is_up_ = false;
   unsigned grace_round_ = 0;  // tells a timer that has been started anew from one that was too late to cancel
 };

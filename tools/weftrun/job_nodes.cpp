@@ -12,6 +12,7 @@ namespace weft::weftrun {
 void Job::on_all_there() {
   if (state_ != State::starting) return;
   daemons_->launch(launch_, [this] {
+    is_launched_ = true;
     if (local_) start_own_ranks();
   });
 }
@@ -42,7 +43,8 @@ void Job::on_input_unwanted(std::uint32_t node) {
 }
 
 void Job::on_node_lost(std::uint32_t node, const std::string& line) {
-  raise(Event::node_lost, exit_status::own_failure, line);
+  if (!line.empty())
+    fail(Event::node_lost, exit_status::own_failure, fmt::format("node {}", plan_.nodes[node].name), line);
   input_->disconnect_node(node);
   for (const Rank rank : table_.ranks_on(node)) {
     ranks_[index(rank)].lives = false;

@@ -62,7 +62,6 @@ Job::Job(Options options, Plan plan, std::string release)
       ranks_(table_.size()) {}
 
 void Job::plan_launch() {
-  if (options_.on_failure == OnFailure::go_on) throw Stop(exit_status::usage, messages::always_ends());
   launch_.nspace = namespace_for(host_name());
   for (const auto& node : plan_.nodes) {
     launch_.hosts.push_back(node.name);
@@ -118,7 +117,8 @@ void Job::start_server() {
   server_ = std::make_unique<Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) local_->admit(*server_);
   DaemonsWatcher& watcher = *this;
-  if (!plan_.alone) daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_, watcher);
+  if (!plan_.alone) daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_,
+                                                            options_.on_failure == OnFailure::go_on, watcher);
 }
 
 void Job::make_input() {
