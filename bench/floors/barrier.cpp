@@ -1,57 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The least that n processes of one machine need to know that all have arrived: a counter and a generation in
 // shared memory. What differs is how a process waits.
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
-
-#include <atomic>
-#include <climits>
-#include <cstdint>
 
 #include "bench/floors/arguments.hpp"
+#include "bench/floors/gate.hpp"
+#include "bench/floors/shared_sample.hpp"
 #include "bench/floors/team.hpp"
 #include "bench/report/measure.hpp"
 
 namespace weft::bench {
 namespace {
 
-struct Gate {
-  alignas(64) std::atomic<std::uint32_t> arrived{0};
-  alignas(64) std::atomic<std::uint32_t> generation{0};
+struct HybridGate : Gate {
   alignas(64) std::atomic<std::uint32_t> asleep{0};  // hybrid only: nobody asleep, no system call to wake
 };
 
-void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t seen) {
-  syscall(SYS_futex, &word, FUTEX_WAIT, seen, nullptr, nullptr, 0);
-}
-void futex_wake_all(std::atomic<std::uint32_t>& word) {
-  syscall(SYS_futex, &word, FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
 /// True in the last process to arrive, after it has opened the gate.
 bool arrive(Gate& gate, std::uint32_t n) {
-  if (gate.arrived.fetch_add(1, std::memory_order_acq_rel) + 1 != n) return false;
-  gate.arrived.store(0, std::memory_order_relaxed);  // ordered before the next round by `generation`
+  if (!last_to_arrive(gate, n)) return false;
   gate.generation.fetch_add(1, std::memory_order_seq_cst);
   return true;
 }
 
-void yielding(Gate& gate, std::uint32_t n) {
+void yielding(HybridGate& gate, std::uint32_t n) {
   const std::uint32_t mine = gate.generation.load(std::memory_order_relaxed);
   if (arrive(gate, n)) return;
   while (gate.generation.load(std::memory_order_acquire) == mine) sched_yield();
 }
 
-void sleeping(Gate& gate, std::uint32_t n) {
+void sleeping(HybridGate& gate, std::uint32_t n) {
   const std::uint32_t mine = gate.generation.load(std::memory_order_relaxed);
   if (arrive(gate, n)) return futex_wake_all(gate.generation);
-  while (gate.generation.load(std::memory_order_acquire) == mine) futex_wait(gate.generation, mine);
+  sleep_while(gate.generation, mine);
 }
 
 /// Reference, not a floor: yields some hundred times, then sleeps, as a library that must not burn cores has
 /// to.
-void hybrid(Gate& gate, std::uint32_t n) {
+void hybrid(HybridGate& gate, std::uint32_t n) {
   constexpr int yields = 500;
   const std::uint32_t mine = gate.generation.load(std::memory_order_relaxed);
   if (arrive(gate, n)) {
@@ -67,16 +53,13 @@ void hybrid(Gate& gate, std::uint32_t n) {
   gate.asleep.fetch_sub(1, std::memory_order_relaxed);
 }
 
-using Barrier = void (*)(Gate&, std::uint32_t);
-constexpr unsigned batch = 10;
-constexpr std::size_t most_batches = 4000;
+using Barrier = void (*)(HybridGate&, std::uint32_t);
+constexpr unsigned batch = SharedSample::batch;
 
 struct Shared {
-  Gate gate;
+  HybridGate gate;
   std::size_t batches = 0;  // chosen by process 0 after warming up; the gate publishes it
-  std::size_t used = 0;
-  double means[most_batches];
-  double singles[most_batches * batch];
+  SharedSample seen;
 };
 
 /// About 0.4 s of rounds, as process 0 sees them.
@@ -85,19 +68,11 @@ void rounds(Shared& shared, Barrier barrier, unsigned rank, unsigned n) {
   const std::int64_t t = now_ns();
   for (int i = 0; i < 100; ++i) barrier(shared.gate, n);
   const std::int64_t a_batch = std::max<std::int64_t>((now_ns() - t) / (100 / batch), 1);
-  if (rank == 0) shared.batches = std::clamp<std::size_t>(400'000'000 / a_batch, 20, most_batches);
+  if (rank == 0)
+    shared.batches = std::clamp<std::size_t>(400'000'000 / a_batch, 20, SharedSample::most_batches);
   barrier(shared.gate, n);
   const Sample seen = measure_fixed([&] { barrier(shared.gate, n); }, shared.batches, batch);
-  if (rank != 0) return;
-  shared.used = seen.means.size();
-  std::copy(seen.means.begin(), seen.means.end(), shared.means);
-  std::copy(seen.singles.begin(), seen.singles.end(), shared.singles);
-}
-
-Sample sample_of(const Shared& shared) {
-  return {{shared.means, shared.means + shared.used},
-          {shared.singles, shared.singles + shared.used * batch},
-          batch};
+  if (rank == 0) shared.seen.store(seen);
 }
 
 }  // namespace
@@ -116,7 +91,7 @@ int main(int argc, char** argv) {
       for (std::size_t v = 0; v < std::size(variants); ++v) {
         auto* shared = shared_new<Shared>();
         run_team(n, [&](unsigned rank) { rounds(*shared, variants[v].second, rank, n); });
-        seen[v].merge(sample_of(*shared));
+        seen[v].merge(shared->seen.load());
         munmap(shared, sizeof *shared);
       }
     }

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ T* shared_new(std::size_t extra_bytes = 0) {
 template <class Body>
 void run_team(unsigned n, Body&& body) {
   std::fflush(nullptr);
+  const pid_t parent = getpid();
   std::vector<pid_t> children;
   for (unsigned rank = 0; rank < n; ++rank) {
     const pid_t pid = fork();
@@ -39,6 +41,8 @@ void run_team(unsigned n, Body&& body) {
       std::exit(1);
     }
     if (pid == 0) {
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind when somebody ends the program
+      if (getppid() != parent) _exit(1);
       alarm(60);  // watchdog: a barrier that lost a process would wait for ever
       body(rank);
       _exit(0);

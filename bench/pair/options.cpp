@@ -42,6 +42,7 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
       ->check(CLI::Range(1, 3600));
   app.add_option("--core", o.core,
                  "where to run (the client's default is its first core, the server's its last)");
+  app.add_flag("--unbound", o.unbound, "let the scheduler choose where this side runs");
   app.add_flag("--json", o.json, "JSON lines instead of a table");
   app.add_option("--commit", o.commit, "text for the field `commit` of the JSON lines");
   try {
@@ -57,6 +58,7 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
 
 void settle(const PairOptions& options) {
   ::alarm(options.limit_s);
+  if (options.unbound) return;
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) die_of_errno("sched_getaffinity");
   int core = options.core;

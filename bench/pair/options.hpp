@@ -23,6 +23,7 @@ struct PairOptions {
   unsigned budget_ms = 300;  ///< wall time of one measurement
   unsigned limit_s = 60;     ///< a watchdog ends the program after this
   int core = -1;             ///< -1: the client the first that it may use, the server the last
+  bool unbound = false;      ///< this side runs wherever the scheduler puts it
   bool json = false;
   std::string commit;
 };
@@ -34,7 +35,7 @@ inline bool only_connects(const PairOptions& o) {
 /// nullopt: the command line was wrong or asked for help; `status` is what main returns then.
 std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char* about, int& status);
 
-/// Binds this process to the core that the options mean, and starts the watchdog.
+/// Binds this process to the core that the options mean, if they mean one, and starts the watchdog.
 void settle(const PairOptions& options);
 
 }  // namespace weft::bench

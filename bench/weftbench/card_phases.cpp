@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Putting and getting, without any collective inside what is timed.
-#include <time.h>
-
+#include "bench/weftbench/neighbours.hpp"
 #include "bench/weftbench/phases.hpp"
 
 namespace weft::bench {
 namespace {
 
 constexpr const char* card_key = "weftbench.card";
-
-/// Lets the other ranks fall asleep in their fence, so that "alone" means alone. Not a correctness wait.
-void let_others_sleep() {
-  const timespec some{0, 50'000'000};
-  nanosleep(&some, nullptr);
-}
 
 /// All ranks: body() returns a Sample or what print_all() takes; first rank 0 runs it while the others are
 /// blocked in a fence, then all run it at once.
@@ -27,6 +20,19 @@ void alone_then_together(const Context& c, Body&& body, PrintAlone&& print_alone
   c.job.barrier();
   if (c.job.size() == 1) return;
   print_all(body());
+}
+
+/// All ranks: a card each, `size` bytes, known to everybody.
+void exchange_cards(const Job& job, std::size_t size) {
+  job.put(card_key, std::vector<std::byte>(size, std::byte{42}));
+  job.commit();
+  job.full_fence();
+}
+
+Fetched get_card(const Job& job, const pmix_proc_t& from, std::size_t size) {
+  Fetched value = job.get(from, card_key);
+  if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != size) throw Failure("a card came back wrong");
+  return value;
 }
 
 /// Both ways to use a Get. Released: the caller frees each value before the next Get, so that malloc hands out the
@@ -74,17 +80,8 @@ PutTimes put_and_commit(const Context& c, unsigned count) {
 void get_phase(const Context& c) {
   const std::size_t size = c.options.get_bytes;
   const Job& job = c.job;
-  job.put(card_key, std::vector<std::byte>(size, std::byte{42}));
-  job.commit();
-  job.full_fence();
-
-  const auto get_card = [&](const pmix_proc_t& from) {
-    Fetched value = job.get(from, card_key);
-    if (value->type != PMIX_BYTE_OBJECT || value->data.bo.size != size)
-      throw Failure("a card came back wrong");
-    return value;
-  };
-  measure_get(c, "get_own", size, [&] { return get_card(job.me()); });
+  exchange_cards(job, size);
+  measure_get(c, "get_own", size, [&] { return get_card(job, job.me(), size); });
   const pmix_proc_t everybody = job.proc(PMIX_RANK_WILDCARD);
   measure_get(c, "get_job", 4, [&] { return job.get(everybody, PMIX_JOB_SIZE); });
   measure_get(c, "get_reserved", 2, [&] { return job.get(job.me(), PMIX_LOCAL_RANK); });
@@ -97,7 +94,7 @@ void get_phase(const Context& c) {
     };
     measure_get(c, "get_peer", size, [&] {
       next_peer();
-      return get_card(peer);
+      return get_card(job, peer, size);
     });
   }
 
@@ -112,6 +109,16 @@ void get_phase(const Context& c) {
       c, [&] { return measure(miss, c.budget()); },
       [&](const Sample& s) { c.print(make_record("get_missing_alone", job.size(), 0, s)); },
       [&](const Sample& s) { c.print_pooled("get_missing", 0, s); });
+}
+
+void remote_get_phase(const Context& c) {
+  const std::vector<unsigned> far = strangers(c.job);
+  if (far.empty()) return c.skip("remote_get", "all ranks are on one node");
+  const std::size_t size = c.options.get_bytes;
+  exchange_cards(c.job, size);
+  std::size_t next = 0;
+  measure_get(c, "get_remote", size,
+              [&] { return get_card(c.job, c.job.proc(far[next++ % far.size()]), size); });
 }
 
 void put_phase(const Context& c) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives: fences without data, of parts of the job, and with data.
+#include <time.h>
+
+#include "bench/weftbench/marked_cards.hpp"
 #include "bench/weftbench/phases.hpp"
 
 namespace weft::bench {
@@ -24,72 +27,54 @@ void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
   c.print(make_record(bench, c.job.size(), 0, seen));
 }
 
-/// What one rank saw in each repeat.
-struct FullFenceTimes {
-  std::vector<double> fence, read;
-};
-
-/// The card of `rank` in repeat `i`: bytes that a mix-up of ranks or repeats would show.
-std::byte mark_of(unsigned rank, unsigned i) {
-  return static_cast<std::byte>(rank * 31 + i * 7 + 1);
+/// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence is no
+/// barrier, and its time is not the time of one.
+void print_early_leavers(const Context& c) {
+  constexpr timespec delay{0, 100'000'000};
+  const bool late = c.job.rank() + 1 == c.job.size();
+  c.job.full_fence();
+  if (late) nanosleep(&delay, nullptr);
+  const std::int64_t begin = now_ns();
+  c.job.barrier();
+  const bool early = !late && now_ns() - begin < delay.tv_nsec / 2;
+  c.print_per_rank("barrier_left_early", "count", early ? 1 : 0);
 }
 
-void read_all(const Job& job, const char* key, std::size_t bytes, unsigned i) {
-  for (unsigned r = 0; r < job.size(); ++r) {
-    const Fetched card = job.get(job.proc(r), key);
-    const bool right = card->type == PMIX_BYTE_OBJECT && card->data.bo.size == bytes &&
-                       static_cast<std::byte>(card->data.bo.bytes[0]) == mark_of(r, i) &&
-                       static_cast<std::byte>(card->data.bo.bytes[bytes - 1]) == mark_of(r, i);
-    if (!right) throw Failure("rank " + std::to_string(r) + "'s card came back wrong after the fence");
-  }
-}
-
-/// Repeat 0 is the cold one: it opens whatever is opened once.
-FullFenceTimes full_fences(const Context& c, std::size_t bytes) {
-  FullFenceTimes out;
-  for (unsigned i = 0; i <= c.options.repeats; ++i) {
-    const std::string key = "weftbench.f" + std::to_string(bytes) + "." + std::to_string(i);
-    c.job.put(key.c_str(), std::vector<std::byte>(bytes, mark_of(c.job.rank(), i)));
-    c.job.commit();
+/// Consecutive full fences, with a new card each or with nothing new; ns as this rank sees them.
+std::vector<double> consecutive_fences(const Context& c, unsigned count, MarkedCards* cards) {
+  std::vector<double> out;
+  for (unsigned i = 0; i < count; ++i) {
+    if (cards != nullptr) cards->commit(i);
     c.job.barrier();
     const std::int64_t begin = now_ns();
     c.job.full_fence();
-    const std::int64_t middle = now_ns();
-    read_all(c.job, key.c_str(), bytes, i);
-    const std::int64_t end = now_ns();
-    out.fence.push_back(static_cast<double>(middle - begin));
-    out.read.push_back(static_cast<double>(end - middle));
+    out.push_back(static_cast<double>(now_ns() - begin));
   }
   return out;
 }
 
-/// Per repeat the slowest rank, since a job goes on when the last one does. of(rank, i) in ns.
-template <class Of>
-Record slowest_ranks(const Context& c, const char* bench, std::size_t bytes, Of&& of) {
-  Sample slowest;
-  std::vector<double> everybody;
-  double first = 0;
-  for (unsigned i = 0; i <= c.options.repeats; ++i) {
-    double worst = 0;
-    for (unsigned r = 0; r < c.job.size(); ++r) {
-      worst = std::max(worst, of(r, i));
-      if (i > 0) everybody.push_back(of(r, i));
-    }
-    if (i == 0) {
-      first = worst;
-    } else {
-      slowest.means.push_back(worst);
-    }
-  }
-  Record record = make_record(bench, c.job.size(), bytes, slowest);
-  record.extra = {{"first_ns", first}, {"rank_median_ns", summarize(everybody).median}};
-  return record;
+/// The first one, those after it, the last ones and the last one: of each fence the slowest rank.
+void print_growth(const Context& c, const std::string& bench, std::size_t bytes,
+                  const std::vector<double>& mine) {
+  constexpr std::size_t some = 4;
+  const std::vector<double> slowest = slowest_of(c.job.gather(mine));
+  if (!c.job.is_root()) return;
+  const auto print = [&](const char* which, std::size_t from, std::size_t count) {
+    const auto begin = slowest.begin() + static_cast<std::ptrdiff_t>(from);
+    c.print(make_record(bench + which, c.job.size(), bytes,
+                        Sample{{begin, begin + static_cast<std::ptrdiff_t>(count)}, {}, 1}));
+  };
+  print("_first", 0, 1);
+  print("_early", 1, some);
+  print("_late", slowest.size() - some, some);
+  print("_last", slowest.size() - 1, 1);
 }
 
 }  // namespace
 
 void barrier_phase(const Context& c) {
   measure_rounds(c, "barrier", [&] { c.job.barrier(); });
+  print_early_leavers(c);
 }
 
 void half_fence_phase(const Context& c) {
@@ -106,13 +91,36 @@ void half_fence_phase(const Context& c) {
 
 void full_fence_phase(const Context& c) {
   for (const unsigned bytes : c.options.card_bytes) {
-    const FullFenceTimes mine = full_fences(c, bytes);
-    const auto fence = c.job.gather(mine.fence), read = c.job.gather(mine.read);
-    if (!c.job.is_root()) continue;
-    c.print(slowest_ranks(c, "full_fence", bytes, [&](unsigned r, unsigned i) { return fence[r].at(i); }));
-    c.print(slowest_ranks(c, "read_all", bytes, [&](unsigned r, unsigned i) { return read[r].at(i); }));
-    c.print(slowest_ranks(c, "full_fence_read_all", bytes,
-                          [&](unsigned r, unsigned i) { return fence[r].at(i) + read[r].at(i); }));
+    MarkedCards cards(c.job, "f", bytes);
+    std::vector<double> fence, read, both;
+    for (unsigned i = 0; i <= c.options.repeats;
+         ++i) {  // repeat 0 is the cold one: it opens what is opened once
+      cards.commit(i);
+      c.job.barrier();
+      const std::int64_t begin = now_ns();
+      c.job.full_fence();
+      const std::int64_t middle = now_ns();
+      for (unsigned r = 0; r < c.job.size(); ++r) cards.read(r, i);
+      const std::int64_t end = now_ns();
+      fence.push_back(static_cast<double>(middle - begin));
+      read.push_back(static_cast<double>(end - middle));
+      both.push_back(static_cast<double>(end - begin));
+    }
+    c.print_slowest("full_fence", bytes, fence);
+    c.print_slowest("read_all", bytes, read);
+    c.print_slowest("full_fence_read_all", bytes, both);
+  }
+}
+
+void repeated_fence_phase(const Context& c) {
+  constexpr unsigned count = 20;
+  for (const unsigned bytes : c.options.card_bytes) {
+    MarkedCards cards(c.job, "r", bytes);
+    const std::vector<double> fresh = consecutive_fences(c, count, &cards);
+    const std::vector<double> again = consecutive_fences(c, count, nullptr);
+    for (unsigned r = 0; r < c.job.size(); ++r) cards.read(r, count - 1);
+    print_growth(c, "repeated_fence_new", bytes, fresh);
+    print_growth(c, "repeated_fence_same", bytes, again);
   }
 }
 

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "bench/weftbench/marked_cards.hpp"
+#include "bench/weftbench/neighbours.hpp"
 #include "bench/weftbench/phases.hpp"
 
 namespace weft::bench {
@@ -27,6 +29,23 @@ void server_memory(const Context& c) {
   if (const auto fds = open_descriptors(pid)) {
     c.print(make_record("memory_server_fds", c.job.size(), "count", {*fds}));
   }
+}
+
+/// The first rank of each node asks about its server, which is its parent; others have no answer.
+std::optional<Footprint> nodes_server(const Job& job) {
+  return neighbours(job).front() == job.rank() ? footprint(getppid()) : std::nullopt;
+}
+
+/// All ranks: prints the numbers of those that have one; max is the worst node.
+void print_per_node(const Context& c, const std::string& bench, std::size_t bytes, const std::string& unit,
+                    std::optional<double> mine) {
+  std::vector<double> values;
+  for (const std::vector<double>& one : c.job.gather({mine ? 1.0 : 0.0, mine.value_or(0)})) {
+    if (one.at(0) != 0) values.push_back(one.at(1));
+  }
+  Record record = make_record(bench, c.job.size(), unit, values);
+  record.bytes = bytes;
+  c.print(record);
 }
 
 /// After PMIx_Finalize nothing can be exchanged any more, so the ranks of a node leave their times in memory
@@ -116,6 +135,9 @@ void launch_phase(const Context& c) {
 
 void memory_phase(const Context& c) {
   if (c.job.is_root()) server_memory(c);  // first: the gathers below make the server work
+  const auto server = nodes_server(c.job);
+  print_per_node(c, "memory_node_server_rss", 0, "kib",
+                 server ? std::optional(server->rss_kib) : std::nullopt);
   const bool known = c.start.before && c.start.after;
   if (c.job.from_root(known ? 1 : 0) == 0) return c.skip("memory of the clients", "cannot read /proc/self");
   const Footprint before = c.start.before.value_or(Footprint{}), after = c.start.after.value_or(Footprint{});
@@ -124,6 +146,28 @@ void memory_phase(const Context& c) {
   c.print_per_rank("memory_client_threads", "count", after.threads - before.threads);
   for (const char* library : {"libhwloc", "libfabric", "libuc"}) {
     c.print_per_rank(std::string("maps_") + library, "count", maps_library(library) ? 1 : 0);
+  }
+}
+
+void card_memory_phase(const Context& c) {
+  constexpr unsigned count = 20;
+  for (const unsigned bytes : c.options.card_bytes) {
+    const MarkedCards cards(c.job, "m", bytes);
+    const auto exchange = [&](unsigned i) {
+      cards.commit(i);
+      c.job.full_fence();
+    };
+    exchange(0);  // what is opened or mapped once
+    c.job.barrier();
+    const auto before = nodes_server(c.job);
+    c.job.barrier();
+    for (unsigned i = 1; i <= count; ++i) exchange(i);
+    c.job.barrier();
+    const auto after = nodes_server(c.job);
+    c.job.barrier();
+    std::optional<double> growth;
+    if (before && after) growth = (after->rss_kib - before->rss_kib) * 1024 / (count * c.job.size());
+    print_per_node(c, "memory_bytes_a_card", bytes, "count", growth);
   }
 }
 

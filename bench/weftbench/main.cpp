@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "bench/weftbench/neighbours.hpp"
 #include "bench/weftbench/phases.hpp"
 
 namespace weft::bench {
@@ -23,7 +24,7 @@ bool selected(const Options& options, std::string_view name) {
 }
 
 int list() {
-  for (const Phase& phase : phases()) std::printf("%-12s %s\n", phase.name, phase.about);
+  for (const Phase& phase : phases()) std::printf("%-14s %s\n", phase.name, phase.about);
   return 0;
 }
 
@@ -48,6 +49,11 @@ void run(const Options& options, Start start) {
   if (options.expected_ranks != 0 && options.expected_ranks != job.size()) {
     throw Failure("the job has " + std::to_string(job.size()) + " ranks, not " +
                   std::to_string(options.expected_ranks));
+  }
+  if (options.expected_local != 0 && options.expected_local != neighbours(job).size()) {
+    throw Failure("rank " + std::to_string(job.rank()) + "'s node has " +
+                  std::to_string(neighbours(job).size()) + " ranks, not " +
+                  std::to_string(options.expected_local));
   }
   Reporter reporter(stdout, options.json, {PMIx_Get_version(), options.commit});
   const Context context{job, options, start, reporter};

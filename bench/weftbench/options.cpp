@@ -22,6 +22,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   app.add_option("--get-bytes", o.get_bytes, "bytes of the card that get reads")
       ->check(CLI::Range(1, 1 << 20));
   app.add_option("--expect-ranks", o.expected_ranks, "fail unless the job has as many ranks");
+  app.add_option("--expect-local", o.expected_local, "fail unless each node has as many of the ranks");
   app.add_option("--limit", o.limit_s, "seconds after which the program ends itself")
       ->check(CLI::Range(1, 86400));
   app.add_option("--server-pid", o.server_pid,

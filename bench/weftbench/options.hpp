@@ -17,6 +17,7 @@ struct Options {
   std::vector<unsigned> card_bytes{64, 256, 4096};  ///< of the full fences
   unsigned get_bytes = 64;
   unsigned expected_ranks = 0;   ///< 0 = any
+  unsigned expected_local = 0;   ///< of this node's ranks; 0 = any
   unsigned limit_s = 300;        ///< a watchdog ends the program after this
   int server_pid = 0;            ///< 0 = the parent
   std::int64_t launched_at = 0;  ///< CLOCK_MONOTONIC in ns when the launcher was started; 0 = unknown

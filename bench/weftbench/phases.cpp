@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/weftbench/phases.hpp"
 
+#include <time.h>
+
 #include <algorithm>
 
 namespace weft::bench {
@@ -16,6 +18,16 @@ constexpr Phase all_phases[] = {
     {"half_fence", "both halves of the job fence among themselves, at the same time", half_fence_phase},
     {"full_fence", "PMIx_Fence with PMIX_COLLECT_DATA and reading every card; the slowest rank",
      full_fence_phase},
+    {"repeated_fence",
+     "20 full fences with a new commit each, then 20 with nothing new: the first ones, the last ones",
+     repeated_fence_phase},
+    {"remote_get", "PMIx_Get of other nodes' cards after a full fence: rank 0 alone, all at once",
+     remote_get_phase},
+    {"first_touch",
+     "PMIx_Get of other nodes' cards after a fence without data: alone, one rank a node, all at once",
+     first_touch_phase},
+    {"card_memory", "what 20 full fences with new cards add to each node's server, a card",
+     card_memory_phase},
     {"finalize", "PMIx_Finalize of each rank; max is the slowest; ends the job", finalize_phase},
 };
 
@@ -24,6 +36,7 @@ constexpr std::size_t points = 100;
 
 std::vector<double> packed(const Sample& s) {
   const auto means = thinned(s.means, points), singles = thinned(s.singles, points);
+  if (means.empty()) return {0};
   const auto [least, most] = std::minmax_element(s.means.begin(), s.means.end());
   std::vector<double> out{static_cast<double>(s.batch), *least, *most, static_cast<double>(means.size())};
   out.insert(out.end(), means.begin(), means.end());
@@ -37,10 +50,25 @@ std::span<const Phase> phases() {
   return all_phases;
 }
 
+std::vector<double> slowest_of(const std::vector<std::vector<double>>& times) {
+  std::vector<double> out;
+  for (const std::vector<double>& one : times) {
+    out.resize(std::max(out.size(), one.size()));
+    for (std::size_t i = 0; i < one.size(); ++i) out[i] = std::max(out[i], one[i]);
+  }
+  return out;
+}
+
+void let_others_sleep() {
+  const timespec some{0, 50'000'000};
+  nanosleep(&some, nullptr);
+}
+
 void Context::print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const {
   Sample pool;
   double least = 0, most = 0;
   for (const std::vector<double>& p : job.gather(packed(mine))) {
+    if (p.size() < 4) continue;
     const auto singles_from = p.begin() + 4 + static_cast<std::ptrdiff_t>(p.at(3));
     pool.merge({{p.begin() + 4, singles_from}, {singles_from, p.end()}, static_cast<unsigned>(p.at(0))});
     least = least == 0 ? p.at(1) : std::min(least, p.at(1));
@@ -50,6 +78,19 @@ void Context::print_pooled(const std::string& bench, std::size_t bytes, const Sa
   Record record = make_record(bench, job.size(), bytes, pool);
   record.figures.min = least;  // thinning kept the quantiles, not the ends
   record.figures.max = most;
+  reporter.print(record);
+}
+
+void Context::print_slowest(const std::string& bench, std::size_t bytes,
+                            const std::vector<double>& mine) const {
+  const auto times = job.gather(mine);
+  if (!job.is_root()) return;
+  std::vector<double> slowest = slowest_of(times), everybody;
+  for (const auto& one : times) everybody.insert(everybody.end(), one.begin() + 1, one.end());
+  const double first = slowest.at(0);
+  slowest.erase(slowest.begin());
+  Record record = make_record(bench, job.size(), bytes, Sample{std::move(slowest), {}, 1});
+  record.extra = {{"first_ns", first}, {"rank_median_ns", summarize(std::move(everybody)).median}};
   reporter.print(record);
 }
 

@@ -34,15 +34,25 @@ struct Context {
   void print(const Record& record) const {
     if (job.is_root()) reporter.print(record);
   }
-  /// All ranks: prints their timings of one operation as one record. The median is over all ranks' batches.
+  /// All ranks: prints their timings of one operation as one record. The median is over all ranks' batches; a rank may
+  /// have none.
   void print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const;
   /// All ranks: prints one number of each rank, in `unit`; runs = ranks, max = the slowest or largest.
   void print_per_rank(const std::string& bench, const std::string& unit, double mine) const;
+  /// All ranks: `mine` has a time for each repeat; printed is the slowest rank of each, since a job goes on when the
+  /// last one does. Repeat 0 is cold: it is told apart, as first_ns.
+  void print_slowest(const std::string& bench, std::size_t bytes, const std::vector<double>& mine) const;
   /// Rank 0 says why something is not in the output.
   void skip(const std::string& bench, const std::string& why) const {
     if (job.is_root()) Reporter::skipped(bench, why);
   }
 };
+
+/// times[rank][repeat]: of each repeat the slowest rank. Ranks that have fewer repeats were not there in the others.
+std::vector<double> slowest_of(const std::vector<std::vector<double>>& times);
+
+/// Lets the other ranks fall asleep in their fence, so that "alone" means alone. Not a correctness wait.
+void let_others_sleep();
 
 struct Phase {
   const char* name;
@@ -60,6 +70,10 @@ void put_phase(const Context&);
 void barrier_phase(const Context&);
 void half_fence_phase(const Context&);
 void full_fence_phase(const Context&);
+void repeated_fence_phase(const Context&);
+void card_memory_phase(const Context&);
+void remote_get_phase(const Context&);
+void first_touch_phase(const Context&);
 void finalize_phase(const Context&);
 
 }  // namespace weft::bench

@@ -22,6 +22,7 @@ namespace weft::client {
 struct Control {
   store::Board* board = nullptr;
   shm::NoticeRing* ring = nullptr;
+  store::FetchCell* fetch = nullptr;
   std::atomic<std::uint64_t>* dirty = nullptr;  ///< the word that holds our bit
   std::uint64_t dirty_bit = 0;
   shm::Doorbell* doorbell = nullptr;
@@ -30,7 +31,8 @@ struct Control {
   /// Any thread. A full ring drops the kind but not the bit: the server then looks at everything of ours.
   void notify(store::NoticeKind kind, std::uint32_t arg) noexcept;
 
-  std::mutex ring_mutex;  ///< the ring has one writer (NoticeRing I1); threads of ours take turns
+  std::mutex fetch_mutex;  ///< one question at a time (FetchCell I1)
+  std::mutex ring_mutex;   ///< the ring has one writer (NoticeRing I1); threads of ours take turns
 };
 
 class BoardFence {

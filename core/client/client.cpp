@@ -194,6 +194,7 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
     return fail(Errc::denied, "claimed already");
   control_.board = &board;
   control_.ring = reinterpret_cast<shm::NoticeRing*>(in_control(h.rings)) + local_;
+  control_.fetch = reinterpret_cast<store::FetchCell*>(in_control(h.fetch_cells)) + local_;
   control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(in_control(h.dirty)) + local_ / 64;
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
   control_.doorbell = reinterpret_cast<shm::Doorbell*>(doorbell->base());
@@ -207,8 +208,9 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   card_window_ = std::move(*card);
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
-  const auto policy = shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
-  board_fence_ = std::make_unique<BoardFence>(control_, local_, policy, *connection_);
+  wait_ = h.nodes > 1 ? shm::WaitPolicy::for_other_nodes(own_job_.local_count() + 1, h.cores)
+                      : shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
+  board_fence_ = std::make_unique<BoardFence>(control_, local_, wait_, *connection_);
   return {};
 }
 

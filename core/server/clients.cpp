@@ -63,6 +63,7 @@ void Server::greet(const SessionRef& session, const link::Frame& frame) {
   session->has_segment = hello->layout == store::layout_version;
   session->attached = session->has_segment && hello->attached != 0;
   job->sessions[*local] = session;
+  if (nodes_) nodes_->share_cores(static_cast<unsigned>(sessions_.size()));
   (void)session->watch_process();  // without pidfd the closing socket says the same
 
   const auto object = registered == job->clients.end() ? nullptr : registered->second.object;
@@ -182,6 +183,7 @@ void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_statu
 
 void Server::session_closed(const SessionRef& session) {
   std::erase(sessions_, session);
+  if (nodes_) nodes_->share_cores(static_cast<unsigned>(sessions_.size()));
   if (closing_ && sessions_.empty()) stopping_.store(true);
   auto* job = session->job;
   if (job == nullptr) return;

@@ -8,7 +8,6 @@
 #include "transport/registry/order.hpp"
 #include "transport/registry/registry.hpp"
 #include "transport/shm/endpoint.hpp"
-#include "transport/shm/wait.hpp"
 
 namespace weft::server {
 namespace {
@@ -22,7 +21,7 @@ Fabric::Options Fabric::options_here(unsigned clients) {
   Options out;
   if (const char* asked = std::getenv("WEFT_TRANSPORT"); asked != nullptr) out.transport = asked;
   out.folders = transport::module_folders();
-  out.spin = shm::WaitPolicy::for_waiters(clients + 1, shm::usable_cores()).spin;
+  out.wait = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
   return out;
 }
 
@@ -42,7 +41,7 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
   fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
   fabric->transport_ = std::move(opened.transport);
   fabric->endpoint_ = std::move(opened.endpoint);
-  fabric->spin_ = options.spin;
+  fabric->wait_ = options.wait;
   std::string note;
   if (const auto fd = fabric->endpoint_->wait_fd())
     fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
@@ -60,12 +59,22 @@ Fabric::~Fabric() {
 bool Fabric::turn() noexcept {
   const auto now = Clock::now();
   if (mesh_->progress(now) != 0) {
-    spin_until_ = now + spin_;
+    awake_since_ = now;
     return true;
   }
-  if (now >= spin_until_) return false;
-  shm::cpu_relax();
+  const auto idle = now - awake_since_;
+  if (idle >= wait_.spin + wait_.yield) return false;
+  if (idle < wait_.spin) {
+    shm::cpu_relax();
+    return true;
+  }
+  std::this_thread::yield();
+  if (Clock::now() - now > wait_.longest_yield) awake_since_ = {};  // others want the core
   return true;
+}
+
+void Fabric::share_cores(unsigned clients) noexcept {
+  wait_ = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
 }
 
 bool Fabric::sleep() noexcept {

@@ -4,7 +4,8 @@
 // Progress  The server's thread calls turn() in each round of its loop and sleep() before it blocks. While it sleeps it
 //           waits for the endpoint's descriptor with all else that the loop waits for, in one epoll set.
 // Cost      Idle: a timer for signs of life, twice in Limits::ping_after, once a node has been spoken to; before that
-//           nothing. After traffic: up to `spin` of looking again, where cores are to spare.
+//           nothing. After traffic, and when some is expected: looks again as a waiting client does (transport/shm/wait.hpp),
+//           spinning where cores are to spare, then yielding for 2 ms: waking a sleeping core costs more than a fence.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -16,6 +17,7 @@
 #include <vector>
 
 #include "transport/mesh/mesh.hpp"
+#include "transport/shm/wait.hpp"
 
 namespace weft::server {
 
@@ -25,7 +27,7 @@ class Fabric {
     std::string
         transport;  ///< as WEFT_TRANSPORT has it; empty: the first of transport::preferred_here() that opens
     std::vector<std::string> folders;  ///< of modules
-    std::chrono::microseconds spin{0};
+    shm::WaitPolicy wait{};
     mesh::Limits limits{};
   };
   /// From the environment (WEFT_TRANSPORT, WEFT_MODULE_PATH). clients: local processes that want their cores, too.
@@ -51,6 +53,11 @@ class Fabric {
 
   /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
   bool turn() noexcept;
+  /// Something is about to come: looks for it for a while before it sleeps, as after traffic.
+  void stay_awake() noexcept { awake_since_ = std::chrono::steady_clock::now(); }
+  /// clients: local processes that want their cores, too.
+  void share_cores(unsigned clients) noexcept;
+
   /// True: the loop may block; what happens on the fabric ends that. False: turn() first.
   bool sleep() noexcept;
 
@@ -68,8 +75,8 @@ class Fabric {
   bool is_watched_ = false;
   asio::steady_timer timer_;
   mesh::TimePoint timer_at_ = mesh::TimePoint::max();
-  std::chrono::microseconds spin_{0};
-  mesh::TimePoint spin_until_{};
+  shm::WaitPolicy wait_;
+  mesh::TimePoint awake_since_{};
 };
 
 }  // namespace weft::server

@@ -154,13 +154,13 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status)
     }
     case FenceAction::exchange: {
       const auto number = fence.number;
-      const auto begun =
-          exchange(fence.signature, fence.collect, fence.directives, [this, number](pmix_status_t answered) {
-            const auto open = fence_of_number(number);
-            if (open == nullptr) return;
-            open->exchange.reset();
-            step_fence(*open, FenceEvent::host_answered, answered);
-          });
+      const auto begun = exchange(fence.signature, collects_.value_or(fence.collect), fence.directives,
+                                  [this, number](pmix_status_t answered) {
+                                    const auto open = fence_of_number(number);
+                                    if (open == nullptr) return;
+                                    open->exchange.reset();
+                                    step_fence(*open, FenceEvent::host_answered, answered);
+                                  });
       // It may be over already.
       if (const auto open = fence_of_number(number); open != nullptr) open->exchange = begun;
     }
@@ -401,7 +401,7 @@ void Server::board_full(Job& job) {
   const auto generation = board.open_generation();
   if (board.broken(generation)) return;
   job.board_exchanging = true;
-  const bool collect = board.collect_wanted(job.view().header().local_capacity);
+  const bool collect = collects_.value_or(board.collect_wanted(job.view().header().local_capacity));
   const Procs whole{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));

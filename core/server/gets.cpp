@@ -5,6 +5,7 @@
 // answer, its deadline. Nothing is polled.
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/server/server.hpp"
 #include "core/store/card.hpp"
@@ -192,6 +193,21 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
       Fetch::finish_from_host(pointer, status, std::move(copy));
     };
     return module_.direct_modex(&target, directives.data(), directives.size(), done, open);
+  });
+}
+
+/// A local rank's question in its FetchCell. A host that brings cards itself is asked by message.
+void Server::answer_fetch(Job& job, std::uint32_t local) {
+  auto& cell = job.writer->fetch_cell(local);
+  const auto [number, rank] = cell.question();
+  if (number == 0 || std::exchange(job.fetching[local], number) == number) return;
+  if (module_.direct_modex != nullptr || !modex_) return cell.answer(number, PMIX_ERR_NOT_SUPPORTED);
+  const auto proc = link::make_proc(job.nspace, rank);
+  const auto nodes = nodes_of({proc});
+  if (nodes.empty() || nodes.front() == self_.rank) return cell.answer(number, PMIX_ERR_NOT_FOUND);
+  modex_->fetch(nodes.front(), proc, [this, nspace = job.nspace, local, n = number](pmix_status_t status) {
+    if (auto* open = find_job(nspace); open != nullptr && open->writer)
+      open->writer->fetch_cell(local).answer(n, status);
   });
 }
 

@@ -28,6 +28,7 @@ struct Job {
   std::optional<store::JobWriter> writer;       ///< once the namespace is registered
   std::map<std::uint32_t, std::shared_ptr<Session>> sessions;  ///< by local index
   std::map<std::uint32_t, std::uint64_t> collected;  ///< by local index: card bytes that fences have sent
+  std::map<std::uint32_t, std::uint32_t> fetching;   ///< by local index: number of its last question
   /// One of its processes was initialized again after its finalize: a finalized one is expected back while it runs.
   bool comes_back = false;
   std::map<std::uint32_t, std::shared_ptr<asio::posix::stream_descriptor>>

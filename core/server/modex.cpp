@@ -52,7 +52,7 @@ struct Modex::Fetch {
   Modex* modex = nullptr;
   NodeNumber node = 0;
   pmix_proc_t proc{};
-  Done done;
+  std::vector<Done> done;
   std::optional<std::uint32_t> slot;
   std::vector<std::byte> bytes;  ///< of a card that does not fit into a slot
   std::size_t in_page = 0;       ///< of them
@@ -175,14 +175,18 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
 // ---- one fetch
 
 void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
+  auto& shared = by_rank_[{std::string(link::nspace_of(proc)), proc.rank}];
+  if (shared != nullptr) return shared->done.push_back(std::move(done));
   auto made = std::make_unique<Fetch>();
   Fetch& fetch = *made;
+  shared = &fetch;
   fetch.modex = this;
   fetch.node = node;
   fetch.proc = proc;
-  fetch.done = std::move(done);
+  fetch.done.push_back(std::move(done));
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
+  nodes_.stay_awake();
   if (!nodes_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
   places_.count({node, std::string(link::nspace_of(proc))}) != 0 ? read_start(fetch) : ask_place(fetch);
 }
@@ -313,7 +317,8 @@ void Modex::end(Fetch& fetch, pmix_status_t status) {
   if (fetch.slot) free_slots_.push_back(*fetch.slot);
   const auto ended = std::move(fetches_.at(&fetch));
   fetches_.erase(&fetch);
-  ended->done(status);
+  by_rank_.erase({std::string(link::nspace_of(ended->proc)), ended->proc.rank});
+  for (const auto& done : ended->done) done(status);
 }
 
 void Modex::node_lost(NodeNumber node) {

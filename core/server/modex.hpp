@@ -51,6 +51,7 @@ class Modex {
   Result<void> take_place(NodeNumber node, std::string_view nspace, Bytes place);
 
   /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
+  /// Those who ask for a card that is being fetched share the fetch.
   void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
   void node_lost(NodeNumber node);
 
@@ -84,7 +85,8 @@ class Modex {
   std::map<std::string, std::unique_ptr<Offer>, std::less<>> offers_;
   std::map<Name, std::unique_ptr<Place>> places_;
   std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;
-  std::deque<Fetch*> ready_;  ///< their reads have ended
+  std::map<std::pair<std::string, std::uint32_t>, Fetch*> by_rank_;  ///< the same
+  std::deque<Fetch*> ready_;                                         ///< their reads have ended
   /// Questions about jobs that are not registered here yet.
   std::map<std::string, std::vector<std::function<void()>>, std::less<>> early_;
   std::vector<std::byte> landing_;  ///< slots for the starts of cards

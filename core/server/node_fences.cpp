@@ -150,6 +150,7 @@ Result<NodeFences::Key> NodeFences::begin(Procs procs, bool collect, Blob mine, 
   const auto generation = nodes_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier, members,
                                                 std::move(mine), on_end);
   if (!generation) return tl::unexpected(generation.error());
+  nodes_.stay_awake();
   key->second = *generation;
   auto& fence = open_[*key] = {std::move(procs), std::move(members), Clock::now()};
   for (const auto& [nspace, rank] : gone_) {
@@ -195,11 +196,15 @@ void NodeFences::hear_gone(Bytes body) {
   const auto procs = read_procs(in);
   if (!in.done() || procs.size() != 1) return;
   const std::string nspace(link::nspace_of(procs[0]));
-  gone_.emplace(nspace, procs[0].rank);
+  enter_gone(procs[0]);
   const auto where = hooks_.nodes_of(procs);
   for (const auto& [key, fence] : open_)
     if (!where.empty() && includes(fence.procs, nspace, procs[0].rank))
       ask_about(key, fence, where.front(), nullptr);
+}
+
+void NodeFences::enter_gone(const pmix_proc_t& proc) {
+  if (gone_.emplace(link::nspace_of(proc), proc.rank).second) hooks_.gone(proc);
 }
 
 /// then: with the answer, or NULL when there is none. A node that cannot take part ends the fence by itself.

@@ -56,6 +56,8 @@ class NodeFences {
     /// This node's next attempt cannot succeed: end it; calls refuse().
     std::function<void(const Procs&, pmix_status_t why)> give_up;
     std::function<void(const std::string& text)> report;
+    /// A process of another node has died. Once a process.
+    std::function<void(const pmix_proc_t& proc)> gone;
   };
 
   NodeFences(asio::io_context& loop, Nodes& nodes, std::string host, std::chrono::seconds stuck_after,
@@ -75,6 +77,9 @@ class NodeFences {
 
   /// A process of this node has left without finalize: servers with which it shared a job are told.
   void tell_gone(const pmix_proc_t& proc, const std::vector<NodeNumber>& nodes);
+
+  /// The same here, of one of another node: by itself, or its node is lost.
+  void enter_gone(const pmix_proc_t& proc);
 
   /// Of this set, that have begun or failed here.
   std::uint64_t attempts(const Procs& procs) const;

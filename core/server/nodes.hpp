@@ -73,6 +73,8 @@ class Nodes final : mesh::Watcher {
   /// As Fabric.
   bool turn();
   bool sleep() noexcept { return fabric_->sleep(); }
+  void stay_awake() noexcept { fabric_->stay_awake(); }
+  void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
   /// Ends all work. What others exposed to the endpoint may go then, and then this.

@@ -42,6 +42,18 @@ std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   return fallback;
 }
 
+/// WEFT_FENCE: whether cards travel at fences between nodes; nothing: as each fence asks.
+std::optional<bool> collects_from_env() {
+  const char* text = std::getenv("WEFT_FENCE");
+  const std::string_view mode = text == nullptr ? "" : text;
+  if (mode == "full") return true;
+  if (mode == "sparse") return false;
+  if (!mode.empty())
+    std::fprintf(stderr, "weft: [%s] WEFT_FENCE=%s is neither full nor sparse; going on as each fence asks\n",
+                 host_name().c_str(), text);
+  return std::nullopt;
+}
+
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
   auto bytes = number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes);
@@ -95,6 +107,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->host_ = spec->host;
   server->name_ = link::new_server_name();
   server->stuck_after_ = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
+  server->collects_ = collects_from_env();
   server->limits_.card_bytes = number_from_env("WEFT_CARD_BYTES", server->limits_.card_bytes);
   server->events_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
 
@@ -245,7 +258,9 @@ void Server::drain_notices() {
         // A full ring may have dropped one, and the bit may have come before its notice: then look at everything.
         const bool all = count == 0 || count == shm::NoticeRing::slots;
         constexpr auto commit = 1u << static_cast<std::uint32_t>(store::NoticeKind::committed);
-        if (all || (kinds & ~commit) != 0) {
+        constexpr auto fetch = 1u << static_cast<std::uint32_t>(store::NoticeKind::fetch);
+        if (all || (kinds & fetch) != 0) answer_fetch(*job, local);
+        if (all || (kinds & ~commit & ~fetch) != 0) {
           board_full(*job);
           board_moved(*job);
         }

@@ -139,6 +139,7 @@ class Server {
   void retry_gets(const pmix_proc_t& about);
   void retry_gets_of(std::string_view nspace);
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
+  void answer_fetch(Job& job, std::uint32_t local);
   void watch(const pmix_proc_t& proc, bool on);
   pmix_status_t take_blobs(Bytes blobs);
   pmix_status_t take_card(const store::Card& card);
@@ -249,6 +250,7 @@ class Server {
   void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
   void spread(const events::Event& event, const Session* except);
   void announce_loss(const pmix_proc_t& proc);
+  void announce_abort(const pmix_proc_t& proc);
   void tell_who_asked(const events::Event& event);
 
   pmix_server_module_t module_{};
@@ -283,6 +285,7 @@ class Server {
   std::uint64_t next_parked_ = 1;
   std::unique_ptr<asio::steady_timer> stuck_timer_;
   std::chrono::seconds stuck_after_{60};
+  std::optional<bool> collects_;  ///< WEFT_FENCE: whatever the callers ask for
   std::chrono::steady_clock::time_point started_{};
   std::map<std::string, StuckClock> board_clocks_;
   CleanupBook cleanups_;

@@ -6,6 +6,15 @@
 #include "core/server/server.hpp"
 
 namespace weft::server {
+namespace {
+
+data::Infos about(const pmix_proc_t& proc) {
+  data::Infos infos;
+  infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc));
+  return infos;
+}
+
+}  // namespace
 
 void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message) {
   events::Event event{message.code, message.source, message.range, std::move(message.infos)};
@@ -49,13 +58,13 @@ void Server::spread(const events::Event& event, const Session* except) {
 /// A client is gone without finalize. Those who registered for exactly this are told; default handlers are not,
 /// because the host, which decides what becomes of the job, is about to tell them more.
 void Server::announce_loss(const pmix_proc_t& proc) {
-  const auto about = [&] {
-    data::Infos infos;
-    infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc));
-    return infos;
-  };
-  events_->deliver({PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, about()});
-  tell_who_asked({PMIX_ERR_PROC_ABORTED, proc, PMIX_RANGE_LOCAL, about()});
+  events_->deliver({PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, about(proc)});
+  announce_abort(proc);
+}
+
+/// To the clients of this node, wherever the process was.
+void Server::announce_abort(const pmix_proc_t& proc) {
+  tell_who_asked({PMIX_ERR_PROC_ABORTED, proc, PMIX_RANGE_LOCAL, about(proc)});
 }
 
 void Server::tell_who_asked(const events::Event& event) {

@@ -91,7 +91,8 @@ void Server::meet_nodes() {
           [this](const Procs& procs) { return nodes_of(procs); },
           [this](const Procs& procs, std::uint64_t ahead) { return local_part(procs, ahead); },
           [this](const Procs& procs, pmix_status_t why) { give_up(procs, why); },
-          [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); }});
+          [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); },
+          [this](const pmix_proc_t& proc) { announce_abort(proc); }});
   modex_ = std::make_unique<Modex>(
       *nodes_, Modex::Hooks{[this](const store::Card& card) { return take_card(card); },
                             [this](Bytes blobs) { return take_blobs(blobs); },
@@ -268,6 +269,9 @@ void Server::lose_node(NodeNumber node, const std::string& why) {
   };
   const auto source = link::make_proc(link::nspace_of(self_), node);
   tell_who_asked({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about()});
+  for (const auto& [nspace, job] : jobs_)
+    if (job->writer)
+      for (const auto rank : job->view().ranks_on(node)) node_fences_->enter_gone(link::make_proc(nspace, rank));
   const auto name = nodes_->name_of(node);
   events_->deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about()}, [host = host_, name,
                                                                                why](events::Outcome outcome) {

@@ -129,7 +129,8 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.remote_area = plan.area(RemoteCards::footprint(h.remote_capacity));
   h.local_area = plan.area(std::uint64_t{locals} * sizeof(Local));
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
-  const std::uint64_t dirty_at = rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing);
+  const std::uint64_t cells_at = aligned(rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing));
+  const std::uint64_t dirty_at = cells_at + std::uint64_t{locals} * sizeof(FetchCell);
   h.control_area = plan.area(dirty_at + (locals + 63) / 64 * 8 + 8);
   h.card_area = plan.area(std::uint64_t{shm::page_bytes} * locals);
   h.card_rest_area = plan.area(h.card_rest_bytes * locals);
@@ -142,6 +143,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
     area->offset += *at;
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
+  h.fetch_cells = h.control_area.offset + cells_at;
   h.dirty = h.control_area.offset + dirty_at;
   std::memcpy(h.nspace, spec.nspace.data(), spec.nspace.size());
 
@@ -217,6 +219,10 @@ Result<void> JobWriter::add_card(std::uint32_t rank, std::span<const CardRecord>
 
 shm::NoticeRing& JobWriter::ring(std::uint32_t local) noexcept {
   return reinterpret_cast<shm::NoticeRing*>(base_ + header().rings)[local];
+}
+
+FetchCell& JobWriter::fetch_cell(std::uint32_t local) noexcept {
+  return reinterpret_cast<FetchCell*>(base_ + header().fetch_cells)[local];
 }
 
 std::atomic<std::uint64_t>& JobWriter::dirty(std::uint32_t word) noexcept {

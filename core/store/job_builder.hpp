@@ -72,6 +72,7 @@ class JobWriter {
     return add_card(rank, {&record, 1});
   }
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
+  FetchCell& fetch_cell(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;
 
   /// Takes the job out of sight and gives its memory back. Readers that still look see zeros: no keys.

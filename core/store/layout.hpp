@@ -11,7 +11,7 @@
 // | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
 // | remote: RemoteCards| server            | all                        | core/store/remote_cards.hpp           |
 // | locals: Local[]    | server            | all                        | atomics, see Local                    |
-// | control            | local clients     | all                        | core/store/board.hpp, NoticeRing      |
+// | control            | local clients     | all                        | core/store/board.hpp, fetch_cell.hpp, NoticeRing |
 // | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
 //
 // A card has one page among the first pages of all cards, which lie one after the other: reading 64 small cards is
@@ -26,6 +26,7 @@
 #include <string_view>
 
 #include "core/store/board.hpp"
+#include "core/store/fetch_cell.hpp"
 #include "core/store/keyed_log.hpp"
 #include "core/store/remote_cards.hpp"
 #include "transport/shm/doorbell.hpp"
@@ -35,7 +36,7 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 2;
+inline constexpr std::uint32_t layout_version = 3;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;
@@ -110,9 +111,10 @@ struct JobHeader {
   std::uint64_t card_capacity;    ///< with those
   std::uint64_t card_rest_bytes;  ///< virtual bytes from one card's rest to the next's, whole pages
   Area rank_area, index_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
-  std::uint64_t board;  ///< offset; inside control_area
-  std::uint64_t rings;  ///< offset of NoticeRing[local_capacity]; inside control_area
-  std::uint64_t dirty;  ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
+  std::uint64_t board;        ///< offset; inside control_area
+  std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
+  std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
+  std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
   char nspace[256];
 };
 
@@ -120,6 +122,7 @@ struct JobHeader {
 enum class NoticeKind : std::uint32_t {
   committed = 1,    ///< its card grew while `watched` was set
   board_full = 2,   ///< last local arrival, other nodes take part; arg: generation
+  fetch = 4,        ///< it has asked something in its FetchCell
   board_ended = 3,  ///< it ended a generation and somebody wants a message; arg: generation
 };
 

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the MPI programs share. Every program gets the number of ranks it must see as its first argument, so
-// that N singletons, each of them happy with its own MPI_COMM_WORLD of one, fail loudly.
+// that N singletons, each of them happy with its own MPI_COMM_WORLD of one, fail loudly. The second argument is the
+// number of ranks on each node, which follow each other.
 #pragma once
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-static int rank, size;
+static int rank, size, on_each_node;
 
 /// Ends the job with a line that says where. Never returns.
 static inline void failed(const char* file, int line, const char* what) {
@@ -17,12 +18,13 @@ static inline void failed(const char* file, int line, const char* what) {
 }
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, "not true: " #condition))
 
-/// MPI_Init, rank and size; fails unless there are as many ranks as the first argument says.
+/// MPI_Init, rank, size and on_each_node; fails unless there are as many ranks as the first argument says.
 static inline void start(int argc, char** argv) {
-  if (argc < 2) {
-    fprintf(stderr, "usage: %s number-of-ranks\n", argv[0]);
+  if (argc < 3) {
+    fprintf(stderr, "usage: %s number-of-ranks ranks-on-each-node\n", argv[0]);
     exit(2);
   }
+  on_each_node = atoi(argv[2]);
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who am I, how many are we, which of us share this machine.
+// Who am I, how many are we, which of us share a node.
 #include <string.h>
 #include <unistd.h>
 
@@ -24,7 +24,7 @@ static void processes_are_different(void) {
   free(pids);
 }
 
-static void names_agree(void) {
+static void names_agree_on(MPI_Comm node) {
   char mine[MPI_MAX_PROCESSOR_NAME] = "", host[MPI_MAX_PROCESSOR_NAME] = "", first[MPI_MAX_PROCESSOR_NAME];
   int length = 0;
   MPI_Get_processor_name(mine, &length);
@@ -32,21 +32,22 @@ static void names_agree(void) {
   CHECK(gethostname(host, sizeof host - 1) == 0);
   CHECK(strncmp(mine, host, strlen(mine)) == 0);
   memcpy(first, mine, sizeof first);
-  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, MPI_COMM_WORLD);
-  CHECK(strcmp(first, mine) == 0);  // one node
+  MPI_Bcast(first, sizeof first, MPI_CHAR, 0, node);
+  CHECK(strcmp(first, mine) == 0);
 }
 
-static void local_ranks_are_dense(void) {
-  MPI_Comm node;
-  int local_rank = -1, local_size = -1;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+/// Those ranks share a node that were put there, no more and no less.
+static void ranks_are_on(MPI_Comm node) {
+  int local_rank = -1, local_size = -1, first = rank, last = rank;
   MPI_Comm_rank(node, &local_rank);
   MPI_Comm_size(node, &local_size);
-  CHECK(local_size == size);  // one node
-  CHECK(local_rank == rank);  // key 0 keeps the order
+  CHECK(local_size == on_each_node);
+  CHECK(local_rank == rank % on_each_node);  // key 0 keeps the order
+  MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, node);
+  MPI_Allreduce(MPI_IN_PLACE, &last, 1, MPI_INT, MPI_MAX, node);
+  CHECK(first == rank - local_rank && last == first + on_each_node - 1);
   const char* from_launcher = getenv("OMPI_COMM_WORLD_LOCAL_RANK");
   if (from_launcher != NULL) CHECK(atoi(from_launcher) == local_rank);
-  MPI_Comm_free(&node);
 }
 
 static void attributes_are_there(void) {
@@ -63,8 +64,11 @@ int main(int argc, char** argv) {
   start(argc, argv);
   ranks_are_unique();
   processes_are_different();
-  names_agree();
-  local_ranks_are_dense();
+  MPI_Comm node;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  names_agree_on(node);
+  ranks_are_on(node);
+  MPI_Comm_free(&node);
   attributes_are_there();
   return finish("hello");
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""mpi4py: one-sided and shared-memory windows. Argument: the number of ranks that must be there."""
+"""mpi4py: one-sided and shared-memory windows. Arguments: the number of ranks that must be there, and on each node."""
 import struct
 import sys
 from array import array
@@ -44,16 +44,18 @@ world.Barrier()
 window.Free()
 
 node = world.Split_type(MPI.COMM_TYPE_SHARED)
-check(node.Get_size() == size, "not all ranks share the node")
+local_size = int(sys.argv[2])
+check(node.Get_size() == local_size, f"{node.Get_size()} ranks share the node instead of {local_size}")
+first = rank - node.Get_rank()
 shared = MPI.Win.Allocate_shared(8, 8, comm=node)
 shared.Lock_all()
 shared.tomemory()[:] = struct.pack("q", rank * rank)
 shared.Sync()
 node.Barrier()
 shared.Sync()
-for other in range(size):
+for other in range(local_size):
     memory, _ = shared.Shared_query(other)
-    check(struct.unpack("q", bytes(memory)[:8])[0] == other * other, f"rank {other}'s shared memory")
+    check(struct.unpack("q", bytes(memory)[:8])[0] == (first + other) ** 2, f"local rank {other}'s shared memory")
 shared.Unlock_all()
 shared.Free()
 world.Barrier()

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shared-memory window of the node: what one rank stores, another loads.
+// A shared-memory window of the node: what one rank stores, another of the same node loads, and no other node.
 #include "check.h"
 
 int main(int argc, char** argv) {
@@ -10,11 +10,12 @@ int main(int argc, char** argv) {
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   MPI_Comm_rank(node, &local_rank);
   MPI_Comm_size(node, &local_size);
-  CHECK(local_size == size);
+  CHECK(local_size == on_each_node);
+  const int first = rank - local_rank;
   MPI_Win win;
   MPI_Win_allocate_shared(per_rank * sizeof(int), sizeof(int), MPI_INFO_NULL, node, &mine, &win);
   MPI_Win_lock_all(MPI_MODE_NOCHECK, win);
-  for (int i = 0; i < per_rank; ++i) mine[i] = local_rank * per_rank + i;
+  for (int i = 0; i < per_rank; ++i) mine[i] = rank * per_rank + i;
   MPI_Win_sync(win);
   MPI_Barrier(node);
   MPI_Win_sync(win);
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
     int unit = 0, *theirs = NULL;
     MPI_Win_shared_query(win, r, &bytes, &unit, &theirs);
     CHECK(bytes == per_rank * (MPI_Aint)sizeof(int) && unit == (int)sizeof(int));
-    for (int i = 0; i < per_rank; ++i) CHECK(theirs[i] == r * per_rank + i);
+    for (int i = 0; i < per_rank; ++i) CHECK(theirs[i] == (first + r) * per_rank + i);
   }
   MPI_Win_unlock_all(win);
   MPI_Win_free(&win);

@@ -12,15 +12,15 @@ struct Session {
   std::vector<Child> nodes;
 
   Session(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
-          bool catch_errors = false) {
+          bool catch_errors = false, const Words& words = {}) {
     for (std::uint32_t id = 0; id < count; ++id) {
       Child::Options options;
       options.variables = variables;
       options.catch_errors = catch_errors;
-      nodes.emplace_back("session_node",
-                         Words{std::to_string(id), std::to_string(count),
-                               std::to_string(static_cast<int>(segment)), program},
-                         options);
+      Words all{std::to_string(id), std::to_string(count), std::to_string(static_cast<int>(segment)),
+                program};
+      all.insert(all.end(), words.begin(), words.end());
+      nodes.emplace_back("session_node", all, options);
     }
     std::string contacts;
     for (auto& node : nodes) contacts += (contacts.empty() ? "" : " ") + node.hear();

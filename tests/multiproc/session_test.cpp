@@ -181,6 +181,21 @@ int cards_of_all_sizes(const Words&) {
   return 0;
 }
 
+/// What the user says goes before what the program asks for. words: whether cards travel.
+int mode_of_the_user(const Words& words) {
+  Client client;
+  const bool travels = words.at(0) == "full";
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  check_status(travels ? fence() : fence({}, collect()), PMIX_SUCCESS);
+  check_status(get(far, "card", optional()).status, travels ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+  check_equal(get(far, "card").u64(), far.rank);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Cards are read while their ranks write them: what is found is whole and never older than what was found before.
 int cards_that_grow(const Words&) {
   Client client;
@@ -298,6 +313,7 @@ void add_session_programs(Programs& programs) {
   programs["deltas_of_sets"] = deltas_of_sets;
   programs["cards_of_all_sizes"] = cards_of_all_sizes;
   programs["cards_that_grow"] = cards_that_grow;
+  programs["mode_of_the_user"] = mode_of_the_user;
   programs["modex_without_a_fence"] = modex_without_a_fence;
   programs["deadline"] = deadline;
   programs["last_dies"] = last_dies;
@@ -340,6 +356,14 @@ TEST_P(SessionTest, cards_of_all_sizes_without_segments) {
 }
 TEST_P(SessionTest, cards_that_grow) {
   run("cards_that_grow", 2);
+}
+TEST_P(SessionTest, the_user_chooses_the_mode_of_fences) {
+  for (const char* mode : {"full", "sparse"}) {
+    auto variables = over();
+    variables.emplace_back("WEFT_FENCE", mode);
+    Session session(2, Segment::mapped, "mode_of_the_user", variables, false, {mode});
+    session.finish();
+  }
 }
 TEST_P(SessionTest, modex_without_a_fence) {
   run("modex_without_a_fence");

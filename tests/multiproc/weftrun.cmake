@@ -8,6 +8,7 @@ add_executable(weftrun_parts_test
   ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
+  ${CMAKE_CURRENT_LIST_DIR}/weftrun_protocol_test.cpp
   ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)
 target_link_libraries(weftrun_parts_test PRIVATE weftrun_parts GTest::gtest_main)
 gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)
@@ -15,10 +16,21 @@ gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
 
-foreach(part command_line ends input job output signals)
+foreach(part command_line ends input job nodes output signals)
   add_test(NAME weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
   set_tests_properties(weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_SANITIZE=${WEFT_SANITIZE}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE}")
 endforeach()
+
+add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
+set_tests_properties(weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
+
+add_test(NAME weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
+set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
+
+add_test(NAME weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
+set_tests_properties(weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")

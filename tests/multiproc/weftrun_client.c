@@ -5,8 +5,15 @@
 //   exit:N signal:N        leave so
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
 //   only:R                 the rest is for rank R; other ranks skip to the word "all"
+//   fence                  with the whole job
+//   fence_aborted          the same, and it has to fail with PMIX_ERR_PROC_ABORTED
+//   fence_of:A,B,C         with these ranks
+//   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
+//   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
+//   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
 #include <pmix.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -86,6 +93,68 @@ static void init(void) {
   if (status != PMIX_SUCCESS) fail("PMIx_Init", status);
 }
 
+static void fence(void) {
+  const pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Fence", status);
+}
+
+static void fence_aborted(void) {
+  const pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
+  if (status != PMIX_ERR_PROC_ABORTED) fail("PMIx_Fence with a process that is gone", status);
+}
+
+static void fence_of(const char* list) {
+  pmix_proc_t procs[64];
+  size_t count = 0;
+  for (char* end = NULL; *list != 0 && count < 64; list = *end == ',' ? end + 1 : end) {
+    memcpy(&procs[count], &me, sizeof me);
+    procs[count++].rank = (pmix_rank_t)strtoul(list, &end, 10);
+  }
+  const pmix_status_t status = PMIx_Fence(procs, count, NULL, 0);
+  if (status != PMIX_SUCCESS) fail("PMIx_Fence of some", status);
+}
+
+// What has been heard: how often of each rank, and of each node.
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
+static int gone_ranks[64], gone_nodes[64];
+
+static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[], size_t count,
+                     pmix_info_t* results, size_t result_count, pmix_event_notification_cbfunc_fn_t answer,
+                     void* cookie) {
+  (void)handler, (void)source, (void)results, (void)result_count;
+  pthread_mutex_lock(&mutex);
+  for (size_t i = 0; i < count; ++i) {
+    const pmix_value_t* value = &infos[i].value;
+    if (code == PMIX_ERR_PROC_ABORTED && PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) &&
+        value->type == PMIX_PROC && value->data.proc->rank < 64)
+      ++gone_ranks[value->data.proc->rank];
+    if (code == PMIX_EVENT_NODE_DOWN && PMIX_CHECK_KEY(&infos[i], PMIX_NODEID) && value->type == PMIX_UINT32 &&
+        value->data.uint32 < 64)
+      ++gone_nodes[value->data.uint32];
+  }
+  pthread_cond_broadcast(&heard);
+  pthread_mutex_unlock(&mutex);
+  if (answer != NULL) answer(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cookie);
+}
+
+static void watch(void) {
+  pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_EVENT_NODE_DOWN};
+  const pmix_status_t status = PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, NULL, NULL);
+  if (status < 0) fail("PMIx_Register_event_handler", status);
+}
+
+static void wait_for(const int* times) {
+  pthread_mutex_lock(&mutex);
+  while (*times == 0) pthread_cond_wait(&heard, &mutex);
+  const int heard_times = *times;
+  pthread_mutex_unlock(&mutex);
+  if (heard_times != 1) {
+    fprintf(stderr, "weftrun_client: rank %u: told %d times of one loss\n", me.rank, heard_times);
+    exit(97);
+  }
+}
+
 static void finalize(void) {
   const pmix_status_t status = PMIx_Finalize(NULL, 0);
   if (status != PMIX_SUCCESS) fail("PMIx_Finalize", status);
@@ -109,6 +178,14 @@ int main(int argc, char** argv) {
     if (skip) continue;
     if (strcmp(word, "init") == 0) init();
     if (strcmp(word, "finalize") == 0) finalize();
+    if (strcmp(word, "fence") == 0) fence();
+    if (strcmp(word, "fence_aborted") == 0) fence_aborted();
+    if (strncmp(word, "fence_of:", 9) == 0) fence_of(word + 9);
+    if (strcmp(word, "watch") == 0) watch();
+    if (strncmp(word, "hears:", 6) == 0) wait_for(&gone_ranks[atoi(word + 6) & 63]);
+    if (strncmp(word, "hears_node:", 11) == 0) wait_for(&gone_nodes[atoi(word + 11) & 63]);
+    if (strncmp(word, "say:", 4) == 0) printf("%s\n", word + 4), fflush(stdout);
+    if (strcmp(word, "pid") == 0) printf("%u %d\n", me.rank, (int)getpid()), fflush(stdout);
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));

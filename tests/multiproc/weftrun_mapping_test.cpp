@@ -2,12 +2,14 @@
 // Policy and placement on made-up machines.
 #include <gtest/gtest.h>
 #include <hwloc.h>
+#include <unistd.h>
 
 #include <string>
 #include <vector>
 
 #include "tools/node/mapping.hpp"
 #include "tools/node/processors.hpp"
+#include "tools/node/stop.hpp"
 
 namespace weft::weftrun {
 
@@ -54,6 +56,64 @@ TEST(Placement, BindToNumaGivesTheWholeNode) {
   EXPECT_EQ(by_node[1].label, "NUMA node 1");
 }
 
+TEST(Placement, BindToSocket) {
+  const auto machine = synthetic("pack:2 numa:2 core:2 pu:1");
+  const auto places = place_ranks(machine.get(), 3, {BindTo::socket, MapBy::socket, false});
+  EXPECT_EQ(processors_of(places), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}}));
+  EXPECT_EQ(places[1].label, "socket 1");
+  const auto cores = place_ranks(machine.get(), 4, {BindTo::core, MapBy::socket, false});
+  EXPECT_EQ(processors_of(cores), (Sets{{0}, {4}, {1}, {5}}));
+}
+
+TEST(Placement, BindToHardwareThreads) {
+  const auto machine = synthetic("pack:1 core:2 pu:2");
+  const auto by_slot = place_ranks(machine.get(), 5, {BindTo::hwthread, MapBy::slot, false});
+  EXPECT_EQ(processors_of(by_slot), (Sets{{0}, {1}, {2}, {3}, {0}}));
+  EXPECT_EQ(by_slot[3].label, "hwthread 3");
+  const auto by_core = place_ranks(machine.get(), 4, {BindTo::hwthread, MapBy::core, false});
+  EXPECT_EQ(processors_of(by_core), (Sets{{0}, {2}, {1}, {3}}));
+}
+
+TEST(Placement, WithinANodeMapByNodeIsAsBySlot) {
+  const auto machine = synthetic(two_nodes_four_cores_two_threads);
+  EXPECT_EQ(processors_of(place_ranks(machine.get(), 9, {BindTo::core, MapBy::node, false})),
+            processors_of(place_ranks(machine.get(), 9, {BindTo::core, MapBy::slot, false})));
+}
+
+TEST(Placement, VirtualNodesShareTheMachine) {
+  const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
+  for (const auto map : {MapBy::slot, MapBy::numa}) {
+    const Policy policy{BindTo::core, map, false};
+    auto parts = processors_of(place_ranks(machine.get(), 3, policy));
+    for (const auto& set : processors_of(place_ranks(machine.get(), 4, policy, 3))) parts.push_back(set);
+    EXPECT_EQ(parts, processors_of(place_ranks(machine.get(), 7, policy)));
+  }
+}
+
+TEST(Placement, AMachineThatTellsNoCoresHasItsThreads) {
+  const auto machine = synthetic("pu:3");
+  for (const auto bind : {BindTo::core, BindTo::hwthread}) {
+    EXPECT_EQ(processors_of(place_ranks(machine.get(), 4, {bind, MapBy::slot, false})),
+              (Sets{{0}, {1}, {2}, {0}}));
+  }
+  EXPECT_EQ(processors_in(machine.get()).cores, 3U);
+}
+
+TEST(DescribedTopology, SyntheticTextOrFile) {
+  const auto machine = described_topology(two_nodes_four_cores_two_threads);
+  const Processors counted = processors_in(machine.get());
+  EXPECT_EQ(counted.threads, 16U);
+  EXPECT_EQ(counted.cores, 8U);
+  EXPECT_EQ(counted.numa_nodes, 2U);
+  const std::string file = testing::TempDir() + "/weft-machine-" + std::to_string(::getpid()) + ".xml";
+  ASSERT_EQ(hwloc_topology_export_xml(machine.get(), file.c_str(), 0), 0);
+  EXPECT_EQ(processors_in(described_topology(file).get()).cores, 8U);
+  ::unlink(file.c_str());
+  EXPECT_THROW(described_topology(file), Stop);
+  EXPECT_THROW(described_topology("nonsense"), Stop);
+  EXPECT_THROW(described_topology(""), Stop);
+}
+
 TEST(Placement, MoreRanksThanCoresBeginAgain) {
   const auto machine = synthetic("pack:1 [numa] core:2 pu:1");
   const auto places = place_ranks(machine.get(), 5, {BindTo::core, MapBy::slot, true});
@@ -98,6 +158,12 @@ TEST(PolicyChoice, OversubscribedRanksAreFree) {
   EXPECT_EQ(policy.bind, BindTo::none);
   EXPECT_EQ(automatic(2, {1, 1, 1}).bind, BindTo::none);
   EXPECT_FALSE(automatic(8, {16, 8, 2}).oversubscribed);
+}
+
+TEST(PolicyChoice, RanksAreDealtToWhatTheyAreBoundTo) {
+  EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::socket, MapBy::automatic).map, MapBy::socket);
+  EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::numa, MapBy::automatic).map, MapBy::numa);
+  EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::hwthread, MapBy::automatic).map, MapBy::slot);
 }
 
 TEST(PolicyChoice, TheUserDecides) {

@@ -69,6 +69,33 @@ TEST(CommandLine, SeveralPrograms) {
   EXPECT_EQ(options.apps[1].settings.size(), 1U);
 }
 
+TEST(CommandLine, Nodes) {
+  const Options hosts =
+      parse_options({"--host", "a:2,b", "-host", "c", "-H", "n[1-2]", "--agent", "my ssh", "p", "--host"});
+  EXPECT_EQ(hosts.hosts, (Words{"a:2,b", "c", "n[1-2]"}));
+  EXPECT_EQ(hosts.agent, "my ssh");
+  EXPECT_EQ(hosts.apps.at(0).argv, (Words{"p", "--host"}));
+  EXPECT_EQ(parse_options({"-hostfile", "f", "p"}).hostfile, "f");
+  EXPECT_EQ(parse_options({"-machinefile", "f", "p"}).hostfile, "f");
+  const Options made = parse_options({"--virtual-nodes", "3:4", "--weftd", "/w", "--agent-arity", "0", "p"});
+  EXPECT_EQ(made.virtual_nodes->nodes, 3U);
+  EXPECT_EQ(made.virtual_nodes->slots, 4U);
+  EXPECT_EQ(made.arity, 0U);
+  EXPECT_EQ(parse_options({"--virtual-nodes", "3", "p"}).virtual_nodes->slots, 0U);
+  EXPECT_EQ(parse_options({"--on-failure", "continue", "p"}).on_failure, OnFailure::go_on);
+}
+
+TEST(CommandLine, Placement) {
+  EXPECT_EQ(parse_options({"-N", "3", "p"}).per_node, 3U);
+  EXPECT_EQ(parse_options({"-npernode", "3", "p"}).per_node, 3U);
+  EXPECT_EQ(parse_options({"--map-by", "ppr:3:node", "p"}).per_node, 3U);
+  EXPECT_EQ(parse_options({"--map-by", "node", "--rank-by", "slot", "p"}).map, MapBy::node);
+  EXPECT_EQ(parse_options({"--rank-by", "node", "p"}).order, RankBy::node);
+  EXPECT_EQ(parse_options({"--bind-to", "hwthread", "p"}).bind, BindTo::hwthread);
+  EXPECT_FALSE(parse_options({"p"}).oversubscribe);
+  EXPECT_TRUE(parse_options({"--oversubscribe", "--dry-run", "--explain", "p"}).oversubscribe);
+}
+
 TEST(CommandLine, WhoReadsInput) {
   EXPECT_EQ(parse_options({"p"}).input.rank, Rank{0});
   EXPECT_EQ(parse_options({"--stdin", "3", "p"}).input.rank, Rank{3});
@@ -84,8 +111,20 @@ TEST(CommandLine, WhatIsWrongIsNamed) {
       {{"-n", "-1", "p"}, "-1"},
       {{"-n", "two", "p"}, "-n 'two'"},
       {{"-n", "4294967296", "p"}, "-n '4294967296'"},
-      {{"-n", "65536", "p"}, "-n '65536'"},
-      {{"--bind-to", "socket", "p"}, "--bind-to 'socket' is unknown; it can be none, core or numa"},
+      {{"-n", "16777217", "p"}, "-n '16777217'"},
+      {{"--bind-to", "l2", "p"}, "--bind-to 'l2' is unknown; it can be none, core, numa, socket or hwthread"},
+      {{"--map-by", "ppr:2:core", "p"}, "it is ppr:N:node"},
+      {{"--map-by", "ppr:0:node", "p"}, "--map-by ppr: '0'"},
+      {{"--map-by", "ppr:2", "p"}, "it is ppr:N:node"},
+      {{"-N", "2", "--map-by", "ppr:2:node", "p"}, "say the same"},
+      {{"-N", "65536", "p"}, "-N '65536'"},
+      {{"--rank-by", "core", "p"}, "--rank-by 'core' is unknown; it can be slot or node"},
+      {{"--virtual-nodes", "0", "p"}, "--virtual-nodes '0'"},
+      {{"--virtual-nodes", "2:", "p"}, "--virtual-nodes K: ''"},
+      {{"--virtual-nodes", "2", "--host", "a", "p"}, "give one of them"},
+      {{"--host", "a", "--hostfile", "f", "p"}, "give one of them"},
+      {{"--agent-arity", "-1", "p"}, "-1"},
+      {{"--on-failure", "wait", "p"}, "--on-failure 'wait' is unknown; it can be end or continue"},
       {{"--map-by", "x", "p"}, "--map-by 'x'"},
       {{"--timeout", "0", "p"}, "--timeout '0'"},
       {{"--timeout", "nan", "p"}, "--timeout 'nan'"},
@@ -179,7 +218,7 @@ TEST(Wording, AFailureNamesRankHostPidAndProgram) {
   for (const auto& line :
        {messages::rank_killed(where, 11, false), messages::rank_failed(where, 2, false),
         messages::rank_left_without_finalize(where), messages::rank_aborted(where, 5, "N/A", {})}) {
-    EXPECT_EQ(line.find("weftrun: rank 3 on node7 (pid 4711, ./ring)"), 0U) << line;
+    EXPECT_EQ(line.find("rank 3 on node7 (pid 4711, ./ring)"), 0U) << line;
     EXPECT_NE(line.find("What to do: "), std::string::npos) << line;
     EXPECT_EQ(line.find('\n'), std::string::npos) << line;
   }

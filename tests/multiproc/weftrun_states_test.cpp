@@ -17,8 +17,9 @@ namespace {
 constexpr std::initializer_list<State> all_states = {State::starting, State::running,  State::stopping,
                                                      State::killing,  State::draining, State::done};
 constexpr std::initializer_list<Event> all_events = {
-    Event::started,    Event::start_failed, Event::rank_failed, Event::abort_called, Event::time_up,
-    Event::end_signal, Event::output_lost,  Event::grace_over,  Event::all_gone,     Event::output_done};
+    Event::started,    Event::start_failed, Event::rank_failed, Event::abort_called,
+    Event::time_up,    Event::end_signal,   Event::node_lost,   Event::output_lost,
+    Event::grace_over, Event::all_gone,     Event::output_done};
 
 struct Row {
   State state;
@@ -36,12 +37,14 @@ const std::vector<Row> rows = {
     {State::starting, Event::abort_called, State::stopping, Action::stop_ranks, true},
     {State::starting, Event::time_up, State::stopping, Action::stop_ranks, true},
     {State::starting, Event::end_signal, State::stopping, Action::stop_ranks, true},
+    {State::starting, Event::node_lost, State::stopping, Action::stop_ranks, true},
     {State::starting, Event::output_lost, State::stopping, Action::stop_ranks, true},
     {State::starting, Event::all_gone, State::draining, Action::drain, false},
     {State::running, Event::rank_failed, State::stopping, Action::stop_ranks, true},
     {State::running, Event::abort_called, State::stopping, Action::stop_ranks, true},
     {State::running, Event::time_up, State::stopping, Action::stop_ranks, true},
     {State::running, Event::end_signal, State::stopping, Action::stop_ranks, true},
+    {State::running, Event::node_lost, State::stopping, Action::stop_ranks, true},
     {State::running, Event::output_lost, State::stopping, Action::stop_ranks, true},
     {State::running, Event::all_gone, State::draining, Action::drain, false},
     {State::stopping, Event::start_failed, State::killing, Action::kill_ranks, false},
@@ -52,6 +55,7 @@ const std::vector<Row> rows = {
     {State::killing, Event::all_gone, State::draining, Action::drain, false},
     {State::draining, Event::time_up, State::done, Action::finish_undrained, true},
     {State::draining, Event::end_signal, State::done, Action::finish_undrained, true},
+    {State::draining, Event::node_lost, State::draining, Action::nothing, true},
     {State::draining, Event::output_lost, State::draining, Action::nothing, true},
     {State::draining, Event::grace_over, State::done, Action::finish_undrained, false},
     {State::draining, Event::output_done, State::done, Action::finish, false},

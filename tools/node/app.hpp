@@ -11,16 +11,23 @@
 
 namespace weft::node {
 
-enum class BindTo { automatic, none, core, numa };
-enum class MapBy { automatic, slot, core, numa };
+enum class BindTo { automatic, none, core, numa, socket, hwthread };
+/// Over nodes `core`, `numa` and `socket` are as `slot`, and within a node `node` is: a node's share is what it is.
+enum class MapBy { automatic, slot, node, core, numa, socket };
 
 /// How the command line spells them.
 template <class Value, std::size_t n>
 using Names = std::array<std::pair<const char*, Value>, n>;
-inline constexpr Names<BindTo, 3> bind_names{
-    {{"none", BindTo::none}, {"core", BindTo::core}, {"numa", BindTo::numa}}};
-inline constexpr Names<MapBy, 3> map_names{
-    {{"slot", MapBy::slot}, {"core", MapBy::core}, {"numa", MapBy::numa}}};
+inline constexpr Names<BindTo, 5> bind_names{{{"none", BindTo::none},
+                                              {"core", BindTo::core},
+                                              {"numa", BindTo::numa},
+                                              {"socket", BindTo::socket},
+                                              {"hwthread", BindTo::hwthread}}};
+inline constexpr Names<MapBy, 5> map_names{{{"slot", MapBy::slot},
+                                            {"node", MapBy::node},
+                                            {"numa", MapBy::numa},
+                                            {"core", MapBy::core},
+                                            {"socket", MapBy::socket}}};
 
 template <class Value, std::size_t n>
 const char* name_in(const Names<Value, n>& names, Value wanted) noexcept {

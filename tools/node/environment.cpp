@@ -46,13 +46,14 @@ void prepend_library_path(Variables& variables, const std::string& directory) {
 
 bool belongs_to_another_job(const char* variable) noexcept {
   // PMIX_MCA_* stays: a user's own settings of an OpenPMIx library have that form.
-  constexpr std::array<std::string_view, 14> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
+  constexpr std::array<std::string_view, 15> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
                                                          "PMIX_ID=",         "PMIX_SERVER_",
                                                          "PMIX_DSTORE_",     "PMIX_VERSION=",
                                                          "PMIX_HOSTNAME=",   "PMIX_SECURITY_MODE=",
                                                          "PMIX_GDS_MODULE=", "PMIX_BFROP_BUFFER_TYPE=",
                                                          "PMIX_PTL_MODULE=", "OMPI_COMM_WORLD_",
-                                                         "OMPI_MCA_orte_",   "OMPI_MCA_ess"};
+                                                         "OMPI_MCA_orte_",   "OMPI_MCA_ess",
+                                                         "WEFT_NODE="};
   const std::string_view text(variable);
   const auto starts = [text](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
   return std::any_of(prefixes.begin(), prefixes.end(), starts);
@@ -115,11 +116,12 @@ Variables app_environment(char* const* inherited, const App& app, const std::str
   return variables;
 }
 
-Variables rank_environment(Rank rank, std::uint32_t size) {
-  return {fmt::format("OMPI_COMM_WORLD_RANK={}", number(rank)), fmt::format("OMPI_COMM_WORLD_SIZE={}", size),
-          fmt::format("OMPI_COMM_WORLD_LOCAL_RANK={}", number(rank)),
-          fmt::format("OMPI_COMM_WORLD_LOCAL_SIZE={}", size),
-          fmt::format("OMPI_COMM_WORLD_NODE_RANK={}", number(rank))};
+Variables rank_environment(const RankIdentity& identity) {
+  return {fmt::format("OMPI_COMM_WORLD_RANK={}", number(identity.rank)),
+          fmt::format("OMPI_COMM_WORLD_SIZE={}", identity.size),
+          fmt::format("OMPI_COMM_WORLD_LOCAL_RANK={}", identity.local_rank),
+          fmt::format("OMPI_COMM_WORLD_LOCAL_SIZE={}", identity.local_size),
+          fmt::format("OMPI_COMM_WORLD_NODE_RANK={}", identity.local_rank)};
 }
 
 std::vector<char*> make_envp(const Variables& shared, const Variables& own) {

@@ -33,7 +33,13 @@ Variables app_environment(char* const* inherited, const App& app, const std::str
                           bool oversubscribed, std::vector<std::string>& missing);
 
 /// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
-Variables rank_environment(Rank rank, std::uint32_t size);
+struct RankIdentity {
+  Rank rank;
+  std::uint32_t size;        ///< of the job
+  std::uint32_t local_rank;  ///< among the job's ranks on this node
+  std::uint32_t local_size;
+};
+Variables rank_environment(const RankIdentity& identity);
 
 /// Sets or replaces; `assignment` is "NAME=VALUE".
 void set_variable(Variables& variables, const std::string& assignment);

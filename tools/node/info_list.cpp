@@ -3,6 +3,7 @@
 
 #include <pmix.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -59,6 +60,40 @@ void InfoList::add_bool(const char* key, bool value) {
   auto& info = next(key);
   info.value.type = PMIX_BOOL;
   info.value.data.flag = value;
+}
+
+void InfoList::add_bytes(const char* key, const std::string& value) {
+  auto* copy =
+      static_cast<char*>(std::malloc(value.size() + 1));  // at least one: no bytes are not "no memory"
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, value.data(), value.size());
+  auto& info = next(key);
+  info.value.type = PMIX_BYTE_OBJECT;
+  info.value.data.bo.bytes = copy;
+  info.value.data.bo.size = value.size();
+}
+
+void InfoList::add_pointer(const char* key, void* value) {
+  auto& info = next(key);
+  info.value.type = PMIX_POINTER;
+  info.value.data.ptr = value;
+}
+
+void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value) {
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* procs = static_cast<pmix_proc_t*>(std::calloc(value.size(), sizeof(pmix_proc_t)));
+  if (array == nullptr || procs == nullptr) {
+    std::free(array);
+    std::free(procs);
+    throw std::bad_alloc();
+  }
+  std::copy(value.begin(), value.end(), procs);
+  array->type = PMIX_PROC;
+  array->size = value.size();
+  array->array = procs;
+  auto& info = next(key);
+  info.value.type = PMIX_DATA_ARRAY;
+  info.value.data.darray = array;
 }
 
 void InfoList::add_topology(const char* key, pmix_topology_t* value) {

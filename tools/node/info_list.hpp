@@ -27,6 +27,9 @@ class InfoList {
   void add_rank(const char* key, Rank value);
   void add_string(const char* key, const std::string& value);
   void add_bool(const char* key, bool value);
+  void add_bytes(const char* key, const std::string& value);  ///< a byte object
+  void add_pointer(const char* key, void* value);
+  void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// `value` and its topology stay the caller's; this list does not free them.
   void add_topology(const char* key, pmix_topology_t* value);
   /// As one PMIX_DATA_ARRAY of PMIX_INFO; takes the entries of `inner`.

@@ -12,10 +12,12 @@
 namespace weft::node {
 namespace {
 
-/// A core and the NUMA node that it is nearest to.
+/// What a rank can be placed on: a core or a hardware thread, and where it belongs. Null: the machine does not tell.
 struct Slot {
+  hwloc_obj_t unit;
   hwloc_obj_t core;
-  hwloc_obj_t node;
+  hwloc_obj_t node;  // the nearest memory
+  hwloc_obj_t socket;
 };
 
 std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t type) {
@@ -27,43 +29,68 @@ std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t typ
   return found;
 }
 
-/// Slots in the order of the cores. Machines that tell no cores (some virtual ones) have their threads as
+hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders) {
+  // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
+  const auto holds = [unit](hwloc_obj_t holder) {
+    return hwloc_bitmap_isincluded(unit->cpuset, holder->cpuset) != 0;
+  };
+  const auto at = std::find_if(holders.begin(), holders.end(), holds);
+  return at == holders.end() ? nullptr : *at;
+}
+
+/// In the order of the cores, or of their threads. Machines that tell no cores (some virtual ones) have their threads as
 /// cores.
-std::vector<Slot> slots_by_core(hwloc_topology_t topology, const std::vector<hwloc_obj_t>& nodes) {
+std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
+  const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE), sockets = objects(topology, HWLOC_OBJ_PACKAGE);
   auto cores = objects(topology, HWLOC_OBJ_CORE);
   if (cores.empty()) cores = objects(topology, HWLOC_OBJ_PU);
   std::vector<Slot> slots;
-  for (const hwloc_obj_t core : cores) {
-    // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
-    const auto holds = [core](hwloc_obj_t n) {
-      return hwloc_bitmap_isincluded(core->cpuset, n->cpuset) != 0;
-    };
-    const auto node = std::find_if(nodes.begin(), nodes.end(), holds);
-    slots.push_back({core, node == nodes.end() ? nullptr : *node});
+  for (const hwloc_obj_t unit : threads ? objects(topology, HWLOC_OBJ_PU) : cores) {
+    const hwloc_obj_t core = threads ? holder_of(unit, cores) : unit;
+    slots.push_back({unit, core, holder_of(unit, nodes), holder_of(unit, sockets)});
   }
   return slots;
 }
 
-/// One slot of each node in turn; within a node in the order of the cores.
-std::vector<Slot> dealt_to_nodes(const std::vector<Slot>& slots, const std::vector<hwloc_obj_t>& nodes) {
+/// One slot of each group in turn, the groups in the order in which they first appear; within a group in their order.
+std::vector<Slot> dealt(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
+  std::vector<hwloc_obj_t> groups;
   std::vector<std::vector<Slot>> hands;
-  for (const hwloc_obj_t node : nodes) {
-    std::vector<Slot> hand;
-    std::copy_if(slots.begin(), slots.end(), std::back_inserter(hand),
-                 [node](const Slot& s) { return s.node == node; });
-    if (!hand.empty()) hands.push_back(std::move(hand));
+  for (const Slot& slot : slots) {
+    const auto at =
+        static_cast<std::size_t>(std::find(groups.begin(), groups.end(), slot.*group) - groups.begin());
+    if (at == groups.size()) {
+      groups.push_back(slot.*group);
+      hands.emplace_back();
+    }
+    hands[at].push_back(slot);
   }
-  if (hands.empty()) return slots;
-  std::size_t largest = 0;
-  for (const auto& hand : hands) largest = std::max(largest, hand.size());
-  std::vector<Slot> dealt;
-  // A smaller node drops out when its cores are dealt: no core is used twice while another is free.
-  for (std::size_t round = 0; round < largest; ++round) {
+  std::vector<Slot> in_turn;
+  // A smaller group drops out when its slots are dealt: none is used twice while another is free.
+  for (std::size_t round = 0; in_turn.size() < slots.size(); ++round) {
     for (const auto& hand : hands) {
-      if (round < hand.size()) dealt.push_back(hand[round]);
+      if (round < hand.size()) in_turn.push_back(hand[round]);
     }
   }
-  return dealt;
+  return in_turn;
+}
+
+std::vector<Slot> in_order(hwloc_topology_t topology, const Policy& policy) {
+  const bool threads = policy.bind == BindTo::hwthread;
+  auto slots = slots_of(topology, threads);
+  switch (policy.map) {
+    case MapBy::numa:
+      return dealt(slots, &Slot::node);
+    case MapBy::socket:
+      return dealt(slots, &Slot::socket);
+    case MapBy::core:  // with threads: the first of each core before the second of any
+      return threads ? dealt(slots, &Slot::core) : slots;
+    case MapBy::automatic:
+    case MapBy::slot:
+    case MapBy::node:
+      break;
+  }
+  return slots;
 }
 
 Place place_on(hwloc_obj_t object, const char* kind) {
@@ -103,7 +130,10 @@ Policy choose_policy(std::uint32_t ranks, const Processors& processors, BindTo b
     if (policy.oversubscribed || means_nothing) policy.bind = BindTo::none;
   }
   policy.map = map;
-  if (map == MapBy::automatic) policy.map = policy.bind == BindTo::numa ? MapBy::numa : MapBy::slot;
+  if (map != MapBy::automatic) return policy;
+  policy.map = MapBy::slot;
+  if (policy.bind == BindTo::numa) policy.map = MapBy::numa;
+  if (policy.bind == BindTo::socket) policy.map = MapBy::socket;
   return policy;
 }
 
@@ -125,17 +155,46 @@ Topology load_topology() {
   return topology;
 }
 
-std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy) {
+Topology described_topology(const std::string& description) {
+  const auto stop = [&] {
+    return Stop(
+        exit_status::usage,
+        messages::usage(fmt::format("WEFT_TOPOLOGY '{}' describes no machine; it is a file of lstopo's "
+                                    "(machine.xml) or a synthetic description ('pack:2 [numa] core:4 pu:2')",
+                                    description)));
+  };
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw stop();
+  Topology topology(raw);
+  const bool is_file = description.size() > 4 && description.compare(description.size() - 4, 4, ".xml") == 0;
+  const int set = is_file ? hwloc_topology_set_xml(raw, description.c_str())
+                          : hwloc_topology_set_synthetic(raw, description.c_str());
+  if (set != 0 || hwloc_topology_load(raw) != 0) throw stop();
+  return topology;
+}
+
+Processors processors_in(hwloc_topology_t topology) {
+  const auto count = [topology](hwloc_obj_type_t type) {
+    return static_cast<std::uint32_t>(objects(topology, type).size());
+  };
+  const auto threads = count(HWLOC_OBJ_PU), cores = count(HWLOC_OBJ_CORE);
+  return {threads, cores != 0 ? cores : threads, std::max(1U, count(HWLOC_OBJ_NUMANODE))};
+}
+
+std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                               std::uint32_t before) {
   std::vector<Place> places(ranks);
   if (policy.bind == BindTo::none) return places;
-  const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE);
-  auto slots = slots_by_core(topology, nodes);
+  const auto slots = in_order(topology, policy);
   if (slots.empty()) throw Stop(exit_status::own_failure, messages::no_topology());
-  if (policy.map == MapBy::numa) slots = dealt_to_nodes(slots, nodes);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    const Slot& slot = slots[rank % slots.size()];
-    const bool to_node = policy.bind == BindTo::numa && slot.node != nullptr;
-    places[rank] = to_node ? place_on(slot.node, "NUMA node") : place_on(slot.core, "core");
+    const Slot& slot = slots[(std::uint64_t{before} + rank) % slots.size()];
+    if (policy.bind == BindTo::numa && slot.node != nullptr)
+      places[rank] = place_on(slot.node, "NUMA node");
+    else if (policy.bind == BindTo::socket && slot.socket != nullptr)
+      places[rank] = place_on(slot.socket, "socket");
+    else
+      places[rank] = place_on(slot.unit, policy.bind == BindTo::hwthread ? "hwthread" : "core");
   }
   return places;
 }

@@ -18,7 +18,7 @@ SpawnResult Processes::start(Rank rank, const SpawnRequest& request) {
   return result;
 }
 
-std::vector<Processes::Ended> Processes::collect() {
+std::vector<Processes::Ended> Processes::collect(const std::function<void(pid_t, int)>& other) {
   std::vector<Ended> ended;
   for (;;) {
     int wait_status = 0;
@@ -26,7 +26,10 @@ std::vector<Processes::Ended> Processes::collect() {
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return ended;
     const auto at = by_pid_.find(pid);
-    if (at == by_pid_.end()) continue;  // an adopted orphan
+    if (at == by_pid_.end()) {
+      if (other) other(pid, wait_status);
+      continue;
+    }
     ended.push_back({at->second, wait_status});
     // From here on the number may belong to somebody else: nothing is sent to it any more.
     processes_[index(at->second)].lives = false;

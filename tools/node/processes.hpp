@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <unordered_map>
 #include <vector>
 
@@ -24,9 +25,9 @@ class Processes {
     Rank rank;
     int wait_status;  ///< as waitpid tells it
   };
-  /// All ranks that have ended since the last call, in the order in which the kernel tells of them. Reaps
-  /// adopted orphans on the way.
-  std::vector<Ended> collect();
+  /// All ranks that have ended since the last call, in the order in which the kernel tells of them. Reaps all
+  /// other children (adopted orphans, agents) on the way, and tells `other`, if there is one.
+  std::vector<Ended> collect(const std::function<void(pid_t, int wait_status)>& other);
 
   /// To the process groups of all living ranks, or of those named.
   void send(int signal) const;

@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "tools/node/messages.hpp"
+#include "tools/node/shared_files.hpp"
 #include "tools/node/stop.hpp"
 
 namespace weft::node {
@@ -61,35 +62,29 @@ Stat stat_of(pid_t pid) {
 /// A process in the middle of an execve has no environment to be read for a moment.
 enum class Has { no, yes, unknown };
 
-Has has_variable(pid_t pid, const std::string& assignment) {
+Has has_variable(pid_t pid, const std::string& mark) {
   const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
   if (variables.size() == 1) return Has::unknown;
-  return variables.find(std::string(1, '\0') + assignment + std::string(1, '\0')) != std::string::npos
-             ? Has::yes
-             : Has::no;
-}
-
-/// What every process of the job has in its environment, unless it took care not to.
-std::string job_variable(const std::string& nspace) {
-  return "PMIX_NAMESPACE=" + nspace;
+  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos ? Has::yes
+                                                                                                 : Has::no;
 }
 
 /// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked while it was
 /// being found, or have been in an execve. The bound is for processes that the kernel cannot end (waiting for a dead
 /// disk): the guard does not outlive it.
-void kill_job(const std::string& assignment) {
+void kill_job(const std::string& mark) {
   constexpr int most_passes = 5000, passes_without = 5;
   for (int pass = 0, without = 0; pass < most_passes && without < passes_without; ++pass) {
     ++without;
     each_process([&](pid_t pid) {
-      if (pid == ::getpid() || has_variable(pid, assignment) != Has::yes) return;
+      if (pid == ::getpid() || has_variable(pid, mark) != Has::yes) return;
       if (::kill(pid, SIGKILL) == 0) without = 0;
     });
     ::usleep(1000);
   }
 }
 
-[[noreturn]] void run_guard(int line, const std::string& assignment) {
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
   // Out of reach of the terminal's signals, and holding nothing open that somebody might wait for the end of.
   ::setsid();
   ::prctl(PR_SET_NAME, "weftrun-guard");
@@ -103,13 +98,17 @@ void kill_job(const std::string& assignment) {
   do {
     length = ::read(0, &said, 1);
   } while (length < 0 && errno == EINTR);
-  if (length == 0) kill_job(assignment);
+  if (length == 0) {
+    kill_job(mark);
+    remove_shared_files(shared_files);
+  }
   ::_exit(0);
 }
 
 }  // namespace
 
-Orphans::Orphans(const std::string& nspace, pid_t guard) : assignment_(job_variable(nspace)), spared_{guard} {
+Orphans::Orphans(const std::string& mark, pid_t guard, bool has_other_children)
+    : mark_(mark), spared_{guard} {
   siginfo_t info{};
   // The guard is invisible to wait.
   are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
@@ -118,6 +117,7 @@ Orphans::Orphans(const std::string& nspace, pid_t guard) : assignment_(job_varia
       if (stat_of(pid).parent == ::getpid()) spared_.push_back(pid);
     });
   }
+  are_others_ |= has_other_children;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
@@ -126,7 +126,7 @@ Orphans::Found Orphans::find() const {
   each_process([&](pid_t pid) {
     const auto [state, parent] = stat_of(pid);
     if (parent != ::getpid() || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return;
-    const auto ours = are_others_ ? has_variable(pid, assignment_) : Has::yes;
+    const auto ours = are_others_ ? has_variable(pid, mark_) : Has::yes;
     if (ours == Has::yes) found.orphans.push_back(pid);
     if (ours == Has::unknown && state != 'Z') found.look_again = true;
   });
@@ -151,13 +151,12 @@ void Orphans::end() {
   }
 }
 
-Guard::Guard(const std::string& nspace) {
+Guard::Guard(const std::string& mark, const std::string& shared_files) {
   Pipe pipe = make_pipe(true, true);
-  const std::string assignment = job_variable(nspace);
   // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child
   // left" speaks of ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  if (pid_ == 0) run_guard(pipe.read.get(), assignment);
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
 }

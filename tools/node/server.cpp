@@ -94,12 +94,6 @@ std::string map_text(Generator generate, const std::string& input, const char* s
   return result;
 }
 
-std::string ranks_of_node(std::uint32_t size) {
-  std::string list;
-  for (std::uint32_t rank = 0; rank < size; ++rank) list += fmt::format("{}{}", rank == 0 ? "" : ",", rank);
-  return list;
-}
-
 std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs[], std::size_t count) {
   std::vector<Rank> named;
   for (std::size_t i = 0; i < count; ++i) {
@@ -144,36 +138,21 @@ struct Upcalls {
   }
 };
 
-Server::Server(const JobMap& map, hwloc_topology_t topology, Events events)
-    : nspace_(map.nspace),
-      size_(map.size),
-      marks_(std::make_unique<Marks[]>(map.size)),
-      events_(std::move(events)) {
-  current.store(this, std::memory_order_release);
-  try {
-    start(topology);
-    register_job(map, topology);
-    register_ranks();
-  } catch (...) {
-    if (started_) PMIx_server_finalize();
-    current.store(nullptr, std::memory_order_release);
-    throw;
-  }
-}
-
-Server::~Server() {
-  PMIx_server_finalize();
-  current.store(nullptr, std::memory_order_release);
-}
-
-void Server::start(hwloc_topology_t topology) {
+Server::Server(const SessionIdentity& identity, hwloc_topology_t topology) {
   static pmix_server_module_t module{};  // the library may keep the address
   module.client_connected2 = &Upcalls::connected;
   module.client_finalized = &Upcalls::finalized;
   module.abort = &Upcalls::abort;
   InfoList infos;
-  infos.add_string(PMIX_SERVER_NSPACE, nspace_ + "-weftrun");
-  infos.add_rank(PMIX_SERVER_RANK, Rank{0});
+  infos.add_string(PMIX_SERVER_NSPACE, identity.nspace);
+  infos.add_rank(PMIX_SERVER_RANK, Rank{identity.number});
+  if (identity.servers > 1) {
+    infos.add_u32(PMIX_NUM_NODES, identity.servers);
+    infos.add_string(PMIX_HOSTNAME, identity.host);
+    infos.add_bytes("weft.key", identity.key);
+    if (!identity.transport.empty()) infos.add_string("weft.transport", identity.transport);
+    if (!identity.contact.empty()) infos.add_bytes("weft.contact", identity.contact);
+  }
   pmix_topology_t loaded{};
   char source[] = "hwloc";
   loaded.source = source;
@@ -181,17 +160,33 @@ void Server::start(hwloc_topology_t topology) {
   // Ours, so that the library need not spend milliseconds on loading its own.
   if (topology != nullptr) infos.add_topology(PMIX_TOPOLOGY2, &loaded);
   require(PMIx_server_init(&module, infos.data(), infos.size()), "PMIx_server_init");
-  started_ = true;
 }
 
-void Server::register_job(const JobMap& map, hwloc_topology_t topology) {
-  const auto node_map = map_text(&PMIx_generate_regex, map.host, "PMIx_generate_regex");
-  const auto proc_map = map_text(&PMIx_generate_ppn, ranks_of_node(map.size), "PMIx_generate_ppn");
+Server::~Server() {
+  PMIx_server_finalize();
+  current.store(nullptr, std::memory_order_release);
+}
+
+void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology,
+                          Events events) {
+  nspace_ = map.nspace;
+  size_ = map.size;
+  local_ = local;
+  marks_ = std::make_unique<Marks[]>(size_);
+  events_ = std::move(events);
+  current.store(this, std::memory_order_release);
+  register_map(map, topology);
+  register_ranks();
+}
+
+void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
+  const auto node_map = map_text(&PMIx_generate_regex, node_list(map), "PMIx_generate_regex");
+  const auto proc_map = map_text(&PMIx_generate_ppn, rank_list(map), "PMIx_generate_ppn");
   auto infos =
       job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
-  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(size_), infos.data(), infos.size(),
-                                      nullptr, nullptr),
+  require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
+                                      infos.size(), nullptr, nullptr),
           "PMIx_server_register_nspace");
 }
 
@@ -199,8 +194,8 @@ void Server::register_ranks() {
   Outstanding outstanding;
   const auto user = ::geteuid();
   const auto group = ::getegid();
-  for (std::uint32_t r = 0; r < size_; ++r) {
-    const auto name = name_of_rank(Rank{r});
+  for (const Rank rank : local_) {
+    const auto name = name_of_rank(rank);
     outstanding.begin();
     outstanding.began(
         PMIx_server_register_client(&name, user, group, nullptr, &Outstanding::completed, &outstanding));
@@ -225,6 +220,11 @@ void Server::ended(Rank rank) noexcept {
   marks_[index(rank)].fetch_or(ended_mark, std::memory_order_acq_rel);
 }
 
+void Server::forget(Rank rank) noexcept {
+  const auto name = name_of_rank(rank);
+  PMIx_server_deregister_client(&name, [](pmix_status_t, void*) {}, nullptr);
+}
+
 bool Server::settle(std::function<void()> then) {
   // Holds one for this function itself; the last one to be ready calls and frees it.
   struct Wait {
@@ -239,11 +239,11 @@ bool Server::settle(std::function<void()> then) {
   };
   auto* wait = new Wait{std::move(then)};
   std::uint32_t asked = 0;
-  for (std::uint32_t r = 0; r < size_; ++r) {
-    if (marks_[r].load(std::memory_order_acquire) != ended_mark) continue;
+  for (const Rank rank : local_) {
+    if (marks_[index(rank)].load(std::memory_order_acquire) != ended_mark) continue;
     ++asked;
     wait->open.fetch_add(1, std::memory_order_relaxed);
-    const auto name = name_of_rank(Rank{r});
+    const auto name = name_of_rank(rank);
     // Answered by the library's thread when it has dealt with what is there of this process.
     PMIx_server_deregister_client(&name, &Wait::ready, wait);
   }
@@ -265,7 +265,7 @@ bool Server::has_finalized(Rank rank) const noexcept {
 
 std::uint32_t Server::count_connected() const noexcept {
   std::uint32_t count = 0;
-  for (std::uint32_t r = 0; r < size_; ++r) count += has_connected(Rank{r}) ? 1 : 0;
+  for (const Rank rank : local_) count += has_connected(rank) ? 1 : 0;
   return count;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// weftrun as the PMIx server of its ranks: start, registration, and what the library tells back.
+// This process as the PMIx server of its node's ranks: start, registration, and what the library tells back.
 #pragma once
 
 #include <hwloc.h>
@@ -13,6 +13,7 @@
 
 #include "tools/node/environment.hpp"
 #include "tools/node/job_info.hpp"
+#include "tools/node/session.hpp"
 
 namespace weft::node {
 
@@ -35,17 +36,25 @@ class Server {
     std::function<void(Rank)> connected_late;
   };
 
-  /// Registers the job and all its ranks. topology: null unless ranks are bound. Throws Stop (own_failure).
-  Server(const JobMap& map, hwloc_topology_t topology, Events events);
+  /// topology: this machine's, if it is loaded already. Throws Stop (own_failure).
+  Server(const SessionIdentity& identity, hwloc_topology_t topology);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
+
+  /// The job, and those of its ranks that are of this node. topology: null unless ranks are bound. Once. Throws Stop
+  /// (own_failure).
+  void register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology,
+                    Events events);
 
   /// What this rank needs in its environment to find the server. Throws Stop (own_failure).
   Variables environment_of(Rank rank) const;
 
   /// The rank's process is gone.
   void ended(Rank rank) noexcept;
+
+  /// It has failed before PMIx_Init: nobody is to wait for it in a fence.
+  void forget(Rank rank) noexcept;
 
   /// Makes the library look at what ended ranks may have left in its sockets; false: there is none to look
   /// at. then: runs on any thread, once, after every connected_late of such ranks.
@@ -61,17 +70,16 @@ class Server {
   enum Mark : std::uint8_t { connected_mark = 1, finalized_mark = 2, ended_mark = 4 };
   using Marks = std::atomic<std::uint8_t>;
 
-  void start(hwloc_topology_t topology);
-  void register_job(const JobMap& map, hwloc_topology_t topology);
+  void register_map(const JobMap& map, hwloc_topology_t topology);
   void register_ranks();
   pmix_proc_t name_of_rank(Rank rank) const noexcept;
   Marks* marks_of(const pmix_proc_t& proc) noexcept;
 
-  std::string nspace_;
-  std::uint32_t size_;
-  std::unique_ptr<Marks[]> marks_;  // of the ranks; from the library's thread and, ended_mark, from weftrun's
+  std::string nspace_;  // of the job
+  std::uint32_t size_ = 0;
+  std::vector<Rank> local_;
+  std::unique_ptr<Marks[]> marks_;  // of all ranks; from the library's thread and, ended_mark, from our own
   Events events_;
-  bool started_ = false;
 };
 
 }  // namespace weft::node

@@ -8,7 +8,8 @@
 
 #include <array>
 #include <cerrno>
-#include <vector>
+#include <string>
+#include <utility>
 
 #include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
@@ -24,12 +25,6 @@ Fd duplicate(int fd) {
   return copy;
 }
 
-Fd nothing_to_read() {
-  Fd null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null) throw Stop(exit_status::own_failure, messages::no_descriptors(errno));
-  return null;
-}
-
 /// A wait may end for nothing, and a read would then block where the descriptor could not be opened again.
 bool is_readable(int fd) {
   struct pollfd ask {
@@ -40,11 +35,15 @@ bool is_readable(int fd) {
 
 }  // namespace
 
-Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size)
-    : target_(target), source_(loop) {
+Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size, Others others)
+    : target_(target),
+      others_(std::move(others)),
+      source_(loop),
+      pipes_(loop, [this] { close_if_unwanted(); }) {
   if (target_.kind == InputTarget::Kind::all && size == 1) target_ = {InputTarget::Kind::one, Rank{0}};
   terminal_ = ::isatty(STDIN_FILENO) == 1;
-  copies_ = target_.kind == InputTarget::Kind::all || (target_.kind == InputTarget::Kind::one && terminal_);
+  copies_ = target_.kind == InputTarget::Kind::all ||
+            (target_.kind == InputTarget::Kind::one && (terminal_ || !others_.nodes.empty()));
   if (!copies_) return;
   // Opened again so that a read never waits; where that is not possible (a socket, a file without permission)
   // epoll says when there is something, and no more than one read follows.
@@ -56,19 +55,9 @@ Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size)
   source_.assign(own.release());
 }
 
-bool Input::is_target(Rank rank) const noexcept {
-  if (target_.kind == InputTarget::Kind::one) return target_.rank == rank;
-  return target_.kind == InputTarget::Kind::all;
-}
-
 Fd Input::connect(Rank rank) {
-  if (!is_target(rank)) return nothing_to_read();
-  if (!copies_) return duplicate(STDIN_FILENO);
-  Pipe pipe = make_pipe(true, false);
-  auto reader = std::make_shared<Reader>(Reader{asio::posix::stream_descriptor(source_.get_executor())});
-  reader->pipe.assign(pipe.write.release());
-  readers_.emplace(rank, std::move(reader));
-  return std::move(pipe.read);
+  if (!target_.includes(rank)) return nothing_to_read();
+  return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
 }
 
 /// A background process that reads its terminal is stopped by SIGTTIN, and weftrun with all ranks with it.
@@ -77,11 +66,12 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
-  if (copies_ && !reading_ && !ended_ && all_have_all()) await_input();
+  if (copies_ && !reading_ && !ended_ && takers_ == 0) await_input();
 }
 
 void Input::await_input() {
-  if (readers_.empty()) return close();
+  if (ended_) return;
+  if (pipes_.empty() && others_.nodes.empty()) return close();
   if (terminal_ && !in_foreground()) return;  // until resume()
   reading_ = true;
   source_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
@@ -98,70 +88,35 @@ void Input::read_more() {
   const auto length = ::read(source_.native_handle(), bytes.data(), bytes.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
   if (length <= 0) return close();
-  buffer_.assign(bytes.data(), static_cast<std::size_t>(length));
-  for (const auto& [rank, reader] : readers_) reader->written = 0;
-  write_to_all();
+  std::string chunk(bytes.data(), static_cast<std::size_t>(length));
+  takers_ = others_.nodes.size() + 1;
+  for (const auto node : others_.nodes) others_.send(node, chunk, [this] { taken(); });
+  pipes_.write(std::move(chunk), [this] { taken(); });
 }
 
-void Input::write_to_all() {
-  std::vector<std::pair<Rank, ReaderPtr>> all(readers_.begin(),
-                                              readers_.end());  // write_to() may remove some
-  for (const auto& [rank, reader] : all) {
-    if (!reader->waiting) write_to(rank, reader);
-  }
-  if (all_have_all()) await_input();
-}
-
-void Input::write_to(Rank rank, const ReaderPtr& reader) {
-  while (reader->written < buffer_.size()) {
-    const auto sent = ::write(reader->pipe.native_handle(), buffer_.data() + reader->written,
-                              buffer_.size() - reader->written);
-    if (sent >= 0) {
-      reader->written += static_cast<std::size_t>(sent);
-    } else if (errno == EAGAIN) {
-      reader->waiting = true;
-      reader->pipe.async_wait(asio::posix::stream_descriptor::wait_write,
-                              [this, rank, reader](const asio::error_code& error) {
-                                reader->waiting = false;
-                                if (error || ended_ || !reader->pipe.is_open()) return;
-                                write_to(rank, reader);
-                                if (!reading_ && all_have_all()) await_input();
-                              });
-      return;
-    } else if (errno != EINTR) {
-      return forget(rank);  // it has closed its standard input, or is gone
-    }
-  }
-}
-
-bool Input::all_have_all() const noexcept {
-  for (const auto& [rank, reader] : readers_) {
-    if (reader->written < buffer_.size()) return false;
-  }
-  return true;
-}
-
-void Input::forget(Rank rank) {
-  const auto at = readers_.find(rank);
-  if (at == readers_.end()) return;
-  at->second->pipe.close();
-  readers_.erase(at);
+void Input::taken() {
+  if (--takers_ == 0) await_input();
 }
 
 void Input::disconnect(Rank rank) {
-  if (!copies_ || ended_) return;
-  forget(rank);
-  if (readers_.empty())
-    close();
-  else if (!reading_ && all_have_all())
-    await_input();
+  if (copies_ && !ended_) pipes_.disconnect(rank);
+}
+
+void Input::disconnect_node(std::uint32_t node) {
+  others_.nodes.erase(node);
+  close_if_unwanted();
+}
+
+void Input::close_if_unwanted() {
+  if (copies_ && pipes_.empty() && others_.nodes.empty()) close();
 }
 
 void Input::close() {
   if (ended_) return;
   ended_ = true;
-  for (const auto& [rank, reader] : readers_) reader->pipe.close();
-  readers_.clear();
+  pipes_.close();
+  for (const auto node : others_.nodes) others_.send(node, {}, [] {});
+  others_.nodes.clear();
   asio::error_code ignored;
   source_.close(ignored);
 }

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 #include <memory>
+#include <utility>
 
 #include "tools/node/stop.hpp"
 
@@ -17,11 +18,8 @@ namespace weft::weftrun {
 namespace {
 
 constexpr std::chrono::seconds grace_time{2};
-
-bool is_ignored(int signal) noexcept {
-  struct sigaction action {};
-  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
-}
+/// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
+constexpr std::chrono::seconds leaving_time{2};
 
 /// Eight bits are left of a status; one that is not 0 stays so.
 int exit_code_for(int status) noexcept {
@@ -32,59 +30,32 @@ int exit_code_for(int status) noexcept {
 }  // namespace
 
 int Job::run() {
-  plan();
+  plan_launch();
   output_ = std::make_unique<Output>(
       loop_, options_.output_directory, options_.tag_output,
-      Output::Events{[this] { on_output_drained(); },
-                     [this](const char* stream, int error) { on_output_lost(stream, error); }});
-  find_programs();
-  guard_ = std::make_unique<Guard>(map_.nspace);  // while there is one thread
-  orphans_ = std::make_unique<Orphans>(map_.nspace, guard_->pid());
+      Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
+                     [this](const std::string& what, int error) {
+                       raise(Event::output_lost, exit_status::own_failure,
+                             messages::output_lost(what, error));
+                     }});
+  plan_own_node();
   start_server();
   served_ = Clock::now();
-  report_bindings();
   report_environment();
-  input_ = std::make_unique<Input>(loop_, options_.input, map_.size);
-  processes_ = std::make_unique<Processes>(map_.size);
+  make_input();
   catch_signals();
-  start_ranks();
-  all_started_ = Clock::now();
-  input_->resume();
+  if (daemons_)
+    daemons_->start();
+  else
+    is_launched_ = true, start_own_ranks();
   loop_.run();
+  if (local_) local_->end_orphans();
   report_times();
-  explain(fmt::format("{} of {} ranks connected to the PMIx server; exit status {}",
-                      server_->count_connected(), map_.size, exit_code_));
+  if (local_)
+    explain(fmt::format("{} of {} ranks{} connected to the PMIx server", local_->count_connected(),
+                        local_->all().size(), plan_.alone ? "" : " of this node"));
+  explain(fmt::format("exit status {}", exit_code_));
   return exit_code_;
-}
-
-void Job::catch_signals() {
-  sigset_t children;  // a parent may have left it blocked, and without it no end would ever be seen
-  ::sigemptyset(&children);
-  ::sigaddset(&children, SIGCHLD);
-  ::pthread_sigmask(SIG_UNBLOCK, &children, nullptr);
-  child_signals_.add(SIGCHLD);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (!is_ignored(signal)) end_signals_.add(signal);  // nohup stays in force
-  }
-  for (const int signal : {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
-    if (!is_ignored(signal)) relayed_signals_.add(signal);
-  }
-  await_child_signal();
-  await_end_signal();
-  await_relayed_signal();
-  if (!options_.limit) return;
-  limit_.expires_after(*options_.limit);
-  limit_.async_wait([this](const asio::error_code& error) {
-    if (!error) on_time_up();
-  });
-}
-
-void Job::await_child_signal() {
-  child_signals_.async_wait([this](const asio::error_code& error, int) {
-    if (error) return;
-    await_child_signal();  // first: an exit during collect() is signalled again
-    collect_ranks();
-  });
 }
 
 void Job::await_end_signal() {
@@ -107,7 +78,7 @@ void Job::raise(Event event) {
   raise(event, exit_code_, {});
 }
 
-void Job::raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about) {
+void Job::raise(Event event, int exit_code, const std::string& line, std::optional<About> about) {
   const Step& now = step(state_, event);
   const State before = state_;
   state_ = now.next;
@@ -116,9 +87,37 @@ void Job::raise(Event event, int exit_code, const std::string& line, std::option
   if (now.is_reason && !has_reason_) {
     has_reason_ = true;
     exit_code_ = exit_code;
-    if (!options_.quiet) about ? output_->say_after(*about, line) : say(line);
+    tell(line, about);
   }
   act(now.action);
+}
+
+void Job::fail(Event event, int exit_code, const std::string& who, const std::string& line,
+               std::optional<About> about) {
+  if (!goes_on()) return raise(event, exit_code, line, about);
+  bear(exit_code, who);
+  tell(line, about);
+}
+
+/// A job of which a part was never launched cannot.
+bool Job::goes_on() const noexcept {
+  return options_.on_failure == OnFailure::go_on && is_launched_ &&
+         (state_ == State::starting || state_ == State::running);
+}
+
+void Job::bear(int exit_code, const std::string& who) {
+  if (failures_++ != 0) return;
+  exit_code_ = exit_code;
+  first_failure_ = who;
+}
+
+std::string_view Job::then() const noexcept {
+  return goes_on() ? messages::others_go_on : messages::end_of_job;
+}
+
+void Job::tell(const std::string& line, const std::optional<About>& about) {
+  if (options_.quiet) return;
+  about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
 }
 
 void Job::act(Action action) {
@@ -128,20 +127,25 @@ void Job::act(Action action) {
     case Action::stop_ranks:
       return stop_ranks();
     case Action::kill_ranks:
-      return processes_->send(SIGKILL);
+      return send(SIGKILL);
     case Action::drain:
       return drain();
     case Action::finish_undrained:
       output_->abandon();
       [[fallthrough]];
     case Action::finish:
-      return loop_.stop();
+      return finish();
   }
 }
 
+void Job::send(int signal, const std::vector<Rank>& ranks) {
+  if (local_) local_->send(signal, ranks);
+  if (daemons_) daemons_->signal(signal, ranks);
+}
+
 void Job::stop_ranks() {
-  processes_->send(SIGTERM);
-  processes_->send(SIGCONT);  // a stopped process cannot obey
+  send(SIGTERM);
+  send(SIGCONT);  // a stopped process cannot obey
   start_grace();
 }
 
@@ -156,68 +160,93 @@ void Job::drain() {
   ++grace_round_;
   grace_.cancel();
   input_->close();
-  orphans_->end();  // also what keeps the pipes open for writing
+  if (local_) local_->end_orphans();  // also what keeps the pipes open for writing
+  if (daemons_) daemons_->end();
   // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
   if (time_is_up_) start_grace();
-  if (output_->is_drained()) raise(Event::output_done);
+  if (output_->is_drained()) conclude();
 }
 
-void Job::collect_ranks() {
-  for (const auto& ended : processes_->collect()) on_rank_end(ended);
-  if (processes_->living() != 0 || settling_ || state_ == State::draining || state_ == State::done) return;
-  // A job that seems to have gone well may hold a rank that left right after PMIx_Init.
-  settling_ =
-      !has_reason_ && server_->settle([this] { asio::post(loop_, [this] { raise(Event::all_gone); }); });
-  if (!settling_) raise(Event::all_gone);
+void Job::finish() {
+  if (daemons_)
+    daemons_->finish(leaving_time);
+  else
+    loop_.stop();
 }
 
-void Job::on_rank_end(const Processes::Ended& ended) {
-  const auto [rank, status] = ended;
-  input_->disconnect(rank);
-  server_->ended(rank);
-  if (expected_[index(rank)]) return;
-  const bool connected = server_->has_connected(rank);
+void Job::on_all_left() {
+  loop_.stop();
+}
+
+// ---- ranks, wherever they are
+
+void Job::on_node_runs() {
+  if (--nodes_to_start_ != 0) return;
+  all_started_ = Clock::now();
+  raise(Event::started);
+  input_->resume();
+}
+
+void Job::on_node_settled(std::uint32_t) {
+  if (--nodes_to_settle_ == 0) raise(Event::all_gone);
+}
+
+void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
+  const auto [rank, status, connected, finalized] = ended;
+  auto& state = ranks_[index(rank)];
+  state.lives = false;
+  if (state.is_expected) return;
+  const auto failed = [&](int exit_code, const std::string& line) {
+    fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, About{rank, said});
+  };
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    raise(Event::rank_failed, exit_status::signal_base + signal,
-          messages::rank_killed(where(rank), signal, WCOREDUMP(status)), rank);
+    failed(exit_status::signal_base + signal,
+           messages::rank_killed(where(rank), signal, WCOREDUMP(status), then()));
   } else if (WEXITSTATUS(status) != 0) {
-    raise(Event::rank_failed, WEXITSTATUS(status),
-          messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !server_->has_finalized(rank)),
-          rank);
-  } else if (connected && !server_->has_finalized(rank)) {
-    raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
+    failed(WEXITSTATUS(status),
+           messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, then()));
+  } else if (connected && !finalized) {
+    failed(1, messages::rank_left_without_finalize(where(rank), then()));
   }
 }
 
-void Job::on_late_connection(Rank rank) {
-  if (expected_[index(rank)]) return;
-  raise(Event::rank_failed, 1, messages::rank_left_without_finalize(where(rank)), rank);
+void Job::on_late(Rank rank) {
+  if (ranks_[index(rank)].is_expected) return;
+  fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)), messages::rank_left_without_finalize(where(rank), then()),
+       About{rank});
 }
 
-void Job::on_abort(const AbortRequest& request) {
-  const bool whole_job = request.named.empty() || request.named.size() >= map_.size;
+void Job::on_aborted(const AbortRequest& request) {
+  const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
-        messages::rank_aborted(where(request.from), request.status, request.message, {}), request.from);
+        messages::rank_aborted(where(request.from), request.status, request.message, {}),
+        About{request.from});
 }
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.
 void Job::end_named(const AbortRequest& request) {
-  if (!has_reason_) exit_code_ = exit_code_for(request.status);
+  const int exit_code = exit_code_for(request.status);
+  if (goes_on())
+    bear(exit_code, fmt::format("rank {}", number(request.from)));
+  else if (!has_reason_)
+    exit_code_ = exit_code;
   if (!options_.quiet) {
     say(messages::rank_aborted(where(request.from), request.status, request.message, request.named));
   }
   for (const Rank rank : request.named) {
-    if (index(rank) < expected_.size()) expected_[index(rank)] = true;
+    if (index(rank) < ranks_.size()) ranks_[index(rank)].is_expected = true;
   }
-  processes_->send(SIGTERM, request.named);
-  processes_->send(SIGCONT, request.named);
+  send(SIGTERM, request.named);
+  send(SIGCONT, request.named);
   auto patience = std::make_shared<asio::steady_timer>(loop_, grace_time);
   patience->async_wait([this, patience, named = request.named](const asio::error_code& error) {
-    if (!error) processes_->send(SIGKILL, named);
+    if (!error) send(SIGKILL, named);
   });
 }
+
+// ---- signals, time, output
 
 void Job::on_end_signal(int signal) {
   raise(Event::end_signal, exit_status::signal_base + signal, messages::ended_by_signal(signal));
@@ -225,65 +254,51 @@ void Job::on_end_signal(int signal) {
 
 void Job::on_relayed_signal(int signal) {
   if (signal == SIGTSTP) {
-    // Ranks are in process groups of their own, so the terminal did not reach them.
-    processes_->send(SIGSTOP);
-    ::kill(::getpid(), SIGSTOP);
+    // Ranks are in process groups of their own, so the terminal did not reach them. With daemons weftrun itself goes on:
+    // one that does not answer is lost to them.
+    send(SIGSTOP);
+    if (!daemons_) ::kill(::getpid(), SIGSTOP);
     return;
   }
-  processes_->send(signal);
+  send(signal);
   if (signal == SIGCONT) input_->resume();  // perhaps in the foreground now
 }
 
 void Job::on_time_up() {
   time_is_up_ = true;
   const double seconds = std::chrono::duration<double>(*options_.limit).count();
-  raise(Event::time_up, exit_status::timed_out,
-        messages::timed_out(seconds, processes_->living_ranks(), map_.size));
+  raise(Event::time_up, exit_status::timed_out, messages::timed_out(seconds, living_ranks(), table_.size()));
 }
 
 void Job::on_output_drained() {
   // Posted, since a line said in the middle of raise() comes by here as well.
-  if (state_ == State::draining) asio::post(loop_, [this] { raise(Event::output_done); });
+  if (state_ == State::draining) asio::post(loop_, [this] { conclude(); });
 }
 
-void Job::on_output_lost(const char* stream, int error) {
-  if (error != EPIPE)
-    return raise(Event::output_lost, exit_status::own_failure, messages::output_lost(stream, error));
-  // As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
-  explain(messages::reader_gone(stream));
+/// All that ranks have said is written. Where some failed and the rest went on, one line more.
+void Job::conclude() {
+  if (state_ == State::draining && failures_ != 0 && !has_reason_ && !options_.quiet &&
+      !std::exchange(has_concluded_, true)) {
+    say(messages::went_on(failures_, exit_code_, first_failure_));
+    if (!output_->is_drained()) return;
+  }
+  raise(Event::output_done);
 }
+
+/// As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
+void Job::on_output_unread(Stream stream) {
+  if (daemons_) daemons_->close_output(stream);
+  explain(messages::reader_gone(stream == Stream::out ? "standard output" : "standard error"));
+}
+
+// ---- what is told
 
 void Job::say(const std::string& line) {
-  output_->say(line);
+  output_->say("weftrun: " + line);
 }
 
 void Job::explain(const std::string& text) {
-  if (options_.verbose) say(messages::note(text));
-}
-
-void Job::report_bindings() {
-  if (!options_.report_bindings && !options_.verbose) return;
-  for (std::uint32_t r = 0; r < map_.size; ++r) {
-    say(messages::binding(Rank{r}, map_.host, map_.places[r].label, map_.places[r].processors));
-  }
-}
-
-void Job::report_environment() {
-  if (!options_.verbose) return;
-  explain(fmt::format("job {}: {} ranks on {} cores, map-by {}, bind-to {}{}", map_.nspace, map_.size,
-                      map_.cores, name_of(map_.policy.map), name_of(map_.policy.bind),
-                      map_.policy.oversubscribed ? ", oversubscribed" : ""));
-  char** end = environ;
-  while (*end != nullptr) ++end;
-  for (std::size_t a = 0; a < map_.apps.size(); ++a) {
-    for (const auto& variable : app_environments_[a]) {
-      const bool is_old = std::find(environ, end, variable) != end;
-      if (!is_old) explain(fmt::format("for {}: {}", map_.apps[a].argv[0], variable));
-    }
-  }
-  Variables own = server_->environment_of(Rank{0});
-  for (const auto& variable : rank_environment(Rank{0}, map_.size)) own.push_back(variable);
-  for (const auto& variable : own) explain(fmt::format("for rank 0: {}", variable));
+  if (options_.verbose) say(text);
 }
 
 void Job::report_times() {
@@ -294,9 +309,16 @@ void Job::report_times() {
                       since(served_), since(all_started_), since(Clock::now())));
 }
 
+std::vector<Rank> Job::living_ranks() const {
+  std::vector<Rank> ranks;
+  for (std::size_t i = 0; i < ranks_.size(); ++i)
+    if (ranks_[i].lives) ranks.push_back(rank_at(i));
+  return ranks;
+}
+
 messages::Where Job::where(Rank rank) const {
-  return {rank, map_.host, processes_->pid(rank), map_.apps[map_.app_of(rank)].argv[0],
-          output_->error_file(rank)};
+  return {rank, plan_.nodes[table_.node_of(rank)].name, ranks_[index(rank)].pid,
+          launch_.apps[table_.app_of(rank)].argv[0], output_->error_file(rank)};
 }
 
 }  // namespace weft::weftrun

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives one job: feeds what happens (exits, signals, timers, the server's upcalls, output) to the table of
-// job_states.hpp and carries out its actions. Everything here runs on the thread that calls run().
+// Drives one job: feeds what happens (exits, signals, timers, the server's upcalls, output, what daemons report) to the
+// table of job_states.hpp and carries out its actions. Everything here runs on the thread that calls run().
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -10,94 +10,130 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "tools/node/environment.hpp"
-#include "tools/node/job_info.hpp"
+#include "tools/node/distribution.hpp"
+#include "tools/node/local_ranks.hpp"
 #include "tools/node/messages.hpp"
-#include "tools/node/processes.hpp"
-#include "tools/node/remains.hpp"
 #include "tools/node/server.hpp"
+#include "tools/weftrun/daemons.hpp"
 #include "tools/weftrun/input.hpp"
 #include "tools/weftrun/job_states.hpp"
 #include "tools/weftrun/options.hpp"
 #include "tools/weftrun/output.hpp"
+#include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 
-class Job {
+class Job final : DaemonsWatcher {
  public:
-  explicit Job(Options options);
+  /// release: weftrun's own, "0.1.0".
+  Job(Options options, Plan plan, std::string release);
 
   /// Returns weftrun's exit status. Throws Stop when the job cannot be set up; no process is left then.
   int run();
 
  private:
   // Set-up, in this order.
-  void plan();
-  void find_programs();
+  void plan_launch();
+  void plan_own_node();
   void start_server();
+  void make_input();
   void catch_signals();
-  void start_ranks();
-  SpawnResult start_rank(Rank rank, unsigned long descriptor_limit);
+  void start_own_ranks();
+
+  // What daemons tell.
+  void on_all_there() override;
+  void on_node_started(std::uint32_t node, const report::Started& report) override;
+  void on_output(report::Output report, Session::Answer written) override;
+  void on_ended(const report::Ended& report) override;
+  void on_late(Rank rank) override;
+  void on_aborted(const AbortRequest& request) override;
+  void on_input_unwanted(std::uint32_t node) override;
+  void on_node_settled(std::uint32_t node) override;
+  void on_node_lost(std::uint32_t node, const std::string& line) override;
+  void on_said(const std::string& line) override;
+  void on_explained(const std::string& text) override;
+  void on_all_left() override;
 
   // What happens.
   void raise(Event event);
-  /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is
-  /// told.
-  void raise(Event event, int exit_code, const std::string& line, std::optional<Rank> about = std::nullopt);
+  /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is told, and how
+  /// much it has said before.
+  struct About {
+    Rank rank;
+    Said said{};
+  };
+  void raise(Event event, int exit_code, const std::string& line, std::optional<About> about = std::nullopt);
+  /// The same for one rank or node that is lost (who): with --on-failure continue the job goes on without it.
+  void fail(Event event, int exit_code, const std::string& who, const std::string& line,
+            std::optional<About> about = std::nullopt);
+  bool goes_on() const noexcept;
+  void bear(int exit_code, const std::string& who);
+  std::string_view then() const noexcept;
+  void tell(const std::string& line, const std::optional<About>& about);
   void act(Action action);
-  void await_child_signal();
   void await_end_signal();
   void await_relayed_signal();
-  void collect_ranks();
-  void on_rank_end(const Processes::Ended& ended);
-  void on_late_connection(Rank rank);
-  void on_abort(const AbortRequest& request);
+  void on_node_runs();
+  void on_rank_end(const LocalRanks::Ended& ended, Said said);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();
   void on_output_drained();
-  void on_output_lost(const char* stream, int error);
+  void conclude();
+  void on_output_unread(Stream stream);
 
   // The actions.
+  void send(int signal, const std::vector<Rank>& ranks = {});
   void stop_ranks();
   void drain();
+  void finish();
   void start_grace();
   void end_named(const AbortRequest& request);
 
   // What is told.
   void say(const std::string& line);
   void explain(const std::string& text);  ///< --verbose
-  void report_bindings();
   void report_environment();
   void report_times();
+  std::vector<Rank> living_ranks() const;
   messages::Where where(Rank rank) const;
+  bool wants_bindings() const noexcept { return options_.report_bindings || options_.verbose; }
 
   Options options_;
-  JobMap map_;
+  Plan plan_;
+  std::string release_;
+  Launch launch_;
+  RankTable table_;
   asio::io_context loop_{1};
-  std::unique_ptr<Guard> guard_;
-  std::unique_ptr<Orphans> orphans_;
-  Topology topology_;
-  std::unique_ptr<Server> server_;
   std::unique_ptr<Output> output_;
+  std::unique_ptr<LocalRanks> local_;  // null: weftrun's machine has none of the ranks
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Daemons> daemons_;  // null: this node is the only one
   std::unique_ptr<Input> input_;
-  std::unique_ptr<Processes> processes_;
-  asio::signal_set child_signals_{loop_}, end_signals_{loop_}, relayed_signals_{loop_};
+  asio::signal_set end_signals_{loop_}, relayed_signals_{loop_};
   asio::steady_timer limit_{loop_}, grace_{loop_};
 
-  std::string library_path_;
-  std::vector<Variables> app_environments_;  // one an app
-  std::vector<std::string> programs_;        // one an app: the path to execute
-  std::vector<bool> expected_;               // ranks that another rank asked to be ended
+  struct RankState {
+    int pid = -1;
+    bool lives = false;
+    bool is_expected = false;  // another rank asked for its end
+  };
+  std::vector<RankState> ranks_;
+  std::uint32_t nodes_to_start_ = 0;   // before all ranks run
+  std::uint32_t nodes_to_settle_ = 0;  // before no rank lives
   State state_ = State::starting;
   int exit_code_ = 0;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose
   bool has_reason_ = false;                                        // the user has been told why the job ends
+  bool is_launched_ = false;
+  std::size_t failures_ = 0;   // that the job went on after
+  std::string first_failure_;  // whose: it gave the exit status
+  bool has_concluded_ = false;
   bool time_is_up_ = false;
-  bool settling_ = false;     // all ranks are gone, the library is asked for its last news of them
   unsigned grace_round_ = 0;  // tells a timer that has been started anew from one that was too late to cancel
 };
 

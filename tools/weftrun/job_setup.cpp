@@ -2,7 +2,7 @@
 // Job, first part: from the options to running ranks.
 #include <fmt/format.h>
 #include <limits.h>
-#include <sys/resource.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +13,6 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tools/node/program.hpp"
 #include "tools/node/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
@@ -41,127 +40,135 @@ std::string current_directory() {
   return error ? "." : path.string();
 }
 
-/// weftrun needs two descriptors a rank, so it takes what the hard limit gives. Returns the soft limit that
-/// the ranks get back, 0 when nothing was changed.
-unsigned long raise_descriptor_limit() noexcept {
-  struct rlimit limit {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return 0;
-  const auto before = limit.rlim_cur;
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? before : 0;
+std::string new_key() {
+  std::string key(StartMessage::Key{}.size(), '\0');
+  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
+    throw Stop(exit_status::own_failure, messages::no_key(errno));
+  return key;
 }
 
-std::vector<unsigned long> affinity_mask(const Place& place) {
-  constexpr unsigned bits = 8 * sizeof(unsigned long);
-  std::vector<unsigned long> mask;
-  if (place.processors.empty()) return mask;
-  mask.resize(place.processors.back() / bits + 1);
-  for (const unsigned processor : place.processors) mask[processor / bits] |= 1UL << (processor % bits);
-  return mask;
-}
-
-/// Programs have been looked at before, so this is a missing interpreter, a wrong format, or a limit.
-int exit_code_for_start(int error) noexcept {
-  const bool is_program =
-      error == ENOENT || error == ENOEXEC || error == EACCES || error == E2BIG || error == ELIBBAD;
-  return is_program ? exit_status::not_executable : exit_status::own_failure;
-}
-
-std::vector<char*> make_argv(const App& app) {
-  std::vector<char*> argv;
-  for (const auto& word : app.argv) argv.push_back(const_cast<char*>(word.c_str()));  // execve writes to none
-  argv.push_back(nullptr);
-  return argv;
+bool is_ignored(int signal) noexcept {
+  struct sigaction action {};
+  return ::sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 }  // namespace
 
-Job::Job(Options options) : options_(std::move(options)) {}
+Job::Job(Options options, Plan plan, std::string release)
+    : options_(std::move(options)),
+      plan_(std::move(plan)),
+      release_(std::move(release)),
+      table_(plan_.distribution),
+      ranks_(table_.size()) {}
 
-void Job::plan() {
-  const Processors processors = count_processors();
-  if (options_.apps.size() == 1 && options_.apps[0].ranks == 0) options_.apps[0].ranks = processors.cores;
-  map_.host = host_name();
-  map_.nspace = namespace_for(map_.host);
-  map_.directory = current_directory();
-  map_.apps = options_.apps;
-  for (const auto& app : map_.apps) map_.size += app.ranks;
-  map_.cores = processors.cores;
-  map_.policy = choose_policy(map_.size, processors, options_.bind, options_.map);
-  const auto& input = options_.input;
-  if (input.kind == InputTarget::Kind::one && number(input.rank) >= map_.size) {
-    throw Stop(exit_status::usage, messages::no_such_input_rank(input.rank, map_.size));
+void Job::plan_launch() {
+  launch_.nspace = namespace_for(host_name());
+  for (const auto& node : plan_.nodes) {
+    launch_.hosts.push_back(node.name);
+    launch_.slots += plan_.alone ? 0 : node.slots;
   }
-  expected_.resize(map_.size);
+  launch_.distribution = encode(plan_.distribution);
+  launch_.session = static_cast<std::uint32_t>(::getpid());
+  launch_.apps = options_.apps;
+  for (std::size_t a = 0; a < launch_.apps.size(); ++a) launch_.apps[a].ranks = plan_.ranks[a];
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) launch_.environment.emplace_back(*at);
+  launch_.directory = current_directory();
+  launch_.bind = options_.bind;
+  launch_.map = options_.map;
+  launch_.one_machine = plan_.one_machine;
+  launch_.wants_bindings = wants_bindings();
+  launch_.input = options_.input;
+  if (launch_.input.kind == InputTarget::Kind::one && number(launch_.input.rank) >= table_.size())
+    throw Stop(exit_status::usage, messages::no_such_input_rank(launch_.input.rank, table_.size()));
+  nodes_to_start_ = nodes_to_settle_ = table_.nodes();
 }
 
-void Job::find_programs() {
-  library_path_ = library_directory();
-  for (const auto& app : map_.apps) {
-    std::vector<std::string> missing;
-    app_environments_.push_back(
-        app_environment(environ, app, library_path_, map_.policy.oversubscribed, missing));
-    programs_.push_back(find_program(app, app_environments_.back()));
-    for (const auto& name : missing) say(messages::variable_not_set(name));
+void Job::plan_own_node() {
+  for (std::uint32_t r = 0; r < table_.size(); ++r) {
+    const Rank rank{r};
+    if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->make_files(rank);
   }
+  if (!plan_.own) return;
+  LocalRanks::Events events;
+  events.ended = [this](const LocalRanks::Ended& ended) {
+    input_->disconnect(ended.rank);
+    on_rank_end(ended, {});
+  };
+  events.connected_late = [this](Rank rank) { on_late(rank); };
+  events.abort = [this](const AbortRequest& request) { on_aborted(request); };
+  events.settled = [this] { on_node_settled(*plan_.own); };
+  events.other_child = [this](pid_t pid, int status) {
+    if (daemons_) daemons_->collected(pid, status);
+  };
+  // While there is one thread.
+  local_ = std::make_unique<LocalRanks>(loop_, launch_.nspace, *plan_.own, !plan_.alone, std::move(events));
+  std::vector<std::string> notes;
+  local_->plan(launch_, table_, notes);
+  for (const auto& note : notes) say(note);
 }
 
 void Job::start_server() {
-  // Milliseconds that only a job with bound ranks has to pay.
-  if (map_.policy.bind != BindTo::none) topology_ = load_topology();
-  map_.places =
-      topology_ ? place_ranks(topology_.get(), map_.size, map_.policy) : std::vector<Place>(map_.size);
-  Server::Events events;
-  events.abort = [this](AbortRequest request) {
-    asio::post(loop_, [this, request = std::move(request)] { on_abort(request); });
-  };
-  events.connected_late = [this](Rank rank) {
-    asio::post(loop_, [this, rank] { on_late_connection(rank); });
-  };
-  server_ = std::make_unique<Server>(map_, topology_.get(), std::move(events));
+  SessionIdentity identity;
+  identity.nspace = launch_.nspace + "-weftrun";
+  identity.number = plan_.alone ? 0 : plan_.launcher_number();
+  identity.servers = plan_.alone ? 1 : plan_.servers();
+  identity.host = plan_.own ? plan_.nodes[*plan_.own].name : host_name();
+  if (!plan_.alone) identity.key = new_key();
+  server_ = std::make_unique<Server>(identity, local_ ? local_->topology() : nullptr);
+  if (local_) local_->admit(*server_);
+  DaemonsWatcher& watcher = *this;
+  if (!plan_.alone) daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_,
+                                                            options_.on_failure == OnFailure::go_on, watcher);
 }
 
-void Job::start_ranks() {
-  const unsigned long descriptor_limit = raise_descriptor_limit();
-  for (std::uint32_t r = 0; r < map_.size; ++r) {
-    const Rank rank{r};
-    try {
-      const SpawnResult result = start_rank(rank, descriptor_limit);
-      if (result.pid > 0) continue;
-      raise(Event::start_failed, exit_code_for_start(result.error),
-            messages::start_failed(where(rank), result.step, result.error));
-    } catch (const Stop& stop) {  // no descriptors, no environment: the ranks before this one run already
-      raise(Event::start_failed, stop.exit_code(), stop.what());
-    }
-    if (processes_->living() == 0) raise(Event::all_gone);
-    return;
+void Job::make_input() {
+  Input::Others others;
+  for (std::uint32_t r = 0; r < table_.size(); ++r) {
+    const auto node = table_.node_of(Rank{r});
+    if (launch_.input.includes(Rank{r}) && node != plan_.own) others.nodes.insert(node);
   }
-  raise(Event::started);
+  others.send = [this](std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
+    daemons_->send_input(node, bytes, std::move(taken));
+  };
+  input_ = std::make_unique<Input>(loop_, launch_.input, table_.size(), std::move(others));
 }
 
-SpawnResult Job::start_rank(Rank rank, unsigned long descriptor_limit) {
-  const std::size_t app = map_.app_of(rank);
-  Variables own = server_->environment_of(rank);
-  const Variables identity = rank_environment(rank, map_.size);
-  own.insert(own.end(), identity.begin(), identity.end());
-  const auto envp = make_envp(app_environments_[app], own);
-  const auto argv = make_argv(map_.apps[app]);
-  const auto affinity = affinity_mask(map_.places[index(rank)]);
-  const Fd input = input_->connect(rank);
-  const Output::Ends output = output_->connect(rank);
+void Job::catch_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (!is_ignored(signal)) end_signals_.add(signal);  // nohup stays in force
+  }
+  for (const int signal : {SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT}) {
+    if (!is_ignored(signal)) relayed_signals_.add(signal);
+  }
+  await_end_signal();
+  await_relayed_signal();
+  if (!options_.limit) return;
+  limit_.expires_after(*options_.limit);
+  limit_.async_wait([this](const asio::error_code& error) {
+    if (!error) on_time_up();
+  });
+}
 
-  SpawnRequest request;
-  request.path = programs_[app].c_str();
-  request.argv = argv.data();
-  request.envp = envp.data();
-  request.directory = map_.apps[app].directory.empty() ? nullptr : map_.apps[app].directory.c_str();
-  request.streams[0] = input.get();
-  request.streams[1] = output.out.get();
-  request.streams[2] = output.error.get();
-  request.affinity = affinity.empty() ? nullptr : affinity.data();
-  request.affinity_bytes = affinity.size() * sizeof(unsigned long);
-  request.descriptor_limit = descriptor_limit;
-  return processes_->start(rank, request);
+void Job::start_own_ranks() {
+  const auto failure = local_->start([this](Rank rank) {
+    auto output = output_->connect(rank);
+    return LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
+  });
+  for (const Rank rank : local_->all()) {
+    const int pid = local_->pid(rank);
+    ranks_[index(rank)] = {pid, pid > 0, false};
+  }
+  if (wants_bindings() && !failure)
+    for (const auto& line : local_->bindings()) say(line);
+  local_->watch();
+  failure ? raise(Event::start_failed, failure->exit_code, failure->line) : on_node_runs();
+}
+
+void Job::report_environment() {
+  if (!options_.verbose) return;
+  explain(fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
+  if (local_)
+    for (const auto& line : local_->description(launch_.environment)) explain(line);
 }
 
 }  // namespace weft::weftrun

@@ -22,32 +22,33 @@ constexpr Step give_up{S::done, A::finish_undrained, true};
 // clang-format off
 constinit const JobTable job_table{{
     // started, start_failed,
-    // rank_failed, abort_called, time_up, end_signal, output_lost,
+    // rank_failed, abort_called, time_up, end_signal, node_lost, output_lost,
     // grace_over, all_gone, output_done
 
     // starting
     {{ {S::running, A::nothing, false}, {S::killing, A::kill_ranks, true},
-       stop, stop, stop, stop, stop,
+       stop, stop, stop, stop, stop, stop,
        stay(S::starting), drain, stay(S::starting) }},
     // running
     {{ stay(S::running), stay(S::running),
-       stop, stop, stop, stop, stop,
+       stop, stop, stop, stop, stop, stop,
        stay(S::running), drain, stay(S::running) }},
     // stopping: ranks that fail because they were told to end are no news; a second signal ends the patience
     {{ stay(S::stopping), kill,
-       stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping),
+       stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
     // killing
     {{ stay(S::killing), stay(S::killing),
-       stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing),
+       stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing), stay(S::killing),
        stay(S::killing), drain, stay(S::killing) }},
     // draining: only a reader of ours that does not read holds us here; a signal or the time limit ends it
     {{ stay(S::draining), stay(S::draining),
        stay(S::draining), stay(S::draining), give_up, give_up, {S::draining, A::nothing, true},
+       {S::draining, A::nothing, true},
        {S::done, A::finish_undrained, false}, stay(S::draining), {S::done, A::finish, false} }},
     // done
     {{ stay(S::done), stay(S::done),
-       stay(S::done), stay(S::done), stay(S::done), stay(S::done), stay(S::done),
+       stay(S::done), stay(S::done), stay(S::done), stay(S::done), stay(S::done), stay(S::done),
        stay(S::done), stay(S::done), stay(S::done) }},
 }};
 // clang-format on
@@ -60,8 +61,8 @@ const char* name_of(State state) noexcept {
 
 const char* name_of(Event event) noexcept {
   constexpr std::array<const char*, event_count> names = {
-      "started",    "start_failed", "rank_failed", "abort_called", "time_up",
-      "end_signal", "output_lost",  "grace_over",  "all_gone",     "output_done"};
+      "started",   "start_failed", "rank_failed", "abort_called", "time_up",    "end_signal",
+      "node_lost", "output_lost",  "grace_over",  "all_gone",     "output_done"};
   return names[static_cast<std::size_t>(event)];
 }
 

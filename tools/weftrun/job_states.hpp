@@ -24,6 +24,7 @@ enum class Event : std::uint8_t {
   abort_called,  ///< one called PMIx_Abort for the whole job
   time_up,       ///< --timeout
   end_signal,    ///< weftrun got SIGINT, SIGTERM or SIGHUP
+  node_lost,     ///< a node is out of reach, with its ranks
   output_lost,   ///< weftrun cannot write what the ranks say
   grace_over,    ///< the time of grace has passed
   all_gone,      ///< the last rank has been reaped
@@ -46,7 +47,7 @@ struct Step {
 };
 
 constexpr std::size_t state_count = 6;
-constexpr std::size_t event_count = 10;
+constexpr std::size_t event_count = 11;
 using JobTable = std::array<std::array<Step, event_count>, state_count>;
 
 extern const JobTable job_table;

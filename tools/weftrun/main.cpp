@@ -5,16 +5,18 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
 #include "tools/node/environment.hpp"
 #include "tools/node/fd.hpp"
-#include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
+#include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
+#include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -32,7 +34,15 @@ int run(int argc, char** argv) {
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   forget_other_jobs();
-  return Job(std::move(options)).run();
+  Plan plan = make_plan(options, Surroundings::real());
+  if (options.dry_run || options.explain) {
+    const char* described = std::getenv("WEFT_TOPOLOGY");
+    const auto text =
+        explain(plan, options, KnownMachine::of(described == nullptr ? "" : described), options.explain);
+    if (options.dry_run) return print(text);
+    fmt::print(stderr, "{}", text);
+  }
+  return Job(std::move(options), std::move(plan), WEFT_VERSION).run();
 }
 
 }  // namespace
@@ -43,10 +53,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const Stop& stop) {
-    fmt::print(stderr, "{}\n", stop.what());
+    fmt::print(stderr, "weftrun: {}\n", stop.what());
     return stop.exit_code();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", messages::note(fmt::format("{}; the job was ended", error.what())));
+    fmt::print(stderr, "weftrun: {}; the job was ended\n", error.what());
     return exit_status::own_failure;
   }
 }

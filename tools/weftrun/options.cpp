@@ -13,12 +13,14 @@
 
 #include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
+#include "tools/weftrun/hosts.hpp"
 
 namespace weft::weftrun {
 namespace {
 
-/// PMIX_LOCAL_RANK has 16 bits.
-constexpr std::uint32_t most_ranks = 65'535;
+constexpr std::uint32_t most_virtual_nodes = 4096;
+constexpr Names<RankBy, 2> order_names{{{"slot", RankBy::slot}, {"node", RankBy::node}}};
+constexpr Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Stop(exit_status::usage, messages::usage(what));
@@ -29,8 +31,10 @@ Value named(const char* option, const std::string& text, const node::Names<Value
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  refuse(fmt::format("{} '{}' is unknown; it can be {}, {} or {}", option, text, names[0].first,
-                     names[1].first, names[2].first));
+  std::string known = names[0].first;
+  for (std::size_t i = 1; i < n; ++i)
+    known += fmt::format("{}{}", i + 1 == n ? " or " : ", ", names[i].first);
+  refuse(fmt::format("{} '{}' is unknown; it can be {}", option, text, known));
 }
 
 std::optional<std::uint32_t> whole_number(std::string_view text) {
@@ -40,12 +44,30 @@ std::optional<std::uint32_t> whole_number(std::string_view text) {
   return value;
 }
 
-std::uint32_t rank_count(const std::string& text) {
+/// what: as in "is not a number of ranks".
+std::uint32_t count_of(const char* option, std::string_view text, const char* what, std::uint32_t least,
+                       std::uint32_t most) {
   const auto count = whole_number(text);
-  if (!count || *count == 0 || *count > most_ranks) {
-    refuse(fmt::format("-n '{}' is not a number of ranks; it can be 1 to {}", text, most_ranks));
-  }
+  if (!count || *count < least || *count > most)
+    refuse(fmt::format("{} '{}' is not a number of {}; it can be {} to {}", option, text, what, least, most));
   return *count;
+}
+
+VirtualNodes virtual_nodes(const std::string& text) {
+  const auto colon = std::min(text.find(':'), text.size());
+  VirtualNodes made;
+  made.nodes = count_of("--virtual-nodes", text.substr(0, colon), "nodes", 1, most_virtual_nodes);
+  if (colon < text.size())
+    made.slots = count_of("--virtual-nodes K:", text.substr(colon + 1), "slots", 1, most_ranks_a_node);
+  return made;
+}
+
+/// "ppr:N:node"; other objects than nodes would be numbers that a binding can say as well.
+std::uint32_t ranks_per_node(const std::string& text) {
+  const auto colon = text.find(':', 4);
+  if (colon == std::string::npos || text.substr(colon) != ":node")
+    refuse(fmt::format("--map-by '{}' is unknown; with ppr it is ppr:N:node, N ranks on each node", text));
+  return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, most_ranks_a_node);
 }
 
 InputTarget input_target(const std::string& text) {
@@ -80,13 +102,14 @@ EnvironmentSetting environment_setting(const std::string& text) {
 /// What CLI11 fills in, as text; the checks above turn it into Options with our own wording of errors.
 struct Raw {
   std::string ranks, directory, bind, map, input, output_directory, limit;
-  std::vector<std::string> settings;
+  std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure;
+  std::vector<std::string> settings, hosts;
   bool report_bindings = false, tag_output = false, quiet = false, verbose = false, version = false;
-  bool ignored = false;
+  bool oversubscribe = false, dry_run = false, explain = false, ignored = false;
 };
 
 void add_app_options(CLI::App& grammar, Raw& raw) {
-  grammar.add_option("-n,--np", raw.ranks, "Ranks of this program (also -np); default: one for each core")
+  grammar.add_option("-n,--np", raw.ranks, "Ranks of this program (also -np); default: one for each slot")
       ->type_name("N");
   grammar.add_option("-x", raw.settings, "Set a variable for this program; repeatable")
       ->type_name("NAME[=VALUE]")
@@ -95,10 +118,41 @@ void add_app_options(CLI::App& grammar, Raw& raw) {
       ->type_name("DIR");
 }
 
-void add_job_options(CLI::App& grammar, Raw& raw) {
-  grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa")->type_name("WHAT");
-  grammar.add_option("--map-by", raw.map, "Place ranks one after the other by: slot, core, numa")
+void add_node_options(CLI::App& grammar, Raw& raw) {
+  grammar.add_option("--host,-H", raw.hosts, "Nodes and their slots: a:2,b:2 or n[01-16]:8; repeatable")
+      ->type_name("LIST")
+      ->allow_extra_args(false);
+  grammar.add_option("--hostfile,--machinefile", raw.hostfile, "Nodes from a file: lines 'name slots=N'")
+      ->type_name("FILE");
+  grammar.add_option("--virtual-nodes", raw.virtual_nodes, "K nodes on this machine, for trials and tests")
+      ->type_name("K[:SLOTS]");
+  grammar
+      .add_option("--agent", raw.agent,
+                  "What starts daemons: slurm, ssh, a command used as ssh is, or one with {host}, {command}")
+      ->type_name("COMMAND");
+  grammar
+      .add_option("--agent-arity", raw.arity, "Daemons that each starts by itself (ssh: 32); 0: weftrun all")
+      ->type_name("N");
+  grammar.add_option("--weftd", raw.weftd, "Where the daemon is on all nodes; default: beside weftrun")
+      ->type_name("PATH");
+  grammar.add_option("--on-failure", raw.on_failure, "When a rank or node is lost: end (default), continue")
       ->type_name("WHAT");
+}
+
+void add_placement_options(CLI::App& grammar, Raw& raw) {
+  grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa, socket, hwthread")
+      ->type_name("WHAT");
+  grammar.add_option("--map-by", raw.map, "Place ranks by: slot, node, numa, core, socket, ppr:N:node")
+      ->type_name("WHAT");
+  grammar.add_option("--rank-by", raw.order, "Number the ranks by: slot, node")->type_name("WHAT");
+  grammar.add_option("-N,--npernode", raw.per_node, "N ranks on each node, as --map-by ppr:N:node")
+      ->type_name("N");
+  grammar.add_flag("--oversubscribe", raw.oversubscribe, "More ranks than slots are allowed");
+  grammar.add_flag("--dry-run", raw.dry_run, "Print where each rank would go, and start nothing");
+  grammar.add_flag("--explain", raw.explain, "Say where each rank goes and why");
+}
+
+void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("--report-bindings", raw.report_bindings,
                    "Say on standard error where each rank is bound");
   grammar.add_flag("--tag-output", raw.tag_output, "Start each line of output with [rank]");
@@ -113,8 +167,8 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("-q,--quiet", raw.quiet, "Say nothing about how the job went; the exit status tells");
   grammar.add_flag("-v,--verbose", raw.verbose, "Say what is set, started and connected");
   grammar.add_flag("-V,--version", raw.version, "Print the version and leave");
-  // Scripts written for mpirun pass these; on one node both are always allowed.
-  grammar.add_flag("--oversubscribe,--allow-run-as-root", raw.ignored, "Accepted; always allowed");
+  // Scripts written for mpirun pass it.
+  grammar.add_flag("--allow-run-as-root", raw.ignored, "Accepted; always allowed");
 }
 
 /// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is
@@ -173,7 +227,7 @@ App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
   if (program.front().empty()) refuse("the program's name is empty");
   app.argv = std::move(program);
   if (!raw.ranks.empty())
-    app.ranks = rank_count(raw.ranks);
+    app.ranks = count_of("-n", raw.ranks, "ranks", 1, most_ranks);
   else if (!single)
     refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
   for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
@@ -181,9 +235,37 @@ App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
   return app;
 }
 
-void take_job_options(const Raw& raw, Options& options) {
+void take_node_options(const Raw& raw, Options& options) {
+  options.hosts = raw.hosts;
+  options.hostfile = raw.hostfile;
+  if (!raw.virtual_nodes.empty()) options.virtual_nodes = virtual_nodes(raw.virtual_nodes);
+  if (!raw.hosts.empty() + !raw.hostfile.empty() + !raw.virtual_nodes.empty() > 1)
+    refuse("--host, --hostfile and --virtual-nodes each say which nodes to use; give one of them");
+  options.agent = raw.agent;
+  options.weftd = raw.weftd;
+  if (!raw.arity.empty()) options.arity = count_of("--agent-arity", raw.arity, "daemons", 0, most_ranks);
+  if (!raw.on_failure.empty()) options.on_failure = named("--on-failure", raw.on_failure, failure_names);
+}
+
+void take_placement_options(const Raw& raw, Options& options) {
   if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, node::bind_names);
-  if (!raw.map.empty()) options.map = named("--map-by", raw.map, node::map_names);
+  if (raw.map.compare(0, 4, "ppr:") == 0)
+    options.per_node = ranks_per_node(raw.map);
+  else if (!raw.map.empty())
+    options.map = named("--map-by", raw.map, node::map_names);
+  if (!raw.per_node.empty()) {
+    if (options.per_node) refuse("-N and --map-by ppr:N:node say the same; give one of them");
+    options.per_node = count_of("-N", raw.per_node, "ranks", 1, most_ranks_a_node);
+  }
+  if (!raw.order.empty()) options.order = named("--rank-by", raw.order, order_names);
+  options.oversubscribe = raw.oversubscribe;
+  options.dry_run = raw.dry_run;
+  options.explain = raw.explain;
+}
+
+void take_job_options(const Raw& raw, Options& options) {
+  take_node_options(raw, options);
+  take_placement_options(raw, options);
   if (!raw.input.empty()) options.input = input_target(raw.input);
   if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
   options.output_directory = raw.output_directory;
@@ -199,13 +281,17 @@ Options parse_options(const std::vector<std::string>& args) {
   Options options;
   const auto sections = split_at_colons(args);
   for (std::size_t i = 0; i < sections.size(); ++i) {
-    CLI::App grammar("Run a program as the ranks of one job on this node.", "weftrun");
+    CLI::App grammar("Run a program as the ranks of one job, on this node or on several.", "weftrun");
     grammar.set_help_flag("-h,--help", "Print this and leave");
     grammar.footer(
         "weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
     Raw raw;
     add_app_options(grammar, raw);
-    if (i == 0) add_job_options(grammar, raw);  // they speak of the whole job and belong in front
+    if (i == 0) {  // they speak of the whole job and belong in front
+      add_node_options(grammar, raw);
+      add_placement_options(grammar, raw);
+      add_job_options(grammar, raw);
+    }
     std::vector<std::string> program;
     try {
       program = read_section(grammar, sections[i]);

@@ -9,23 +9,38 @@
 #include <vector>
 
 #include "tools/node/app.hpp"
+#include "tools/node/distribution.hpp"
+#include "tools/node/input_pipes.hpp"
 #include "tools/node/rank.hpp"
 
 namespace weft::weftrun {
 
 using namespace node;  // the launcher is made of the same parts as a daemon, and of the user's side
 
-/// Who reads weftrun's standard input. Everybody else reads /dev/null.
-struct InputTarget {
-  enum class Kind { one, all, none };
-  Kind kind = Kind::one;
-  Rank rank{0};  ///< for Kind::one
+/// --virtual-nodes K[:SLOTS]
+struct VirtualNodes {
+  std::uint32_t nodes = 0;
+  std::uint32_t slots = 0;  ///< of each; 0: enough
 };
+
+/// What the loss of a rank or a node means for the rest of the job.
+enum class OnFailure { end, go_on };
 
 struct Options {
   std::vector<App> apps;
+  std::vector<std::string> hosts;             ///< the values of --host
+  std::string hostfile;                       ///< empty: none
+  std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
+  std::string agent, weftd;                   ///< as given; empty: not
+  std::optional<std::uint32_t> arity;         ///< --agent-arity
+  OnFailure on_failure = OnFailure::end;
+  bool oversubscribe = false;
+  bool dry_run = false;
+  bool explain = false;
   BindTo bind = BindTo::automatic;
   MapBy map = MapBy::automatic;
+  std::optional<std::uint32_t> per_node;  ///< --map-by ppr:N:node, or -N
+  std::optional<RankBy> order;            ///< --rank-by
   InputTarget input;
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout

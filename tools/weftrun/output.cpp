@@ -22,6 +22,10 @@ bool same_file(int a, int b) {
          one.st_ino == other.st_ino;
 }
 
+const char* stream_name(Stream stream) noexcept {
+  return stream == Stream::out ? "standard output" : "standard error";
+}
+
 Fd create(const std::string& path) {
   Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
   if (!file) throw Stop(exit_status::own_failure, messages::bad_output_directory(path, errno));
@@ -38,16 +42,19 @@ Output::Output(asio::io_context& loop, const std::string& directory, bool tagged
     if (error)
       throw Stop(exit_status::own_failure, messages::bad_output_directory(directory_, error.value()));
   }
-  const auto make = [&](int fd, const char* name) {
+  const auto make = [&](int fd, Stream stream) {
     return std::make_unique<Sink>(loop, fd,
                                   Sink::Events{[this] { check_drained(); },
-                                               [this, name](int error) {
-                                                 events_.lost(name, error);
+                                               [this, stream](int error) {
+                                                 if (error == EPIPE)
+                                                   events_.unread(stream);
+                                                 else
+                                                   events_.lost(stream_name(stream), error);
                                                  check_drained();
                                                }});
   };
-  out_ = make(STDOUT_FILENO, "standard output");
-  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, "standard error");
+  out_ = make(STDOUT_FILENO, Stream::out);
+  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, Stream::error);
   error_ = separate_error_ ? separate_error_.get() : out_.get();
 }
 
@@ -60,20 +67,62 @@ Output::Ends Output::connect(Rank rank) {
   return {std::move(out.write), std::move(error.write)};
 }
 
+void Output::make_files(Rank rank) const {
+  if (!directory_.empty()) open_files(rank);
+}
+
+void Output::connect_remote(Rank rank) {
+  if (!directory_.empty()) return;
+  out_->attach_remote(rank, Stream::out, tagged_);
+  error_->attach_remote(rank, Stream::error, tagged_);
+}
+
+void Output::take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken) {
+  if (directory_.empty())
+    return (stream == Stream::out ? *out_ : *error_).take(rank, stream, std::move(bytes), std::move(taken));
+  append_to_file(rank, stream, bytes);
+  taken();
+}
+
+void Output::lose_remote(Rank rank) {
+  if (!directory_.empty()) return;
+  out_->lose_remote(rank, Stream::out);
+  error_->lose_remote(rank, Stream::error);
+}
+
+/// Opened for each piece: two descriptors a rank would be more than a process may have.
+void Output::append_to_file(Rank rank, Stream stream, const std::string& bytes) {
+  if (bytes.empty() || has_lost_file_) return;
+  const Fd file(::open(file_of(rank, stream).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  for (std::size_t written = 0; written < bytes.size();) {
+    const auto length = ::write(file.get(), bytes.data() + written, bytes.size() - written);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) {
+      has_lost_file_ = true;
+      return events_.lost(file_of(rank, stream), errno);
+    }
+    written += static_cast<std::size_t>(length);
+  }
+}
+
 Output::Ends Output::open_files(Rank rank) const {
-  return {create(fmt::format("{}/rank.{}.out", directory_, number(rank))), create(error_file(rank))};
+  return {create(file_of(rank, Stream::out)), create(file_of(rank, Stream::error))};
+}
+
+std::string Output::file_of(Rank rank, Stream stream) const {
+  return fmt::format("{}/rank.{}.{}", directory_, number(rank), stream == Stream::out ? "out" : "err");
 }
 
 std::string Output::error_file(Rank rank) const {
-  return directory_.empty() ? std::string() : fmt::format("{}/rank.{}.err", directory_, number(rank));
+  return directory_.empty() ? std::string() : file_of(rank, Stream::error);
 }
 
 void Output::say(std::string line) {
   error_->say(std::move(line));
 }
 
-void Output::say_after(Rank rank, std::string line) {
-  error_->say_after(rank, std::move(line));
+void Output::say_after(Rank rank, std::string line, Said said) {
+  error_->say_after(rank, std::move(line), said);
 }
 
 bool Output::is_drained() const noexcept {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tools/node/fd.hpp"
+#include "tools/node/protocol.hpp"
 #include "tools/node/rank.hpp"
 #include "tools/weftrun/sink.hpp"
 
@@ -19,8 +20,9 @@ using namespace node;
 class Output {
  public:
   struct Events {
-    std::function<void()> drained;  ///< every rank's output has been written to its end
-    std::function<void(const char* stream, int error)> lost;
+    std::function<void()> drained;              ///< every rank's output has been written to its end
+    std::function<void(Stream stream)> unread;  ///< its reader has gone
+    std::function<void(const std::string& what, int error)> lost;  ///< a write failed otherwise
   };
 
   /// directory: empty, or where to put the files; it is made if need be. Throws Stop (own_failure).
@@ -32,16 +34,28 @@ class Output {
   };
   Ends connect(Rank rank);
 
+  /// The same for a rank of another node, whose bytes come by take(). make_files(): before anything is started, so that
+  /// what cannot be written is known. Throws Stop (own_failure).
+  void make_files(Rank rank) const;
+  void connect_remote(Rank rank);
+  /// The next bytes of its stream; none: the end. taken: when they are written, or never can be.
+  void take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken);
+  /// Its node is lost.
+  void lose_remote(Rank rank);
+
   /// The file with the rank's standard error; empty when it is forwarded.
   std::string error_file(Rank rank) const;
 
   void say(std::string line);
-  void say_after(Rank rank, std::string line);  ///< after what an ended rank has said on standard error
+  /// After what an ended rank has said on standard error; said: how much that is, of a rank of another node.
+  void say_after(Rank rank, std::string line, Said said = {});
   bool is_drained() const noexcept;
   void abandon();
 
  private:
   Ends open_files(Rank rank) const;
+  std::string file_of(Rank rank, Stream stream) const;
+  void append_to_file(Rank rank, Stream stream, const std::string& bytes);
   void check_drained();
 
   std::string directory_;
@@ -51,6 +65,7 @@ class Output {
   std::unique_ptr<Sink>
       separate_error_;  // null when both streams are one file: a line must not be cut by the other
   Sink* error_;
+  bool has_lost_file_ = false;
 };
 
 }  // namespace weft::weftrun

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <utility>
 
 namespace weft::weftrun {
 namespace {
@@ -73,10 +74,31 @@ void Sink::attach(Fd pipe, Rank rank, bool tagged) {
   await(source);
 }
 
+void Sink::attach_remote(Rank rank, Stream stream, bool tagged) {
+  if (broken_) return;
+  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
+                                                LineTagger(rank), tagged, true, stream});
+  sources_.insert(source);
+  remote_.emplace(std::pair(rank, stream), std::move(source));
+}
+
+void Sink::take(Rank rank, Stream stream, std::string chunk, std::function<void()> taken) {
+  const auto at = remote_.find({rank, stream});
+  if (at == remote_.end()) return taken();  // nobody reads it: it is dropped
+  const SourcePtr source = at->second;
+  source->chunks.push_back({std::move(chunk), std::move(taken)});
+  readable_.push_back(source);
+  pump();
+}
+
+void Sink::lose_remote(Rank rank, Stream stream) {
+  take(rank, stream, {}, [] {});
+}
+
 void Sink::await(const SourcePtr& source) {
   source->pipe.async_wait(asio::posix::stream_descriptor::wait_read,
                           [this, source](const asio::error_code& error) {
-                            if (error || !source->pipe.is_open()) return;
+                            if (error || !source->is_open) return;
                             readable_.push_back(source);
                             pump();
                           });
@@ -88,9 +110,9 @@ void Sink::say(std::string line) {
   pump();
 }
 
-void Sink::say_after(Rank rank, std::string line) {
+void Sink::say_after(Rank rank, std::string line, Said said) {
   if (broken_) return;
-  Line& last = lines_.emplace_back(Line{std::move(line), {}, most_left_bytes});
+  Line& last = lines_.emplace_back(Line{std::move(line), {}, most_left_bytes, said});
   for (const auto& source : sources_) {
     if (source->rank == rank) last.after.push_back(source);
   }
@@ -130,40 +152,61 @@ bool Sink::flush() {
   if (!buffer_.empty()) at_line_start_ = buffer_.back() == '\n';
   buffer_.clear();
   written_ = 0;
+  answer();
   return true;
+}
+
+/// What was in the buffer is written, or dropped: its senders may go on.
+void Sink::answer() {
+  for (const auto& taken : std::exchange(taken_, {})) taken();
 }
 
 /// False when there is nothing to do.
 bool Sink::refill() {
   if (!lines_.empty()) {
-    if (read_before(lines_.front())) return true;
-    if (!at_line_start_) buffer_ = "\n";
-    buffer_ += lines_.front().text;
-    buffer_ += '\n';
-    lines_.pop_front();
-    return true;
+    const Before before = read_before(lines_.front());
+    if (before == Before::came) return true;
+    if (before == Before::nothing) {
+      if (!at_line_start_) buffer_ = "\n";
+      buffer_ += lines_.front().text;
+      buffer_ += '\n';
+      lines_.pop_front();
+      return true;
+    }
   }
   if (readable_.empty()) return false;
   const SourcePtr source = readable_.front();
   readable_.pop_front();
-  if (!source->pipe.is_open()) return true;
+  if (!source->is_open) return true;
+  if (source->is_remote) {
+    take_chunk(source);
+    return true;
+  }
   read_some(source);
-  if (source->pipe.is_open()) await(source);
+  if (source->is_open) await(source);
   return true;
 }
 
-/// True when bytes were read that go before the line. A source's wait is left alone: it finds nothing and
+/// What is there of the sources that the line comes after. A pipe's wait is left alone: it finds nothing and
 /// waits again.
-bool Sink::read_before(Line& line) {
+Sink::Before Sink::read_before(Line& line) {
+  Before rest = Before::nothing;
   for (const auto& source : line.after) {
-    if (line.patience_bytes == 0 || !source->pipe.is_open()) continue;
+    if (!source->is_open) continue;
+    if (source->is_remote) {
+      if (source->taken_bytes >= (source->stream == Stream::out ? line.said.out : line.said.error)) continue;
+      if (take_chunk(source)) return Before::came;
+      rest = Before::awaited;
+      continue;
+    }
+    if (line.patience_bytes == 0) continue;
     const auto length = read_some(source);
     if (length <= 0 && buffer_.empty()) continue;
     line.patience_bytes -=
         std::min(line.patience_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
-    return true;
+    return Before::came;
   }
-  return false;
+  return rest;
 }
 
 /// Returns what read() says; at the end of the stream the source is closed.
@@ -171,26 +214,56 @@ std::ptrdiff_t Sink::read_some(const SourcePtr& source) {
   std::array<char, chunk_bytes> bytes;
   const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
   if (length > 0) {
-    const std::string_view chunk(bytes.data(), static_cast<std::size_t>(length));
-    if (source->tagged)
-      source->tagger.take(chunk, buffer_);
-    else
-      buffer_ += chunk;
+    append(source, std::string_view(bytes.data(), static_cast<std::size_t>(length)));
   } else if (length == 0 || (errno != EAGAIN && errno != EINTR)) {
-    source->tagger.finish(buffer_);
-    source->pipe.close();
-    sources_.erase(source);
+    close(source);
   }
   return length;
 }
 
+/// False when none has come.
+bool Sink::take_chunk(const SourcePtr& source) {
+  if (source->chunks.empty()) return false;
+  const Chunk chunk = std::move(source->chunks.front());
+  source->chunks.pop_front();
+  source->taken_bytes += chunk.bytes.size();
+  taken_.push_back(chunk.taken);
+  if (chunk.bytes.empty())
+    close(source);
+  else
+    append(source, chunk.bytes);
+  return true;
+}
+
+void Sink::append(const SourcePtr& source, std::string_view bytes) {
+  if (source->tagged)
+    source->tagger.take(bytes, buffer_);
+  else
+    buffer_ += bytes;
+}
+
+void Sink::close(const SourcePtr& source) {
+  source->tagger.finish(buffer_);
+  source->is_open = false;
+  asio::error_code ignored;
+  source->pipe.close(ignored);
+  if (source->is_remote) remote_.erase({source->rank, source->stream});
+  sources_.erase(source);
+}
+
 void Sink::abandon() {
   readable_.clear();
-  for (const auto& source : sources_) source->pipe.close();
+  remote_.clear();
+  for (const auto& source : sources_) {
+    source->is_open = false;
+    source->pipe.close();
+    for (auto& chunk : source->chunks) taken_.push_back(std::move(chunk.taken));
+  }
   sources_.clear();
   lines_.clear();
   buffer_.clear();
   written_ = 0;
+  answer();
   if (waiting_) {
     asio::error_code ignored;
     writer_.cancel(ignored);

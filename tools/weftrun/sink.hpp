@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of weftrun's own standard streams, and the pipes of all ranks that flow into it.
+// One of weftrun's own standard streams, and what all ranks write that flows into it: pipes of ranks of this node, and
+// chunks that daemons send of theirs.
 //
-// Memory is bounded: one buffer a sink. A pipe is read only when the buffer has been written out completely,
-// so a slow reader of weftrun's output stops the ranks that write, as it would without weftrun.
+// Memory is bounded: one buffer a sink, and one chunk a stream of another node. A pipe is read, and a chunk answered, only
+// when the buffer has been written out completely, so a slow reader of weftrun's output stops the ranks that write,
+// as it would without weftrun.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "tools/node/fd.hpp"
 #include "tools/node/line_tagger.hpp"
+#include "tools/node/protocol.hpp"
 #include "tools/node/rank.hpp"
 
 namespace weft::weftrun {
 
 using namespace node;
+
+/// How many bytes a rank of another node has written on each stream.
+struct Said {
+  std::uint64_t out = 0, error = 0;
+};
 
 class Sink {
  public:
@@ -35,11 +45,18 @@ class Sink {
   /// Everything read from `pipe` (non-blocking) until its end; with `tagged` line by line.
   void attach(Fd pipe, Rank rank, bool tagged);
 
+  /// The same of a rank of another node, whose bytes come by take().
+  void attach_remote(Rank rank, Stream stream, bool tagged);
+  /// The next bytes of that rank; none: the end. taken: when they are written, or never can be.
+  void take(Rank rank, Stream stream, std::string chunk, std::function<void()> taken);
+  /// Nothing more comes of it.
+  void lose_remote(Rank rank, Stream stream);
+
   /// A line of weftrun's own, on a line of its own, before anything not yet read.
   void say(std::string line);
 
-  /// The same about a rank that has ended: after what that rank has still written.
-  void say_after(Rank rank, std::string line);
+  /// The same about a rank that has ended: after what that rank has still written. said: how much that is in all, of a rank of another node.
+  void say_after(Rank rank, std::string line, Said said = {});
 
   /// Closes all pipes; what is not written yet is dropped.
   void abandon();
@@ -47,11 +64,21 @@ class Sink {
   bool is_drained() const noexcept;
 
  private:
+  struct Chunk {
+    std::string bytes;
+    std::function<void()> taken;
+  };
   struct Source {
     asio::posix::stream_descriptor pipe;
     Rank rank;
     LineTagger tagger;
     bool tagged;
+    bool is_remote = false;
+    Stream stream = Stream::out;  // of a remote one
+    std::deque<Chunk>
+        chunks{};  // of a remote one; its sender waits for taken(), so there is one, and perhaps the end
+    std::uint64_t taken_bytes = 0;  // of a remote one, since its start
+    bool is_open = true;
   };
   using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler, which may run after close()
 
@@ -59,20 +86,29 @@ class Sink {
     std::string text;
     std::vector<SourcePtr> after;  // to be read to their present end first
     std::size_t patience_bytes;    // but no more than this: somebody else may still write there
+    Said said{};                   // of remote ones: up to this position
   };
+
+  enum class Before { came, awaited, nothing };
 
   void await(const SourcePtr& source);
   void pump();
   bool flush();
   bool refill();
-  bool read_before(Line& line);
+  Before read_before(Line& line);
   std::ptrdiff_t read_some(const SourcePtr& source);
+  bool take_chunk(const SourcePtr& source);
+  void append(const SourcePtr& source, std::string_view bytes);
+  void close(const SourcePtr& source);
+  void answer();
   void lose(int error);
 
   asio::posix::stream_descriptor writer_;  // on a descriptor of our own
   bool may_block_;  // the stream could not be reopened: write small pieces when poll agrees
   Events events_;
   std::unordered_set<SourcePtr> sources_;
+  std::map<std::pair<Rank, Stream>, SourcePtr> remote_;
+  std::vector<std::function<void()>> taken_;  // of the chunks in the buffer
   std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn
   std::deque<Line> lines_;
   std::string buffer_;

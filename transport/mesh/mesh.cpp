@@ -161,6 +161,7 @@ void Mesh::forget_region(NodeNumber number, RegionNumber region) noexcept {
 }
 
 Result<void> Mesh::connect(NodeNumber number) {
+  if (state(number) == NodeState::reached) return {};  // it is looked after: collectives say this at each turn
   const auto node = reachable(number);
   if (!node) return fail(node.error());
   say(**node, flag::ping);

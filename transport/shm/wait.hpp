@@ -5,6 +5,8 @@
 //   1. where every waiter has a core of its own, look again and again for up to `spin`;
 //   2. then (at once, where waiters outnumber cores) yield between looks for up to `yield`;
 //   3. then sleep on the futex, in slices, so that a waker that died is noticed by the caller's own check.
+// Who waits for somebody outside of its node yields only as long as nobody else wants its core: what comes from there
+// passes through a server that needs one.
 // A waiter therefore burns at most spin + yield of processor time before it sleeps: 50 us + 2 ms.
 #pragma once
 
@@ -22,10 +24,13 @@ struct WaitPolicy {
   std::chrono::microseconds spin{0};
   std::chrono::microseconds yield{2000};
   std::chrono::milliseconds slice{100};
+  std::chrono::microseconds longest_yield = std::chrono::hours{1};  ///< one that took longer ends 2.
 
   /// waiters: processes of this node that may wait at the same time; cores: what they share. A process that is
   /// bound to one core cannot tell whether it is its own, so the server, which is not bound, says how many there are.
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
+  /// The same for what comes from other nodes. waiters: with the server.
+  static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
 };
 
 /// Cores that this process may run on.
@@ -75,10 +80,12 @@ bool wait_until(WaitWord& word, const WaitPolicy& policy,
   }
   const auto yield_end = now + policy.yield;
   while (now < yield_end) {
+    const auto before = now;
     std::this_thread::yield();
     if (done()) return true;
     now = Clock::now();
     if (deadline && now >= *deadline) return done();
+    if (now - before > policy.longest_yield) break;
   }
   for (;;) {
     word.sleepers.fetch_add(1, std::memory_order_seq_cst);         // S1 -> S2

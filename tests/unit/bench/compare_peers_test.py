@@ -9,6 +9,7 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "compare_peers"
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(SCRIPT.parent))
 loader = importlib.machinery.SourceFileLoader("compare_peers", str(SCRIPT))
 spec = importlib.util.spec_from_loader("compare_peers", loader)
 peers = importlib.util.module_from_spec(spec)

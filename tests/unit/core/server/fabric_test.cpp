@@ -48,7 +48,7 @@ class Loop {
     on_loop([&] {
       auto opened =
           Fabric::open(io, key, {self, 1}, 2, watcher,
-                       {.transport = transport, .folders = {modules()}, .spin = 20us, .limits = {}});
+                       {.transport = transport, .folders = {modules()}, .wait = {.spin = 20us, .yield = 0us}, .limits = {}});
       fabric = std::move(opened.fabric);
       note = opened.note;
     });
@@ -213,7 +213,7 @@ TEST(Fabric, options_come_from_the_environment) {
   EXPECT_EQ(options.transport, "shm");
   ASSERT_GE(options.folders.size(), 2u);
   EXPECT_EQ(options.folders[0], "/first");
-  EXPECT_EQ(options.spin, 0us) << "a thousand clients want their cores";
+  EXPECT_EQ(options.wait.spin, 0us) << "a thousand clients want their cores";
   ::unsetenv("WEFT_TRANSPORT");
   ::unsetenv("WEFT_MODULE_PATH");
 }

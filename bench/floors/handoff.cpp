@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one process pays to have another of its machine do something: wakes it, sleeps until it has been woken again.
+// Where the two run decides it, so there are three figures.
+#include <sched.h>
+
+#include "bench/floors/arguments.hpp"
+#include "bench/floors/gate.hpp"
+#include "bench/floors/shared_sample.hpp"
+#include "bench/floors/team.hpp"
+#include "bench/report/measure.hpp"
+
+namespace weft::bench {
+namespace {
+
+constexpr unsigned warm_rounds = 200, batches = 500;
+
+struct Pair {
+  alignas(64) std::atomic<std::uint32_t> there{0};
+  alignas(64) std::atomic<std::uint32_t> back{0};
+};
+
+void hand_off(Pair& pair) {
+  const std::uint32_t mine = pair.back.load(std::memory_order_relaxed);
+  pair.there.fetch_add(1, std::memory_order_release);
+  futex_wake_all(pair.there);
+  sleep_while(pair.back, mine);
+}
+
+void answer(Pair& pair) {
+  for (std::uint32_t round = 0; round < warm_rounds + batches * SharedSample::batch; ++round) {
+    sleep_while(pair.there, round);
+    pair.back.fetch_add(1, std::memory_order_release);
+    futex_wake_all(pair.back);
+  }
+}
+
+enum class Where { anywhere, one_core, two_cores };
+
+/// The first or the last core that this process may use; anywhere: it stays free to move.
+void settle(Where where, bool second) {
+  if (where == Where::anywhere) return;
+  cpu_set_t allowed, one;
+  CPU_ZERO(&one);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) _exit(1);
+  int first = -1, last = -1;
+  for (int core = 0; core < CPU_SETSIZE; ++core) {
+    if (!CPU_ISSET(core, &allowed)) continue;
+    if (first < 0) first = core;
+    last = core;
+  }
+  CPU_SET(second && where == Where::two_cores ? last : first, &one);
+  if (sched_setaffinity(0, sizeof one, &one) != 0) _exit(1);
+}
+
+}  // namespace
+}  // namespace weft::bench
+
+int main(int argc, char** argv) {
+  using namespace weft::bench;
+  constexpr const char* about = "n processes, each two of which wake each other in turn (n is even)";
+  const Arguments arguments = parse_arguments(argc, argv, about);
+  Reporter reporter = arguments.reporter();
+  auto* result = shared_new<SharedSample>();
+  const std::pair<const char*, Where> variants[] = {{"floor_handoff", Where::anywhere},
+                                                    {"floor_handoff_one_core", Where::one_core},
+                                                    {"floor_handoff_two_cores", Where::two_cores}};
+  for (const unsigned n : arguments.sizes) {
+    if (n % 2 != 0) usage(argv[0], about, 2);
+    for (const auto& variant : variants) {
+      auto* pairs = shared_new<Pair>(n / 2 * sizeof(Pair));  // zero, which is how a Pair begins
+      run_team(n, [&](unsigned rank) {
+        settle(variant.second, rank % 2 != 0);
+        Pair& mine = pairs[rank / 2];
+        if (rank % 2 != 0) return answer(mine);
+        for (unsigned i = 0; i < warm_rounds; ++i) hand_off(mine);
+        const Sample seen = measure_fixed([&] { hand_off(mine); }, batches, SharedSample::batch);
+        if (rank == 0) result->store(seen);
+      });
+      reporter.print(make_record(variant.first, n, 0, result->load()));
+    }
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Timings that a process leaves for the one that started it; lies in memory that they share.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include "bench/report/stats.hpp"
+
+namespace weft::bench {
+
+struct SharedSample {
+  static constexpr unsigned batch = 10;  ///< operations in a batch
+  static constexpr std::size_t most_batches = 4000;
+
+  /// At most that many batches.
+  void store(const Sample& seen) {
+    used = seen.means.size();
+    std::copy(seen.means.begin(), seen.means.end(), means);
+    std::copy(seen.singles.begin(), seen.singles.end(), singles);
+  }
+  Sample load() const { return {{means, means + used}, {singles, singles + used * batch}, batch}; }
+
+  std::size_t used;
+  double means[most_batches];
+  double singles[most_batches * batch];
+};
+
+}  // namespace weft::bench

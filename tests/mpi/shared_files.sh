@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# shellcheck disable=SC2016  # the ranks' shells expand the variables
+# Each virtual node has a folder of its own for Open MPI's shared memory, and it is gone after the run however that ends:
+#   shared_files.sh WEFTRUN
+set -eu
+weftrun=$1
+unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_osc_sm_backing_directory OMPI_MCA_osc_rdma_backing_directory
+failed() { echo "shared_files.sh: $1"; exit 1; }
+# A file that nobody removes: as a killed rank leaves it.
+program='for folder in "$OMPI_MCA_btl_vader_backing_directory" "$OMPI_MCA_osc_sm_backing_directory" \
+           "$OMPI_MCA_osc_rdma_backing_directory"; do
+  [ "$(stat -c %a "$folder")" = 700 ] && : >"$folder/left.$PMIX_RANK" && echo "$folder"
+done'
+
+# Waits until none of the folders is there: the guard of a killed daemon may end after weftrun.
+must_vanish() {
+  i=0
+  for folder in $1; do
+    while [ -e "$folder" ]; do
+      i=$((i + 1))
+      [ "$i" -lt 100 ] || failed "$folder is left"
+      sleep 0.1
+    done
+  done
+}
+
+folders=$("$weftrun" --virtual-nodes 2 -n 4 sh -c "$program")
+[ "$(echo "$folders" | wc -l)" -eq 12 ] || failed "each of 4 ranks must be told of 3 folders that exist: $folders"
+folders=$(echo "$folders" | sort -u)
+[ "$(echo "$folders" | wc -l)" -eq 2 ] || failed "2 nodes must have 2 folders: $folders"
+for folder in $folders; do
+  [ ! -e "$folder" ] || failed "$folder is left"
+done
+
+status=0
+folders=$("$weftrun" --virtual-nodes 2 -n 2 sh -c "$program"'; [ "$PMIX_RANK" = 1 ] && kill -9 $PPID; exec sleep 60' \
+  2>/dev/null) || status=$?
+[ "$status" -eq 125 ] || failed "the status must be 125 when a daemon is killed, not $status"
+[ -n "$folders" ] || failed "the ranks must have told of their folders"
+must_vanish "$(echo "$folders" | sort -u)"
+
+show='echo "${OMPI_MCA_osc_sm_backing_directory-none}"'
+[ "$(OMPI_MCA_osc_sm_backing_directory=/own "$weftrun" --virtual-nodes 1 -n 1 sh -c "$show")" = /own ] ||
+  failed "the user's own choice must stay"
+[ "$("$weftrun" -n 1 sh -c "$show")" = none ] || failed "this machine itself is no virtual node"

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A job over pretend hosts (scripts/hosts), one of which loses its network.
+
+Exit status 77: skipped, hosts cannot be made here; the reason is printed.
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+import uuid
+
+from weftrun_common import CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, read_lines, wait_until, \
+    with_variable
+
+SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
+SET = f"w{os.getpid()}h"
+HOSTS = [f"{SET}{number}" for number in range(3)]
+
+
+def hosts(*words):
+    return subprocess.run([SCRIPT, *map(str, words)], text=True, capture_output=True, check=False, timeout=WATCHDOG,
+                          stdin=subprocess.DEVNULL)
+
+
+def left_on(host):
+    """What a job could have left there beside processes: segments, and names of sockets."""
+    found = hosts("run", host, "sh", "-c", "ls /dev/shm; grep -c @weft /proc/net/unix || true; ss -Htn state established")
+    if found.returncode != 0:
+        raise AssertionError(found.stderr)
+    return [line for line in found.stdout.splitlines() if line != "0"]
+
+
+class NetworkGoesAway(unittest.TestCase):
+    def setUp(self):
+        self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
+        name, value = self.mark.split("=")
+        self.files = tempfile.TemporaryDirectory()
+        self.env = {key: text for key, text in os.environ.items() if key != "WEFT_NET"}
+        self.env.update({name: value, "TMPDIR": self.files.name})
+        self.job = None
+
+    def tearDown(self):
+        if self.job is not None:
+            kill_quietly(self.job)
+        for host in HOSTS:
+            hosts("link", host, "up")
+        left = os.listdir(self.files.name)
+        self.files.cleanup()
+        self.assertEqual(left, [])
+
+    def start(self, *args):
+        agent = f"{SCRIPT} run {{host}} sh -c {{command}}"
+        self.job = subprocess.Popen(
+            [SCRIPT, "run", HOSTS[0], WEFTRUN, "--host", ",".join(f"{host}:2" for host in HOSTS), "--agent", agent, "-n", "6",
+             *args], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        return self.job
+
+    def nothing_is_left(self):
+        wait_until(lambda: not with_variable(self.mark), "the end of all processes on all hosts")
+        for host in HOSTS:
+            self.assertEqual(left_on(host), [], host)
+
+    def test_the_job_ends(self):
+        job = self.start(CLIENT, "init", "fence", "pid", "only:0", "wait", "all", "fence", "say:on", "finalize")
+        pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 7) if line != "waiting")
+        self.assertEqual(sorted(pids), list(range(6)))
+        self.assertEqual(hosts("link", HOSTS[2], "down").returncode, 0)
+        status, out, err = finish(job)
+        self.assertEqual(out, b"")
+        own = own_lines(err)
+        self.assertEqual(len(own), 1, err)
+        # A rank that leaves because its fence has failed may be told of before the node is.
+        self.assertIn(status, (125, 99), err)
+        if status == 125:
+            self.assertIn(f"node {HOSTS[2]} is lost", own[0])
+        wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+    def test_the_others_go_on(self):
+        job = self.start("--on-failure", "continue", CLIENT, "init", "watch", "fence", "pid", "only:4", "wait", "all", "only:5",
+                         "wait", "all", "fence_aborted", "hears:4", "hears:5", "hears_node:2", "fence_of:0,1,2,3",
+                         "say:on", "finalize")
+        pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 8) if line != "waiting")
+        self.assertEqual(hosts("link", HOSTS[2], "down").returncode, 0)
+        status, out, err = finish(job)
+        self.assertEqual((status, out), (125, b"on\n" * 4), err)
+        own = own_lines(err)
+        self.assertEqual(len(own), 2, err)
+        self.assertIn(f"node {HOSTS[2]} is lost", own[0])
+        self.assertIn("ranks 4-5 ended with it, the others go on", own[0])
+        self.assertIn(f"exit status 125 is that of node {HOSTS[2]}", own[1])
+        wait_until(lambda: not any(lives(pid) for pid in pids.values()), "the end of all ranks")
+        self.nothing_is_left()
+
+
+if __name__ == "__main__":
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
+    made = hosts("up", "--set", SET, len(HOSTS))
+    if made.returncode == 3:
+        print(f"skipped: {made.stderr}", end="")
+        sys.exit(77)
+    if made.returncode != 0:
+        sys.exit(made.stderr)
+    try:
+        unittest.main()
+    finally:
+        hosts("down", "--set", SET)

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of weftbench that need no job.
+#include <gtest/gtest.h>
+
+#include "bench/weftbench/neighbours.hpp"
+#include "bench/weftbench/phases.hpp"
+
+namespace weft::bench {
+namespace {
+
+using Ranks = std::vector<unsigned>;
+
+TEST(ParseRanks, AListComesOutRisingAndOnce) {
+  EXPECT_EQ(parse_ranks("0", 1), Ranks{0});
+  EXPECT_EQ(parse_ranks("2,0,1", 4), (Ranks{0, 1, 2}));
+  EXPECT_EQ(parse_ranks("3,3,1", 4), (Ranks{1, 3}));
+}
+
+TEST(ParseRanks, AnythingElseIsRefused) {
+  for (const char* text :
+       {"", ",", "0,", ",0", "0,,1", " 0", "0 ,1", "0-3", "-1", "x", "0;1", "4294967296"}) {
+    EXPECT_EQ(parse_ranks(text, 100), std::nullopt) << text;
+  }
+}
+
+TEST(ParseRanks, ARankThatTheJobDoesNotHaveIsRefused) {
+  EXPECT_EQ(parse_ranks("0,3", 4), (Ranks{0, 3}));
+  EXPECT_EQ(parse_ranks("0,4", 4), std::nullopt);
+}
+
+TEST(Strangers, BeginWithTheSamePlaceOnTheNextNode) {
+  EXPECT_EQ(strangers_of(0, {0, 1}, 6), (Ranks{2, 3, 4, 5}));
+  EXPECT_EQ(strangers_of(1, {0, 1}, 6), (Ranks{3, 4, 5, 2}));
+  EXPECT_EQ(strangers_of(5, {4, 5}, 6), (Ranks{1, 2, 3, 0}));
+}
+
+TEST(Strangers, EveryOtherRankIsThereOnce) {
+  EXPECT_EQ(strangers_of(3, {0, 3}, 5),
+            (Ranks{1, 2, 4}));  // ranks dealt out by turns, and nodes unlike each other
+  EXPECT_EQ(strangers_of(1, {0, 1, 2}, 3), Ranks{});
+  EXPECT_EQ(strangers_of(0, {0}, 1), Ranks{});
+}
+
+TEST(SlowestOf, OfEachRepeatTheSlowestRank) {
+  EXPECT_EQ(slowest_of({{1, 5, 2}, {4, 3, 2}}), (std::vector<double>{4, 5, 2}));
+  EXPECT_EQ(slowest_of({{}, {1, 2}, {3}}), (std::vector<double>{3, 2}));
+  EXPECT_TRUE(slowest_of({}).empty());
+}
+
+}  // namespace
+}  // namespace weft::bench

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/plan.hpp"
+
+#include <fmt/format.h>
+
+#include "tests/unit/tools/weftrun/surroundings.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Plan plan_for(Words words, Environment environment = {}) {
+  words.push_back("program");
+  return make_plan(parse_options(words), surroundings(std::move(environment)));
+}
+
+std::string refusal(Words words, Environment environment = {}) {
+  return refusal_of([&] { plan_for(words, environment); });
+}
+
+std::string shown(const Plan& plan) {
+  std::string text;
+  for (const auto& node : plan.nodes)
+    text += fmt::format("{}{}:{}{}", text.empty() ? "" : " ", node.name, node.slots, node.here ? "!" : "");
+  return text + " " + encode(plan.distribution);
+}
+
+const Environment slurm = {
+    {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-3]"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
+
+TEST(Plan, WithoutAHostListItIsThisMachine) {
+  const Plan plan = plan_for({});
+  EXPECT_EQ(shown(plan), "head:4! 1;slot@0:1x4");
+  EXPECT_TRUE(plan.alone);
+  EXPECT_FALSE(plan.oversubscribed);
+  EXPECT_EQ(plan.own, 0U);
+  EXPECT_EQ(plan.servers(), 1U);
+  EXPECT_TRUE(plan_for({"-n", "9"}).oversubscribed);  // always allowed there
+}
+
+TEST(Plan, ThisMachineUnderAnyNameIsServedByWeftrun) {
+  const Plan plan = plan_for({"-n", "4", "--host", "a:2,localhost:2"});
+  EXPECT_EQ(shown(plan), "a:2 head:2! 2;slot@0:2x2");
+  EXPECT_FALSE(plan.alone);
+  EXPECT_EQ(plan.launcher_number(), 1U);
+  EXPECT_EQ(plan.servers(), 2U);
+  EXPECT_TRUE(plan_for({"--host", "localhost"}).alone);
+}
+
+TEST(Plan, OtherwiseWeftrunIsBehindTheNodes) {
+  const Plan plan = plan_for({"-n", "4", "--host", "a:2,b:2"});
+  EXPECT_EQ(plan.own, std::nullopt);
+  EXPECT_EQ(plan.launcher_number(), 2U);
+  EXPECT_EQ(plan.servers(), 3U);
+  EXPECT_FALSE(plan_for({"--host", "a"}).alone);
+}
+
+TEST(Plan, NodesWithoutRanksAreLeftOut) {
+  const Plan plan = plan_for({"-n", "3", "--host", "a:2,b:2,c:2,head:2"});
+  EXPECT_EQ(shown(plan), "a:2 b:2 2;slot@0:1x2,1x1");
+  EXPECT_EQ(plan.unused, (Words{"c", "head"}));
+  EXPECT_EQ(plan.own, std::nullopt);
+  const Plan later =
+      make_plan(parse_options({"--host", "a,b,c", "-n", "1", "x", ":", "-n", "1", "y"}), surroundings());
+  EXPECT_EQ(shown(later), "a:1 b:1 2;slot@0:1x1,1x0;slot@1:1x0,1x1");
+  EXPECT_EQ(later.ranks, (std::vector<std::uint32_t>{1, 1}));
+}
+
+TEST(Plan, TooManyRanksForAListAreRefused) {
+  expect_refusal(refusal({"-n", "5", "--host", "a:2,b:2"}),
+                 "the job has 5 ranks, but the 2 nodes have 4 slots");
+  EXPECT_TRUE(plan_for({"-n", "5", "--host", "a:2,b:2", "--oversubscribe"}).oversubscribed);
+}
+
+TEST(Plan, VirtualNodesHaveEnoughSlots) {
+  const Plan plan = plan_for({"--virtual-nodes", "3", "-n", "5"});
+  EXPECT_EQ(shown(plan), "head-v0:2 head-v1:2 head-v2:2 3;slot@0:2x2,1x1");
+  EXPECT_TRUE(plan.one_machine);
+  EXPECT_FALSE(plan.alone);
+  EXPECT_EQ(plan.launcher_number(), 3U);
+  EXPECT_EQ(plan.agent.kind, Agent::Kind::fork);
+  EXPECT_EQ(plan.agent.weftd, "/opt/bin/weftd");
+  EXPECT_EQ(shown(plan_for({"--virtual-nodes", "2"})), "head-v0:2 head-v1:2 2;slot@0:2x2");
+  EXPECT_EQ(shown(plan_for({"--virtual-nodes", "5:1", "-n", "12"})),
+            "head-v0:1 head-v1:1 head-v2:1 head-v3:1 head-v4:1 5;slot@0:2x3,3x2");
+  EXPECT_FALSE(
+      plan_for({"--virtual-nodes", "1", "-n", "1"}).alone);  // a daemon all the same: it is for trials
+  expect_refusal(refusal({"--virtual-nodes", "2", "--agent", "ssh"}), "--agent has no meaning");
+}
+
+TEST(Plan, Ssh) {
+  const Agent agent = plan_for({"--host", "a"}).agent;
+  EXPECT_EQ(agent.kind, Agent::Kind::remote);
+  EXPECT_EQ(agent.words.front(), "ssh");
+  EXPECT_EQ(agent.arity, 32U);
+  EXPECT_EQ(plan_for({"--host", "a", "--agent", "ssh"}).agent, agent);
+  EXPECT_EQ(plan_for({"--host", "a"}, {{"WEFT_SSH", "my 'own ssh' -p 7"}}).agent.words,
+            (Words{"my", "own ssh", "-p", "7"}));
+  EXPECT_EQ(plan_for({"--host", "a", "--agent-arity", "3"}).agent.arity, 3U);
+}
+
+TEST(Plan, CommandsOfTheUsers) {
+  const Agent like_ssh =
+      plan_for({"--host", "a", "--agent", "scripts/hosts run"}, {{"WEFT_SSH", "other"}}).agent;
+  EXPECT_EQ(like_ssh.words, (Words{"scripts/hosts", "run"}));
+  EXPECT_EQ(like_ssh.arity, 32U);
+  const Agent filled_in = plan_for({"--host", "a", "--agent", "start {host} -- {command}"}).agent;
+  EXPECT_EQ(filled_in.arity, 0U);
+  expect_refusal(refusal({"--host", "a", "--agent", "x 'y"}), "quote that does not end");
+  expect_refusal(refusal({"--host", "a", "--agent", "  "}), "--agent is empty");
+}
+
+TEST(Plan, Slurm) {
+  const Plan plan = plan_for({}, slurm);
+  EXPECT_EQ(shown(plan), "n1:2 n2:2 n3:2 3;slot@0:3x2");
+  EXPECT_EQ(plan.agent.kind, Agent::Kind::slurm);
+  EXPECT_EQ(plan_for({"--host", "n3:1"}, slurm).agent.kind,
+            Agent::Kind::slurm);  // the list decides, srun starts
+  EXPECT_EQ(shown(plan_for({"--host", "n3:1"}, slurm)), "n3:1 1;slot@0:1x1");
+  EXPECT_EQ(plan_for({"--host", "n3,x"}, slurm).agent.kind, Agent::Kind::remote);
+  EXPECT_EQ(plan_for({"--host", "n3"}, slurm).agent.words, Words{"srun"});
+  EXPECT_EQ(plan_for({"--agent", "ssh"}, slurm).agent.words.front(), "ssh");
+  auto with_ssh = slurm;
+  with_ssh["WEFT_SSH"] = "rsh";  // says what ssh is, not that it is wanted
+  EXPECT_EQ(plan_for({}, with_ssh).agent.kind, Agent::Kind::slurm);
+  expect_refusal(refusal({"--host", "x", "--agent", "slurm"}, slurm), "not all of these nodes");
+  expect_refusal(refusal({"--host", "x", "--agent", "slurm"}), "run weftrun under salloc");
+  expect_refusal(refusal({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
+}
+
+TEST(Plan, WeftrunOnANodeOfTheAllocation) {
+  auto here = slurm;
+  here["SLURM_JOB_NODELIST"] = "head,n[2-3]";
+  const Plan plan = plan_for({}, here);
+  EXPECT_EQ(plan.own, 0U);
+  EXPECT_EQ(plan.agent.kind, Agent::Kind::slurm);
+  EXPECT_TRUE(plan_for({"-n", "2"}, here).alone);
+}
+
+TEST(Plan, WhereTheDaemonIs) {
+  EXPECT_EQ(plan_for({"--host", "a"}).agent.weftd, "/opt/bin/weftd");
+  EXPECT_EQ(plan_for({"--host", "a"}, {{"WEFT_WEFTD", "/x/weftd"}}).agent.weftd, "/x/weftd");
+  EXPECT_EQ(plan_for({"--host", "a", "--weftd", "/y/weftd"}, {{"WEFT_WEFTD", "/x/weftd"}}).agent.weftd,
+            "/y/weftd");
+  EXPECT_EQ(plan_for({"--host", "a", "--weftd", "weftd"}).agent.weftd, "weftd");
+  EXPECT_EQ(plan_for({"--host", "a", "--weftd", "./weftd"}).agent.weftd.front(), '/');
+}
+
+TEST(Plan, RealSurroundings) {
+  const auto around = Surroundings::real();
+  EXPECT_TRUE(around.is_here(around.host));
+  EXPECT_TRUE(around.is_here("localhost"));
+  EXPECT_FALSE(around.is_here("192.0.2.7"));
+  EXPECT_GE(around.cores, 1U);
+  EXPECT_EQ(around.program_directory.front(), '/');
+}
+
+}  // namespace
+}  // namespace weft::weftrun

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A job as its launcher tells it to all nodes: O(nodes) bytes; each computes its own ranks from it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/node/app.hpp"
+#include "tools/node/input_pipes.hpp"
+#include "tools/node/protocol.hpp"
+#include "tools/node/wire.hpp"
+
+namespace weft::node {
+
+struct Launch {
+  static constexpr Subject subject = Subject::launch;
+  std::string nspace;
+  std::vector<std::string> hosts;     ///< of the nodes, by number
+  std::vector<std::string> contacts;  ///< of all servers of the session
+  std::string distribution;           ///< which rank is where: encode(Distribution)
+  std::uint32_t slots = 0;            ///< of all nodes; 0: nobody counts them
+  std::uint32_t session = 0;          ///< PMIX_SESSION_ID
+  std::vector<App> apps;
+  std::vector<std::string> environment;  ///< of weftrun, without what another launcher left there
+  std::string directory;                 ///< weftrun's own
+  BindTo bind = BindTo::automatic;
+  MapBy map = MapBy::automatic;
+  bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
+  bool wants_bindings = false;  ///< `started` is to say where each rank is bound
+  InputTarget input;
+};
+
+template <class Archive>
+void fields(Archive& archive, EnvironmentSetting& setting) {
+  archive(setting.name);
+  archive(setting.value);
+}
+template <class Archive>
+void fields(Archive& archive, App& app) {
+  archive(app.argv);
+  archive(app.ranks);
+  archive(app.settings);
+  archive(app.directory);
+}
+template <class Archive>
+void fields(Archive& archive, Launch& launch) {
+  archive(launch.nspace);
+  archive(launch.hosts);
+  archive(launch.contacts);
+  archive(launch.distribution);
+  archive(launch.slots);
+  archive(launch.session);
+  archive(launch.apps);
+  archive(launch.environment);
+  archive(launch.directory);
+  archive(launch.bind);
+  archive(launch.map);
+  archive(launch.one_machine);
+  archive(launch.wants_bindings);
+  archive(launch.input);
+}
+
+}  // namespace weft::node

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftd/daemon.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <utility>
+
+#include "tools/node/launch_tree.hpp"
+#include "tools/node/stop.hpp"
+
+namespace weft::weftd {
+namespace {
+
+/// What may take its time once the launcher is gone: the last output, and daemons that this one has started.
+constexpr std::chrono::seconds patience{2};
+constexpr std::uint32_t most_ranks = 1U << 24;
+
+SessionIdentity identity_of(const StartMessage& message, const NodeName& self) {
+  SessionIdentity identity;
+  identity.nspace = message.nspace;
+  identity.number = self.number;
+  identity.servers = message.servers;
+  identity.host = self.host;
+  identity.key = {reinterpret_cast<const char*>(message.key.data()), message.key.size()};
+  identity.transport = message.transport;
+  identity.contact = message.contact;
+  return identity;
+}
+
+void change_directory(const std::string& directory) {
+  if (::chdir(directory.c_str()) == 0) return;
+  throw Stop(exit_status::own_failure, messages::no_directory_here(directory, errno));
+}
+
+}  // namespace
+
+Daemon::Daemon(StartMessage message, std::size_t self, std::string release)
+    : message_(std::move(message)),
+      self_(message_.nodes.at(self)),
+      release_(std::move(release)),
+      ranks_(loop_, message_.nspace, self_.number, true,
+             {[this](const LocalRanks::Ended& ended) { on_rank_ended(ended); },
+              [this](Rank rank) { tell(report::Late{rank}); },
+              [this](const AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
+              [this](pid_t pid, int status) {
+                if (agents_) agents_->collected(pid, status);
+              }}),
+      streams_(
+          loop_, [this](const report::Output& output, const Session::Done& done) { tell(output, done); },
+          [this] { leave_when_done(); }),
+      input_pipes_(loop_, [this] { tell(report::InputUnwanted{}); }) {
+  message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
+}
+
+int Daemon::run() {
+  start_server();
+  await_end_of_input();
+  await_signal();
+  start_subtree();
+  say_hello();
+  loop_.run();
+  ranks_.end_orphans();  // where patience was too short for an orderly end
+  return has_launcher_ ? 0 : exit_status::own_failure;
+}
+
+void Daemon::start_server() {
+  const auto identity = identity_of(message_, self_);
+  server_.emplace(identity, nullptr);
+  session_.emplace(
+      loop_, identity,
+      Session::Events{[this](std::uint32_t from, Subject subject, const std::string& bytes,
+                             const Session::Answer& answer) { receive(from, subject, bytes, answer); },
+                      [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+}
+
+/// With a tree of agents a start message names those that its receiver starts, too.
+void Daemon::start_subtree() {
+  if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
+  agents_.emplace(loop_, Agents::Events{[this](const Agents::Failure& failure) {
+                                          report::Unreached report{{}, failure.line, failure.how};
+                                          for (const auto& node : failure.nodes)
+                                            report.nodes.push_back(node.number);
+                                          tell(report);
+                                        },
+                                        [](const NodeName&, const std::string& line) {
+                                          fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
+                                        },
+                                        [this] { loop_.stop(); }});
+  agents_->start(message_, release_);
+}
+
+void Daemon::await_end_of_input() {
+  if (!input_.is_open()) input_.assign(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3));
+  input_.async_wait(asio::posix::stream_descriptor::wait_read, [this](const asio::error_code& error) {
+    if (error == asio::error::operation_aborted) return;
+    std::array<char, 512> ignored;
+    const auto length = ::read(input_.native_handle(), ignored.data(), ignored.size());
+    if (length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN))) return await_end_of_input();
+    lose_launcher();
+  });
+}
+
+void Daemon::await_signal() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals_.add(signal);
+  signals_.async_wait([this](const asio::error_code& error, int) {
+    if (!error) lose_launcher();
+  });
+}
+
+void Daemon::say_hello() {
+  tell(report::Hello{release_, self_.host, session_->contact(), ::getpid()});
+}
+
+template <class Report>
+void Daemon::tell(const Report& report, Session::Done done) {
+  session_->send({message_.launcher.number}, report, std::move(done));
+}
+
+// ---- orders
+
+void Daemon::receive(std::uint32_t, Subject subject, const std::string& bytes, Session::Answer answer) {
+  if (subject == Subject::input) {
+    const auto order = decode<order::Input>(bytes);
+    return order ? give_input(*order, std::move(answer)) : answer();
+  }
+  answer();
+  switch (subject) {
+    case Subject::launch:
+      if (const auto order = decode<Launch>(bytes)) pass_on(*order, bytes);
+      return;
+    case Subject::signal:
+      return obey(bytes, &Daemon::signal);
+    case Subject::output_unwanted:
+      return obey(bytes, &Daemon::close_output);
+    case Subject::end:
+      return obey(bytes, &Daemon::end);
+    default:
+      return;  // reports are the launcher's to read
+  }
+}
+
+template <class Message>
+void Daemon::obey(const std::string& bytes, void (Daemon::*what)(const Message&)) {
+  if (const auto message = decode<Message>(bytes)) (this->*what)(*message);
+}
+
+/// First to those behind us in the tree, who wait; to reach them takes their contacts, and so do our ranks' fences.
+void Daemon::pass_on(const Launch& launch, const std::string& bytes) {
+  session_->deliver(launch.contacts, [this, launch, bytes](bool) {
+    for (const auto child : children_of(self_.number, message_.servers, message_.launcher.number))
+      session_->send({child}, Subject::launch, bytes);
+    this->launch(launch);
+  });
+}
+
+void Daemon::launch(const Launch& launch) {
+  if (is_over_ || is_ending_ || has_ranks_) return;
+  report::Started report;
+  has_ranks_ = true;
+  try {
+    const auto distribution =
+        decode_distribution(launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), most_ranks);
+    const RankTable table(distribution);
+    if (launch.hosts.size() != table.nodes() || self_.number >= table.nodes() || launch.apps.empty())
+      throw Stop(exit_status::own_failure, messages::damaged_order());
+    change_directory(launch.directory);
+    ranks_.plan(launch, table, report.notes);
+    ranks_.admit(*server_);
+    const auto failure = ranks_.start([&](Rank rank) {
+      return LocalRanks::Streams{launch.input.includes(rank) ? input_pipes_.connect(rank) : nothing_to_read(),
+                                 streams_.connect(rank, Stream::out), streams_.connect(rank, Stream::error)};
+    });
+    for (const Rank rank : ranks_.all())
+      if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
+    if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
+    if (launch.wants_bindings)
+      for (auto& line : ranks_.bindings()) report.notes.push_back(std::move(line));
+  } catch (const Stop& stop) {
+    report.exit_code = stop.exit_code();
+    report.failure = stop.what();
+  }
+  tell(report);
+  ranks_.living() != 0 ? ranks_.watch() : on_settled();
+}
+
+void Daemon::give_input(const order::Input& order, Session::Answer answer) {
+  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(answer));
+  input_pipes_.close();
+  answer();
+}
+
+void Daemon::signal(const order::Signal& order) {
+  const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
+  if (!has_ranks_ && is_end && !is_over_ && order.ranks.empty()) {
+    is_over_ = true;  // the launch message takes another way and may come later
+    return tell(report::Settled{});
+  }
+  ranks_.send(order.number, order.ranks);
+}
+
+void Daemon::close_output(const order::OutputUnwanted& order) {
+  streams_.close(order.stream);
+}
+
+void Daemon::end(const order::End&) {
+  is_ending_ = true;
+  input_pipes_.close();
+  ranks_.end_orphans();  // also what keeps the pipes open for writing
+  if (agents_) agents_->expect_end();
+  leave_when_done();
+}
+
+// ---- what happens here
+
+void Daemon::on_rank_ended(const LocalRanks::Ended& ended) {
+  input_pipes_.disconnect(ended.rank);
+  // A launcher that has only lost its agent hears of that: ranks that we have killed for it would hide the reason.
+  if (!has_launcher_) return;
+  tell(report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
+                     streams_.said(ended.rank, Stream::out), streams_.said(ended.rank, Stream::error)});
+}
+
+void Daemon::on_abort(const AbortRequest& request) {
+  tell(report::Aborted{request.from, request.status, request.message, request.named});
+}
+
+void Daemon::on_settled() {
+  has_ranks_ = false;
+  is_over_ = true;
+  if (has_launcher_) tell(report::Settled{});
+  if (!is_ending_) return;
+  ranks_.end_orphans();
+  leave_when_done();
+}
+
+void Daemon::on_node_lost(std::uint32_t node) {
+  if (node == message_.launcher.number) lose_launcher();
+}
+
+/// Nobody is there who could want anything: everything is ended, and what is not done after the patience is left. When
+/// the job is over that is how it should be; the order to end takes another way than the end of our input.
+void Daemon::lose_launcher() {
+  has_launcher_ = is_over_;
+  is_ending_ = true;
+  ranks_.send(SIGKILL);
+  if (!has_ranks_) ranks_.end_orphans();
+  if (agents_) agents_->end(patience);
+  patience_.expires_after(patience);
+  patience_.async_wait([this](const asio::error_code& error) {
+    if (!error) loop_.stop();
+  });
+  leave_when_done();
+}
+
+void Daemon::leave_when_done() {
+  if (!is_ending_ || is_leaving_ || has_ranks_ || !streams_.is_drained()) return;
+  is_leaving_ = true;
+  if (agents_ && agents_->living() != 0)
+    agents_->end(patience);  // they would die with us: then all_ended
+  else
+    asio::post(loop_, [this] { loop_.stop(); });
+}
+
+}  // namespace weft::weftd

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/explain.hpp"
+
+#include <fmt/format.h>
+
+#include "tools/node/messages.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+constexpr const char* plural(std::uint64_t n) noexcept {
+  return n == 1 ? "" : "s";
+}
+
+const char* meaning_of(MapBy map) noexcept {
+  switch (map) {
+    case MapBy::node:
+      return "one rank to each node with a free slot in turn";
+    case MapBy::core:
+    case MapBy::numa:
+    case MapBy::socket:
+      return "each node is filled before the next one is begun; on a node the ranks are dealt to these in "
+             "turn";
+    case MapBy::automatic:
+    case MapBy::slot:
+      break;
+  }
+  return "each node is filled before the next one is begun";
+}
+
+std::string mapping_reason(const Options& options) {
+  if (options.per_node)
+    return fmt::format("map-by ppr:{0}:node: {0} rank{1} on each node", *options.per_node,
+                       plural(*options.per_node));
+  const bool is_default = options.map == MapBy::automatic;
+  return fmt::format("map-by {}{}: {}", is_default ? "slot" : name_of(options.map),
+                     is_default ? " (default)" : "", meaning_of(options.map));
+}
+
+std::string order_reason(const Plan& plan, const Options& options) {
+  const bool by_node = plan.distribution.apps.front().order == RankBy::node;
+  return fmt::format(
+      "rank-by {}{}: {}", by_node ? "node" : "slot", options.order ? "" : " (default)",
+      by_node ? "consecutive ranks are on different nodes" : "consecutive ranks are on one node");
+}
+
+std::string count_reason(const Plan& plan, const Options& options) {
+  if (options.apps.front().ranks != 0) return {};
+  return fmt::format("ranks: -n is not given, so there are {}: {}", plan.ranks.front(),
+                     options.per_node ? "so many on each node" : "one for each slot");
+}
+
+std::string binding_reason(const Options& options, const Policy& policy, const Processors& processors,
+                           std::uint64_t ranks) {
+  const auto name = name_of(policy.bind);
+  if (options.bind != BindTo::automatic) return fmt::format("bind-to {}: as asked for", name);
+  if (policy.oversubscribed)
+    return fmt::format("bind-to none (default): {} ranks are more than {} cores", ranks, processors.cores);
+  if (policy.bind == BindTo::none) return "bind-to none (default): more than two ranks, and one NUMA node";
+  return fmt::format("bind-to {} (default): {} ranks, {} cores, {} NUMA node{}", name, ranks,
+                     processors.cores, processors.numa_nodes, plural(processors.numa_nodes));
+}
+
+/// Writes the explanation from top to bottom.
+class Writer {
+ public:
+  Writer(const Plan& plan, const Options& options, const KnownMachine& machine)
+      : plan_(plan), options_(options), machine_(machine), table_(plan.distribution) {}
+
+  std::string write(bool why) && {
+    add("{} rank{} on {} node{}", table_.size(), plural(table_.size()), plan_.nodes.size(),
+        plural(plan_.nodes.size()));
+    if (why) reasons();
+    for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) node(i);
+    if (!plan_.unused.empty()) add("without ranks, and without a daemon: {}", fmt::join(plan_.unused, ", "));
+    return std::move(text_);
+  }
+
+ private:
+  template <class... Values>
+  void add(fmt::format_string<Values...> form, Values&&... values) {
+    text_ += fmt::format(form, std::forward<Values>(values)...) + "\n";
+  }
+
+  bool is_known(const PlannedNode& node) const noexcept {
+    return machine_.is_every_node || node.here || plan_.one_machine;
+  }
+  /// On the machine of this node: virtual nodes share one.
+  std::uint32_t ranks_beside(std::uint32_t node) const noexcept {
+    return plan_.one_machine ? table_.size() : static_cast<std::uint32_t>(table_.ranks_on(node).size());
+  }
+  Policy policy_on(std::uint32_t node) const noexcept {
+    return choose_policy(ranks_beside(node), machine_.processors, options_.bind, options_.map);
+  }
+
+  void reasons() {
+    for (const auto& reason : plan_.because) add("  {}", reason);
+    if (const auto reason = count_reason(plan_, options_); !reason.empty()) add("  {}", reason);
+    add("  {}", mapping_reason(options_));
+    add("  {}", order_reason(plan_, options_));
+    add("  processors of {}: {} cores, {} hardware threads, {} NUMA node{}", machine_.from,
+        machine_.processors.cores, machine_.processors.threads, machine_.processors.numa_nodes,
+        plural(machine_.processors.numa_nodes));
+    if (plan_.oversubscribed) add("  oversubscribed: more ranks than slots");
+  }
+
+  void node(std::uint32_t i) {
+    const PlannedNode& node = plan_.nodes[i];
+    const auto ranks = table_.ranks_on(i);
+    add("node {} '{}', {} slot{}, {}: rank{} {}", i, node.name, node.slots, plural(node.slots),
+        node.here ? "this machine" : "a daemon", plural(ranks.size()),
+        messages::ranges(std::vector<Rank>(ranks.begin(), ranks.end())));
+    std::vector<Place> places(ranks.size());
+    const bool known = is_known(node);
+    if (known) {
+      const Policy policy = policy_on(i);
+      add("  {}", binding_reason(options_, policy, machine_.processors, ranks_beside(i)));
+      places =
+          place_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()), policy, before_);
+    } else {
+      add("  the node itself chooses processors when it knows its own");
+    }
+    if (plan_.one_machine) before_ += static_cast<std::uint32_t>(ranks.size());
+    for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, places[k], known);
+  }
+
+  void rank(Rank rank, std::size_t slot, const Place& place, bool known) {
+    const auto& program = options_.apps[table_.app_of(rank)].argv.front();
+    if (!place.processors.empty())
+      add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, place.label,
+          messages::ranges(place.processors));
+    else
+      add("  rank {} ({}): slot {}{}", number(rank), program, slot, known ? ", not bound" : "");
+  }
+
+  const Plan& plan_;
+  const Options& options_;
+  const KnownMachine& machine_;
+  const RankTable table_;
+  std::uint32_t before_ = 0;  // ranks on virtual nodes before this one
+  std::string text_;
+};
+
+}  // namespace
+
+KnownMachine KnownMachine::of(const std::string& description) {
+  KnownMachine machine;
+  if (description.empty()) {
+    machine.topology = load_topology();
+    machine.from = "this machine, as far as weftrun may use them (affinity mask, cgroup)";
+  } else {
+    machine.topology = described_topology(description);
+    machine.is_every_node = true;
+    machine.from = fmt::format("each node, as WEFT_TOPOLOGY describes them ({})", description);
+  }
+  machine.processors = processors_in(machine.topology.get());
+  return machine;
+}
+
+std::string explain(const Plan& plan, const Options& options, const KnownMachine& machine, bool why) {
+  return Writer(plan, options, machine).write(why);
+}
+
+}  // namespace weft::weftrun

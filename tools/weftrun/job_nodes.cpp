@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Job, third part: what the daemons of other nodes tell.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "tools/node/stop.hpp"
+#include "tools/weftrun/job.hpp"
+
+namespace weft::weftrun {
+
+void Job::on_all_there() {
+  if (state_ != State::starting) return;
+  daemons_->launch(launch_, [this] {
+    is_launched_ = true;
+    if (local_) start_own_ranks();
+  });
+}
+
+void Job::on_node_started(std::uint32_t node, const report::Started& report) {
+  const auto ranks = table_.ranks_on(node);
+  for (std::size_t i = 0; i < report.pids.size(); ++i) {
+    ranks_[index(ranks[i])] = {report.pids[i], true, false};
+    output_->connect_remote(ranks[i]);
+  }
+  for (const auto& note : report.notes) say(note);
+  if (report.failure.empty()) return on_node_runs();
+  const int exit_code = report.exit_code == 0 ? exit_status::own_failure : report.exit_code;
+  raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
+}
+
+void Job::on_output(report::Output report, Session::Answer written) {
+  output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
+}
+
+void Job::on_ended(const report::Ended& report) {
+  on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
+              {report.out_bytes, report.error_bytes});
+}
+
+void Job::on_input_unwanted(std::uint32_t node) {
+  input_->disconnect_node(node);
+}
+
+void Job::on_node_lost(std::uint32_t node, const std::string& line) {
+  if (!line.empty())
+    fail(Event::node_lost, exit_status::own_failure, fmt::format("node {}", plan_.nodes[node].name), line);
+  input_->disconnect_node(node);
+  for (const Rank rank : table_.ranks_on(node)) {
+    ranks_[index(rank)].lives = false;
+    output_->lose_remote(rank);
+  }
+}
+
+void Job::on_said(const std::string& line) {
+  output_->say(line);
+}
+
+void Job::on_explained(const std::string& text) {
+  explain(text);
+}
+
+}  // namespace weft::weftrun

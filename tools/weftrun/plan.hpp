@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there. Made from
+// the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and what this machine is.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/node/agent.hpp"
+#include "tools/node/distribution.hpp"
+#include "tools/weftrun/options.hpp"
+
+namespace weft::weftrun {
+
+struct PlannedNode {
+  std::string name;
+  std::uint32_t slots = 1;
+  bool here = false;  ///< this machine itself, no virtual node: weftrun serves it
+};
+
+struct Plan {
+  std::vector<PlannedNode> nodes;    ///< those that get ranks; their numbers are their places here
+  std::vector<std::uint32_t> ranks;  ///< of each app, final
+  node::Distribution distribution;   ///< over `nodes`
+  std::optional<std::uint32_t> own;  ///< the node that weftrun serves
+  bool alone = false;                ///< one node, and it is this one: no daemon, no fabric, no key
+  bool one_machine = false;          ///< virtual nodes: all share the processors of this machine
+  bool oversubscribed = false;       ///< a node has more ranks than slots
+  Agent agent;                       ///< for the nodes but `own`; not filled in when `alone`
+  std::vector<std::string> unused;   ///< nodes of the host list that get no rank
+  std::vector<std::string> because;  ///< one sentence a decision, for --explain
+
+  /// The launcher's number behind the nodes', unless it serves one of them.
+  std::uint32_t launcher_number() const noexcept {
+    return own ? *own : static_cast<std::uint32_t>(nodes.size());
+  }
+  std::uint32_t servers() const noexcept { return static_cast<std::uint32_t>(nodes.size()) + (own ? 0 : 1); }
+};
+
+/// What a plan is made from beside the options; tests make it up.
+struct Surroundings {
+  std::function<std::optional<std::string>(const char*)> variable;  ///< of the environment
+  std::string host;                                                 ///< this machine's name
+  std::uint32_t cores = 1;                                          ///< that weftrun may use
+  std::string program_directory;                                    ///< where weftrun itself lies
+  std::function<bool(const std::string&)> is_here;                  ///< does this name mean this machine?
+  static Surroundings real();
+};
+
+/// Throws Stop (usage) with one line that says what does not fit and the way out.
+Plan make_plan(const Options& options, const Surroundings& surroundings);
+
+}  // namespace weft::weftrun

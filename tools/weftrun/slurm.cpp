@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/slurm.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+
+#include "tools/node/hostlist.hpp"
+#include "tools/node/messages.hpp"
+#include "tools/node/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+using namespace node;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Stop(exit_status::usage, messages::usage(fmt::format(
+                                     "the allocation's environment is not Slurm's: {}; unset SLURM_JOB_ID to "
+                                     "run outside of it, or name the nodes with --host",
+                                     what)));
+}
+
+/// The number that `text` begins with; it is taken away.
+std::optional<std::uint32_t> take_number(std::string_view& text) noexcept {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  return value;
+}
+
+bool take(std::string_view& text, std::string_view word) noexcept {
+  if (text.substr(0, word.size()) != word) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// One number a node, from the first of the variables that is set.
+std::vector<std::uint32_t> slots_of(const Variable& variable, std::size_t nodes) {
+  for (const char* name : {"SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE"}) {
+    const auto text = variable(name);
+    if (!text || text->empty()) continue;
+    const auto counts = read_slurm_counts(*text);
+    if (!counts) refuse(fmt::format("{}='{}' is no list of numbers", name, *text));
+    if (counts->size() != nodes)
+      refuse(fmt::format("{}='{}' speaks of {} nodes, SLURM_JOB_NODELIST of {}", name, *text, counts->size(),
+                         nodes));
+    return *counts;
+  }
+  return std::vector<std::uint32_t>(nodes, 1);
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint32_t>> read_slurm_counts(std::string_view text) {
+  std::vector<std::uint32_t> counts;
+  do {
+    const auto count = take_number(text);
+    std::optional<std::uint32_t> times = 1;
+    if (take(text, "(x")) {
+      times = take_number(text);
+      if (!take(text, ")")) return std::nullopt;
+    }
+    if (!count || !times || *times == 0 || *times > most_hosts - counts.size()) return std::nullopt;
+    counts.insert(counts.end(), *times, *count);
+  } while (take(text, ","));
+  return text.empty() ? std::optional(counts) : std::nullopt;
+}
+
+std::optional<Hosts> slurm_allocation(const Variable& variable) {
+  const auto job = variable("SLURM_JOB_ID"), list = variable("SLURM_JOB_NODELIST");
+  if (!job || job->empty() || !list || list->empty()) return std::nullopt;
+  std::string complaint;
+  const auto names = expand_hostlist(*list, complaint);
+  if (!names) refuse(fmt::format("SLURM_JOB_NODELIST='{}': {}", *list, complaint));
+  const auto slots = slots_of(variable, names->size());
+  Hosts hosts;
+  for (std::size_t i = 0; i < names->size(); ++i) {
+    check_host_name((*names)[i], "SLURM_JOB_NODELIST");
+    // A heterogeneous allocation may leave a node without tasks; it takes none.
+    if (slots[i] != 0)
+      hosts.push_back({(*names)[i], std::min(slots[i], most_ranks_a_node), most_ranks_a_node, false});
+  }
+  if (hosts.empty()) refuse("no node has a task");
+  return hosts;
+}
+
+}  // namespace weft::weftrun
