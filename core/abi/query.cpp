@@ -96,7 +96,8 @@ pmix_status_t ask(Query query, Infos& out) {
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
 ///   Cost: weft.session: one or two messages to each node, and at most four seconds where one is silent.
 /// Not yet: all other keys and qualifiers; the host is not asked for them.
-pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results, size_t* nresults) {
+pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
+                              size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
     if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
     if (results == nullptr || nresults == nullptr) return PMIX_ERR_BAD_PARAM;

@@ -40,7 +40,7 @@ bool valid(const pmix_proc_t* proc) {
 ///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// Not yet: tools; other attributes (ignored); upcalls other than client_connected, client_connected2,
+/// Not yet: other attributes (ignored); upcalls other than client_connected, client_connected2,
 /// client_finalized, abort, fence_nb, direct_modex, notify_event and log.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {

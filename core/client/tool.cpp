@@ -44,12 +44,14 @@ Error error_of(pmix_status_t refusal) {
 }  // namespace
 
 void query_through(Connection& connection, const link::Query& query, Tool::Answered done) {
-  connection.request(MessageType::query, link::encode(query), [done = std::move(done)](Result<link::Frame> frame) {
-    if (!frame) return done(frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, {});
-    auto answer = link::decode<link::QueryAnswer>(frame->payload);
-    const bool is_good = frame->type == MessageType::query_answer && answer;
-    is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});
-  });
+  connection.request(
+      MessageType::query, link::encode(query), [done = std::move(done)](Result<link::Frame> frame) {
+        if (!frame)
+          return done(frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, {});
+        auto answer = link::decode<link::QueryAnswer>(frame->payload);
+        const bool is_good = frame->type == MessageType::results && answer;
+        is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});
+      });
 }
 
 Tool::Tool(const pmix_proc_t& self) : self_(self), connection_(std::make_unique<Connection>(shm::Fd())) {
@@ -65,7 +67,8 @@ Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
   if (!socket) return tl::unexpected(socket.error());
   if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
   limit_reading(socket->get(), greeting_limit);
-  const auto sent = link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
+  const auto sent =
+      link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
   const auto answer = sent ? link::receive_frame(socket->get()) : tl::unexpected(sent.error());
   if (!answer && answer.error().code == Errc::os && answer.error().sys == EAGAIN)
     return fail(Errc::timeout, "it does not answer");

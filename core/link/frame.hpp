@@ -38,7 +38,7 @@ enum class MessageType : std::uint16_t {
   nudge,        ///< client: look at the rings; says nothing itself
   hello_tool,   ///< tool: I want to look on; answered by welcome, without a segment, or refused
   query,        ///< client and tool: keys to be answered
-  query_answer, ///< server: answers query
+  results,      ///< server: answers query
 };
 
 /// tag: chosen by who asks, returned in the answer.

@@ -25,13 +25,15 @@ std::optional<pid_t> pid_in(std::string_view name) {
     return std::nullopt;
   pid_t pid = 0;
   const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
-  if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size() || pid <= 0) return std::nullopt;
+  if (parsed.ec != std::errc{} || parsed.ptr != digits.data() + digits.size() || pid <= 0)
+    return std::nullopt;
   return pid;
 }
 
 /// num: ref_count protocol flags type state inode [path]
 std::optional<ServerSocket> server_in(std::string_view line) {
-  constexpr std::string_view listening = "00010000";  // __SO_ACCEPTCON; connections carry the same path without it
+  constexpr std::string_view listening =
+      "00010000";  // __SO_ACCEPTCON; connections carry the same path without it
   std::array<std::string_view, 8> words;
   std::size_t count = 0;
   for (std::size_t at = 0; count < words.size();) {

@@ -52,8 +52,9 @@ std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
   std::vector<RankRun> out;
   for (const auto& proc : procs) {
     const auto nspace = link::nspace_of(proc);
-    const bool goes_on = !out.empty() && out.back().nspace == nspace && out.back().last != PMIX_RANK_WILDCARD &&
-                         proc.rank != PMIX_RANK_WILDCARD && out.back().last + 1 == proc.rank;
+    const bool goes_on = !out.empty() && out.back().nspace == nspace &&
+                         out.back().last != PMIX_RANK_WILDCARD && proc.rank != PMIX_RANK_WILDCARD &&
+                         out.back().last + 1 == proc.rank;
     if (goes_on)
       out.back().last = proc.rank;
     else
@@ -63,10 +64,15 @@ std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
 }
 
 Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs) {
-  std::vector<pmix_proc_t> out;
+  std::uint64_t count = 0;
   for (const auto& run : runs) {
-    if (run.last < run.first || run.last - run.first >= most_procs - out.size())
-      return fail(Errc::corrupt, "a set of processes");
+    if (run.last < run.first) return fail(Errc::corrupt, "a set of processes");
+    count += std::uint64_t{run.last} - run.first + 1;
+    if (count > most_procs) return fail(Errc::corrupt, "more processes than there can be");
+  }
+  std::vector<pmix_proc_t> out;
+  out.reserve(count);
+  for (const auto& run : runs) {
     for (auto rank = run.first;; ++rank) {
       out.push_back(link::make_proc(run.nspace, rank));
       if (rank == run.last) break;
@@ -80,7 +86,8 @@ std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nod
   std::vector<std::vector<FenceName>> out(nodes.size());
   for (const auto& [name, tellers] : tellers_of(nodes))
     for (const auto member : members(name))
-      if (member < nodes.size() && nodes[member].state == NodeEntry::State::here && tellers.count(member) == 0)
+      if (member < nodes.size() && nodes[member].state == NodeEntry::State::here &&
+          tellers.count(member) == 0)
         out[member].push_back(name);
   return out;
 }

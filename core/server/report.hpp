@@ -70,16 +70,16 @@ struct JobReport {
 
 /// In the order of NodeReport::counters; from the start of the server.
 inline constexpr std::array counter_names{
-    "modex.fetches",        ///< cards of other nodes that were wanted here
-    "modex.gets",           ///< reads of another node's memory for them
-    "modex.bytes",          ///< that these asked for
-    "modex.questions",      ///< letters to other servers, where a read alone did not do
-    "fences.begun",         ///< between nodes
-    "fences.ended_well",    //
-    "fences.failed",        //
-    "fences.early",         ///< messages for one that had not begun here
-    "mesh.messages_sent",   //
-    "mesh.bytes_sent",      //
+    "modex.fetches",       ///< cards of other nodes that were wanted here
+    "modex.gets",          ///< reads of another node's memory for them
+    "modex.bytes",         ///< that these asked for
+    "modex.questions",     ///< letters to other servers, where a read alone did not do
+    "fences.begun",        ///< between nodes
+    "fences.ended_well",   //
+    "fences.failed",       //
+    "fences.early",        ///< messages for one that had not begun here
+    "mesh.messages_sent",  //
+    "mesh.bytes_sent",     //
     "mesh.messages_received",
     "mesh.bytes_received",
     "mesh.gets",       ///< as the fabric saw them: longer reads in pieces

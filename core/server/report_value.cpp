@@ -63,7 +63,8 @@ Value to_value(const JobReport& job) {
   out.add(PMIX_NSPACE, text(job.nspace));
   out.add(PMIX_JOB_SIZE, Value::of(job.ranks));
   out.add(PMIX_NUM_NODES, Value::of(job.nodes));
-  out.add("weft.ranks", numbers(PMIX_UINT32, std::vector<std::uint32_t>(job.states.begin(), job.states.end())));
+  out.add("weft.ranks",
+          numbers(PMIX_UINT32, std::vector<std::uint32_t>(job.states.begin(), job.states.end())));
   out.add("weft.fences.ended", Value::of(job.fences));
   return array(out);
 }

@@ -107,7 +107,8 @@ Result<NodeReport> decode_report(Bytes bytes) {
   const bool is_good = std::all_of(report->fences.begin(), report->fences.end(), [](const FencePart& part) {
     return part.state <= FencePart::State::entered;
   });
-  if (report->counters.size() != counter_names.size() || !is_good) return fail(Errc::corrupt, "malformed report");
+  if (report->counters.size() != counter_names.size() || !is_good)
+    return fail(Errc::corrupt, "malformed report");
   return report;
 }
 

@@ -198,8 +198,8 @@ void Server::add_exchange(FencePart& part, const NodeFences::Key& key) const {
 Result<Server::Procs> Server::known_procs(const FenceName& name) {
   for (const auto& run : name.procs) {
     const auto* job = find_job(run.nspace);
-    const bool is_known = job != nullptr && job->writer &&
-                          (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
+    const bool is_known =
+        job != nullptr && job->writer && (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
     if (!is_known) return fail(Errc::not_found);
   }
   return procs_of(name.procs);

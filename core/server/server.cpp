@@ -279,7 +279,8 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
     return greet(session, frame);
   }
   if (session->leaving && frame.type != MessageType::cleanup) return;
-  if (session->is_tool && frame.type != MessageType::query) return session->close();  // all else is for members
+  if (session->is_tool && frame.type != MessageType::query)
+    return session->close();  // all else is for members
   const auto malformed = [&] { answer(session, frame.tag, PMIX_ERR_BAD_PARAM); };
   switch (frame.type) {
     case MessageType::get: {

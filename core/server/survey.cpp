@@ -6,7 +6,8 @@
 namespace weft::server {
 
 void Survey::run(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done) {
-  std::make_shared<Survey>(loop, nodes, std::move(nspace), std::move(hooks), std::move(done))->ask_everything();
+  std::make_shared<Survey>(loop, nodes, std::move(nspace), std::move(hooks), std::move(done))
+      ->ask_everything();
 }
 
 void Survey::answer(const Hooks& hooks, Bytes body, const Letters::Answer& answer) {

@@ -34,7 +34,11 @@ class Survey : public std::enable_shared_from_this<Survey> {
   static void answer(const Hooks& hooks, Bytes request, const Letters::Answer& answer);
 
   Survey(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done)
-      : nodes_(nodes), nspace_(std::move(nspace)), hooks_(std::move(hooks)), done_(std::move(done)), timer_(loop) {}
+      : nodes_(nodes),
+        nspace_(std::move(nspace)),
+        hooks_(std::move(hooks)),
+        done_(std::move(done)),
+        timer_(loop) {}
 
  private:
   using Next = void (Survey::*)();

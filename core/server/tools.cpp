@@ -28,7 +28,7 @@ void Server::greet_tool(const SessionRef& session, const link::Frame& frame) {
 void Server::query_request(const SessionRef& session, std::uint64_t tag, link::Query message) {
   const auto reply = [weak = std::weak_ptr(session), tag](pmix_status_t status, data::Infos results) {
     if (const auto s = weak.lock())
-      s->send(MessageType::query_answer, tag, link::encode(link::QueryAnswer{status, std::move(results)}));
+      s->send(MessageType::results, tag, link::encode(link::QueryAnswer{status, std::move(results)}));
   };
   if (session->uid != ::getuid() && session->uid != 0) return reply(PMIX_ERR_NO_PERMISSIONS, {});
   query_here(std::move(message), reply);

@@ -56,8 +56,7 @@ int sets_are_late(const Words&) {
   const auto me = client.me.rank;
   if (me == 5) await("come");
   if (me >= 4) check_status(fence({client.peer(4), client.peer(5)}), PMIX_SUCCESS);
-  if (me == 0 || me >= 4)
-    check_status(fence({client.peer(0), client.peer(4), client.peer(5)}), PMIX_SUCCESS);
+  if (me == 0 || me >= 4) check_status(fence({client.peer(0), client.peer(4), client.peer(5)}), PMIX_SUCCESS);
   client.finalize();
   return 0;
 }
@@ -205,7 +204,8 @@ TEST_P(InfoTest, names_who_is_missing_and_where_whoever_is_asked) {
                          "job wide: 6 ranks on 3 nodes: 6 connected", "fence 1 of wide, exchange by ",
                          "5 of 6 ranks are in it, with all their ranks 2 of 3 nodes",
                          "  missing on host2: 5 (rank 5 pid "});
-    expect_report(node, {"\"ranks\": 6, \"ranks_arrived\": 5, \"missing\": [{\"namespace\": \"wide\", \"rank\": 5"},
+    expect_report(node,
+                  {"\"ranks\": 6, \"ranks_arrived\": 5, \"missing\": [{\"namespace\": \"wide\", \"rank\": 5"},
                   "--json");
   }
   session.nodes[2].tell("come");
@@ -224,8 +224,7 @@ TEST_P(InfoTest, names_the_algorithm_of_what_is_under_way) {
 TEST_P(InfoTest, a_node_tells_its_part_in_a_fence_that_it_has_not_heard_of) {
   Session session(3, Segment::mapped, "sets_are_late", over());
   for (const auto& node : session.nodes)
-    expect_report(node, {"of wide ranks 0,4-5",
-                         "1 of 3 ranks are in it, with all their ranks 1 of 2 nodes",
+    expect_report(node, {"of wide ranks 0,4-5", "1 of 3 ranks are in it, with all their ranks 1 of 2 nodes",
                          "  missing on host2: 4-5 (rank 4 pid ", "of wide ranks 4-5: open for at least ",
                          "1 of 2 ranks are in it\n", "  missing on host2: 5 (rank 5 pid "});
   session.nodes[2].tell("come");
@@ -239,7 +238,8 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
   const auto report = look(session.nodes[1], "--json");
   // Four ranks live on other nodes; two here want each card, and it is read once.
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 4, \"modex.gets\": 4, "), 3U) << report;
-  EXPECT_EQ(count_of(report, "\"modex.questions\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U) << report;
+  EXPECT_EQ(count_of(report, "\"modex.questions\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U)
+      << report;
   EXPECT_EQ(count_of(report, "\"fences\": []"), 1U) << report;
   const auto text = look(session.nodes[1], "--stats");
   EXPECT_TRUE(holds(text, "modex.gets                           12   4 on host0 to 4 on host0")) << text;
@@ -253,7 +253,8 @@ TEST_P(InfoTest, a_node_that_is_stopped_is_silent_and_the_report_comes_all_the_s
   expect_report(session.nodes[0], {"  missing on host2: 5 (rank 5 pid "});
   session.nodes[2].kill(SIGSTOP);
   const auto report = look(session.nodes[0]);
-  EXPECT_TRUE(holds(report, "host2                silent") || holds(report, "host2                lost")) << report;
+  EXPECT_TRUE(holds(report, "host2                silent") || holds(report, "host2                lost"))
+      << report;
   EXPECT_TRUE(holds(report, "session session: 3 nodes")) << report;
 }
 
@@ -286,7 +287,8 @@ TEST_F(InfoOfOne, a_job_of_one_node) {
   std::string report;
   EXPECT_TRUE(eventually([&] {
     report = look(me);
-    return holds(report, "1 of 2 ranks are in it\n  missing on") && holds(report, ": 1 (rank 1 not in PMIx_Init yet)");
+    return holds(report, "1 of 2 ranks are in it\n  missing on") &&
+           holds(report, ": 1 (rank 1 not in PMIx_Init yet)");
   })) << report;
   EXPECT_TRUE(holds(look("--list"), me)) << look("--list");
   auto second = host.start("alone", 1, "last_is_late");

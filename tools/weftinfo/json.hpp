@@ -19,9 +19,7 @@ class Json {
   Json& value(std::string_view text);
   Json& value(const char* text) { return value(std::string_view(text)); }  // else it would become a bool
   Json& value(std::same_as<bool> auto truth) { return raw(truth ? "true" : "false"); }
-  Json& value(std::unsigned_integral auto number)
-    requires(!std::same_as<decltype(number), bool>)
-  {
+  Json& value(std::unsigned_integral auto number) requires(!std::same_as<decltype(number), bool>) {
     return raw(std::to_string(number));
   }
   Json& value(std::signed_integral auto number) { return raw(std::to_string(number)); }

@@ -29,10 +29,11 @@ Stop usage(std::string_view what) {
 }
 
 Stop no_session() {
-  return Stop(exit_status::nothing_there,
-              line(fmt::format("no job of user {} is running here under Weft; run weftinfo where its launcher or one "
-                               "of its daemons runs (in a container or network namespace: inside of it)",
-                               ::getuid())));
+  return Stop(
+      exit_status::nothing_there,
+      line(fmt::format("no job of user {} is running here under Weft; run weftinfo where its launcher or one "
+                       "of its daemons runs (in a container or network namespace: inside of it)",
+                       ::getuid())));
 }
 
 Stop several_sessions(std::size_t count) {
@@ -46,19 +47,22 @@ Stop cannot_attach(std::optional<long> pid, pmix_status_t status) {
       if (!pid) return no_session();
       if (!is_running(*pid))
         return Stop(exit_status::nothing_there,
-                    line(fmt::format("there is no process {} (any more); weftinfo --list shows what is running", *pid)));
+                    line(fmt::format(
+                        "there is no process {} (any more); weftinfo --list shows what is running", *pid)));
       return Stop(exit_status::nothing_there,
-                  line(fmt::format("process {} is no PMIx server of Weft that can be reached from here; if it is one, "
-                                   "it runs in another network namespace: nsenter -t {} -n weftinfo {}. "
-                                   "weftinfo --list shows what is running",
-                                   *pid, *pid, *pid)));
+                  line(fmt::format(
+                      "process {} is no PMIx server of Weft that can be reached from here; if it is one, "
+                      "it runs in another network namespace: nsenter -t {} -n weftinfo {}. "
+                      "weftinfo --list shows what is running",
+                      *pid, *pid, *pid)));
     case PMIX_ERR_NO_PERMISSIONS:
       return Stop(exit_status::nothing_there,
                   line(fmt::format("{} belongs to another user; ask as that user, or as root", who(pid))));
     case PMIX_ERR_NOT_SUPPORTED:
-      return Stop(exit_status::nothing_there,
-                  line(fmt::format("{} is of another release of Weft; use the weftinfo that was installed with it",
-                                   who(pid))));
+      return Stop(
+          exit_status::nothing_there,
+          line(fmt::format("{} is of another release of Weft; use the weftinfo that was installed with it",
+                           who(pid))));
     case PMIX_ERR_TIMEOUT:
       return Stop(exit_status::nothing_there,
                   line(fmt::format("{} does not answer: is it stopped? Look with ps -o stat= -p {}", who(pid),
@@ -76,7 +80,8 @@ Stop no_answer(std::optional<long> pid, pmix_status_t status) {
 }
 
 Stop unreadable_report() {
-  return Stop(exit_status::own_failure, line("the server's answer is no report; is it of another release of Weft?"));
+  return Stop(exit_status::own_failure,
+              line("the server's answer is no report; is it of another release of Weft?"));
 }
 
 }  // namespace weft::weftinfo::messages

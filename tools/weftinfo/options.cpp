@@ -26,10 +26,12 @@ long pid_in(const std::string& text) {
 Options parse_options(std::vector<std::string> args) {
   Options options;
   std::string pid;
-  CLI::App grammar("Look into a job that is running under Weft: its nodes, what waits for whom, what was done.",
-                   "weftinfo");
+  CLI::App grammar(
+      "Look into a job that is running under Weft: its nodes, what waits for whom, what was done.",
+      "weftinfo");
   grammar.set_help_flag("-h,--help", "Print this and leave");
-  grammar.add_option("PID", pid, "Process of weftrun, or of one of its daemons; default: the only session here");
+  grammar.add_option("PID", pid,
+                     "Process of weftrun, or of one of its daemons; default: the only session here");
   grammar.add_flag("-l,--list", options.list, "Only list the sessions on this machine that you may look at");
   grammar.add_flag("-s,--stats", options.stats, "Print counters, too: gets, fences, messages and bytes");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");

@@ -20,10 +20,10 @@ States read_states(const Reader& in) {
 }
 
 Node read_node(const Reader& in) {
-  return {in.at(PMIX_NODEID).small(),          in.at(PMIX_HOSTNAME).text(),
-          in.at("weft.state").text(),          static_cast<std::int64_t>(in.at(PMIX_SERVER_PIDINFO).number()),
-          in.at("weft.transport").text(),      in.at("weft.age").number(),
-          read_states(in.at("weft.ranks")),        in.at("weft.counters").large_numbers()};
+  return {in.at(PMIX_NODEID).small(),       in.at(PMIX_HOSTNAME).text(),
+          in.at("weft.state").text(),       static_cast<std::int64_t>(in.at(PMIX_SERVER_PIDINFO).number()),
+          in.at("weft.transport").text(),   in.at("weft.age").number(),
+          read_states(in.at("weft.ranks")), in.at("weft.counters").large_numbers()};
 }
 
 Job read_job(const Reader& in) {

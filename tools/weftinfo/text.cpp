@@ -38,9 +38,9 @@ std::string text_of(const Node& node) {
 }
 
 std::string text_of(const Job& job) {
-  return fmt::format("job {}: {} rank{} on {} node{}: {}; {} fence{} of all ranks ended\n", job.nspace, job.ranks,
-                     plural(job.ranks), job.nodes, plural(job.nodes), text_of(job.states), job.fences,
-                     plural(job.fences));
+  return fmt::format("job {}: {} rank{} on {} node{}: {}; {} fence{} of all ranks ended\n", job.nspace,
+                     job.ranks, plural(job.ranks), job.nodes, plural(job.nodes), text_of(job.states),
+                     job.fences, plural(job.fences));
 }
 
 /// "wide", "wide ranks 0,4-5"
@@ -98,13 +98,15 @@ std::string text_of(const Session& session, const Fence& fence) {
                        : fmt::format(", {} by {}", fence.collects ? "exchange" : "barrier", fence.algorithm);
   auto out = fmt::format("fence {} of {}{}: open for at least {}; {} of {} ranks are in it", fence.generation,
                          text_of(fence.procs), how, duration(fence.age_ms), fence.arrived, fence.ranks);
-  if (fence.nodes > 1) out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);
+  if (fence.nodes > 1)
+    out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);
   out += '\n';
   out += missing_of(session, fence);
   if (!fence.silent.empty())
     out += fmt::format("  nothing is known of the ranks on {}\n", hosts_of(session, fence.silent));
   if (!fence.waits_for.empty())
-    out += fmt::format("  all ranks are in it; messages are awaited from {}\n", hosts_of(session, fence.waits_for));
+    out += fmt::format("  all ranks are in it; messages are awaited from {}\n",
+                       hosts_of(session, fence.waits_for));
   return out;
 }
 
@@ -137,15 +139,16 @@ std::string text_of(const std::vector<Listed>& sessions) {
     for (const auto& job : session.jobs)
       jobs = list(jobs, fmt::format("{} ({} rank{})", job.nspace, job.ranks, plural(job.ranks)));
     const auto age = session.nodes.empty() ? 0 : session.nodes[0].age_ms;
-    out += fmt::format("{:>8}  {:<10} {:<6} {}\n", pid, duration(age), session.size, jobs.empty() ? "none" : jobs);
+    out += fmt::format("{:>8}  {:<10} {:<6} {}\n", pid, duration(age), session.size,
+                       jobs.empty() ? "none" : jobs);
   }
   return out;
 }
 
 std::string text_of(const Session& session) {
   const auto* asked = session.node(session.asked);
-  auto out = fmt::format("session {}: {} node{}, up for {}\n", session.nspace, session.size, plural(session.size),
-                         duration(asked == nullptr ? 0 : asked->age_ms));
+  auto out = fmt::format("session {}: {} node{}, up for {}\n", session.nspace, session.size,
+                         plural(session.size), duration(asked == nullptr ? 0 : asked->age_ms));
   for (const auto& node : session.nodes) out += text_of(node);
   for (const auto& job : session.jobs) out += text_of(job);
   if (session.jobs.empty()) out += "no job is registered\n";

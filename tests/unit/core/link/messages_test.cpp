@@ -102,9 +102,9 @@ QueryAnswer sample() {
 
 template <class Message>
 struct EachMessage : ::testing::Test {};
-using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done,
-                                  BoardMoved, Abort, Subscribe, EventMessage, Log, Cleanup, HelloTool, Query,
-                                  QueryAnswer>;
+using Messages =
+    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved, Abort,
+                     Subscribe, EventMessage, Log, Cleanup, HelloTool, Query, QueryAnswer>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

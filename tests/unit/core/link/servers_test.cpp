@@ -30,7 +30,8 @@ TEST(ServersIn, FindsThoseThatListen) {
 // The end of a connection that the server accepted has the same path.
 TEST(ServersIn, LeavesConnectionsOut) {
   EXPECT_TRUE(
-      servers_in("0000000000000000: 00000003 00000000 00000000 0001 03 1 @weft-200-0123456789abcdef\n").empty());
+      servers_in("0000000000000000: 00000003 00000000 00000000 0001 03 1 @weft-200-0123456789abcdef\n")
+          .empty());
 }
 
 TEST(ServersIn, LeavesOtherNamesOut) {

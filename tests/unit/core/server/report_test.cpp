@@ -22,7 +22,8 @@ FencePart part(const FenceName& name, State state, std::uint32_t ranks, std::vec
   out.state = state;
   out.ranks = ranks;
   out.arrived = ranks - static_cast<std::uint32_t>(missing.size());
-  for (const auto rank : missing) out.missing.push_back({"job", rank, static_cast<std::int32_t>(100 + rank), 1});
+  for (const auto rank : missing)
+    out.missing.push_back({"job", rank, static_cast<std::int32_t>(100 + rank), 1});
   return out;
 }
 
@@ -42,7 +43,8 @@ NodeReport sample() {
   return out;
 }
 
-NodeEntry entry(NodeNumber node, std::vector<FencePart> fences, NodeEntry::State state = NodeEntry::State::here) {
+NodeEntry entry(NodeNumber node, std::vector<FencePart> fences,
+                NodeEntry::State state = NodeEntry::State::here) {
   NodeEntry out{node, "host" + std::to_string(node), state, {}};
   out.report.fences = std::move(fences);
   return out;
@@ -154,7 +156,8 @@ TEST(Merged, AFenceIsOneWhereverItIsTold) {
        third = part(of_all, State::absent, 2, {4, 5});
   first.age_ms = 40, second.age_ms = 70;
   first.algorithm = "bruck", first.collects = 1, first.waits_for = {1};
-  const auto out = merged("session", 1, {entry(0, {first}), entry(1, {second}), entry(2, {third})}, all_three);
+  const auto out =
+      merged("session", 1, {entry(0, {first}), entry(1, {second}), entry(2, {third})}, all_three);
   ASSERT_EQ(out.fences.size(), 1U);
   const auto& fence = out.fences[0];
   EXPECT_EQ(fence.name, of_all);
@@ -175,8 +178,9 @@ TEST(Merged, AFenceIsOneWhereverItIsTold) {
 TEST(Merged, WhereAllRanksAreInItTheMessagesAre) {
   auto first = part(of_all, State::entered, 2, {}), second = first;
   first.waits_for = {1, 1}, second.waits_for = {0};
-  const auto out = merged("session", 0, {entry(0, {first}), entry(1, {second})},
-                          [](const FenceName&) { return std::vector<NodeNumber>{0, 1}; });
+  const auto out = merged("session", 0, {entry(0, {first}), entry(1, {second})}, [](const FenceName&) {
+    return std::vector<NodeNumber>{0, 1};
+  });
   EXPECT_EQ(out.fences[0].waits_for, (std::vector<NodeNumber>{0, 1}));
 }
 

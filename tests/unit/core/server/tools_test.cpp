@@ -37,7 +37,9 @@ class Tools : public ::testing::Test {
     if (!frame) return std::nullopt;
     return std::move(*frame);
   }
-  std::optional<link::Frame> greet() { return first(MessageType::hello_tool, link::encode(link::HelloTool{})); }
+  std::optional<link::Frame> greet() {
+    return first(MessageType::hello_tool, link::encode(link::HelloTool{}));
+  }
   static link::Query query(std::vector<std::string> keys) {
     link::Query out;
     out.items.push_back({std::move(keys), {}});
@@ -67,7 +69,7 @@ TEST_F(Tools, GetAReport) {
   ASSERT_TRUE(greet());
   const auto frame = next(MessageType::query, link::encode(query({session_key, "nobody.knows"})));
   ASSERT_TRUE(frame);
-  EXPECT_EQ(frame->type, MessageType::query_answer);
+  EXPECT_EQ(frame->type, MessageType::results);
   EXPECT_EQ(frame->tag, 3U);
   const auto answer = link::decode<link::QueryAnswer>(frame->payload);
   ASSERT_TRUE(answer);
@@ -125,7 +127,8 @@ TEST_F(Tools, OfOtherUsersAreRefused) {
   if (child == 0) {
     if (::setuid(65534) != 0) ::_exit(2);
     auto socket = link::connect_to(name_);
-    if (!socket || !link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{})))
+    if (!socket ||
+        !link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{})))
       ::_exit(3);
     const auto frame = link::receive_frame(socket->get());
     if (!frame || frame->type != MessageType::refused) ::_exit(4);

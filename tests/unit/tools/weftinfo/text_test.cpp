@@ -29,18 +29,20 @@ Session sample() {
 }
 
 TEST(Text, OfASession) {
-  EXPECT_EQ(text_of(sample()),
-            "session launch: 3 nodes, up for 1 min 5 s\n"
-            "      0  alpha                server pid 100, transport ofi, 2 connected\n"
-            "      1  beta                 server pid 200, transport ofi, 1 not in PMIx_Init yet, 1 gone without "
-            "PMIx_Finalize\n"
-            "      2  gamma                silent\n"
-            "job job: 6 ranks on 3 nodes: 1 not in PMIx_Init yet, 2 connected, 1 gone without PMIx_Finalize; 12 "
-            "fences of all ranks ended\n"
-            "fence 13 of job, exchange by bruck: open for at least 1 min 1 s; 2 of 4 ranks are in it, with all their "
-            "ranks 1 of 3 nodes\n"
-            "  missing on beta: 2-3 (rank 2 not in PMIx_Init yet, rank 3 pid 77 gone)\n"
-            "  nothing is known of the ranks on gamma\n");
+  EXPECT_EQ(
+      text_of(sample()),
+      "session launch: 3 nodes, up for 1 min 5 s\n"
+      "      0  alpha                server pid 100, transport ofi, 2 connected\n"
+      "      1  beta                 server pid 200, transport ofi, 1 not in PMIx_Init yet, 1 gone without "
+      "PMIx_Finalize\n"
+      "      2  gamma                silent\n"
+      "job job: 6 ranks on 3 nodes: 1 not in PMIx_Init yet, 2 connected, 1 gone without PMIx_Finalize; 12 "
+      "fences of all ranks ended\n"
+      "fence 13 of job, exchange by bruck: open for at least 1 min 1 s; 2 of 4 ranks are in it, with all "
+      "their "
+      "ranks 1 of 3 nodes\n"
+      "  missing on beta: 2-3 (rank 2 not in PMIx_Init yet, rank 3 pid 77 gone)\n"
+      "  nothing is known of the ranks on gamma\n");
 }
 
 TEST(Text, OfAFenceOfSeveralJobs) {
@@ -69,7 +71,8 @@ TEST(Text, OfAFenceThatOnlyMessagesHoldUp) {
 TEST(Text, AFullMachineFitsALine) {
   auto session = sample();
   session.fences[0].missing.clear();
-  for (std::uint32_t rank = 0; rank < 500; ++rank) session.fences[0].missing.push_back({1, "job", rank, 1000, 1});
+  for (std::uint32_t rank = 0; rank < 500; ++rank)
+    session.fences[0].missing.push_back({1, "job", rank, 1000, 1});
   const auto text = text_of(session);
   const auto at = text.find("missing on beta: 0-499 (rank 0 pid 1000");
   ASSERT_NE(at, std::string::npos) << text;
@@ -109,11 +112,13 @@ TEST(Duration, all_sizes) {
 TEST(JsonText, OfASession) {
   const auto json = json_of(sample());
   EXPECT_EQ(json.substr(0, 60), "{\"session\": \"launch\", \"asked\": 0, \"size\": 3, \"nodes\": [{\"nod");
-  EXPECT_NE(json.find("{\"node\": 2, \"host\": \"gamma\", \"state\": \"silent\"}"), std::string::npos) << json;
+  EXPECT_NE(json.find("{\"node\": 2, \"host\": \"gamma\", \"state\": \"silent\"}"), std::string::npos)
+      << json;
   EXPECT_NE(json.find("\"counters\": {\"modex.gets\": 9, \"mesh.stalls\": 1}"), std::string::npos) << json;
-  EXPECT_NE(json.find("\"missing\": [{\"namespace\": \"job\", \"rank\": 2, \"pid\": 0, \"node\": 1, \"host\": "
-                      "\"beta\", \"state\": \"starting\"}, "),
-            std::string::npos)
+  EXPECT_NE(
+      json.find("\"missing\": [{\"namespace\": \"job\", \"rank\": 2, \"pid\": 0, \"node\": 1, \"host\": "
+                "\"beta\", \"state\": \"starting\"}, "),
+      std::string::npos)
       << json;
   EXPECT_EQ(json.back(), '\n');
 }
@@ -121,9 +126,16 @@ TEST(JsonText, OfASession) {
 TEST(JsonText, Escapes) {
   Json out;
   out.object().field("a\"b\\", std::string("line\nend\x01")).field("t", true).key("list").array();
-  out.value(std::uint64_t{18446744073709551615U}).value(std::int64_t{-1}).end().key("none").object().end().end();
+  out.value(std::uint64_t{18446744073709551615U})
+      .value(std::int64_t{-1})
+      .end()
+      .key("none")
+      .object()
+      .end()
+      .end();
   EXPECT_EQ(std::move(out).take(),
-            "{\"a\\\"b\\\\\": \"line\\u000aend\\u0001\", \"t\": true, \"list\": [18446744073709551615, -1], \"none\": "
+            "{\"a\\\"b\\\\\": \"line\\u000aend\\u0001\", \"t\": true, \"list\": [18446744073709551615, -1], "
+            "\"none\": "
             "{}}\n");
 }
 
