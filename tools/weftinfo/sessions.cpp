@@ -75,7 +75,15 @@ std::vector<Listed> one_of_each(std::vector<Listed> servers) {
             [](const Listed& a, const Listed& b) { return age_of(a) > age_of(b); });
   // Hosts that do not name their sessions apart have several of one name: then a number comes twice.
   std::map<std::string, std::uint32_t> first;
-  for (const auto& server : servers) first.try_emplace(server.session.nspace, server.rank);
+  std::map<std::string, std::vector<Job>> jobs;
+  for (const auto& server : servers) {
+    first.try_emplace(server.session.nspace, server.rank);
+    auto& known = jobs[server.session.nspace];
+    if (known.empty()) known = server.session.jobs;
+  }
+  // A launcher without ranks of its own knows its job's name only.
+  for (auto& server : servers)
+    if (server.session.jobs.empty()) server.session.jobs = jobs[server.session.nspace];
   std::erase_if(servers, [&](const Listed& server) { return server.rank != first[server.session.nspace]; });
   std::sort(servers.begin(), servers.end(), [](const Listed& a, const Listed& b) { return a.pid < b.pid; });
   return servers;

@@ -106,9 +106,13 @@ TEST(Listed, OfEachSessionTheLauncher) {
     out.session.nodes = {{rank, "host", "here", pid, "", age_ms, {}, {}}};
     return out;
   };
-  const auto list = one_of_each({server(11, 0, "a", 90), server(10, 2, "a", 99), server(12, 1, "a", 90),
+  auto daemon = server(12, 1, "a", 90);
+  daemon.session.jobs = {{"job", 6, 3, {}, 0}};
+  const auto list = one_of_each({server(11, 0, "a", 90), server(10, 2, "a", 99), daemon,
                                  server(20, 0, "b", 5), server(30, 2, "a", 50), server(31, 0, "a", 45)});
   ASSERT_EQ(list.size(), 3U);
+  ASSERT_EQ(list[0].session.jobs.size(), 1U) << "told by its daemon";
+  EXPECT_TRUE(list[1].session.jobs.empty());
   EXPECT_EQ(list[0].pid, 10);  // it is older than its daemons, whatever its number
   EXPECT_EQ(list[1].pid, 20);
   EXPECT_EQ(list[2].pid, 30);  // another launch under the same name
