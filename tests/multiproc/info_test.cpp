@@ -242,7 +242,7 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
       << report;
   EXPECT_EQ(count_of(report, "\"fences\": []"), 1U) << report;
   const auto text = look(session.nodes[1], "--stats");
-  EXPECT_TRUE(holds(text, "modex.gets                           12   4 on host0 to 4 on host0")) << text;
+  EXPECT_TRUE(holds(text, "modex.gets                           12   4 on each")) << text;
   EXPECT_TRUE(holds(text, "nobody waits in a fence")) << text;
   for (auto& node : session.nodes) node.tell("end");
   session.finish();

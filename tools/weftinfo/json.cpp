@@ -134,8 +134,8 @@ std::string json_of(const Session& session) {
 std::string json_of(const std::vector<Listed>& sessions) {
   Json out;
   out.object().key("sessions").array();
-  for (const auto& [pid, session] : sessions) {
-    out.object().field("pid", pid).key("report");
+  for (const auto& [pid, rank, session] : sessions) {
+    out.object().field("pid", pid).field("node", rank).key("report");
     write(out, session);
     out.end();
   }

@@ -60,36 +60,50 @@ class Tool {
 };
 
 struct Server {
-  std::string nspace;
   std::uint32_t rank = 0;
   long pid = 0;
 };
 
+std::uint64_t age_of(const Listed& server) {
+  return server.session.nodes.empty() ? 0 : server.session.nodes[0].age_ms;
+}
+
 }  // namespace
+
+std::vector<Listed> one_of_each(std::vector<Listed> servers) {
+  std::sort(servers.begin(), servers.end(),
+            [](const Listed& a, const Listed& b) { return age_of(a) > age_of(b); });
+  // Hosts that do not name their sessions apart have several of one name: then a number comes twice.
+  std::map<std::string, std::uint32_t> first;
+  std::map<std::string, std::vector<Job>> jobs;
+  for (const auto& server : servers) {
+    first.try_emplace(server.session.nspace, server.rank);
+    auto& known = jobs[server.session.nspace];
+    if (known.empty()) known = server.session.jobs;
+  }
+  // A launcher without ranks of its own knows its job's name only.
+  for (auto& server : servers)
+    if (server.session.jobs.empty()) server.session.jobs = jobs[server.session.nspace];
+  std::erase_if(servers, [&](const Listed& server) { return server.rank != first[server.session.nspace]; });
+  std::sort(servers.begin(), servers.end(), [](const Listed& a, const Listed& b) { return a.pid < b.pid; });
+  return servers;
+}
 
 std::vector<Listed> list_sessions() {
   auto servers = Tool(std::nullopt).ask(PMIX_QUERY_AVAIL_SERVERS, false, [](const pmix_value_t& value) {
     return Reader(&value).each([](const Reader& one) {
-      return Server{one.at(PMIX_SERVER_NSPACE).text(), one.at(PMIX_SERVER_RANK).small(),
+      return Server{one.at(PMIX_SERVER_RANK).small(),
                     static_cast<long>(one.at(PMIX_SERVER_PIDINFO).number())};
     });
   });
-  // A session may have several servers here: the one with the lowest number speaks for it.
-  std::map<std::string, std::uint32_t> first;
-  for (const auto& server : servers) {
-    const auto [known, is_new] = first.try_emplace(server.nspace, server.rank);
-    if (!is_new) known->second = std::min(known->second, server.rank);
-  }
-  std::erase_if(servers, [&](const Server& server) { return server.rank != first[server.nspace]; });
   std::vector<Listed> out;
   for (const auto& server : servers) try {
       const Tool tool(server.pid);
-      out.push_back({server.pid, tool.ask(session_key, true, read_session)});
+      out.push_back({server.pid, server.rank, tool.ask(session_key, true, read_session)});
     } catch (const Stop&) {
       // It ended, or was stopped, since it answered.
     }
-  std::sort(out.begin(), out.end(), [](const Listed& a, const Listed& b) { return a.pid < b.pid; });
-  return out;
+  return one_of_each(std::move(out));
 }
 
 Session ask_session(long pid) {

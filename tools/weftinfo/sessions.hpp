@@ -12,10 +12,13 @@ namespace weft::weftinfo {
 
 /// One session that this user may look at, with what one of its servers on this machine says of itself.
 struct Listed {
-  long pid = 0;  ///< of that server: the launcher, where it is here
+  long pid = 0;            ///< of that server: the launcher, where it is here
+  std::uint32_t rank = 0;  ///< its number in the session
   Session session;
 };
 
+/// Of the servers of each session the one that was started first: that is the launcher, which starts the others.
+std::vector<Listed> one_of_each(std::vector<Listed> servers);
 /// Of this machine, ascending by pid. Throws Stop.
 std::vector<Listed> list_sessions();
 /// Of all its nodes. pid: of any of its servers on this machine. Throws Stop.

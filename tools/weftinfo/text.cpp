@@ -134,7 +134,7 @@ std::string duration(std::uint64_t milliseconds) {
 
 std::string text_of(const std::vector<Listed>& sessions) {
   std::string out = fmt::format("{:>8}  {:<10} {:<6} {}\n", "PID", "AGE", "NODES", "JOBS");
-  for (const auto& [pid, session] : sessions) {
+  for (const auto& [pid, rank, session] : sessions) {
     std::string jobs;
     for (const auto& job : session.jobs)
       jobs = list(jobs, fmt::format("{} ({} rank{})", job.nspace, job.ranks, plural(job.ranks)));
@@ -170,7 +170,9 @@ std::string counters_of(const Session& session) {
       if (most == nullptr || node.counters[i] > most->counters[i]) most = &node;
     }
     out += fmt::format("  {:<24} {:>14}", session.counter_names[i], total);
-    if (nodes > 1)
+    if (nodes > 1 && least->counters[i] == most->counters[i])
+      out += fmt::format("   {} on each", least->counters[i]);
+    else if (nodes > 1)
       out += fmt::format("   {} on {} to {} on {}", least->counters[i], session.host_of(least->number),
                          most->counters[i], session.host_of(most->number));
     out += '\n';

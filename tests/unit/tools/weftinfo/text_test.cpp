@@ -85,14 +85,37 @@ TEST(Text, OfCounters) {
             "counters since the servers' start, all nodes together:\n"
             "  modex.gets                           13   4 on alpha to 9 on beta\n"
             "  mesh.stalls                           1   0 on alpha to 1 on beta\n");
+  auto alike = sample();
+  alike.nodes[0].counters[1] = 1;
+  EXPECT_NE(counters_of(alike).find("mesh.stalls                           2   1 on each\n"),
+            std::string::npos);
   Session none;
   EXPECT_EQ(counters_of(none), "");
 }
 
 TEST(Text, OfAList) {
-  EXPECT_EQ(text_of(std::vector<Listed>{{100, sample()}}),
+  EXPECT_EQ(text_of(std::vector<Listed>{{100, 0, sample()}}),
             "     PID  AGE        NODES  JOBS\n"
             "     100  1 min 5 s  3      job (6 ranks)\n");
+}
+
+TEST(Listed, OfEachSessionTheLauncher) {
+  const auto server = [](long pid, std::uint32_t rank, const char* nspace, std::uint64_t age_ms) {
+    Listed out{pid, rank, {}};
+    out.session.nspace = nspace;
+    out.session.nodes = {{rank, "host", "here", pid, "", age_ms, {}, {}}};
+    return out;
+  };
+  auto daemon = server(12, 1, "a", 90);
+  daemon.session.jobs = {{"job", 6, 3, {}, 0}};
+  const auto list = one_of_each({server(11, 0, "a", 90), server(10, 2, "a", 99), daemon,
+                                 server(20, 0, "b", 5), server(30, 2, "a", 50), server(31, 0, "a", 45)});
+  ASSERT_EQ(list.size(), 3U);
+  ASSERT_EQ(list[0].session.jobs.size(), 1U) << "told by its daemon";
+  EXPECT_TRUE(list[1].session.jobs.empty());
+  EXPECT_EQ(list[0].pid, 10);  // it is older than its daemons, whatever its number
+  EXPECT_EQ(list[1].pid, 20);
+  EXPECT_EQ(list[2].pid, 30);  // another launch under the same name
 }
 
 TEST(Ranges, all_shapes) {
