@@ -39,13 +39,6 @@ struct Engine::Early {
   std::vector<std::byte> payload;
 };
 
-struct Engine::Outgoing : mesh::Sending {
-  Engine* engine = nullptr;
-  NodeNumber to = 0;
-  Wire wire;
-  std::vector<std::byte> payload;
-};
-
 struct Engine::Collective {
   Signature signature;
   Generation generation = 0;
@@ -153,7 +146,13 @@ bool Engine::Collective::step_has_arrived() const {
 }
 
 Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
-    : mesh_(mesh), self_(self), options_(options) {
+    : mesh_(mesh),
+      self_(self),
+      options_(options),
+      outbox_(mesh, options.message_id, [this](NodeNumber to, Bytes header, const Error& why) {
+        cannot_send(to, header, why);
+        return false;
+      }) {
   mesh_.on(
       options.message_id,
       [](void* engine, NodeNumber from, Bytes header, Bytes payload) noexcept {
@@ -163,9 +162,8 @@ Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
 }
 
 Engine::~Engine() {
-  waiting_.clear();  // there is no mesh any more
   while (!open_.empty()) end(*open_.begin()->second, fail(Errc::canceled), std::nullopt);
-  progress();
+  tell_ended();
 }
 
 Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
@@ -278,43 +276,17 @@ void Engine::send_step(Collective& c) {
   for (const auto& transfer : c.schedule[c.step].sends) {
     if (c.is_over) return;
     wire.blocks = transfer.blocks;
-    send(c.members[number(transfer.peer)], wire,
-         c.kind == Kind::barrier ? std::vector<std::byte>{} : c.pack(transfer.blocks));
+    outbox_.send(c.members[number(transfer.peer)], wire.bytes(),
+                 c.kind == Kind::barrier ? std::vector<std::byte>{} : c.pack(transfer.blocks));
   }
 }
 
-void Engine::send(NodeNumber to, const Wire& wire, std::vector<std::byte> payload) {
-  auto outgoing = std::make_unique<Outgoing>();
-  outgoing->engine = this;
-  outgoing->to = to;
-  outgoing->wire = wire;
-  outgoing->payload = std::move(payload);
-  outgoing->done = [](mesh::Work& work, Result<void>) noexcept {
-    // A node that is lost comes through the watcher; there is nothing else that could be wrong here.
-    auto& sent = static_cast<Outgoing&>(static_cast<mesh::Sending&>(work));
-    sent.engine->sending_.erase(&sent);
-  };
-  Outgoing& one = *outgoing;
-  sending_[&one] = std::move(outgoing);
-  if (try_send(one)) return;
-  waiting_.push_back(std::move(sending_[&one]));
-  sending_.erase(&one);
-}
-
-/// False: there is no room now.
-bool Engine::try_send(Outgoing& outgoing) {
-  const auto sent =
-      mesh_.send(outgoing.to, options_.message_id, outgoing.wire.bytes(), outgoing.payload, outgoing);
-  if (!sent && sent.error().code == Errc::again) return false;
-  if (sent) return true;
-  const auto wire = outgoing.wire;
-  const auto why = sent.error();
-  const auto to = outgoing.to;
-  sending_.erase(&outgoing);
+void Engine::cannot_send(NodeNumber to, Bytes header, const Error& why) {
+  Wire wire;
+  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
   const auto open = open_.find({wire.signature, wire.generation});
   if (open != open_.end() && wire.word == Word::data)
     end(*open->second, fail(why), why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
-  return true;
 }
 
 void Engine::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
@@ -384,7 +356,7 @@ void Engine::take(Collective& c, NodeNumber from, const Wire& wire, Bytes payloa
 
 void Engine::tell_all(const Collective& c, const Wire& wire) {
   for (const auto member : c.members)
-    if (member != self_ && member != wire.lost) send(member, wire, {});
+    if (member != self_ && member != wire.lost) outbox_.send(member, wire.bytes(), {});
 }
 
 void Engine::abort(const Signature& signature, Generation generation, Errc why) {
@@ -424,16 +396,12 @@ void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> l
 }
 
 std::size_t Engine::progress() {
-  for (auto count = waiting_.size(); count > 0; --count) {
-    auto outgoing = std::move(waiting_.front());
-    waiting_.pop_front();
-    Outgoing& one = *outgoing;
-    sending_[&one] = std::move(outgoing);
-    if (try_send(one)) continue;
-    waiting_.push_back(std::move(sending_[&one]));
-    sending_.erase(&one);
-  }
-  auto ended = std::exchange(ended_, {});
+  outbox_.retry();
+  return tell_ended();
+}
+
+std::size_t Engine::tell_ended() {
+  const auto ended = std::exchange(ended_, {});
   for (const auto& c : ended)
     if (c->done) c->done({c->result, c->lost, c->contributions});
   return ended.size();

@@ -13,7 +13,6 @@
 #pragma once
 
 #include <compare>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +21,7 @@
 
 #include "collectives/choice.hpp"
 #include "transport/mesh/mesh.hpp"
+#include "transport/mesh/outbox.hpp"
 
 namespace weft::collectives {
 
@@ -93,7 +93,6 @@ class Engine {
  private:
   struct Collective;
   struct Early;
-  struct Outgoing;
   struct Wire;
   using Key = std::pair<Signature, Generation>;
 
@@ -104,10 +103,10 @@ class Engine {
   void start_turn(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
   void send_step(Collective& collective);
-  void send(NodeNumber to, const Wire& wire, std::vector<std::byte> payload);
-  bool try_send(Outgoing& outgoing);
+  void cannot_send(NodeNumber to, Bytes header, const Error& why);
   void tell_all(const Collective& collective, const Wire& wire);
   void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
+  std::size_t tell_ended();
 
   mesh::Mesh& mesh_;
   NodeNumber self_;
@@ -117,8 +116,7 @@ class Engine {
   std::vector<std::unique_ptr<Collective>> ended_;
   std::map<Key, std::vector<Early>> early_;
   std::uint64_t early_bytes_ = 0;
-  std::deque<std::unique_ptr<Outgoing>> waiting_;  ///< the mesh had no room
-  std::map<const Outgoing*, std::unique_ptr<Outgoing>> sending_;
+  mesh::Outbox outbox_;
   Counters counters_;
 };
 

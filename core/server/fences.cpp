@@ -16,34 +16,6 @@ namespace {
 using store::Board;
 using store::Local;
 
-bool less(const pmix_proc_t& a, const pmix_proc_t& b) {
-  const int order = std::strncmp(a.nspace, b.nspace, sizeof a.nspace);
-  return order != 0 ? order < 0 : a.rank < b.rank;
-}
-bool same(const pmix_proc_t& a, const pmix_proc_t& b) {
-  return !less(a, b) && !less(b, a);
-}
-
-/// Members of one operation may name them in different orders, and twice: one spelling for all.
-std::vector<pmix_proc_t> canonical(std::vector<pmix_proc_t> procs) {
-  std::sort(procs.begin(), procs.end(), less);
-  procs.erase(std::unique(procs.begin(), procs.end(), same), procs.end());
-  // Ranks beside a wildcard of their namespace say nothing new.
-  std::vector<pmix_proc_t> out;
-  for (const auto& proc : procs) {
-    const bool covered =
-        proc.rank != PMIX_RANK_WILDCARD && std::any_of(procs.begin(), procs.end(), [&](const auto& p) {
-          return p.rank == PMIX_RANK_WILDCARD && link::nspace_of(p) == link::nspace_of(proc);
-        });
-    if (!covered) out.push_back(proc);
-  }
-  return out;
-}
-
-bool is_all_of_one_job(const std::vector<pmix_proc_t>& procs) {
-  return procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
-}
-
 bool collects(const data::Infos& directives) {
   const auto* info = directives.find(PMIX_COLLECT_DATA);
   return info != nullptr && data::is_true(info->value);
@@ -55,11 +27,11 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
   auto signature = canonical(std::move(message.procs));
   if (signature.empty()) return answer(session, tag, PMIX_ERR_BAD_PARAM);
   // However it is spelt: the others of this job are at the board.
-  if (is_whole_job(signature, session)) return enter_board_for(session, tag, message.directives);
+  if (means_whole_job(signature, session)) return enter_board_for(session, tag, message.directives);
   auto* fence = open_fence(signature, session->proc);
   if (fence == nullptr) return answer(session, tag, PMIX_ERR_NOT_FOUND);
   const auto me = std::find_if(fence->local.begin(), fence->local.end(),
-                               [&](const Participant& p) { return same(p.proc, session->proc); });
+                               [&](const Participant& p) { return is_same(p.proc, session->proc); });
   if (me == fence->local.end()) {  // open_fence() made it for a caller who is not in the set
     std::erase_if(fences_, [&](const auto& f) { return f.get() == fence; });
     return answer(session, tag, PMIX_ERR_BAD_PARAM);
@@ -100,14 +72,11 @@ void Server::enter_fence(const SessionRef& session, std::uint64_t tag, link::Fen
 
 /// The first fence of this signature that `who` has not entered yet: the generation it means. Nothing: a
 /// participant that this server has never heard of.
-Server::SetFence* Server::open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who) {
+Server::SetFence* Server::open_fence(const Procs& signature, const pmix_proc_t& who) {
   for (auto& fence : fences_) {
-    if (fence->state == FenceState::ended ||
-        !std::equal(signature.begin(), signature.end(), fence->signature.begin(), fence->signature.end(),
-                    same))
-      continue;
+    if (fence->state == FenceState::ended || !is_same(signature, fence->signature)) continue;
     const auto me = std::find_if(fence->local.begin(), fence->local.end(),
-                                 [&](const Participant& p) { return same(p.proc, who); });
+                                 [&](const Participant& p) { return is_same(p.proc, who); });
     if (me != fence->local.end() && !me->arrived) return fence.get();
   }
   auto fence = std::make_unique<SetFence>();
@@ -169,7 +138,7 @@ void Server::step_fence(SetFence& fence, FenceEvent event, pmix_status_t status)
 
 bool Server::SetFence::has_entered(const pmix_proc_t& proc) const {
   return std::any_of(local.begin(), local.end(),
-                     [&](const Participant& p) { return p.arrived && same(p.proc, proc); });
+                     [&](const Participant& p) { return p.arrived && is_same(p.proc, proc); });
 }
 
 Server::SetFence* Server::fence_of_number(std::uint64_t number) {
@@ -207,7 +176,7 @@ std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect
     exchange_by_host(procs, directives, cards.blob, on_end);
     return std::nullopt;
   }
-  const bool is_first = is_all_of_one_job(procs) && node_fences_->attempts(procs) == 0;
+  const bool is_first = is_whole_job(procs) && node_fences_->attempts(procs) == 0;
   const auto key = node_fences_->begin(
       procs, collect || is_first, collect || is_first ? contribution(procs, cards.blob, is_first) : Blob(),
       [this, procs, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
@@ -294,7 +263,7 @@ Result<Server::Collected> Server::collect_cards(const Procs& procs) {
 }
 
 void Server::mark_sent(const Procs& procs, const std::vector<Collected::Part>& sent) {
-  const bool whole = is_all_of_one_job(procs);
+  const bool whole = is_whole_job(procs);
   for (const auto& part : sent) {
     auto* job = find_job(part.nspace);
     if (job == nullptr) continue;
@@ -309,19 +278,19 @@ void Server::lose_from_fences(const pmix_proc_t& proc, pmix_status_t status) {
   for (auto& fence : fences_)
     // Who has arrived at an exchange that is under way has done its part: the exchange decides.
     if (!fence->exchange && std::any_of(fence->local.begin(), fence->local.end(),
-                                        [&](const Participant& p) { return same(p.proc, proc); }))
+                                        [&](const Participant& p) { return is_same(p.proc, proc); }))
       hit.push_back(fence.get());
   for (auto* fence : hit) step_fence(*fence, FenceEvent::lost, status);
 }
 
 // ---- boards
 
-bool Server::is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session) {
+bool Server::means_whole_job(const Procs& signature, const SessionRef& session) {
   const auto& job = *session->job;
   if (std::any_of(signature.begin(), signature.end(),
                   [&](const pmix_proc_t& p) { return link::nspace_of(p) != job.nspace; }))
     return false;
-  if (signature.size() == 1 && signature[0].rank == PMIX_RANK_WILDCARD) return true;
+  if (is_whole_job(signature)) return true;
   // Canonical: each rank once, so the count says it, unless one is outside of the job.
   return signature.size() == job.view().ranks() && signature.back().rank < job.view().ranks();
 }
@@ -402,7 +371,7 @@ void Server::board_full(Job& job) {
   if (board.broken(generation)) return;
   job.board_exchanging = true;
   const bool collect = collects_.value_or(board.collect_wanted(job.view().header().local_capacity));
-  const Procs whole{link::make_proc(job.nspace, PMIX_RANK_WILDCARD)};
+  const auto whole = whole_job(job.nspace);
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
   const auto begun =
@@ -441,8 +410,7 @@ void Server::lose_from_board(Job& job, std::uint32_t index, pmix_status_t why) {
 /// go on with the same number.
 void Server::spend_generations(Job& job, store::Generation from, pmix_status_t why) {
   if (job.view().nodes() <= 1 || !exchanges_itself()) return;
-  for (; from != job.board().open_generation(); ++from)
-    node_fences_->refuse({link::make_proc(job.nspace, PMIX_RANK_WILDCARD)}, why);
+  for (; from != job.board().open_generation(); ++from) node_fences_->refuse(whole_job(job.nspace), why);
 }
 
 /// A generation ended: tell those who cannot block.
@@ -504,8 +472,7 @@ void Server::report_stuck() {
               [](const Missing& a, const Missing& b) { return a.rank < b.rank; });
     if (job->view().nodes() > 1 && exchanges_itself()) {
       if (!job->board_exchanging)
-        node_fences_->report({link::make_proc(name, PMIX_RANK_WILDCARD)}, 0,
-                             {LocalPart::State::waiting, std::move(missing)}, age);
+        node_fences_->report(whole_job(name), 0, {LocalPart::State::waiting, std::move(missing)}, age);
       continue;
     }
     print(stuck_report("fence", name, generation, age, host_, arrived, board.members(), missing));

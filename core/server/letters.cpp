@@ -22,23 +22,17 @@ struct Letters::Wire {
   Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
 };
 
-struct Letters::Outgoing : mesh::Sending {
-  Letters* letters = nullptr;
-  NodeNumber to = 0;
-  Wire wire;
-  std::vector<std::byte> body;
-};
-
-Letters::Letters(mesh::Mesh& mesh, std::uint16_t message_id) : mesh_(mesh), message_id_(message_id) {
+Letters::Letters(mesh::Mesh& mesh, std::uint16_t message_id)
+    : mesh_(mesh), outbox_(mesh, message_id, [this](NodeNumber to, Bytes header, const Error& why) {
+        return keeps(to, header, why);
+      }) {
   mesh_.on(
-      message_id_,
+      message_id,
       [](void* letters, NodeNumber from, Bytes header, Bytes payload) noexcept {
         static_cast<Letters*>(letters)->receive(from, header, payload);
       },
       this);
 }
-
-Letters::~Letters() = default;
 
 void Letters::on(Subject subject, Handler handler) {
   handlers_[subject] = std::move(handler);
@@ -46,44 +40,25 @@ void Letters::on(Subject subject, Handler handler) {
 
 void Letters::send(NodeNumber to, Subject subject, std::vector<std::byte> body, Answered answered) {
   auto& post_of = posts_[to];
-  const auto number = ++post_of.sent;
-  post_of.open.emplace(number, std::move(answered));
+  const Wire wire{.number = ++post_of.sent, .subject = static_cast<std::uint16_t>(subject)};
+  post_of.open.emplace(std::pair(post_of.life, wire.number), std::move(answered));
   ++counters_.sent;
-  post(to, {.number = number, .subject = static_cast<std::uint16_t>(subject)}, std::move(body));
+  if (is_closed_) return fail_open(to, post_of.life, wire.number);
+  outbox_.send(to, wire.bytes(), std::move(body));
 }
 
-void Letters::post(NodeNumber to, const Wire& wire, std::vector<std::byte> body) {
-  auto outgoing = std::make_unique<Outgoing>();
-  outgoing->letters = this;
-  outgoing->to = to;
-  outgoing->wire = wire;
-  outgoing->body = std::move(body);
-  outgoing->done = [](mesh::Work& work, Result<void>) noexcept {
-    // A node that is lost comes through the watcher; there is nothing else that could be wrong here.
-    auto& sent = static_cast<Outgoing&>(static_cast<mesh::Sending&>(work));
-    sent.letters->sending_.erase(&sent);
-  };
-  waiting_.push_back(std::move(outgoing));  // behind what waits already
-}
-
-/// False: there is no room, or no way, now.
-bool Letters::try_send(Outgoing& outgoing) {
-  const auto sent = mesh_.send(outgoing.to, message_id_, outgoing.wire.bytes(), outgoing.body, outgoing);
-  if (sent) return true;
-  const auto code = sent.error().code;
+bool Letters::keeps(NodeNumber to, Bytes header, const Error& why) {
   // Who has spoken to us before we know where it is gets its answer when we do.
-  const bool is_heard = mesh_.state(outgoing.to) == mesh::NodeState::heard;
-  if (code == Errc::again || (code == Errc::not_found && is_heard)) return false;
-  const auto to = outgoing.to;
-  const auto wire = outgoing.wire;
-  sending_.erase(&outgoing);
-  if (wire.is_answer == 0) end(to, wire.number, PMIX_ERR_UNREACH, {});
-  return true;
+  if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
+  Wire wire;
+  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
+  if (wire.is_answer == 0) fail_open(to, posts_[to].life, wire.number);
+  return false;
 }
 
-/// The asker hears of it in progress().
-void Letters::end(NodeNumber to, std::uint64_t number, pmix_status_t status, std::vector<std::byte> body) {
-  inbox_.push_back({to, number, true, 0, status, std::move(body)});
+/// The asker hears of it in progress(), after what that node sent before.
+void Letters::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
+  inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
 }
 
 void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
@@ -93,8 +68,13 @@ void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
     return;
   }
   std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
-  Incoming letter{from,         wire.number, wire.is_answer != 0,
-                  wire.subject, wire.status, {payload.begin(), payload.end()}};
+  Incoming letter{from,
+                  posts_[from].life,
+                  wire.number,
+                  wire.is_answer != 0,
+                  wire.subject,
+                  wire.status,
+                  {payload.begin(), payload.end()}};
   if (letter.is_answer) return inbox_.push_back(std::move(letter));
   accept(std::move(letter));
 }
@@ -115,23 +95,20 @@ void Letters::accept(Incoming letter) {
   }
 }
 
-void Letters::handle(Incoming letter) {
+void Letters::handle(const Incoming& letter) {
   if (letter.is_answer) {
-    auto& open = posts_[letter.from].open;
-    const auto asked = open.find(letter.number);
-    if (asked == open.end()) return;  // its node was lost before
-    const auto answered = std::move(asked->second);
-    open.erase(asked);
-    if (answered) answered(letter.status, letter.body);
+    // Not there: it was answered before, by the node or by its loss.
+    const auto asked = posts_[letter.from].open.extract({letter.life, letter.number});
+    if (!asked.empty() && asked.mapped()) asked.mapped()(letter.status, letter.body);
     return;
   }
   ++counters_.received;
   const auto answer = [weak = std::weak_ptr(here_), to = letter.from, number = letter.number,
-                       life = posts_[letter.from].life](pmix_status_t status, Bytes body) {
+                       life = letter.life](pmix_status_t status, Bytes body) {
     const auto here = weak.lock();
-    if (!here || (*here)->posts_[to].life != life) return;
-    (*here)->post(to, {.number = number, .status = status, .subject = 0, .is_answer = 1},
-                  {body.begin(), body.end()});
+    if (!here || (*here)->is_closed_ || (*here)->posts_[to].life != life) return;
+    const Wire wire{.number = number, .status = status, .subject = 0, .is_answer = 1};
+    (*here)->outbox_.send(to, wire.bytes(), {body.begin(), body.end()});
   };
   const auto handler = handlers_.find(static_cast<Subject>(letter.subject));
   if (handler == handlers_.end()) return answer(PMIX_ERR_NOT_SUPPORTED, {});  // a later release asks
@@ -139,31 +116,35 @@ void Letters::handle(Incoming letter) {
 }
 
 void Letters::node_lost(NodeNumber node) {
-  std::erase_if(waiting_, [&](const auto& outgoing) { return outgoing->to == node; });
-  std::erase_if(inbox_, [&](const Incoming& letter) { return letter.from == node; });
+  outbox_.drop(node);
   auto& post_of = posts_[node];
-  for (const auto& [number, answered] : post_of.open) end(node, number, PMIX_ERR_UNREACH, {});
+  for (const auto& [name, answered] : post_of.open)
+    if (name.first == post_of.life) fail_open(node, name.first, name.second);
   post_of.early.clear();
   post_of.sent = post_of.taken = 0;
   ++post_of.life;
 }
 
+void Letters::close() {
+  is_closed_ = true;
+  std::erase_if(inbox_, [](const Incoming& letter) { return !letter.is_answer; });  // nobody hears our answer
+  for (const auto& [node, post_of] : posts_)
+    for (const auto& [name, answered] : post_of.open) fail_open(node, name.first, name.second);
+  while (empty_inbox() != 0) continue;  // who is answered may ask again
+}
+
 std::size_t Letters::progress() {
-  for (auto count = waiting_.size(); count > 0; --count) {
-    auto outgoing = std::move(waiting_.front());
-    waiting_.pop_front();
-    Outgoing& one = *outgoing;
-    sending_[&one] = std::move(outgoing);
-    if (try_send(one)) continue;
-    waiting_.push_back(std::move(sending_[&one]));
-    sending_.erase(&one);
-  }
+  outbox_.retry();
+  return empty_inbox();
+}
+
+std::size_t Letters::empty_inbox() {
   std::size_t handled = 0;
   // Those that come in meanwhile have their turn in the next round.
   for (auto count = inbox_.size(); count > 0 && !inbox_.empty(); --count, ++handled) {
-    auto letter = std::move(inbox_.front());
+    const auto letter = std::move(inbox_.front());
     inbox_.pop_front();
-    handle(std::move(letter));
+    handle(letter);
   }
   return handled;
 }

@@ -3,7 +3,9 @@
 //
 // Order     Between two servers letters are given to their handlers in the order in which they were sent, once. Answers
 //           come when they come.
-// Loss      When the addressee is lost, each open question to it is answered with PMIX_ERR_UNREACH; none stays open.
+// Loss      What a node sent before it was lost is still handled. Then each open question to it is answered with
+//           PMIX_ERR_UNREACH; none stays open, also not at the end. What is answered to a node that has been lost since
+//           it asked goes nowhere.
 // Threads   The server's loop. Handlers and `answered` run in progress(), which may be called from inside them.
 #pragma once
 
@@ -15,7 +17,7 @@
 #include <vector>
 
 #include "pmix_common.h"
-#include "transport/mesh/mesh.hpp"
+#include "transport/mesh/outbox.hpp"
 
 namespace weft::server {
 
@@ -41,8 +43,8 @@ class Letters {
   using Answered = std::function<void(pmix_status_t status, Bytes body)>;
 
   explicit Letters(mesh::Mesh& mesh, std::uint16_t message_id);
-  /// Open questions are forgotten. The mesh has ended before: what it was still sending lies here.
-  ~Letters();
+  /// The mesh has ended before: what it was still sending lies here.
+  ~Letters() = default;
   Letters(const Letters&) = delete;
   Letters& operator=(const Letters&) = delete;
 
@@ -55,7 +57,9 @@ class Letters {
   /// After the mesh's progress(). Number of handlers and answers that ran.
   std::size_t progress();
   /// Nothing waits to be handed to the fabric.
-  bool is_flushed() const noexcept { return waiting_.empty() && sending_.empty(); }
+  bool is_flushed() const noexcept { return outbox_.is_empty(); }
+  /// The mesh has ended: every open question is answered now, with PMIX_ERR_UNREACH, and so is each that is asked then.
+  void close();
 
   struct Counters {
     std::uint64_t sent = 0, received = 0, malformed = 0;
@@ -64,9 +68,9 @@ class Letters {
 
  private:
   struct Wire;
-  struct Outgoing;
   struct Incoming {
     NodeNumber from;
+    std::uint64_t life;  ///< as Post::life when it came
     std::uint64_t number;
     bool is_answer;
     std::uint16_t subject;
@@ -78,24 +82,23 @@ class Letters {
     std::uint64_t sent = 0;   ///< number of the last one to it
     std::uint64_t taken = 0;  ///< number of the last one of it that went to its handler
     std::map<std::uint64_t, Incoming> early;
-    std::map<std::uint64_t, Answered> open;  ///< by number
-    std::uint64_t life = 0;                  ///< grows when the node is lost: answers of before are void
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Answered> open;  ///< by life and number
+    std::uint64_t life = 0;                                            ///< grows when the node is lost
   };
 
   void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
   void accept(Incoming letter);
-  void post(NodeNumber to, const Wire& wire, std::vector<std::byte> body);
-  bool try_send(Outgoing& outgoing);
-  void handle(Incoming letter);
-  void end(NodeNumber to, std::uint64_t number, pmix_status_t status, std::vector<std::byte> body);
+  bool keeps(NodeNumber to, Bytes header, const Error& why);
+  void handle(const Incoming& letter);
+  void fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number);
+  std::size_t empty_inbox();
 
   mesh::Mesh& mesh_;
-  std::uint16_t message_id_;
+  mesh::Outbox outbox_;
+  bool is_closed_ = false;
   std::map<Subject, Handler> handlers_;
   std::map<NodeNumber, Post> posts_;
   std::deque<Incoming> inbox_;
-  std::deque<std::unique_ptr<Outgoing>> waiting_;  ///< the mesh had no room, or knew no way yet
-  std::map<const Outgoing*, std::unique_ptr<Outgoing>> sending_;
   const std::shared_ptr<Letters*> here_ = std::make_shared<Letters*>(this);  ///< answers may come after us
   Counters counters_;
 };

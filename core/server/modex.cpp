@@ -38,6 +38,13 @@ struct Modex::Place {
   std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< from one card to the next
   std::vector<std::uint32_t> ranks;              ///< by local index
   std::optional<mesh::RegionNumber> pages, rests;
+
+  /// Nothing: no card of that rank lies there.
+  std::optional<std::uint64_t> index_of(std::uint32_t rank) const {
+    const auto at = std::find(ranks.begin(), ranks.end(), rank);
+    if (at == ranks.end()) return std::nullopt;
+    return static_cast<std::uint64_t>(at - ranks.begin());
+  }
 };
 
 /// One read of a fetch.
@@ -59,7 +66,6 @@ struct Modex::Fetch {
   std::unique_ptr<MemoryRegion> region;
   std::array<Part, 2> parts;
   std::size_t open = 0;  ///< parts that are being read
-  std::vector<Part*> to_launch;
   int attempts = 0;
   std::optional<Error> error;
 };
@@ -150,6 +156,9 @@ Modex::Blob Modex::place(std::string_view nspace) const {
 }
 
 Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes packed) {
+  // Several fetches may have asked, and the first fence of the job tells, too.
+  Name name(node, nspace);
+  if (const auto known = places_.find(name); known != places_.end() && known->second->pages) return {};
   auto made = std::make_unique<Place>();
   if (!packed.empty()) {
     data::Reader in(packed);
@@ -168,7 +177,7 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     if (!rests.empty())
       if (auto region = nodes_.mesh().learn_region(node, rests)) made->rests = *region;
   }
-  places_[{node, std::string(nspace)}] = std::move(made);
+  places_[std::move(name)] = std::move(made);
   return {};
 }
 
@@ -188,7 +197,13 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
   ++counters_.fetches;
   nodes_.stay_awake();
   if (!nodes_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
-  places_.count({node, std::string(link::nspace_of(proc))}) != 0 ? read_start(fetch) : ask_place(fetch);
+  place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
+}
+
+/// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
+const Modex::Place* Modex::place_for(const Fetch& fetch) const {
+  const auto found = places_.find({fetch.node, std::string(link::nspace_of(fetch.proc))});
+  return found == places_.end() ? nullptr : found->second.get();
 }
 
 void Modex::ask_place(Fetch& fetch) {
@@ -219,9 +234,10 @@ void Modex::ask_card(Fetch& fetch) {
 }
 
 void Modex::read_start(Fetch& fetch) {
-  const auto& place = *places_.at({fetch.node, std::string(link::nspace_of(fetch.proc))});
-  const auto index = std::find(place.ranks.begin(), place.ranks.end(), fetch.proc.rank);
-  if (!place.pages || index == place.ranks.end()) return ask_card(fetch);
+  const auto* place = place_for(fetch);
+  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
+  const auto index = place->index_of(fetch.proc.rank);
+  if (!place->pages || !index) return ask_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
     auto exposed = nodes_.endpoint().expose(landing_);
@@ -233,20 +249,19 @@ void Modex::read_start(Fetch& fetch) {
   fetch.slot = free_slots_.back();
   free_slots_.pop_back();
   auto& part = fetch.parts[0];
-  part.region = *place.pages;
-  part.from = static_cast<std::uint64_t>(index - place.ranks.begin()) * place.page_bytes;
+  part.region = *place->pages;
+  part.from = *index * place->page_bytes;
   part.into = *fetch.slot * start_bytes;
-  part.length = std::min<std::uint64_t>(start_bytes, place.page_bytes);
+  part.length = std::min<std::uint64_t>(start_bytes, place->page_bytes);
   launch(fetch, part);
 }
 
 /// It is longer than what came: the whole of it.
-void Modex::read_all(Fetch& fetch, const store::CardImage& image) {
-  const auto& place = *places_.at({fetch.node, std::string(link::nspace_of(fetch.proc))});
-  if ((image.rest_bytes != 0 && !place.rests) || image.page_bytes > place.page_bytes ||
+void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& image) {
+  const auto index = place.index_of(fetch.proc.rank);
+  if (!index || (image.rest_bytes != 0 && !place.rests) || image.page_bytes > place.page_bytes ||
       image.rest_bytes > place.rest_bytes)
     return ask_card(fetch);
-  const auto index = std::find(place.ranks.begin(), place.ranks.end(), fetch.proc.rank) - place.ranks.begin();
   fetch.region.reset();
   fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
   fetch.in_page = image.page_bytes;
@@ -255,12 +270,12 @@ void Modex::read_all(Fetch& fetch, const store::CardImage& image) {
   fetch.region = std::move(*exposed);
   auto& [page, rest] = fetch.parts;
   page.region = *place.pages;
-  page.from = static_cast<std::uint64_t>(index) * place.page_bytes;
+  page.from = *index * place.page_bytes;
   page.into = 0;
   page.length = image.page_bytes;
   if (image.rest_bytes != 0) {
     rest.region = *place.rests;
-    rest.from = static_cast<std::uint64_t>(index) * place.rest_bytes;
+    rest.from = *index * place.rest_bytes;
     rest.into = image.page_bytes;
     rest.length = image.rest_bytes;
     ++fetch.open;  // so that the first does not end it
@@ -296,20 +311,18 @@ void Modex::go_on(Fetch& fetch) {
     if (error->code == Errc::peer_lost) return end(fetch, PMIX_ERR_UNREACH);
     return ask_card(fetch);  // no room, or the job there has just ended: its server knows
   }
-  const auto place = places_.find({fetch.node, std::string(link::nspace_of(fetch.proc))});
-  if (place == places_.end()) return end(fetch, PMIX_ERR_UNREACH);  // withdrawn meanwhile
+  const auto* place = place_for(fetch);
+  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
   const Bytes all = fetch.region ? Bytes(fetch.bytes)
                                  : Bytes(landing_).subspan(*fetch.slot * start_bytes, fetch.parts[0].length);
   const auto in_page = fetch.region ? fetch.in_page : all.size();
-  const auto image = store::read_card_image(all.first(in_page), all.subspan(in_page), place->second->shape);
+  const auto image = store::read_card_image(all.first(in_page), all.subspan(in_page), place->shape);
   if (!image) {
-    if (image.error().code != Errc::again || ++fetch.attempts == most_attempts) return ask_card(fetch);
-    auto& part = fetch.parts[0];
-    if (!fetch.region) return launch(fetch, part);
-    return ask_card(fetch);
+    const bool is_worth_it = image.error().code == Errc::again && ++fetch.attempts < most_attempts;
+    return is_worth_it && !fetch.region ? launch(fetch, fetch.parts[0]) : ask_card(fetch);
   }
   if (image->published == 0) return ask_card(fetch);
-  if (!image->whole) return read_all(fetch, *image);
+  if (!image->whole) return read_all(fetch, *place, *image);
   end(fetch, hooks_.take_card({link::nspace_of(fetch.proc), fetch.proc.rank, image->records}));
 }
 

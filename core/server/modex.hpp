@@ -47,7 +47,7 @@ class Modex {
   void withdraw(std::string_view nspace);
   /// Where the cards of that job lie here, for take_place() of other nodes; nothing if they may not be read.
   Blob place(std::string_view nspace) const;
-  /// A place that another node has told. Errors: corrupt.
+  /// A place that another node has told; the first one stays. Errors: corrupt.
   Result<void> take_place(NodeNumber node, std::string_view nspace, Bytes place);
 
   /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
@@ -71,10 +71,11 @@ class Modex {
   struct Part;
   using Name = std::pair<NodeNumber, std::string>;
 
+  const Place* place_for(const Fetch& fetch) const;
   void ask_place(Fetch& fetch);
   void ask_card(Fetch& fetch);
   void read_start(Fetch& fetch);
-  void read_all(Fetch& fetch, const store::CardImage& image);
+  void read_all(Fetch& fetch, const Place& place, const store::CardImage& image);
   void launch(Fetch& fetch, Part& part);
   void go_on(Fetch& fetch);
   void end(Fetch& fetch, pmix_status_t status);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/data/wire.hpp"
+#include "core/events/range.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {
@@ -56,7 +57,7 @@ pmix_status_t status_of(Errc code) noexcept {
   }
 }
 
-void write_procs(data::Writer& out, const NodeFences::Procs& procs) {
+void write_procs(data::Writer& out, const Procs& procs) {
   out.u32(static_cast<std::uint32_t>(procs.size()));
   for (const auto& proc : procs) {
     out.text(link::nspace_of(proc));
@@ -64,8 +65,8 @@ void write_procs(data::Writer& out, const NodeFences::Procs& procs) {
   }
 }
 
-NodeFences::Procs read_procs(data::Reader& in) {
-  NodeFences::Procs procs;
+Procs read_procs(data::Reader& in) {
+  Procs procs;
   const auto count = in.u32();
   if (count > most_procs) in.spoil();
   for (std::uint32_t i = 0; i < count && in.ok(); ++i) {
@@ -101,15 +102,9 @@ std::optional<LocalPart> decoded(Bytes body) {
   return part;
 }
 
-bool includes(const NodeFences::Procs& procs, std::string_view nspace, std::uint32_t rank) {
-  return std::any_of(procs.begin(), procs.end(), [&](const pmix_proc_t& p) {
-    return (p.rank == rank || p.rank == PMIX_RANK_WILDCARD) && link::nspace_of(p) == nspace;
-  });
-}
-
 }  // namespace
 
-collectives::Signature signature_of(const NodeFences::Procs& procs) {
+collectives::Signature signature_of(const Procs& procs) {
   data::Writer text;
   write_procs(text, procs);
   const auto hash = XXH3_128bits(text.view().data(), text.size());
@@ -118,8 +113,7 @@ collectives::Signature signature_of(const NodeFences::Procs& procs) {
 
 NodeFences::NodeFences(asio::io_context& loop, Nodes& nodes, std::string host,
                        std::chrono::seconds stuck_after, Hooks hooks)
-    : loop_(loop),
-      nodes_(nodes),
+    : nodes_(nodes),
       host_(std::move(host)),
       stuck_after_(stuck_after),
       hooks_(std::move(hooks)),
@@ -154,9 +148,9 @@ Result<NodeFences::Key> NodeFences::begin(Procs procs, bool collect, Blob mine, 
   key->second = *generation;
   auto& fence = open_[*key] = {std::move(procs), std::move(members), Clock::now()};
   for (const auto& [nspace, rank] : gone_) {
-    if (!includes(fence.procs, nspace, rank)) continue;
-    for (const auto node : hooks_.nodes_of({link::make_proc(nspace, rank)}))
-      ask_about(*key, fence, node, nullptr);
+    const auto proc = link::make_proc(nspace, rank);
+    if (!events::covers(fence.procs, proc)) continue;
+    for (const auto node : hooks_.nodes_of({proc})) ask_about(*key, fence, node, nullptr);
   }
   arm();
   return *key;
@@ -195,16 +189,19 @@ void NodeFences::hear_gone(Bytes body) {
   data::Reader in(body);
   const auto procs = read_procs(in);
   if (!in.done() || procs.size() != 1) return;
-  const std::string nspace(link::nspace_of(procs[0]));
   enter_gone(procs[0]);
   const auto where = hooks_.nodes_of(procs);
   for (const auto& [key, fence] : open_)
-    if (!where.empty() && includes(fence.procs, nspace, procs[0].rank))
+    if (!where.empty() && events::covers(fence.procs, procs[0]))
       ask_about(key, fence, where.front(), nullptr);
 }
 
 void NodeFences::enter_gone(const pmix_proc_t& proc) {
   if (gone_.emplace(link::nspace_of(proc), proc.rank).second) hooks_.gone(proc);
+}
+
+void NodeFences::forget(std::string_view nspace) {
+  std::erase_if(gone_, [&](const auto& proc) { return proc.first == nspace; });
 }
 
 /// then: with the answer, or NULL when there is none. A node that cannot take part ends the fence by itself.

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/server/nodes.hpp"
+#include "core/server/proc_set.hpp"
 #include "core/server/stuck.hpp"
 
 namespace weft::server {
@@ -38,7 +39,6 @@ struct LocalPart {
 
 class NodeFences {
  public:
-  using Procs = std::vector<pmix_proc_t>;  ///< canonical: sorted, each once, no rank beside its wildcard
   using Blob = std::vector<std::byte>;
   using Key = std::pair<collectives::Signature, collectives::Generation>;
   struct Part {
@@ -80,6 +80,8 @@ class NodeFences {
 
   /// The same here, of one of another node: by itself, or its node is lost.
   void enter_gone(const pmix_proc_t& proc);
+  /// The job has ended here; a later one may have its name.
+  void forget(std::string_view nspace);
 
   /// Of this set, that have begun or failed here.
   std::uint64_t attempts(const Procs& procs) const;
@@ -106,7 +108,6 @@ class NodeFences {
   void ask_all(std::shared_ptr<Inquiry> inquiry, bool is_lower_half);
   void conclude(const Inquiry& inquiry);
 
-  asio::io_context& loop_;
   Nodes& nodes_;
   std::string host_;
   std::chrono::seconds stuck_after_;
@@ -117,6 +118,6 @@ class NodeFences {
   bool is_armed_ = false;
 };
 
-collectives::Signature signature_of(const NodeFences::Procs& procs);
+collectives::Signature signature_of(const Procs& procs);
 
 }  // namespace weft::server

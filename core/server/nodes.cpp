@@ -43,7 +43,8 @@ collectives::Rule rule_here(std::string& note) {
   if (text == nullptr || *text == '\0') return {};
   const auto choice = collectives::parse_choice(text);
   if (choice) return collectives::Rule(*choice);
-  note = fmt::format("WEFT_COLLECTIVE={} names no algorithm; going on without it", text);
+  if (!note.empty()) note += '\n';
+  note += fmt::format("WEFT_COLLECTIVE={}: {}; going on without it", text, choice.error().what);
   return {};
 }
 
@@ -112,10 +113,6 @@ Nodes::Opened Nodes::open(asio::io_context& loop, const SessionSpec& spec, Event
   return {std::move(nodes), std::move(note)};
 }
 
-Nodes::~Nodes() {
-  fabric_.reset();
-}
-
 std::vector<std::byte> Nodes::contact() const {
   data::Writer out;
   out.u8(contact_version);
@@ -160,7 +157,9 @@ bool Nodes::turn() {
   bool happened = fabric_->turn();
   happened |= engine_->progress() != 0;
   happened |= letters_->progress() != 0;
-  for (const auto& [node, why] : std::exchange(lost_, {})) events_.lost(node, why);
+  // After its last letter: it may have been a good-bye.
+  for (const auto& [node, why] : std::exchange(lost_, {}))
+    if (!has_left(node)) events_.lost(node, why);
   return happened;
 }
 
@@ -172,12 +171,16 @@ void Nodes::say_goodbye() {
   while (!letters_->is_flushed() && std::chrono::steady_clock::now() < until);
 }
 
+void Nodes::stop() {
+  fabric_->stop();
+  letters_->close();
+}
+
 void Nodes::node_lost(NodeNumber node, const char* why) noexcept {
-  auto& entry = entries_[node];
-  entry.is_lost = true;
+  entries_[node].is_lost = true;
   engine_->node_lost(node);
   letters_->node_lost(node);
-  if (!entry.has_left) lost_.emplace_back(node, why);
+  lost_.emplace_back(node, why);
 }
 
 void Nodes::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {

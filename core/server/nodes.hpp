@@ -46,7 +46,6 @@ class Nodes final : mesh::Watcher {
     std::string note;              ///< one line for the user; empty: nothing to say
   };
   static Opened open(asio::io_context& loop, const SessionSpec& spec, Events events);
-  ~Nodes() override;
   Nodes(const Nodes&) = delete;
   Nodes& operator=(const Nodes&) = delete;
 
@@ -77,8 +76,9 @@ class Nodes final : mesh::Watcher {
   void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
-  /// Ends all work. What others exposed to the endpoint may go then, and then this.
-  void stop() noexcept { fabric_->stop(); }
+  /// Ends all work; open questions are answered from in here. What others exposed to the endpoint may go then, and then
+  /// this.
+  void stop();
 
  private:
   struct Entry {
@@ -94,7 +94,7 @@ class Nodes final : mesh::Watcher {
   Events events_;
   std::vector<Entry> entries_;
   std::vector<std::pair<NodeNumber, std::string>> lost_;  ///< to be told of outside of the mesh's progress()
-  // In this order: what the mesh is still sending lies in the other two.
+  // In this order, so that the mesh ends first: what it is still sending lies in the other two.
   std::unique_ptr<Letters> letters_;
   std::unique_ptr<collectives::Engine> engine_;
   std::unique_ptr<Fabric> fabric_;

@@ -22,10 +22,6 @@ bool nobody(const Job&, std::uint32_t) {
   return false;
 }
 
-bool is_all_of_one_job(const std::vector<pmix_proc_t>& procs) {
-  return procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
-}
-
 }  // namespace
 
 NodeReport Server::own_report(const ReportRequest& request) {
@@ -89,7 +85,7 @@ std::vector<FencePart> Server::open_parts() {
   for (const auto& [name, job] : jobs_) {
     if (!job->writer) continue;
     const auto& board = job->board();
-    const Procs whole{link::make_proc(name, PMIX_RANK_WILDCARD)};
+    const auto whole = whole_job(name);
     const auto open = board.open_generation();
     const bool is_shared = job->view().nodes() > 1 && exchanges_itself();
     if (job->board_exchanging) {
@@ -132,7 +128,7 @@ std::optional<FencePart> Server::part_in(const FenceName& name) {
     return part;
   }
   auto ahead = name.generation - attempts - 1;
-  if (is_all_of_one_job(*procs)) {
+  if (is_whole_job(*procs)) {
     const auto* job = find_job(link::nspace_of((*procs)[0]));
     if (job == nullptr || !job->writer || ahead != 0 || job->board_exchanging)
       return part_of(*procs, name.generation, nobody);
@@ -195,7 +191,7 @@ void Server::add_exchange(FencePart& part, const NodeFences::Key& key) const {
 }
 
 /// Errors: not_found (ranks of no job that is registered here).
-Result<Server::Procs> Server::known_procs(const FenceName& name) {
+Result<Procs> Server::known_procs(const FenceName& name) {
   for (const auto& run : name.procs) {
     const auto* job = find_job(run.nspace);
     const bool is_known =

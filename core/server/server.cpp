@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/server/event_wire.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -330,8 +331,8 @@ void Server::dispatch(const SessionRef& session, link::Frame frame) {
       return answer(session, frame.tag, PMIX_SUCCESS);
     }
     case MessageType::notify: {
-      auto message = link::decode<link::EventMessage>(frame.payload);
-      return message ? relay(session, frame.tag, std::move(*message)) : malformed();
+      auto event = decoded_event(frame.payload);
+      return event ? relay(session, frame.tag, std::move(*event)) : malformed();
     }
     case MessageType::log: {
       auto message = link::decode<link::Log>(frame.payload);

@@ -24,6 +24,7 @@
 #include "core/server/modex.hpp"
 #include "core/server/node_fences.hpp"
 #include "core/server/nodes.hpp"
+#include "core/server/proc_set.hpp"
 #include "core/server/report.hpp"
 #include "core/server/stuck.hpp"
 #include "core/server/survey.hpp"
@@ -154,7 +155,7 @@ class Server {
     bool arrived = false;
   };
   struct SetFence {
-    std::vector<pmix_proc_t> signature;  ///< canonical: sorted, each process once
+    Procs signature;  ///< canonical
     std::vector<Participant> local;
     bool remote = false;
     bool collect = false;
@@ -171,11 +172,10 @@ class Server {
   void forget_nspace(const std::string& nspace, const Done& done);
   void enter_fence(const SessionRef& session, std::uint64_t tag, link::Fence message);
   SetFence* fence_of_number(std::uint64_t number);
-  SetFence* open_fence(const std::vector<pmix_proc_t>& signature, const pmix_proc_t& who);
+  SetFence* open_fence(const Procs& signature, const pmix_proc_t& who);
   /// status: what the host answered, or why a participant is lost.
   void step_fence(SetFence& fence, FenceEvent event, pmix_status_t status = PMIX_SUCCESS);
   void end_fence(SetFence& fence, pmix_status_t status);
-  using Procs = NodeFences::Procs;
   /// Cards on their way, and up to where those who wait for them know each card then.
   struct Collected {
     struct Part {
@@ -195,7 +195,7 @@ class Server {
   Result<Collected> collect_cards(const Procs& procs);
   void mark_sent(const Procs& procs, const std::vector<Collected::Part>& sent);
   void lose_from_fences(const pmix_proc_t& proc, pmix_status_t status);
-  bool is_whole_job(const std::vector<pmix_proc_t>& signature, const SessionRef& session);
+  bool means_whole_job(const Procs& signature, const SessionRef& session);
   void enter_board_for(const SessionRef& session, std::uint64_t tag, const data::Infos& directives);
   void end_proxy_late(const std::weak_ptr<Session>& weak, store::Generation generation);
   void step_proxies(Job& job);
@@ -240,14 +240,14 @@ class Server {
   bool names_servers(const events::Event& event) const;
   void notify_servers(std::shared_ptr<events::Event> event, Done done);
   void relay_to_nodes(const events::Event& event);
-  void deliver_from(NodeNumber from, Bytes body, const Letters::Answer& answer);
+  void deliver_from_server(Bytes body, const Letters::Answer& answer);
   void lose_node(NodeNumber node, const std::string& why);
   std::vector<NodeNumber> nodes_of(const Procs& procs);
   LocalPart local_part(const Procs& procs, std::uint64_t ahead);
   void give_up(const Procs& procs, pmix_status_t why);
 
   // server_events.cpp
-  void relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message);
+  void relay(const SessionRef& session, std::uint64_t tag, events::Event event);
   void spread(const events::Event& event, const Session* except);
   void announce_loss(const pmix_proc_t& proc);
   void announce_abort(const pmix_proc_t& proc);

@@ -77,6 +77,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
       with_it.push_back(fence.get());
   for (auto* fence : with_it) step_fence(*fence, FenceEvent::lost, PMIX_ERR_UNREACH);
   if (modex_) modex_->withdraw(nspace);
+  if (node_fences_) node_fences_->forget(nspace);
   if (job->writer) job->writer->retire(*segment_);
   tokens_.forget(nspace);
   events_->forget_namespace(nspace);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/events/range.hpp"
+#include "core/server/event_wire.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -16,8 +17,7 @@ data::Infos about(const pmix_proc_t& proc) {
 
 }  // namespace
 
-void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMessage message) {
-  events::Event event{message.code, message.source, message.range, std::move(message.infos)};
+void Server::relay(const SessionRef& session, std::uint64_t tag, events::Event event) {
   spread(event, session.get());
   const auto beyond = event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
   auto held = std::make_shared<events::Event>(std::move(event));
@@ -36,9 +36,6 @@ void Server::relay(const SessionRef& session, std::uint64_t tag, link::EventMess
 
 /// To every client of this node that the range includes and that asked for such events.
 void Server::spread(const events::Event& event, const Session* except) {
-  link::EventMessage message{event.code, event.source, event.range, {}};
-  if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
-    message.infos = std::move(*copy);
   std::vector<std::byte> payload;
   const auto* source_job = find_job(link::nspace_of(event.source));
   const bool source_here = source_job != nullptr && source_job->writer &&
@@ -50,7 +47,7 @@ void Server::spread(const events::Event& event, const Session* except) {
                         std::find(session->wanted_events.begin(), session->wanted_events.end(), event.code) !=
                             session->wanted_events.end();
     if (!wanted || !events::is_addressed(event, {session->proc, source_here, true, false})) continue;
-    if (payload.empty()) payload = link::encode(message);
+    if (payload.empty()) payload = encoded(event);
     session->send(link::MessageType::event, 0, payload);
   }
 }
@@ -68,10 +65,7 @@ void Server::announce_abort(const pmix_proc_t& proc) {
 }
 
 void Server::tell_who_asked(const events::Event& event) {
-  link::EventMessage message{event.code, event.source, event.range, {}};
-  if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
-    message.infos = std::move(*copy);
-  const auto payload = link::encode(message);
+  const auto payload = encoded(event);
   for (const auto& session : sessions_)
     if (session->greeted && session->job != nullptr && !session->finalized &&
         std::find(session->wanted_events.begin(), session->wanted_events.end(), event.code) !=

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/events/range.hpp"
+#include "core/server/event_wire.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -27,24 +28,10 @@ class Tally {
   pmix_status_t worst_ = PMIX_SUCCESS;
 };
 
-std::vector<std::byte> encoded(const events::Event& event) {
-  link::EventMessage message{event.code, event.source, event.range, {}};
-  if (auto infos = data::Infos::copy_of(event.infos.data(), event.infos.size()))
-    message.infos = std::move(*infos);
-  return link::encode(message);
-}
-
-bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) {
-  return a.rank == b.rank && link::nspace_of(a) == link::nspace_of(b);
-}
-bool is_same_set(const std::vector<pmix_proc_t>& a, const std::vector<pmix_proc_t>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), is_same);
-}
-
-std::vector<pmix_proc_t> named_by(const events::Event& event) {
+Procs named_by(const events::Event& event) {
   const auto* range = event.infos.find(PMIX_EVENT_CUSTOM_RANGE);
   auto procs = range == nullptr ? fail(Errc::not_found) : events::procs_in(range->value);
-  return procs ? std::move(*procs) : std::vector<pmix_proc_t>();
+  return procs ? std::move(*procs) : Procs();
 }
 
 }  // namespace
@@ -74,8 +61,10 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (!nodes_) return done(PMIX_ERR_NOT_SUPPORTED);
       const auto entered = nodes_->enter({reinterpret_cast<const std::byte*>(object.bytes), object.size});
       if (entered) continue;
-      std::fprintf(stderr, "weft: [%s] a contact of another server was refused: %s\n", host_.c_str(),
-                   entered.error().what);
+      std::fprintf(stderr,
+                   "weft: [%s] a contact of another server was refused: %s; all servers of a session have to "
+                   "be of one release\n",
+                   host_.c_str(), entered.error().what);
       return done(PMIX_ERR_BAD_PARAM);
     }
     done(PMIX_SUCCESS);
@@ -104,18 +93,17 @@ void Server::meet_nodes() {
                               return job != nullptr && job->writer;
                             }});
   auto& letters = nodes_->letters();
-  letters.on(Subject::event, [this](NodeNumber from, Bytes body, const Letters::Answer& answer) {
-    deliver_from(from, body, answer);
+  letters.on(Subject::event, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
+    deliver_from_server(body, answer);
   });
   letters.on(Subject::report, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
     Survey::answer(survey_hooks(), body, answer);
   });
   letters.on(Subject::relay, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
-    auto message = link::decode<link::EventMessage>(body);
-    if (!message) return answer(PMIX_ERR_BAD_PARAM, {});
-    events::Event event{message->code, message->source, message->range, std::move(message->infos)};
-    spread(event, nullptr);
-    events_->deliver(std::move(event));
+    auto event = decoded_event(body);
+    if (!event) return answer(PMIX_ERR_BAD_PARAM, {});
+    spread(*event, nullptr);
+    events_->deliver(std::move(*event));
     answer(PMIX_SUCCESS, {});
   });
 }
@@ -159,7 +147,7 @@ void Server::notify_servers(std::shared_ptr<events::Event> event, Done done) {
   const auto body = encoded(*event);
   for (const auto node : to) {
     if (node == self_.rank)
-      deliver_from(node, body, [tally](pmix_status_t status, Bytes) { tally->one(status); });
+      deliver_from_server(body, [tally](pmix_status_t status, Bytes) { tally->one(status); });
     else if (nodes_ && node < nodes_->count())
       nodes_->letters().send(node, Subject::event, body,
                              [tally](pmix_status_t status, Bytes) { tally->one(status); });
@@ -169,12 +157,11 @@ void Server::notify_servers(std::shared_ptr<events::Event> event, Done done) {
 }
 
 /// An event of another host for ours. The answer waits until our handlers have had it.
-void Server::deliver_from(NodeNumber, Bytes body, const Letters::Answer& answer) {
-  auto message = link::decode<link::EventMessage>(body);
-  if (!message) return answer(PMIX_ERR_BAD_PARAM, {});
-  events::Event event{message->code, message->source, message->range, std::move(message->infos)};
+void Server::deliver_from_server(Bytes body, const Letters::Answer& answer) {
+  auto event = decoded_event(body);
+  if (!event) return answer(PMIX_ERR_BAD_PARAM, {});
   // A handler may answer on a thread of its own.
-  events_->deliver(std::move(event), [this, answer](events::Outcome outcome) {
+  events_->deliver(std::move(*event), [this, answer](events::Outcome outcome) {
     if (outcome != events::Outcome::closed) run_later([answer] { answer(PMIX_SUCCESS, {}); });
   });
 }
@@ -192,7 +179,7 @@ std::vector<NodeNumber> Server::nodes_of(const Procs& procs) {
   for (const auto& proc : procs) {
     const auto* job = find_job(link::nspace_of(proc));
     if (job == nullptr || !job->writer) return {};
-    if (proc.rank == PMIX_RANK_WILDCARD && procs.size() == 1) return job->nodes;
+    if (is_whole_job(procs)) return job->nodes;
     if (proc.rank == PMIX_RANK_WILDCARD) {
       nodes.insert(job->nodes.begin(), job->nodes.end());
       continue;
@@ -209,10 +196,10 @@ LocalPart Server::local_part(const Procs& procs, std::uint64_t ahead) {
   LocalPart part;
   const SetFence* open = nullptr;
   for (const auto& fence : fences_)
-    if (fence->state == FenceState::gathering && open == nullptr && is_same_set(fence->signature, procs) &&
+    if (fence->state == FenceState::gathering && open == nullptr && is_same(fence->signature, procs) &&
         ahead-- == 0)
       open = fence.get();
-  const bool is_whole_job = procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
+  const bool is_at_board = is_whole_job(procs);
   for (const auto& proc : procs) {
     const auto* job = find_job(link::nspace_of(proc));
     if (job == nullptr || !job->writer) continue;
@@ -221,7 +208,7 @@ LocalPart Server::local_part(const Procs& procs, std::uint64_t ahead) {
       const auto& local = view.local(i);
       const auto rank = local.rank.load(std::memory_order_relaxed);
       if (proc.rank != PMIX_RANK_WILDCARD && proc.rank != rank) continue;
-      const bool has_arrived = is_whole_job
+      const bool has_arrived = is_at_board
                                    ? ahead == 0 && job->board().arrived(i, job->board().open_generation())
                                    : open != nullptr && open->has_entered(link::make_proc(job->nspace, rank));
       if (has_arrived) {
@@ -242,7 +229,7 @@ LocalPart Server::local_part(const Procs& procs, std::uint64_t ahead) {
 
 /// Another node is in a fence that this node's part of cannot be entered any more.
 void Server::give_up(const Procs& procs, pmix_status_t why) {
-  if (procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD) {
+  if (is_whole_job(procs)) {
     auto* job = find_job(link::nspace_of(procs[0]));
     if (job == nullptr || !job->writer) return;
     const auto open = job->board().open_generation();
@@ -251,7 +238,7 @@ void Server::give_up(const Procs& procs, pmix_status_t why) {
     return board_moved(*job);
   }
   for (const auto& fence : fences_)
-    if (fence->state == FenceState::gathering && is_same_set(fence->signature, procs))
+    if (fence->state == FenceState::gathering && is_same(fence->signature, procs))
       return step_fence(*fence, FenceEvent::lost, why);
   node_fences_->refuse(procs, why);
 }
@@ -271,7 +258,8 @@ void Server::lose_node(NodeNumber node, const std::string& why) {
   tell_who_asked({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about()});
   for (const auto& [nspace, job] : jobs_)
     if (job->writer)
-      for (const auto rank : job->view().ranks_on(node)) node_fences_->enter_gone(link::make_proc(nspace, rank));
+      for (const auto rank : job->view().ranks_on(node))
+        node_fences_->enter_gone(link::make_proc(nspace, rank));
   const auto name = nodes_->name_of(node);
   events_->deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about()}, [host = host_, name,
                                                                                why](events::Outcome outcome) {
