@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one process pays to have another of its machine do something: wakes it, sleeps until it has been woken again.
-// Where the two run decides it, so there are three figures.
+// Where the two run decides it, so there are three figures, each with one for processes that have slept for long.
 #include <sched.h>
 
 #include "bench/floors/arguments.hpp"
@@ -12,7 +12,8 @@
 namespace weft::bench {
 namespace {
 
-constexpr unsigned warm_rounds = 200, batches = 500;
+constexpr unsigned warm_rounds = 200, batches = 500, paused_rounds = 40;
+constexpr std::int64_t pause_ns = 50'000'000;
 
 struct Pair {
   alignas(64) std::atomic<std::uint32_t> there{0};
@@ -27,7 +28,8 @@ void hand_off(Pair& pair) {
 }
 
 void answer(Pair& pair) {
-  for (std::uint32_t round = 0; round < warm_rounds + batches * SharedSample::batch; ++round) {
+  for (std::uint32_t round = 0; round < warm_rounds + batches * SharedSample::batch + paused_rounds;
+       ++round) {
     sleep_while(pair.there, round);
     pair.back.fetch_add(1, std::memory_order_release);
     futex_wake_all(pair.back);
@@ -61,6 +63,7 @@ int main(int argc, char** argv) {
   const Arguments arguments = parse_arguments(argc, argv, about);
   Reporter reporter = arguments.reporter();
   auto* result = shared_new<SharedSample>();
+  auto* after_pauses = shared_new<SharedSample>();
   const std::pair<const char*, Where> variants[] = {{"floor_handoff", Where::anywhere},
                                                     {"floor_handoff_one_core", Where::one_core},
                                                     {"floor_handoff_two_cores", Where::two_cores}};
@@ -74,9 +77,11 @@ int main(int argc, char** argv) {
         if (rank % 2 != 0) return answer(mine);
         for (unsigned i = 0; i < warm_rounds; ++i) hand_off(mine);
         const Sample seen = measure_fixed([&] { hand_off(mine); }, batches, SharedSample::batch);
-        if (rank == 0) result->store(seen);
+        const Sample paused = measure_paused([&] { hand_off(mine); }, paused_rounds, pause_ns);
+        if (rank == 0) result->store(seen), after_pauses->store(paused);
       });
       reporter.print(make_record(variant.first, n, 0, result->load()));
+      reporter.print(make_record(std::string(variant.first) + "_paused", n, 0, after_pauses->load()));
     }
   }
 }

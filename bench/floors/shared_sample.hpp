@@ -16,12 +16,15 @@ struct SharedSample {
   /// At most that many batches.
   void store(const Sample& seen) {
     used = seen.means.size();
+    used_singles = seen.singles.size();
+    used_batch = seen.batch;
     std::copy(seen.means.begin(), seen.means.end(), means);
     std::copy(seen.singles.begin(), seen.singles.end(), singles);
   }
-  Sample load() const { return {{means, means + used}, {singles, singles + used * batch}, batch}; }
+  Sample load() const { return {{means, means + used}, {singles, singles + used_singles}, used_batch}; }
 
-  std::size_t used;
+  std::size_t used, used_singles;
+  unsigned used_batch;
   double means[most_batches];
   double singles[most_batches * batch];
 };

@@ -38,6 +38,9 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
       ->delimiter(',')
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
   app.add_option("--budget-ms", o.budget_ms, "wall time of one measurement")->check(CLI::Range(1, 60000));
+  app.add_option("--pause-ms", o.pause_ms,
+                 "in modes rtt and get: do nothing for so long before each of 40 operations")
+      ->check(CLI::Range(1, 1000));
   app.add_option("--limit", o.limit_s, "seconds after which the program ends itself")
       ->check(CLI::Range(1, 3600));
   app.add_option("--core", o.core,

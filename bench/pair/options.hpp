@@ -21,6 +21,7 @@ struct PairOptions {
   Wait wait = Wait::poll;
   std::vector<std::size_t> bytes{64};
   unsigned budget_ms = 300;  ///< wall time of one measurement
+  unsigned pause_ms = 0;     ///< before each operation of modes rtt and get
   unsigned limit_s = 60;     ///< a watchdog ends the program after this
   int core = -1;             ///< -1: the client the first that it may use, the server the last
   bool unbound = false;      ///< this side runs wherever the scheduler puts it

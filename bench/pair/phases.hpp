@@ -31,7 +31,8 @@ inline void run_client(const PairOptions& options, const std::string& name, cons
   using Mode = PairOptions::Mode;
   Reporter reporter(stdout, options.json, {options.transport, options.commit});
   const auto card = meeting.take();
-  const std::string wait = options.wait == PairOptions::Wait::poll ? "poll" : "sleep";
+  const std::string wait = std::string(options.wait == PairOptions::Wait::poll ? "poll" : "sleep") +
+                           (options.pause_ms != 0 ? "_paused" : "");
   Budget budget{options.budget_ms * std::int64_t{1'000'000}, 100'000, 1};
   const auto print = [&](const std::string& what, std::size_t bytes, const Sample& sample) {
     auto record = make_record(name + "_" + what + "_" + wait, 2, bytes, sample);
@@ -39,6 +40,12 @@ inline void run_client(const PairOptions& options, const std::string& name, cons
     for (const double one : sample.means) sum += one;
     record.extra.emplace_back("mean_ns", sum / static_cast<double>(sample.means.size()));
     reporter.print(record);
+  };
+
+  const auto timed = [&](const auto& op) {
+    if (options.pause_ms == 0) return measure(op, budget);
+    op();
+    return measure_paused(op, 40, options.pause_ms * std::int64_t{1'000'000});
   };
 
   if (only_connects(options)) {
@@ -63,9 +70,9 @@ inline void run_client(const PairOptions& options, const std::string& name, cons
     }
     for (const auto bytes : options.bytes) {
       if (mode == Mode::rtt)
-        print("rtt", bytes, measure([&] { client->there_and_back(bytes); }, budget));
+        print("rtt", bytes, timed([&] { client->there_and_back(bytes); }));
       else
-        print("get", bytes, measure([&] { client->get(bytes); }, budget));
+        print("get", bytes, timed([&] { client->get(bytes); }));
     }
   }
 }

@@ -2,6 +2,8 @@
 // One loop for every operation that a process repeats alone, so that floors and weftbench time alike.
 #pragma once
 
+#include <time.h>
+
 #include <algorithm>
 #include <cstdint>
 
@@ -85,6 +87,26 @@ Sample measure_fixed(Op&& op, std::size_t batches, unsigned batch) {
       before = after;
     }
     out.means.push_back(static_cast<double>(before - first) / batch);
+  }
+  return out;
+}
+
+inline void pause_for(std::int64_t ns) {
+  const timespec some{ns / 1'000'000'000, ns % 1'000'000'000};
+  nanosleep(&some, nullptr);
+}
+
+/// A batch of one after each pause: what an operation costs when all processes and processors that it needs have gone
+/// to sleep. A processor that has been idle for long takes longer to wake than one that has just fallen asleep.
+template <class Op>
+Sample measure_paused(Op&& op, std::size_t times, std::int64_t pause_ns) {
+  Sample out;
+  out.batch = 1;
+  for (std::size_t i = 0; i < times; ++i) {
+    pause_for(pause_ns);
+    const std::int64_t begin = now_ns();
+    op();
+    out.means.push_back(static_cast<double>(now_ns() - begin));
   }
   return out;
 }

@@ -60,8 +60,7 @@ std::vector<double> slowest_of(const std::vector<std::vector<double>>& times) {
 }
 
 void let_others_sleep() {
-  const timespec some{0, 50'000'000};
-  nanosleep(&some, nullptr);
+  pause_for(50'000'000);
 }
 
 void Context::print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const {

@@ -179,7 +179,8 @@ std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect
   const bool is_first = is_whole_job(procs) && node_fences_->attempts(procs) == 0;
   const auto key = node_fences_->begin(
       procs, collect || is_first, collect || is_first ? contribution(procs, cards.blob, is_first) : Blob(),
-      [this, procs, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
+      [this, procs, collect, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
+        if (collect && status == PMIX_SUCCESS) modex_->cards_came();
         for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
           status = take_contribution(procs, others[i].node, others[i].bytes);
         on_end(status);
@@ -220,6 +221,7 @@ void Server::exchange_by_host(const Procs& procs, const data::Infos& directives,
   }
   using Exchange = Upcall<Blob>;
   const auto on_cards = [this, done = std::move(done)](pmix_status_t status, const Blob& cards) {
+    if (modex_) modex_->cards_came();
     done(status == PMIX_SUCCESS ? take_blobs(cards) : status);
   };
   Exchange::make(upcalls_, on_cards, [&](void* open) {

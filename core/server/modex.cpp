@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "core/data/wire.hpp"
@@ -11,8 +12,9 @@
 namespace weft::server {
 namespace {
 
-// The start of a card that one read brings: its length and the usual business card.
+// What the first round brings of a card: its length, and the usual business card or what is new of a longer one.
 constexpr std::size_t start_bytes = 1024;
+constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
 constexpr std::uint32_t slots = 64;
 constexpr std::uint64_t most_card_bytes = std::uint64_t{1} << 34;
 constexpr int most_attempts = 3;  ///< at a card that is being written
@@ -37,6 +39,7 @@ struct Modex::Place {
   store::CardShape shape{};
   std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< from one card to the next
   std::vector<std::uint32_t> ranks;              ///< by local index
+  std::vector<std::uint64_t> known;  ///< bytes of data of each card that were read before; empty: of none
   std::optional<mesh::RegionNumber> pages, rests;
 
   /// Nothing: no card of that rank lies there.
@@ -60,14 +63,27 @@ struct Modex::Fetch {
   NodeNumber node = 0;
   pmix_proc_t proc{};
   std::vector<Done> done;
-  std::optional<std::uint32_t> slot;
-  std::vector<std::byte> bytes;  ///< of a card that does not fit into a slot
-  std::size_t in_page = 0;       ///< of them
-  std::unique_ptr<MemoryRegion> region;
+  std::uint64_t index = 0;               ///< of the card in its place
+  std::uint64_t from = 0;                ///< bytes of its data that are known here
+  std::uint64_t published = 0;           ///< what its length was, where all of it is read
+  std::uint64_t arrivals = 0;            ///< as Modex::arrivals_ when it was begun to be read
+  std::optional<std::uint32_t> slot;     ///< of the first round: the header, then data
+  std::vector<std::byte> bytes;          ///< of what does not fit into a slot
+  std::unique_ptr<MemoryRegion> region;  ///< they
+  std::size_t in_page = 0, in_rest = 0;  ///< bytes of data that are read of each piece
   std::array<Part, 2> parts;
-  std::size_t open = 0;  ///< parts that are being read
+  std::size_t used = 0, open = 0;  ///< parts: in all, and being read
   int attempts = 0;
   std::optional<Error> error;
+
+  void read(mesh::RegionNumber region_there, std::uint64_t at, std::uint64_t into, std::size_t length) {
+    auto& part = parts[used++];
+    part.fetch = this;
+    part.region = region_there;
+    part.from = at;
+    part.into = into;
+    part.length = length;
+  }
 };
 
 Modex::Modex(Nodes& nodes, Hooks hooks) : nodes_(nodes), hooks_(std::move(hooks)) {
@@ -171,7 +187,8 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     if (in.left() != std::size_t{count} * sizeof(std::uint32_t)) in.spoil();
     for (std::uint32_t i = 0; i < count && in.ok(); ++i) made->ranks.push_back(in.u32());
     if (!in.done() || made->shape.first > made->shape.capacity || made->shape.capacity > most_card_bytes ||
-        made->page_bytes > most_card_bytes || made->rest_bytes > most_card_bytes)
+        made->page_bytes > most_card_bytes || made->page_bytes < header_bytes + made->shape.first ||
+        made->rest_bytes > most_card_bytes || made->rest_bytes < made->shape.capacity - made->shape.first)
       return fail(Errc::corrupt, "a place of cards");
     if (auto region = nodes_.mesh().learn_region(node, pages)) made->pages = *region;
     if (!rests.empty())
@@ -201,7 +218,7 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
 }
 
 /// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
-const Modex::Place* Modex::place_for(const Fetch& fetch) const {
+Modex::Place* Modex::place_for(const Fetch& fetch) const {
   const auto found = places_.find({fetch.node, std::string(link::nspace_of(fetch.proc))});
   return found == places_.end() ? nullptr : found->second.get();
 }
@@ -224,11 +241,15 @@ void Modex::ask_place(Fetch& fetch) {
 /// The node sends the card, once there is one.
 void Modex::ask_card(Fetch& fetch) {
   ++counters_.questions;
+  fetch.arrivals = arrivals_;
   const auto answered = [weak = std::weak_ptr(here_), at = &fetch](pmix_status_t status, Bytes card) {
     const auto here = weak.lock();
     if (!here || (*here)->fetches_.count(at) == 0) return;
-    if (status == PMIX_SUCCESS) status = (*here)->hooks_.take_blobs(card);
-    (*here)->end(*(*here)->fetches_.at(at), status);
+    auto& self = **here;
+    auto& asked = *self.fetches_.at(at);
+    if (status == PMIX_SUCCESS && asked.arrivals != self.arrivals_) return self.ask_card(asked);
+    if (status == PMIX_SUCCESS) status = self.hooks_.take_blobs(card);
+    self.end(asked, status);
   };
   nodes_.letters().send(fetch.node, Subject::card, question(fetch.proc), answered);
 }
@@ -238,6 +259,11 @@ void Modex::read_start(Fetch& fetch) {
   if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
   const auto index = place->index_of(fetch.proc.rank);
   if (!place->pages || !index) return ask_card(fetch);
+  const auto& shape = place->shape;
+  fetch.index = *index;
+  fetch.from = place->known.empty() ? 0 : place->known[*index];
+  const bool is_in_rest = fetch.from != 0 && fetch.from >= shape.first;
+  if (is_in_rest && !place->rests) return ask_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
     auto exposed = nodes_.endpoint().expose(landing_);
@@ -248,61 +274,68 @@ void Modex::read_start(Fetch& fetch) {
   if (free_slots_.empty()) return waiting_.push_back(&fetch);
   fetch.slot = free_slots_.back();
   free_slots_.pop_back();
-  auto& part = fetch.parts[0];
-  part.region = *place->pages;
-  part.from = *index * place->page_bytes;
-  part.into = *fetch.slot * start_bytes;
-  part.length = std::min<std::uint64_t>(start_bytes, place->page_bytes);
-  launch(fetch, part);
+  const auto page = fetch.index * place->page_bytes;
+  const auto into = *fetch.slot * start_bytes;
+  const auto left = (is_in_rest ? shape.capacity : shape.first) - fetch.from;
+  const auto bytes = std::min<std::uint64_t>(left, start_bytes - header_bytes);
+  fetch.in_page = is_in_rest ? 0 : bytes;
+  fetch.in_rest = is_in_rest ? bytes : 0;
+  fetch.used = 0;
+  if (fetch.from == 0) {
+    fetch.read(*place->pages, page, into, header_bytes + bytes);
+  } else {
+    fetch.read(*place->pages, page, into, header_bytes);
+    if (is_in_rest)
+      fetch.read(*place->rests, fetch.index * place->rest_bytes + fetch.from - shape.first,
+                 into + header_bytes, bytes);
+    else
+      fetch.read(*place->pages, page + header_bytes + fetch.from, into + header_bytes, bytes);
+  }
+  launch(fetch);
 }
 
-/// It is longer than what came: the whole of it.
+/// There is more than what came: all that is new.
 void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& image) {
-  const auto index = place.index_of(fetch.proc.rank);
-  if (!index || (image.rest_bytes != 0 && !place.rests) || image.page_bytes > place.page_bytes ||
-      image.rest_bytes > place.rest_bytes)
-    return ask_card(fetch);
+  if (image.rest_bytes != 0 && !place.rests) return ask_card(fetch);
+  fetch.published = image.published;
   fetch.region.reset();
   fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
   fetch.in_page = image.page_bytes;
+  fetch.in_rest = image.rest_bytes;
   auto exposed = nodes_.endpoint().expose(fetch.bytes);
   if (!exposed) return ask_card(fetch);
   fetch.region = std::move(*exposed);
-  auto& [page, rest] = fetch.parts;
-  page.region = *place.pages;
-  page.from = *index * place.page_bytes;
-  page.into = 0;
-  page.length = image.page_bytes;
-  if (image.rest_bytes != 0) {
-    rest.region = *place.rests;
-    rest.from = *index * place.rest_bytes;
-    rest.into = image.page_bytes;
-    rest.length = image.rest_bytes;
-    ++fetch.open;  // so that the first does not end it
-    launch(fetch, page);
-    --fetch.open;
-    launch(fetch, rest);
-  } else {
-    launch(fetch, page);
-  }
+  const auto first = std::min(fetch.from, place.shape.first);
+  fetch.used = 0;
+  if (fetch.in_page != 0)
+    fetch.read(*place.pages, fetch.index * place.page_bytes + header_bytes + first, 0, fetch.in_page);
+  if (fetch.in_rest != 0)
+    fetch.read(*place.rests, fetch.index * place.rest_bytes + fetch.from - first, fetch.in_page,
+               fetch.in_rest);
+  launch(fetch);
 }
 
-void Modex::launch(Fetch& fetch, Part& part) {
-  part.fetch = &fetch;
-  part.done = [](mesh::Work& work, Result<void> outcome) noexcept {
-    auto& ended = static_cast<Part&>(static_cast<mesh::Reading&>(work));
-    auto& of = *ended.fetch;
-    if (!outcome && !of.error) of.error = outcome.error();
-    if (--of.open == 0) of.modex->ready_.push_back(&of);
-  };
-  auto& region = fetch.region ? *fetch.region : *landing_region_;
-  ++fetch.open;
-  ++counters_.reads;
-  const auto begun =
-      nodes_.mesh().read(fetch.node, part.region, part.from, {region, part.into, part.length}, part);
-  if (begun) return void(counters_.bytes_read += part.length);
-  if (!fetch.error) fetch.error = begun.error();
-  if (--fetch.open == 0) ready_.push_back(&fetch);
+void Modex::launch(Fetch& fetch) {
+  auto& into = fetch.region ? *fetch.region : *landing_region_;
+  fetch.arrivals = arrivals_;
+  fetch.open = fetch.used;
+  for (auto& part : std::span(fetch.parts).first(fetch.used)) {
+    part.done = [](mesh::Work& work, Result<void> outcome) noexcept {
+      auto& of = *static_cast<Part&>(static_cast<mesh::Reading&>(work)).fetch;
+      if (!outcome && !of.error) of.error = outcome.error();
+      if (--of.open == 0) of.modex->ready_.push_back(&of);
+    };
+    ++counters_.reads;
+    const auto begun =
+        nodes_.mesh().read(fetch.node, part.region, part.from, {into, part.into, part.length}, part);
+    if (begun) {
+      counters_.bytes_read += part.length;
+      continue;
+    }
+    if (!fetch.error) fetch.error = begun.error();
+    --fetch.open;
+  }
+  if (fetch.open == 0) ready_.push_back(&fetch);  // none was begun: else done() says it, later
 }
 
 /// All its reads have ended.
@@ -311,19 +344,34 @@ void Modex::go_on(Fetch& fetch) {
     if (error->code == Errc::peer_lost) return end(fetch, PMIX_ERR_UNREACH);
     return ask_card(fetch);  // no room, or the job there has just ended: its server knows
   }
-  const auto* place = place_for(fetch);
+  auto* place = place_for(fetch);
   if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
-  const Bytes all = fetch.region ? Bytes(fetch.bytes)
-                                 : Bytes(landing_).subspan(*fetch.slot * start_bytes, fetch.parts[0].length);
-  const auto in_page = fetch.region ? fetch.in_page : all.size();
-  const auto image = store::read_card_image(all.first(in_page), all.subspan(in_page), place->shape);
+  if (fetch.arrivals != arrivals_) return start_over(fetch);
+  const Bytes slot = Bytes(landing_).subspan(*fetch.slot * start_bytes, start_bytes);
+  const auto header = fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(header_bytes);
+  const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
+  const auto image = store::read_card_image(
+      header, {fetch.from, data.first(fetch.in_page), data.subspan(fetch.in_page, fetch.in_rest)},
+      place->shape);
   if (!image) {
     const bool is_worth_it = image.error().code == Errc::again && ++fetch.attempts < most_attempts;
-    return is_worth_it && !fetch.region ? launch(fetch, fetch.parts[0]) : ask_card(fetch);
+    return is_worth_it ? launch(fetch) : ask_card(fetch);
   }
   if (image->published == 0) return ask_card(fetch);
   if (!image->whole) return read_all(fetch, *place, *image);
-  end(fetch, hooks_.take_card({link::nspace_of(fetch.proc), fetch.proc.rank, image->records}));
+  const auto status = hooks_.take_card({link::nspace_of(fetch.proc), fetch.proc.rank, image->records});
+  if (status == PMIX_SUCCESS) {
+    place->known.resize(place->ranks.size());
+    place->known[fetch.index] = image->published;
+  }
+  end(fetch, status);
+}
+
+void Modex::start_over(Fetch& fetch) {
+  free_slots_.push_back(*std::exchange(fetch.slot, std::nullopt));
+  fetch.region.reset();
+  fetch.attempts = 0;
+  read_start(fetch);
 }
 
 void Modex::end(Fetch& fetch, pmix_status_t status) {

@@ -2,10 +2,13 @@
 // Direct modex: cards of ranks on other nodes, read out of their node's memory when somebody here asks for them.
 //
 //   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one question)
-//           -> one read of the start of the card -> whole: done | longer: reads of the rest
-//                                                -> nothing committed yet: the node is asked to tell, and sends it then
+//           -> one read of the start of the card, or of its length and what is new since it was read last
+//              -> whole: done | longer: reads of the rest
+//              -> nothing committed yet: the node is asked to tell, and sends it then
 // A card that is read while its rank writes is read again; what remains in doubt is asked for. So each fetch ends with
 // the card, or with what its own node says of the rank: gone, or nothing for others.
+// Order     What is appended last hides what came before. So a card that was read while a fence brought newer ones is
+//           read again: the fence may have had a later state of it.
 // Threads   The server's loop. done() in progress(), once.
 #pragma once
 
@@ -53,6 +56,8 @@ class Modex {
   /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
   /// Those who ask for a card that is being fetched share the fetch.
   void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
+  /// A fence has brought cards: what is being read now may be older.
+  void cards_came() noexcept { ++arrivals_; }
   void node_lost(NodeNumber node);
 
   /// After Nodes::turn(). Number of fetches that went on.
@@ -71,13 +76,14 @@ class Modex {
   struct Part;
   using Name = std::pair<NodeNumber, std::string>;
 
-  const Place* place_for(const Fetch& fetch) const;
+  Place* place_for(const Fetch& fetch) const;
   void ask_place(Fetch& fetch);
   void ask_card(Fetch& fetch);
   void read_start(Fetch& fetch);
   void read_all(Fetch& fetch, const Place& place, const store::CardImage& image);
-  void launch(Fetch& fetch, Part& part);
+  void launch(Fetch& fetch);
   void go_on(Fetch& fetch);
+  void start_over(Fetch& fetch);
   void end(Fetch& fetch, pmix_status_t status);
   void answer_early(std::string_view nspace);
 
@@ -94,6 +100,7 @@ class Modex {
   std::unique_ptr<MemoryRegion> landing_region_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh
+  std::uint64_t arrivals_ = 0;  ///< of cards by fences
   const std::shared_ptr<Modex*> here_ = std::make_shared<Modex*>(this);
   Counters counters_;
 };

@@ -72,15 +72,13 @@ Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see
 
 namespace {
 
-/// Adds the records of one piece to `out`. at: how many bytes of data lie before the piece.
-Result<void> read_piece(Bytes piece, bool goes_on, std::uint64_t at, std::uint64_t from,
-                        std::vector<CardRecord>& out) {
+/// Adds the records of one piece to `out`.
+Result<void> read_piece(Bytes piece, bool goes_on, std::vector<CardRecord>& out) {
   while (!piece.empty() && !(goes_on && KeyedLog::is_gap(piece))) {
     Record record;
     const auto length = KeyedLog::read_record(piece, record);
     if (!length || !KeyedLog::is_intact(piece.first(*length))) return fail(Errc::again, "card being written");
-    if (at >= from && for_others(record.scope)) out.push_back({record.scope, record.key, record.value});
-    at += *length;
+    if (for_others(record.scope)) out.push_back({record.scope, record.key, record.value});
     piece = piece.subspan(*length);
   }
   return {};
@@ -88,22 +86,20 @@ Result<void> read_piece(Bytes piece, bool goes_on, std::uint64_t at, std::uint64
 
 }  // namespace
 
-Result<CardImage> read_card_image(Bytes page, Bytes rest, CardShape shape, std::uint64_t from) {
-  constexpr auto header = sizeof(KeyedLog::Header);
+Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape) {
   CardImage image;
-  if (page.size() < sizeof image.published) return fail(Errc::corrupt, "card header");
-  std::memcpy(&image.published, page.data(), sizeof image.published);
+  if (header.size() < sizeof image.published) return fail(Errc::corrupt, "card header");
+  std::memcpy(&image.published, header.data(), sizeof image.published);
   const auto end = image.published;
-  if (end > shape.capacity || shape.first > shape.capacity || (end & 7) != 0)
+  if (end > shape.capacity || shape.first > shape.capacity || (end & 7) != 0 || window.from > end)
     return fail(Errc::corrupt, "card bounds");
-  const auto in_page = std::min(end, shape.first);
-  image.page_bytes = header + in_page;
-  image.rest_bytes = end - in_page;
-  image.whole = image.page_bytes <= page.size() && image.rest_bytes <= rest.size();
+  image.page_bytes = std::min(end, shape.first) - std::min(window.from, shape.first);
+  image.rest_bytes = end - window.from - image.page_bytes;
+  image.whole = image.page_bytes <= window.page.size() && image.rest_bytes <= window.rest.size();
   if (!image.whole) return image;
-  if (auto ok = read_piece(page.subspan(header, in_page), end > in_page, 0, from, image.records); !ok)
+  if (auto ok = read_piece(window.page.first(image.page_bytes), end > shape.first, image.records); !ok)
     return tl::unexpected(ok.error());
-  if (auto ok = read_piece(rest.first(image.rest_bytes), false, in_page, from, image.records); !ok)
+  if (auto ok = read_piece(window.rest.first(image.rest_bytes), false, image.records); !ok)
     return tl::unexpected(ok.error());
   return image;
 }

@@ -50,20 +50,24 @@ struct CardShape {
   std::uint64_t capacity;
 };
 
-struct CardImage {
-  std::uint64_t published = 0;  ///< bytes of data that the rank has committed; 0: nothing yet
-  bool whole = false;           ///< all of them were at hand
-  std::uint64_t page_bytes = 0,
-                rest_bytes = 0;     ///< of the page, header included, and of the rest: that hold them all
-  std::vector<CardRecord> records;  ///< for other nodes, oldest first; only where it is whole
+/// Data of a card from byte `from` on, which is the end of a record: as much as was read of each piece.
+struct CardWindow {
+  std::uint64_t from = 0;
+  Bytes page, rest;
 };
 
-/// A card as bytes that were read from another node's memory: the start of its page, and of its rest if it has gone on
-/// there. A pure function that trusts no byte; the records borrow from them. from: data bytes whose records are known
-/// here already (`published` of an earlier image) and left out.
+struct CardImage {
+  std::uint64_t published = 0;  ///< bytes of data that the rank has committed; 0: nothing yet
+  bool whole = false;           ///< all of them from `from` on were at hand
+  std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< of each piece, from `from` on: that hold them all
+  std::vector<CardRecord> records;               ///< for other nodes, oldest first; only where it is whole
+};
+
+/// A card, or what is new of it, as bytes that were read from another node's memory. header: KeyedLog::Header, or the
+/// start of it with the published length. A pure function that trusts no byte; the records borrow from the window.
 /// Errors: corrupt (a length that cannot be). again: the bytes do not agree with each other, because the rank was
 /// writing while they were read. Read the same once more: what the first image said to be published is then complete,
 /// and if it still does not agree, its writer damaged it.
-Result<CardImage> read_card_image(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0);
+Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape);
 
 }  // namespace weft::store

@@ -46,11 +46,10 @@ def get_floor(r, kept=False):
     return r.floor("floor_get_kept" if kept else "floor_get", ranks=1, size=64)
 
 
-def touch_floor(r, unbound=False):
-    """Request and answer between two hosts, and a hand-off and back on one: everybody sleeps in between."""
-    get, handoff = ("floor_tcp_get_sleep_unbound", "floor_handoff") if unbound else \
-        ("floor_tcp_get_sleep", "floor_handoff_two_cores")
-    get, handoff = r.median("floor", get, 2, 256), r.median("floor", handoff, 2)
+def touch_floor(r):
+    """Request and answer between two hosts, and a hand-off and back on one, when everybody has slept for 50 ms."""
+    get = r.median("floor", "floor_tcp_get_sleep_paused", 2, 256)
+    handoff = r.median("floor", "floor_handoff_two_cores_paused", 2)
     return None if get is None or handoff is None else get + handoff
 
 

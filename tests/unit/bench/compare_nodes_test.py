@@ -63,9 +63,9 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.verdicts("Barrier", "2x2"), {"1.5 x floor": None, "1/2 of the best peer": True})
 
     def test_the_floor_of_a_touch_is_a_get_and_a_hand_off(self):
-        self.add("floor", "floor_tcp_get_sleep", 2, 50, 256)
+        self.add("floor", "floor_tcp_get_sleep_paused", 2, 50, 256)
         self.assertIsNone(node_targets.touch_floor(self.results))
-        self.add("floor", "floor_handoff_two_cores", 2, 40)
+        self.add("floor", "floor_handoff_two_cores_paused", 2, 40)
         self.assertEqual(node_targets.touch_floor(self.results), 90)
         self.add("weft", "first_touch_alone", "4x2", 117, 256)
         self.add("mpirun", "first_touch_alone", "4x2", 150, 256)

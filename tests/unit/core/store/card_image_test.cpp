@@ -16,6 +16,14 @@ void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_vi
   ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
 }
 
+/// page: as it lies there, with the log's header; what lies before `from` is not looked at.
+Result<CardImage> image_of(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0) {
+  const auto behind = [](Bytes bytes, std::uint64_t at) { return bytes.subspan(std::min(bytes.size(), at)); };
+  const auto in_page = std::min(from, shape.first);
+  return read_card_image(page.first(std::min(page.size(), header)),
+                         {from, behind(page, header + in_page), behind(rest, from - in_page)}, shape);
+}
+
 /// The first `bytes` of a block, in memory of exactly that size and at an odd address.
 struct Copy {
   Copy(const testing::ExactBlock& from, std::size_t bytes) : block(bytes + 1) {
@@ -40,11 +48,11 @@ TEST(CardImage, OneReadHasTheLengthAndTheFirstRecords) {
   put(log, PMIX_GLOBAL, "g", "global");
   put(log, PMIX_LOCAL, "l", "stays there");
   put(log, PMIX_REMOTE, "r", "");
-  const auto need = header + log.published();
+  const auto need = log.published();
   for (std::size_t bytes = 8; bytes < 600; ++bytes) {
     const Copy copy(log.block, bytes);
-    const auto image = read_card_image(copy.view(), {}, shape);
-    ASSERT_EQ(told(image), bytes < need ? "longer" : "g=global;r=;") << bytes;
+    const auto image = image_of(copy.view(), {}, shape);
+    ASSERT_EQ(told(image), bytes < header + need ? "longer" : "g=global;r=;") << bytes;
     EXPECT_EQ(image->published, log.published());
     EXPECT_EQ(image->page_bytes, need);
     EXPECT_EQ(image->rest_bytes, 0u);
@@ -53,11 +61,11 @@ TEST(CardImage, OneReadHasTheLengthAndTheFirstRecords) {
 
 TEST(CardImage, OfNothing) {
   const ExactLog log(256);
-  const auto image = read_card_image({log.block.get(), header}, {}, {256, 256});
+  const auto image = image_of({log.block.get(), header}, {}, {256, 256});
   EXPECT_EQ(told(image), "");
   EXPECT_EQ(image->published, 0u);
-  EXPECT_EQ(told(read_card_image({log.block.get(), 7}, {}, {256, 256})), "corrupt");
-  EXPECT_EQ(told(read_card_image({}, {}, {256, 256})), "corrupt");
+  EXPECT_EQ(told(image_of({log.block.get(), 7}, {}, {256, 256})), "corrupt");
+  EXPECT_EQ(told(image_of({}, {}, {256, 256})), "corrupt");
 }
 
 TEST(CardImage, OfBothPieces) {
@@ -66,14 +74,14 @@ TEST(CardImage, OfBothPieces) {
   put(log, PMIX_GLOBAL, "a", "first piece");
   put(log, PMIX_GLOBAL, "b", std::string(200, 'b'));
   put(log, PMIX_GLOBAL, "c", "second piece");
-  const auto first = read_card_image({log.block.get(), header + 64}, {}, shape);
+  const auto first = image_of({log.block.get(), header + 64}, {}, shape);
   ASSERT_EQ(told(first), "longer");
-  EXPECT_EQ(first->page_bytes, header + 128);
+  EXPECT_EQ(first->page_bytes, 128u);
   EXPECT_EQ(first->rest_bytes, log.published() - 128);
-  const Bytes page{log.block.get(), first->page_bytes}, rest{log.rest.get(), first->rest_bytes};
-  EXPECT_EQ(told(read_card_image(page, rest, shape)),
+  const Bytes page{log.block.get(), header + first->page_bytes}, rest{log.rest.get(), first->rest_bytes};
+  EXPECT_EQ(told(image_of(page, rest, shape)),
             "a=first piece;b=" + std::string(200, 'b') + ";c=second piece;");
-  EXPECT_EQ(told(read_card_image(page, rest.first(rest.size() - 1), shape)), "longer");
+  EXPECT_EQ(told(image_of(page, rest.first(rest.size() - 1), shape)), "longer");
 }
 
 TEST(CardImage, FromAPlaceOnHasTheRest) {
@@ -84,10 +92,15 @@ TEST(CardImage, FromAPlaceOnHasTheRest) {
   const auto twice = log.published();
   put(log, PMIX_GLOBAL, "big", std::string(100, 'x'));
   const Bytes page{log.block.get(), header + 128}, rest{log.rest.get(), log.published() - 128};
-  const auto from = [&](std::uint64_t at) { return told(read_card_image(page, rest, {128, 1024}, at)); };
+  const auto from = [&](std::uint64_t at) { return told(image_of(page, rest, {128, 1024}, at)); };
   EXPECT_EQ(from(once), "new=2;big=" + std::string(100, 'x') + ';');
   EXPECT_EQ(from(twice), "big=" + std::string(100, 'x') + ';');
   EXPECT_EQ(from(log.published()), "");
+  EXPECT_EQ(from(log.published() + 8), "corrupt") << "it has shrunk";
+  const auto image = image_of(page, rest.first(0), {128, 1024}, once);
+  ASSERT_EQ(told(image), "longer");
+  EXPECT_EQ(image->page_bytes, 128 - once) << "without what is known";
+  EXPECT_EQ(image->rest_bytes, log.published() - 128);
 }
 
 // A read is not atomic: the length may be newer than the bytes behind it.
@@ -109,7 +122,7 @@ TEST(CardImage, BytesOlderThanTheLengthAreToldFromARecord) {
     put(log, PMIX_GLOBAL, "c", std::string(70, 'c'));  // behind the seam, where there is one
     const auto end = log.published();
     const auto view = [&] {
-      return told(read_card_image({page.get(), page.size()}, {rest.get(), rest.size()}, shape));
+      return told(image_of({page.get(), page.size()}, {rest.get(), rest.size()}, shape));
     };
     copy();
     const auto good = view();
@@ -136,7 +149,7 @@ TEST(CardImage, LengthsThatCannotBeAreCorrupt) {
   ExactLog log(256, 8, 128);
   put(log, PMIX_GLOBAL, "k", "v");
   const auto read = [&](CardShape shape) {
-    return told(read_card_image({log.block.get(), header + 128}, {log.rest.get(), 128}, shape));
+    return told(image_of({log.block.get(), header + 128}, {log.rest.get(), 128}, shape));
   };
   EXPECT_EQ(read({128, 256}), "k=v;");
   EXPECT_EQ(read({300, 256}), "corrupt");
@@ -161,9 +174,7 @@ TEST(CardImage, DamageEndsInAnAnswer) {
       put(log, PMIX_GLOBAL, key, std::string(40, 'v'));
     const testing::ExactBlock page(header + std::min(first, log.published()));
     const testing::ExactBlock rest(std::max<std::uint64_t>(log.published(), first) - first);
-    const auto view = [&] {
-      return read_card_image({page.get(), page.size()}, {rest.get(), rest.size()}, shape);
-    };
+    const auto view = [&] { return image_of({page.get(), page.size()}, {rest.get(), rest.size()}, shape); };
     for (unsigned round = 0; round < testing::rounds(50'000); ++round) {
       std::copy_n(log.block.get(), page.size(), page.get());
       std::copy_n(log.rest.get(), rest.size(), rest.get());
@@ -202,7 +213,7 @@ TEST(CardImage, ReadingWhileTheRankWritesNeverGivesHalfARecord) {
       last = done.load();
       copy_back(log.rest.get(), rest);
       copy_back(log.block.get(), page);
-      const auto image = read_card_image(page, rest, {3008, 64 << 10});
+      const auto image = image_of(page, rest, {3008, 64 << 10});
       if (!image) {
         wrong += image.error().code != Errc::again;
         ++again;
