@@ -77,6 +77,30 @@ int sparse_gets(const Words&) {
   return 0;
 }
 
+/// Cards that get longer with each sparse fence; the first rank reads what is new of one of them.
+int growing_cards(const Words&) {
+  Client client;
+  for (std::uint64_t round = 0; round < 10; ++round) {
+    const auto key = "key." + std::to_string(round);
+    check_status(put_bytes(key.c_str(), std::string(200, static_cast<char>('a' + round))), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    if (client.me.rank == 0)
+      check_equal(
+          get(client.peer(2), key.c_str()).bytes() == std::string(200, static_cast<char>('a' + round)), 1);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank == 0)
+    for (std::uint64_t round = 0; round < 10; ++round)
+      check_status(get(client.peer(2), ("key." + std::to_string(round)).c_str()).status, PMIX_SUCCESS);
+  if (client.me.rank % 2 == 1) {
+    say("done");
+    await("end");
+  }
+  client.finalize();
+  return 0;
+}
+
 struct Answer {
   pmix_status_t status;
   std::string text;  ///< of the first result, if it is a string
@@ -183,6 +207,7 @@ int tool(const Words& words) {
 void add_info_programs(Programs& programs) {
   programs["sets_are_late"] = sets_are_late;
   programs["sparse_gets"] = sparse_gets;
+  programs["growing_cards"] = growing_cards;
   programs["query_of_a_client"] = query_of_a_client;
   programs["tool"] = tool;
 }
@@ -244,6 +269,17 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
   const auto text = look(session.nodes[1], "--stats");
   EXPECT_TRUE(holds(text, "modex.gets                           12   4 on each")) << text;
   EXPECT_TRUE(holds(text, "nobody waits in a fence")) << text;
+  for (auto& node : session.nodes) node.tell("end");
+  session.finish();
+}
+
+TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
+  Session session(2, Segment::mapped, "growing_cards", over());
+  for (auto& node : session.nodes) node.tell("listen");
+  for (auto& node : session.nodes) node.expect("done");
+  // One read, then each time the length and what is new, at once. 2.4 kB in all: of the whole it would be a second round.
+  const auto report = look(session.nodes[0], "--json");
+  EXPECT_EQ(count_of(report, "\"modex.fetches\": 10, \"modex.gets\": 19, "), 1U) << report;
   for (auto& node : session.nodes) node.tell("end");
   session.finish();
 }
