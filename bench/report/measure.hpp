@@ -91,6 +91,13 @@ Sample measure_fixed(Op&& op, std::size_t batches, unsigned batch) {
   return out;
 }
 
+template <class Op>
+double time_of(Op&& op) {
+  const std::int64_t begin = now_ns();
+  op();
+  return static_cast<double>(now_ns() - begin);
+}
+
 inline void pause_for(std::int64_t ns) {
   const timespec some{ns / 1'000'000'000, ns % 1'000'000'000};
   nanosleep(&some, nullptr);
@@ -104,9 +111,7 @@ Sample measure_paused(Op&& op, std::size_t times, std::int64_t pause_ns) {
   out.batch = 1;
   for (std::size_t i = 0; i < times; ++i) {
     pause_for(pause_ns);
-    const std::int64_t begin = now_ns();
-    op();
-    out.means.push_back(static_cast<double>(now_ns() - begin));
+    out.means.push_back(time_of(op));
   }
   return out;
 }

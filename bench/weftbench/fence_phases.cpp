@@ -92,9 +92,11 @@ void half_fence_phase(const Context& c) {
 void full_fence_phase(const Context& c) {
   for (const unsigned bytes : c.options.card_bytes) {
     MarkedCards cards(c.job, "f", bytes);
-    std::vector<double> fence, read, both;
+    std::vector<double> lone, fence, read, both;
     for (unsigned i = 0; i <= c.options.repeats;
          ++i) {  // repeat 0 is the cold one: it opens what is opened once
+      c.job.barrier();
+      lone.push_back(time_of([&] { c.job.barrier(); }));
       cards.commit(i);
       c.job.barrier();
       const std::int64_t begin = now_ns();
@@ -106,6 +108,7 @@ void full_fence_phase(const Context& c) {
       read.push_back(static_cast<double>(end - middle));
       both.push_back(static_cast<double>(end - begin));
     }
+    c.print_slowest("lone_barrier", bytes, lone);
     c.print_slowest("full_fence", bytes, fence);
     c.print_slowest("read_all", bytes, read);
     c.print_slowest("full_fence_read_all", bytes, both);

@@ -19,13 +19,6 @@ void after_sparse_fences(const Context& c, const MarkedCards& cards, Work&& work
   }
 }
 
-template <class Op>
-double time_of(Op&& op) {
-  const std::int64_t begin = now_ns();
-  op();
-  return static_cast<double>(now_ns() - begin);
-}
-
 /// What this rank saw, by size. Results travel by full fences, so they are told when all touching is over.
 struct Touches {
   std::size_t bytes = 0;

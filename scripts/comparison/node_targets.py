@@ -66,10 +66,10 @@ def targets():
     for job, text, part in (("2x2", "1/2", 1 / 2), ("4x2", "1/3", 1 / 3), ("8x4", "1/5", 1 / 5)):
         out.append(Target("Barrier", "barrier", [job], [floor, part_of_best(text, part, "barrier")]))
     out.append(Target("Barrier", "barrier", ["8x2", "2x4", "4x4"], [floor]))
-    twice = own("2 x own barrier", 2, "barrier")
-    out.append(Target("Full fence, 256 B", "full_fence", ["2x2"], [twice], 256))
+    twice = [own("2 x own barrier", 2, "barrier"), own("2 x own barrier, timed alike", 2, "lone_barrier", 256)]
+    out.append(Target("Full fence, 256 B", "full_fence", ["2x2"], twice, 256))
     for job, text, part in (("4x2", "1/4", 1 / 4), ("8x4", "1/6", 1 / 6)):
-        limits = [twice, part_of_best(text, part, "full_fence", 256)]
+        limits = [*twice, part_of_best(text, part, "full_fence", 256)]
         out.append(Target("Full fence, 256 B", "full_fence", [job], limits, 256))
     jobs = ["2x2", "4x2", "8x4"]
     out.append(Target("Full fence, 4 KiB", "full_fence", jobs, [part_of_best("1/6", 1 / 6, "full_fence", 4096)], 4096))

@@ -83,7 +83,11 @@ Result<std::unique_ptr<Worker>> Worker::open(const Wish& wish, std::string& why_
   if (ucp_config_read(nullptr, nullptr, &read) != UCS_OK)
     return fail(Errc::os, "UCX reads no configuration", EIO);
   const std::unique_ptr<ucp_config_t, ConfigRelease> config(read);
-  if (!wish.transports.empty() && ucp_config_modify(read, "TLS", wish.transports.c_str()) != UCS_OK)
+  // Shared memory tells nobody of a peer that is lost, so that UCX takes it for none of ours, but opens it all the same:
+  // 4 MiB, and a file that a kill leaves behind.
+  const bool is_chosen = !wish.transports.empty() || std::getenv("UCX_TLS") != nullptr;
+  const auto transports = is_chosen ? wish.transports : "^posix,sysv";
+  if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
 
   std::unique_ptr<Worker> worker(new Worker);

@@ -23,7 +23,7 @@ struct Traits {
 class Worker {
  public:
   struct Wish {
-    std::string transports;    ///< as UCX_TLS takes it; empty: what UCX_TLS says, or all
+    std::string transports;    ///< as UCX_TLS takes it; empty: what UCX_TLS says, or all but shared memory
     std::string networks;      ///< as WEFT_NET has it; empty: all
     bool direct_gets = false;  ///< also where UCP emulates them
   };

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/ucx/worker.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+namespace weft::ucx {
+namespace {
+
+/// Shared memory that UCX has mapped into this process.
+bool maps_shared_memory() {
+  std::ifstream maps("/proc/self/maps");
+  const std::string all(std::istreambuf_iterator<char>(maps), {});
+  return all.find("ucx_shm_posix") != all.npos || all.find("/SYSV") != all.npos;
+}
+
+TEST(Worker, SharedMemoryIsOpenedWhereTheUserNamesItOnly) {
+  ::unsetenv("UCX_TLS");
+  std::string why_not;
+  {
+    const auto worker = Worker::open({}, why_not);
+    ASSERT_TRUE(worker) << worker.error().what;
+    EXPECT_FALSE(maps_shared_memory());
+  }
+  {
+    Worker::Wish wish;
+    wish.transports = "posix,tcp";
+    const auto worker = Worker::open(wish, why_not);
+    ASSERT_TRUE(worker) << worker.error().what;
+    EXPECT_TRUE(maps_shared_memory());
+  }
+  ::setenv("UCX_TLS", "posix,tcp", 1);
+  const auto worker = Worker::open({}, why_not);
+  ASSERT_TRUE(worker) << worker.error().what;
+  EXPECT_TRUE(maps_shared_memory());
+  ::unsetenv("UCX_TLS");
+}
+
+}  // namespace
+}  // namespace weft::ucx
