@@ -75,7 +75,7 @@ class Verdicts(unittest.TestCase):
     def test_a_fence_is_compared_with_the_own_barrier_and_the_own_first_one(self):
         self.add("weft", "barrier", "2x2", 50)
         self.add("weft", "full_fence", "2x2", 101, 256)
-        self.assertEqual(self.verdicts("Full fence, 256 B", "2x2"), {"2 x own barrier": False})
+        self.assertEqual(self.verdicts("Full fence, 256 B", "2x2"), {"2 x own barrier": False, "2 x own barrier, timed alike": None})
         self.add("weft", "repeated_fence_new_first", "2x2", 100, 256)
         self.add("weft", "repeated_fence_new_last", "2x2", 120, 256)
         self.assertEqual(self.verdicts("20th full fence in a row, with a new commit each", "2x2"),
