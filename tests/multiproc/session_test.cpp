@@ -193,6 +193,27 @@ int fence_of_threads(const Words& words) {
   return 0;
 }
 
+/// The cards are to travel as the first node has it, not as the others have: no success for anybody, and the next works.
+int nodes_disagree(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const std::vector<pmix_proc_t> set{client.peer(1), client.peer(2), client.peer(3)};
+  const bool is_member = client.me.rank >= 1 && client.me.rank <= 3;
+  for (int round = 0; round < 10; ++round) {
+    const bool wants = client.me.rank < ranks_a_node;
+    check_status(wants ? fence({}, collect()) : fence(), PMIX_ERR_BAD_PARAM);
+    if (is_member) check_status(wants ? fence(set, collect()) : fence(set), PMIX_ERR_BAD_PARAM);
+    if (is_member) check_status(fence(set), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), r);
+  client.finalize();
+  return 0;
+}
+
 /// What a set has got in an earlier fence it does not get again; others, which have not, do.
 int deltas_of_sets(const Words&) {
   Client client;
@@ -368,6 +389,7 @@ void add_session_programs(Programs& programs) {
   programs["session_node"] = session_node;
   programs["fence_storm"] = fence_storm;
   programs["fence_of_threads"] = fence_of_threads;
+  programs["nodes_disagree"] = nodes_disagree;
   programs["deltas_of_sets"] = deltas_of_sets;
   programs["cards_of_all_sizes"] = cards_of_all_sizes;
   programs["cards_that_grow"] = cards_that_grow;
@@ -412,6 +434,9 @@ TEST_P(SessionTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
 }
 TEST_P(SessionTest, threads_of_a_rank_in_fences_of_a_set) {
   run("fence_of_threads", 3, Segment::mapped, {"set"});
+}
+TEST_P(SessionTest, nodes_that_disagree_on_whether_cards_travel) {
+  run("nodes_disagree");
 }
 TEST_P(SessionTest, deltas_of_sets) {
   run("deltas_of_sets");
