@@ -4,8 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <csignal>
 #include <cstdlib>
+#include <thread>
 
 #include "tests/multiproc/host.hpp"
 #include "tests/multiproc/session.hpp"
@@ -132,6 +136,80 @@ int fence_storm(const Words&) {
     check_equal(
         get(client.peer(r), "large", optional()).bytes() == std::string(40'000, static_cast<char>('a' + r)),
         1);
+  client.finalize();
+  return 0;
+}
+
+/// Several threads of each rank in one set at the same time: so many consecutive fences of it, in whatever order the
+/// threads come. words: the set.
+int fence_of_threads(const Words& words) {
+  Client client;
+  constexpr std::ptrdiff_t threads = 4;
+  constexpr std::uint64_t rounds = 50;
+  std::vector<pmix_proc_t> set;  // empty: the whole job
+  std::vector<pmix_rank_t> members;
+  if (words.at(0) == "set") members = {1, 2, 3};  // one of the first node, both of the second
+  for (const auto rank : members) set.push_back(client.peer(rank));
+  for (pmix_rank_t r = 0; set.empty() && r < client.size; ++r) members.push_back(r);
+  const bool is_member = std::find(members.begin(), members.end(), client.me.rank) != members.end();
+
+  std::barrier together(threads);
+  std::atomic<std::uint64_t> ended{0};
+  const auto body = [&](bool leads) {
+    // All fences of a round are of one kind; otherwise the kind of each would depend on who comes first.
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      if (leads) {
+        check_status(put("round", round), PMIX_SUCCESS);
+        check_status(PMIx_Commit(), PMIX_SUCCESS);
+      }
+      together.arrive_and_wait();
+      const bool travels = round % 2 == 0;
+      check_status(travels ? fence(set, collect()) : fence(set), PMIX_SUCCESS);
+      ++ended;
+      together.arrive_and_wait();
+      for (std::size_t i = 0; leads && travels && i < members.size(); ++i) {
+        const auto seen = get(client.peer(members[i]), "round", optional()).u64();
+        // One of this node may have written the next already.
+        check(seen == round || seen == round + 1, "a card of another round");
+      }
+    }
+    for (std::uint64_t i = 0; i < rounds; ++i) {  // each at its own pace
+      check_status(fence(set), PMIX_SUCCESS);
+      ++ended;
+    }
+  };
+  if (is_member) {
+    std::vector<std::thread> others;
+    for (std::ptrdiff_t i = 1; i < threads; ++i) others.emplace_back(body, false);
+    body(true);
+    for (auto& other : others) other.join();
+    check_equal(ended.load(), 2 * rounds * threads);
+  }
+  check_status(put("last", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "last", optional()).u64(), r);
+  client.finalize();
+  return 0;
+}
+
+/// The cards are to travel as the first node has it, not as the others have: no success for anybody, and the next works.
+int nodes_disagree(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const std::vector<pmix_proc_t> set{client.peer(1), client.peer(2), client.peer(3)};
+  const bool is_member = client.me.rank >= 1 && client.me.rank <= 3;
+  for (int round = 0; round < 10; ++round) {
+    const bool wants = client.me.rank < ranks_a_node;
+    check_status(wants ? fence({}, collect()) : fence(), PMIX_ERR_BAD_PARAM);
+    if (is_member) check_status(wants ? fence(set, collect()) : fence(set), PMIX_ERR_BAD_PARAM);
+    if (is_member) check_status(fence(set), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), r);
   client.finalize();
   return 0;
 }
@@ -310,6 +388,8 @@ int node_dies(const Words&) {
 void add_session_programs(Programs& programs) {
   programs["session_node"] = session_node;
   programs["fence_storm"] = fence_storm;
+  programs["fence_of_threads"] = fence_of_threads;
+  programs["nodes_disagree"] = nodes_disagree;
   programs["deltas_of_sets"] = deltas_of_sets;
   programs["cards_of_all_sizes"] = cards_of_all_sizes;
   programs["cards_that_grow"] = cards_that_grow;
@@ -327,8 +407,9 @@ void add_session_programs(Programs& programs) {
 class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:
   Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
-  void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped) {
-    Session session(nodes, segment, program, over());
+  void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped,
+           const Words& words = {}) {
+    Session session(nodes, segment, program, over(), false, words);
     session.finish();
   }
 };
@@ -344,6 +425,18 @@ TEST_P(SessionTest, fence_storm_of_two_nodes_without_segments) {
 }
 TEST_P(SessionTest, fence_storm_of_five_nodes) {
   run("fence_storm", 5, Segment::mixed);
+}
+TEST_P(SessionTest, threads_of_a_rank_in_fences_of_the_whole_job) {
+  run("fence_of_threads", 3, Segment::mapped, {"job"});
+}
+TEST_P(SessionTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
+  run("fence_of_threads", 3, Segment::mixed, {"job"});
+}
+TEST_P(SessionTest, threads_of_a_rank_in_fences_of_a_set) {
+  run("fence_of_threads", 3, Segment::mapped, {"set"});
+}
+TEST_P(SessionTest, nodes_that_disagree_on_whether_cards_travel) {
+  run("nodes_disagree");
 }
 TEST_P(SessionTest, deltas_of_sets) {
   run("deltas_of_sets");

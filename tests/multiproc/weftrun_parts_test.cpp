@@ -207,12 +207,6 @@ TEST(Environment, OfARankReplacesWhatIsShared) {
   EXPECT_EQ(envp[3], nullptr);
 }
 
-TEST(Wording, Ranges) {
-  EXPECT_EQ(messages::ranges(std::vector<unsigned>{}), "");
-  EXPECT_EQ(messages::ranges(std::vector<unsigned>{5}), "5");
-  EXPECT_EQ(messages::ranges(std::vector<unsigned>{0, 1, 2, 4, 6, 7}), "0-2,4,6-7");
-}
-
 TEST(Wording, AFailureNamesRankHostPidAndProgram) {
   const messages::Where where{Rank{3}, "node7", 4711, "./ring", ""};
   for (const auto& line :

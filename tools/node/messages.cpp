@@ -6,6 +6,8 @@
 #include <csignal>
 #include <cstring>
 
+#include "tools/node/ranges.hpp"
+
 namespace weft::node::messages {
 namespace {
 
@@ -268,25 +270,6 @@ std::string binding(Rank rank, std::string_view host, std::string_view label,
                     const std::vector<unsigned>& cpus) {
   if (cpus.empty()) return fmt::format("rank {} on {}: not bound", number(rank), host);
   return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label, ranges(cpus));
-}
-
-std::string ranges(const std::vector<unsigned>& numbers) {
-  std::string text;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    if (!text.empty()) text += ',';
-    text += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
-    i = last + 1;
-  }
-  return text;
-}
-
-std::string ranges(const std::vector<Rank>& ranks) {
-  std::vector<unsigned> numbers;
-  numbers.reserve(ranks.size());
-  for (const Rank rank : ranks) numbers.push_back(number(rank));
-  return ranges(numbers);
 }
 
 }  // namespace weft::node::messages

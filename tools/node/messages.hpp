@@ -72,8 +72,4 @@ std::string reader_gone(std::string_view stream);
 std::string binding(Rank rank, std::string_view host, std::string_view label,
                     const std::vector<unsigned>& cpus);
 
-/// "0-3,7": how a set of ranks or processors is written everywhere. The numbers must ascend.
-std::string ranges(const std::vector<unsigned>& numbers);
-std::string ranges(const std::vector<Rank>& ranks);
-
 }  // namespace weft::node::messages

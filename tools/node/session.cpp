@@ -73,19 +73,19 @@ struct Sent {
 /// Called on the library's thread.
 struct SessionUpcalls {
   static void received(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
-                       std::size_t count, pmix_info_t*, std::size_t,
-                       pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
-    const auto complete = [answer, cookie] {
-      if (answer != nullptr) answer(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cookie);
+                       std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
+                       void* cookie) {
+    const auto complete = [done, cookie] {
+      if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, cookie);
     };
     Session* session = of(infos, count);
     const auto* message = find(infos, count, message_key, PMIX_BYTE_OBJECT);
     // Ranks can raise any event; only what a server of this session says is an order or a report.
     if (session == nullptr || message == nullptr || session->nspace_ != source->nspace) return complete();
-    asio::post(session->loop_,
-               [session, code, from = source->rank, bytes = bytes_of(message), complete]() mutable {
-                 session->events_.received(from, subject_of(code), std::move(bytes), complete);
-               });
+    asio::post(session->loop_, [session, code, from = source->rank, bytes = bytes_of(message),
+                                answer = session->answers_.open(complete)]() mutable {
+      session->events_.received(from, subject_of(code), std::move(bytes), std::move(answer));
+    });
   }
 
   static void lost(std::size_t, pmix_status_t, const pmix_proc_t* source, pmix_info_t infos[],
@@ -119,6 +119,8 @@ Session::Session(asio::io_context& loop, const SessionIdentity& identity, Events
 
 Session::~Session() {
   for (const auto handler : handlers_) PMIx_Deregister_event_handler(handler, nullptr, nullptr);
+  // What waits in the loop is not run any more, and whoever has one may live longer than the library.
+  answers_.give_all();
 }
 
 void Session::listen(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "tools/node/answers.hpp"
 #include "tools/node/protocol.hpp"
 
 namespace weft::node {
@@ -28,8 +29,8 @@ struct SessionIdentity {
 
 class Session {
  public:
-  /// On the loop. answer: to be called once, from any of the loop's handlers; the sender waits for it.
-  using Answer = std::function<void()>;
+  /// On the loop. answer: the sender waits for it, no longer than this object lives.
+  using Answer = node::Answer;
   struct Events {
     std::function<void(std::uint32_t from, Subject subject, std::string bytes, Answer answer)> received;
     std::function<void(std::uint32_t node, std::string why)> lost;  ///< once a node
@@ -66,6 +67,7 @@ class Session {
   Events events_;
   std::string contact_, transport_;
   std::vector<std::size_t> handlers_;
+  Answers answers_;
 };
 
 }  // namespace weft::node

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <map>
 
+#include "tools/node/ranges.hpp"
+
 namespace weft::weftinfo {
 namespace {
 
@@ -81,7 +83,7 @@ std::string missing_of(const Session& session, const Fence& fence) {
     }
     if (numbers.size() > with_pid) details += ", ...";
     out += fmt::format("  missing on {}: {}{} ({})\n", session.host_of(place.first),
-                       is_one_job ? "" : place.second + " ", ranges(numbers), details);
+                       is_one_job ? "" : place.second + " ", node::ranges(numbers), details);
   }
   return out;
 }
@@ -111,18 +113,6 @@ std::string text_of(const Session& session, const Fence& fence) {
 }
 
 }  // namespace
-
-std::string ranges(const std::vector<std::uint32_t>& numbers) {
-  std::string out;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
-    if (!out.empty()) out += ',';
-    out += last == i ? fmt::format("{}", numbers[i]) : fmt::format("{}-{}", numbers[i], numbers[last]);
-    i = last + 1;
-  }
-  return out;
-}
 
 std::string duration(std::uint64_t milliseconds) {
   const auto seconds = milliseconds / 1000;

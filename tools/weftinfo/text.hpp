@@ -17,8 +17,6 @@ std::string counters_of(const Session& session);
 std::string json_of(const std::vector<Listed>& sessions);
 std::string json_of(const Session& session);
 
-/// "0-4,7"; ranks ascending.
-std::string ranges(const std::vector<std::uint32_t>& numbers);
 /// "850 ms", "12 s", "3 min 5 s", "2 h 4 min".
 std::string duration(std::uint64_t milliseconds);
 

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "tools/node/messages.hpp"
+#include "tools/node/ranges.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -108,8 +108,7 @@ class Writer {
     const PlannedNode& node = plan_.nodes[i];
     const auto ranks = table_.ranks_on(i);
     add("node {} '{}', {} slot{}, {}: rank{} {}", i, node.name, node.slots, plural(node.slots),
-        node.here ? "this machine" : "a daemon", plural(ranks.size()),
-        messages::ranges(std::vector<Rank>(ranks.begin(), ranks.end())));
+        node.here ? "this machine" : "a daemon", plural(ranks.size()), ranges(ranks));
     std::vector<Place> places(ranks.size());
     const bool known = is_known(node);
     if (known) {
@@ -128,7 +127,7 @@ class Writer {
     const auto& program = options_.apps[table_.app_of(rank)].argv.front();
     if (!place.processors.empty())
       add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, place.label,
-          messages::ranges(place.processors));
+          ranges(place.processors));
     else
       add("  rank {} ({}): slot {}{}", number(rank), program, slot, known ? ", not bound" : "");
   }

@@ -132,7 +132,15 @@ Agent choose_agent(Plan& plan, const Options& options, const Surroundings& aroun
     plan.because.push_back("daemons: processes of this machine");
     return {Agent::Kind::fork, {}, 0, {}};
   }
-  const bool in_allocation = slurm_has_all(plan, around);
+  bool in_allocation = false;
+  if (options.agent.empty() || options.agent == "slurm") {
+    try {
+      in_allocation = slurm_has_all(plan, around);
+    } catch (const Stop&) {
+      if (options.agent == "slurm") throw;
+      // The nodes come from the command line: that is what the refusal advises, so it cannot stand in the way.
+    }
+  }
   if (options.agent == "slurm" && !in_allocation)
     refuse(
         "--agent slurm: not all of these nodes are in an allocation of Slurm's; run weftrun under salloc or "

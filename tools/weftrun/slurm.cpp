@@ -52,6 +52,23 @@ std::vector<std::uint32_t> slots_of(const Variable& variable, std::size_t nodes)
   return std::vector<std::uint32_t>(nodes, 1);
 }
 
+constexpr const char* first_group = "SLURM_JOB_NODELIST_HET_GROUP_0";
+
+/// It has several groups of nodes, each with variables of its own: the usual name, "_HET_GROUP_" and the group's number.
+bool is_heterogeneous(const Variable& variable) {
+  return variable("SLURM_HET_SIZE").value_or("1") != "1" || variable(first_group);
+}
+
+[[noreturn]] void refuse_groups(const Variable& variable) {
+  throw Stop(exit_status::usage,
+             messages::usage(fmt::format("Slurm's allocation is heterogeneous (SLURM_HET_SIZE={}), and "
+                                         "weftrun does not choose among its groups; name "
+                                         "their nodes ({} and so on) and slots with --host or --hostfile, or "
+                                         "unset SLURM_JOB_ID to run on this "
+                                         "machine alone",
+                                         variable("SLURM_HET_SIZE").value_or(""), first_group)));
+}
+
 }  // namespace
 
 std::optional<std::vector<std::uint32_t>> read_slurm_counts(std::string_view text) {
@@ -71,7 +88,10 @@ std::optional<std::vector<std::uint32_t>> read_slurm_counts(std::string_view tex
 
 std::optional<Hosts> slurm_allocation(const Variable& variable) {
   const auto job = variable("SLURM_JOB_ID"), list = variable("SLURM_JOB_NODELIST");
-  if (!job || job->empty() || !list || list->empty()) return std::nullopt;
+  if (!job || job->empty()) return std::nullopt;
+  // There each group has a list of its own; what SLURM_JOB_NODELIST is then, if it is set, is not documented.
+  if (is_heterogeneous(variable)) refuse_groups(variable);
+  if (!list || list->empty()) return std::nullopt;
   std::string complaint;
   const auto names = expand_hostlist(*list, complaint);
   if (!names) refuse(fmt::format("SLURM_JOB_NODELIST='{}': {}", *list, complaint));
@@ -79,7 +99,7 @@ std::optional<Hosts> slurm_allocation(const Variable& variable) {
   Hosts hosts;
   for (std::size_t i = 0; i < names->size(); ++i) {
     check_host_name((*names)[i], "SLURM_JOB_NODELIST");
-    // A heterogeneous allocation may leave a node without tasks; it takes none.
+    // An allocation may leave a node without tasks; it takes none.
     if (slots[i] != 0)
       hosts.push_back({(*names)[i], std::min(slots[i], most_ranks_a_node), most_ranks_a_node, false});
   }

@@ -118,12 +118,6 @@ TEST(Listed, OfEachSessionTheLauncher) {
   EXPECT_EQ(list[2].pid, 30);  // another launch under the same name
 }
 
-TEST(Ranges, all_shapes) {
-  EXPECT_EQ(ranges({}), "");
-  EXPECT_EQ(ranges({7}), "7");
-  EXPECT_EQ(ranges({0, 1, 2, 3, 4, 7, 9, 10, 11}), "0-4,7,9-11");
-}
-
 TEST(Duration, all_sizes) {
   EXPECT_EQ(duration(0), "0 ms");
   EXPECT_EQ(duration(999), "999 ms");

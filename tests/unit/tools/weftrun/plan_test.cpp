@@ -129,6 +129,18 @@ TEST(Plan, Slurm) {
   expect_refusal(refusal({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
 }
 
+TEST(Plan, NodesThatAreNamedGoBeforeAnAllocationThatIsRefused) {
+  auto contradictory = slurm, heterogeneous = slurm;
+  contradictory["SLURM_TASKS_PER_NODE"] = "2";
+  heterogeneous["SLURM_HET_SIZE"] = "2";
+  for (const auto& environment : {contradictory, heterogeneous}) {
+    expect_refusal(refusal({}, environment), "--host");
+    EXPECT_EQ(plan_for({"--host", "n2,n3"}, environment).agent.kind, Agent::Kind::remote);
+    EXPECT_EQ(plan_for({"--host", "n2", "--agent", "ssh"}, environment).agent.kind, Agent::Kind::remote);
+    expect_refusal(refusal({"--host", "n2", "--agent", "slurm"}, environment), "unset SLURM_JOB_ID");
+  }
+}
+
 TEST(Plan, WeftrunOnANodeOfTheAllocation) {
   auto here = slurm;
   here["SLURM_JOB_NODELIST"] = "head,n[2-3]";

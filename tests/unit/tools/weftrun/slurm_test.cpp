@@ -77,5 +77,27 @@ TEST(SlurmAllocation, ContradictionsAreNamed) {
   expect_refusal(said({{"SLURM_JOB_NODELIST", "-x"}}), "is not the name of a host");
 }
 
+// The environment of heterogeneous_jobs.html in Slurm's documentation.
+TEST(SlurmAllocation, AHeterogeneousOneIsRefusedWithWhatToDo) {
+  const Environment under_salloc = {{"SLURM_JOB_ID", "11741"},
+                                    {"SLURM_HET_SIZE", "2"},
+                                    {"SLURM_JOB_ID_HET_GROUP_0", "11741"},
+                                    {"SLURM_JOB_ID_HET_GROUP_1", "11742"},
+                                    {"SLURM_JOB_NODELIST_HET_GROUP_0", "nid00001"},
+                                    {"SLURM_JOB_NODELIST_HET_GROUP_1", "nid[00011-00012]"}};
+  auto with_a_list = under_salloc;
+  with_a_list["SLURM_JOB_NODELIST"] = "nid00001";
+  for (const auto& environment : {under_salloc, with_a_list}) {
+    const auto said = refusal_of([&] { allocation(environment); });
+    expect_refusal(said, "heterogeneous (SLURM_HET_SIZE=2)");
+    expect_refusal(said, "(SLURM_JOB_NODELIST_HET_GROUP_0 and so on) and slots with --host");
+  }
+  auto outside = under_salloc;
+  outside.erase("SLURM_JOB_ID");
+  EXPECT_EQ(allocation(outside), "none");
+  EXPECT_EQ(allocation({{"SLURM_JOB_ID", "7"}, {"SLURM_HET_SIZE", "1"}, {"SLURM_JOB_NODELIST", "a"}}),
+            "a:1 ");
+}
+
 }  // namespace
 }  // namespace weft::weftrun
