@@ -190,23 +190,21 @@ std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect
   return std::nullopt;
 }
 
-/// u32 length of a place and its bytes, then cards. The first fence of a whole job tells all nodes where the cards lie, so
-/// that nobody has to ask before the first direct modex.
+/// The first fence of a whole job tells all nodes where the cards lie, so that nobody has to ask before the first direct
+/// modex.
 Server::Blob Server::contribution(const Procs& procs, const Blob& cards, bool is_first) {
-  data::Writer out;
-  out.bytes(is_first ? modex_->place(link::nspace_of(procs[0])) : Blob());
-  out.raw(cards);
-  return std::move(out).take();
+  const auto place = is_first ? modex_->place(link::nspace_of(procs[0])) : Blob();
+  return packer_.pack({place, cards});
 }
 
 pmix_status_t Server::take_contribution(const Procs& procs, NodeNumber from, Bytes bytes) {
   if (bytes.empty()) return PMIX_SUCCESS;  // a barrier carries nothing
-  data::Reader in(bytes);
-  const Bytes place = in.bytes();
-  if (!in.ok()) return PMIX_ERR_UNPACK_FAILURE;
+  const auto unpacked = packer_.unpack(bytes);
+  if (!unpacked) return unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE;
+  const auto& [place, cards] = unpacked->parts;
   // Without a place the node is asked when it matters.
   if (!place.empty()) (void)modex_->take_place(from, link::nspace_of(procs[0]), place);
-  return take_blobs(in.raw(in.left()));
+  return take_blobs(cards);
 }
 
 void Server::exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob,

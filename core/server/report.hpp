@@ -78,6 +78,8 @@ inline constexpr std::array counter_names{
     "fences.ended_well",   //
     "fences.failed",       //
     "fences.early",        ///< messages for one that had not begun here
+    "fences.bytes",        ///< that this node gave to full fences: cards, and where they lie
+    "fences.packed",       ///< the same as it was sent: compressed where that pays
     "mesh.messages_sent",  //
     "mesh.bytes_sent",     //
     "mesh.messages_received",

@@ -10,7 +10,7 @@ namespace weft::server {
 namespace {
 
 /// Raised when anything in here or counter_names changes shape.
-constexpr std::uint16_t report_version = 1;
+constexpr std::uint16_t report_version = 2;
 
 struct Out {
   data::Writer w;

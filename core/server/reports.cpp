@@ -66,6 +66,8 @@ std::vector<std::uint64_t> Server::counters() const {
           engine.ended_well,
           engine.failed,
           engine.early,
+          packer_.counters().plain,
+          packer_.counters().packed,
           mesh.messages_sent,
           mesh.bytes_sent,
           mesh.messages_received,

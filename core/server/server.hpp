@@ -19,6 +19,7 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cleanup.hpp"
+#include "core/server/contribution.hpp"
 #include "core/server/fence_machine.hpp"
 #include "core/server/job.hpp"
 #include "core/server/modex.hpp"
@@ -292,6 +293,7 @@ class Server {
   store::Limits limits_;
   std::unique_ptr<Nodes> nodes_;             ///< NULL: there is no other node
   std::unique_ptr<NodeFences> node_fences_;  ///< with nodes_
+  Packer packer_;                            ///< of contributions to their exchanges
   std::unique_ptr<Modex> modex_;             ///< with nodes_
   /// Up to where each card went in fences of a set that is no whole job: by set, job and local index.
   std::map<collectives::Signature, std::map<std::pair<std::string, std::uint32_t>, std::uint64_t>> sent_;

@@ -6,6 +6,8 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <random>
 
 #include "tests/multiproc/session.hpp"
 
@@ -36,6 +38,14 @@ std::size_t count_of(const std::string& text, std::string_view part) {
   std::size_t count = 0;
   for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
   return count;
+}
+
+/// The numbers that stand behind each `name`.
+std::vector<std::uint64_t> numbers(const std::string& text, std::string_view name) {
+  std::vector<std::uint64_t> out;
+  for (auto at = text.find(name); at != std::string::npos; at = text.find(name, at + 1))
+    out.push_back(std::strtoull(text.c_str() + at + name.size(), nullptr, 10));
+  return out;
 }
 
 /// Looks until all parts are in the report at once; a failure of the test shows the last one.
@@ -97,6 +107,32 @@ int growing_cards(const Words&) {
     say("done");
     await("end");
   }
+  client.finalize();
+  return 0;
+}
+
+/// Full fences: of cards that are alike, then of random bytes.
+int fences_of_both_kinds(const Words&) {
+  Client client;
+  const auto alike = [](pmix_rank_t rank) { return std::string(5000, static_cast<char>('a' + rank)); };
+  const auto noise = [](pmix_rank_t rank) {
+    std::mt19937 random(rank);
+    std::string out(5000, 0);
+    for (auto& byte : out) byte = static_cast<char>(random());
+    return out;
+  };
+  const auto exchange = [&](const char* key, const auto& value) {
+    check_status(put_bytes(key, value(client.me.rank)), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence({}, Infos().flag(PMIX_COLLECT_DATA)), PMIX_SUCCESS);
+    for (pmix_rank_t r = 0; r < client.size; ++r)
+      check(get(client.peer(r), key, Infos().flag(PMIX_OPTIONAL)).bytes() == value(r), "another card");
+    if (client.me.rank % 2 == 0) return;
+    say(key);
+    await("go on");
+  };
+  exchange("alike", alike);
+  exchange("noise", noise);
   client.finalize();
   return 0;
 }
@@ -208,6 +244,7 @@ void add_info_programs(Programs& programs) {
   programs["sets_are_late"] = sets_are_late;
   programs["sparse_gets"] = sparse_gets;
   programs["growing_cards"] = growing_cards;
+  programs["fences_of_both_kinds"] = fences_of_both_kinds;
   programs["query_of_a_client"] = query_of_a_client;
   programs["tool"] = tool;
 }
@@ -281,6 +318,28 @@ TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
   const auto report = look(session.nodes[0], "--json");
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 10, \"modex.gets\": 19, "), 1U) << report;
   for (auto& node : session.nodes) node.tell("end");
+  session.finish();
+}
+
+TEST_P(InfoTest, full_fences_send_cards_that_are_alike_compressed_and_random_bytes_as_they_are) {
+  Session session(3, Segment::mapped, "fences_of_both_kinds", over());
+  const auto counted = [&](const std::string& after) {
+    for (auto& node : session.nodes) node.tell("listen");
+    for (auto& node : session.nodes) node.expect(after);
+    const auto report = look(session.nodes[1], "--json");
+    return std::pair(numbers(report, "\"fences.bytes\": "), numbers(report, "\"fences.packed\": "));
+  };
+  const auto [alike, alike_packed] = counted("alike");
+  for (auto& node : session.nodes) node.tell("go on");
+  const auto [all, all_packed] = counted("noise");
+  ASSERT_TRUE(alike.size() == 3 && alike_packed.size() == 3 && all.size() == 3 && all_packed.size() == 3);
+  for (std::size_t node = 0; node < 3; ++node) {  // two ranks each
+    EXPECT_GE(alike[node], 10'000U);
+    EXPECT_LE(alike_packed[node], 1000U);
+    EXPECT_GE(all[node] - alike[node], 10'000U);
+    EXPECT_EQ(all_packed[node] - alike_packed[node], all[node] - alike[node]);
+  }
+  for (auto& node : session.nodes) node.tell("go on");
   session.finish();
 }
 
