@@ -110,7 +110,7 @@ class Client {
   pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
                                    std::vector<pmix_proc_t>& out);
   bool lives_elsewhere(const pmix_proc_t& proc) const;
-  std::optional<pmix_status_t> fetch(const pmix_proc_t& proc);
+  std::optional<pmix_status_t> fetch(const pmix_proc_t& proc, store::RemoteCards::Link seen);
   pmix_status_t miss(const Error& why, const pmix_proc_t& proc, std::string_view key,
                      const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;

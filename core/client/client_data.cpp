@@ -215,14 +215,15 @@ Result<data::Value> Client::find(const pmix_proc_t& proc, std::string_view key,
 }
 
 /// Has the server bring the card of a rank of this job that lives elsewhere: a word in the segment there and back, where a
-/// message would wake this process's thread first. Nothing: not this way (another thread asks, or the host brings cards).
-std::optional<pmix_status_t> Client::fetch(const pmix_proc_t& proc) {
+/// message would wake this process's thread first. seen: what the caller has looked at in vain. Nothing: not this way
+/// (another thread asks, or the host brings cards).
+std::optional<pmix_status_t> Client::fetch(const pmix_proc_t& proc, store::RemoteCards::Link seen) {
   if (!segment_ || !own_job_ || !link::is_of(proc, own_job_.nspace()) || connection_->on_thread())
     return std::nullopt;
   if (proc.rank >= own_job_.ranks() || own_job_.local_index(proc.rank) != store::none) return std::nullopt;
   const std::unique_lock mine(control_.fetch_mutex, std::try_to_lock);
   if (!mine) return std::nullopt;
-  const auto number = control_.fetch->ask(proc.rank);
+  const auto number = control_.fetch->ask(proc.rank, seen);
   control_.notify(store::NoticeKind::fetch, 0);
   std::int32_t status = PMIX_SUCCESS;
   const auto over = [&] { return control_.fetch->answered(number, status); };
@@ -236,15 +237,18 @@ pmix_status_t Client::ask(const Error& why, const pmix_proc_t& proc, std::string
                           const pmix_info_t* infos, std::size_t ninfo, const GetDirectives& how,
                           data::Value& found) {
   if (const auto status = miss(why, proc, key, how); status != PMIX_SUCCESS) return status;
+  // What comes after this counts as new: another rank may have had the card brought meanwhile.
+  auto seen = own_job_ ? own_job_.remote_link(proc.rank) : 0;
   // The first answer may be to a read that somebody else had begun before this key was committed; the second is not.
-  for (int attempt = 0; attempt < 2 && !how.timeout && !how.refresh && !key.empty(); ++attempt) {
-    const auto fetched = fetch(proc);
-    if (!fetched) break;
-    if (*fetched != PMIX_SUCCESS) return *fetched;
+  for (int reads = 0; !how.timeout && !how.refresh && !key.empty(); seen = store::FetchCell::anything) {
     auto value = find_here(proc, key, how);
     if (value) found = std::move(*value);
     if (value) return PMIX_SUCCESS;
-    if (attempt == 1) return status_of(value.error());
+    if (reads == 2) return status_of(value.error());
+    const auto fetched = fetch(proc, seen);
+    if (!fetched) break;
+    if (*fetched == PMIX_SUCCESS) ++reads;
+    if (*fetched != PMIX_SUCCESS && *fetched != PMIX_OPERATION_SUCCEEDED) return *fetched;
   }
   auto directives = data::Infos::copy_of(infos, ninfo);
   if (!directives) return status_of(directives.error());

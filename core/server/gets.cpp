@@ -196,12 +196,15 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   });
 }
 
-/// A local rank's question in its FetchCell. A host that brings cards itself is asked by message.
+/// A local rank's question in its FetchCell. PMIX_OPERATION_SUCCEEDED: nothing was read, since there is something that the
+/// asker has not seen. A host that brings cards itself is asked by message.
 void Server::answer_fetch(Job& job, std::uint32_t local) {
   auto& cell = job.writer->fetch_cell(local);
-  const auto [number, rank] = cell.question();
+  const auto [number, rank, seen] = cell.question();
   if (number == 0 || std::exchange(job.fetching[local], number) == number) return;
   if (module_.direct_modex != nullptr || !modex_) return cell.answer(number, PMIX_ERR_NOT_SUPPORTED);
+  if (seen != store::FetchCell::anything && seen != job.view().remote_link(rank))
+    return cell.answer(number, PMIX_OPERATION_SUCCEEDED);
   const auto proc = link::make_proc(job.nspace, rank);
   const auto nodes = nodes_of({proc});
   if (nodes.empty() || nodes.front() == self_.rank) return cell.answer(number, PMIX_ERR_NOT_FOUND);

@@ -36,6 +36,11 @@ class JobView {
     const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;
     return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
+  /// To the newest remote piece of a rank elsewhere; 0: there is none.
+  RemoteCards::Link remote_link(std::uint32_t r) const noexcept {
+    const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+    return card < RankEntry::local_card ? card : 0;
+  }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   /// Ascending; none if there is no such node.

@@ -20,7 +20,9 @@ void Job::on_all_there() {
 void Job::on_node_started(std::uint32_t node, const report::Started& report) {
   const auto ranks = table_.ranks_on(node);
   for (std::size_t i = 0; i < report.pids.size(); ++i) {
-    ranks_[index(ranks[i])] = {report.pids[i], true, false};
+    auto& state = ranks_[index(ranks[i])];  // its end may be expected already: a rank of a faster node asked for it
+    state.pid = report.pids[i];
+    state.lives = true;
     output_->connect_remote(ranks[i]);
   }
   for (const auto& note : report.notes) say(note);

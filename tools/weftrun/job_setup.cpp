@@ -156,7 +156,9 @@ void Job::start_own_ranks() {
   });
   for (const Rank rank : local_->all()) {
     const int pid = local_->pid(rank);
-    ranks_[index(rank)] = {pid, pid > 0, false};
+    auto& state = ranks_[index(rank)];
+    state.pid = pid;
+    state.lives = pid > 0;
   }
   if (wants_bindings() && !failure)
     for (const auto& line : local_->bindings()) say(line);

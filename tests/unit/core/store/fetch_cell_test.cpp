@@ -27,11 +27,12 @@ TEST(FetchCell, ANewOneHasNoQuestionAndNoAnswer) {
 
 TEST(FetchCell, AnAnswerIsTheAnswerToItsQuestionOnly) {
   FetchCell cell;
-  const auto given_up = cell.ask(11);
-  const auto number = cell.ask(12);
+  const auto given_up = cell.ask(11, FetchCell::anything);
+  const auto number = cell.ask(12, 34);
   EXPECT_NE(given_up, number);
   EXPECT_EQ(cell.question().number, number);
   EXPECT_EQ(cell.question().rank, 12u);
+  EXPECT_EQ(cell.question().seen, 34u);
   std::int32_t status = 0;
   cell.answer(given_up, -5);  // it comes late
   EXPECT_FALSE(cell.answered(number, status));
@@ -44,7 +45,7 @@ TEST(FetchCell, RanksOfAllSizesAndStatusesOfBothSignsPass) {
   FetchCell cell;
   for (const std::uint32_t rank : {0u, 1u, 0x7fffffffu, 0xfffffffeu})
     for (const std::int32_t status : {0, -1, 1, INT32_MIN, INT32_MAX}) {
-      const auto number = cell.ask(rank);
+      const auto number = cell.ask(rank, FetchCell::anything);
       ASSERT_EQ(cell.question().rank, rank);
       cell.answer(number, status);
       std::int32_t got = 0;
@@ -60,7 +61,7 @@ TEST(FetchCellThreads, WhatWasPublishedBeforeAnAnswerIsSeenAfterIt) {
   const std::uint32_t questions = testing::rounds(20'000);
   std::thread server([&] {
     for (std::uint32_t served = 0; served < questions;) {
-      const auto [number, rank] = cell.question();
+      const auto [number, rank, seen] = cell.question();
       if (number == served) {
         std::this_thread::yield();
         continue;
@@ -72,7 +73,7 @@ TEST(FetchCellThreads, WhatWasPublishedBeforeAnAnswerIsSeenAfterIt) {
   });
   unsigned wrong = 0;
   for (std::uint32_t i = 1; i <= questions; ++i) {
-    const auto number = cell.ask(i * 3);
+    const auto number = cell.ask(i * 3, FetchCell::anything);
     std::int32_t status = 0;
     const auto over = [&] { return cell.answered(number, status); };
     const shm::WaitPolicy at_once{.yield = std::chrono::microseconds(i % 2 == 0 ? 0 : 50)};
@@ -94,14 +95,14 @@ TEST(FetchCellProcesses, AnAskerThatIsKilledLeavesACellThatTheNextOneCanUse) {
     if (asker == 0) {
       for (;;) {
         std::int32_t status = 0;
-        const auto number = cell.ask(5);
+        const auto number = cell.ask(5, FetchCell::anything);
         (void)shm::wait_until(
             cell.waiting(), {.yield = std::chrono::microseconds(0)}, std::nullopt,
             [&] { return cell.answered(number, status); }, [] { return true; });
       }
     }
     for (int served = 0; served < 50;) {
-      const auto [number, rank] = cell.question();
+      const auto [number, rank, seen] = cell.question();
       if (number == last) continue;
       ASSERT_EQ(rank, 5u);
       ASSERT_GT(number, last);
@@ -111,7 +112,7 @@ TEST(FetchCellProcesses, AnAskerThatIsKilledLeavesACellThatTheNextOneCanUse) {
     ::kill(asker, SIGKILL);
     ASSERT_EQ(::waitpid(asker, nullptr, 0), asker);
   }
-  const auto number = cell.ask(6);
+  const auto number = cell.ask(6, FetchCell::anything);
   EXPECT_GT(number, last);
   cell.answer(number, 1);
   std::int32_t status = 0;
