@@ -34,9 +34,3 @@ set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
 
 add_test(NAME weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
 set_tests_properties(weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
-
-# A process that ends while events from server to server are unanswered leaves them to the kernel (docs/NEXT.md): leaks at
-# the end are not looked for in these two, everything else that the sanitizers find is.
-foreach(part nodes hosts)
-  set_property(TEST weftrun.${part} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
-endforeach()
