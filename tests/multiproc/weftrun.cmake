@@ -28,6 +28,10 @@ add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DI
 set_tests_properties(weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
+add_test(NAME weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
+set_tests_properties(weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
+
 add_test(NAME weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
 set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
@@ -36,7 +40,7 @@ add_test(NAME weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR
 set_tests_properties(weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
 
 # A process that ends while events from server to server are unanswered leaves them to the kernel (docs/NEXT.md): leaks at
-# the end are not looked for in these two, everything else that the sanitizers find is.
-foreach(part nodes hosts)
+# the end are not looked for in these three, everything else that the sanitizers find is.
+foreach(part nodes hosts ssh)
   set_property(TEST weftrun.${part} APPEND PROPERTY ENVIRONMENT "ASAN_OPTIONS=detect_leaks=0")
 endforeach()
