@@ -28,6 +28,10 @@ add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DI
 set_tests_properties(weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
+add_test(NAME weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
+set_tests_properties(weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
+
 add_test(NAME weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
 set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the tests of weftrun share. They need WEFTRUN and WEFTRUN_CLIENT (paths); ctest sets both."""
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ WEFTRUN = os.environ["WEFTRUN"]
 CLIENT = os.environ.get("WEFTRUN_CLIENT", "")
 PYTHON = sys.executable
 WATCHDOG = 60  # seconds; only a hang takes so long
+HOSTS_SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
 
 
 def run(*args, data=b"", env=None, cwd=None, stdin=None):
@@ -67,6 +69,21 @@ def with_variable(assignment):
         except OSError:
             continue
     return found
+
+
+def hosts(*words):
+    """scripts/hosts, to its end."""
+    return subprocess.run([HOSTS_SCRIPT, *map(str, words)], text=True, capture_output=True, check=False,
+                          timeout=WATCHDOG, stdin=subprocess.DEVNULL)
+
+
+def left_on(host):
+    """What a job could have left on a pretend host beside processes: segments, names of sockets, connections."""
+    found = hosts("run", host, "sh", "-c",
+                  "ls /dev/shm; grep -c @weft /proc/net/unix || true; ss -Htn state established")
+    if found.returncode != 0:
+        raise AssertionError(found.stderr)
+    return [line for line in found.stdout.splitlines() if line != "0"]
 
 
 def finish(process):

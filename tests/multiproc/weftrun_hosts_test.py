@@ -5,7 +5,6 @@
 Exit status 77: skipped, hosts cannot be made here; the reason is printed.
 """
 import os
-import pathlib
 import signal
 import subprocess
 import sys
@@ -13,25 +12,11 @@ import tempfile
 import unittest
 import uuid
 
-from weftrun_common import CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, read_lines, wait_until, \
-    with_variable
+from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_quietly, left_on, lives, own_lines, \
+    read_lines, wait_until, with_variable
 
-SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
 SET = f"w{os.getpid()}h"
 HOSTS = [f"{SET}{number}" for number in range(3)]
-
-
-def hosts(*words):
-    return subprocess.run([SCRIPT, *map(str, words)], text=True, capture_output=True, check=False, timeout=WATCHDOG,
-                          stdin=subprocess.DEVNULL)
-
-
-def left_on(host):
-    """What a job could have left there beside processes: segments, and names of sockets."""
-    found = hosts("run", host, "sh", "-c", "ls /dev/shm; grep -c @weft /proc/net/unix || true; ss -Htn state established")
-    if found.returncode != 0:
-        raise AssertionError(found.stderr)
-    return [line for line in found.stdout.splitlines() if line != "0"]
 
 
 class NetworkGoesAway(unittest.TestCase):
@@ -53,10 +38,10 @@ class NetworkGoesAway(unittest.TestCase):
         self.assertEqual(left, [])
 
     def start(self, *args):
-        agent = f"{SCRIPT} run {{host}} sh -c {{command}}"
+        agent = f"{HOSTS_SCRIPT} run {{host}} sh -c {{command}}"
         self.job = subprocess.Popen(
-            [SCRIPT, "run", HOSTS[0], WEFTRUN, "--host", ",".join(f"{host}:2" for host in HOSTS), "--agent", agent, "-n", "6",
-             *args], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            [HOSTS_SCRIPT, "run", HOSTS[0], WEFTRUN, "--host", ",".join(f"{host}:2" for host in HOSTS), "--agent", agent,
+             "-n", "6", *args], env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         return self.job
 
     def nothing_is_left(self):

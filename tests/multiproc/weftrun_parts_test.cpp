@@ -177,6 +177,18 @@ TEST(Environment, OtherJobsAreForgotten) {
   EXPECT_FALSE(belongs_to_another_job("PATH=/bin"));
 }
 
+TEST(Environment, WhatServersReadIsHandedOn) {
+  char fence[] = "WEFT_FENCE=full", size[] = "WEFT_SEGMENT_BYTES=1",
+       fabric[] = "FI_PROVIDER=", tls[] = "UCX_TLS=tcp";
+  char token[] = "WEFT_TOKEN=1", segment[] = "WEFT_SEGMENT=1:2", chosen[] = "WEFT_TRANSPORT=ucx",
+       path[] = "PATH=/bin", bare[] = "WEFT_FENCE";
+  char* const inherited[] = {fence, token, size, segment, fabric, chosen, tls, path, bare, nullptr};
+  EXPECT_EQ(server_settings(inherited), (Variables{fence, size, fabric, tls}));
+  adopt_settings({"WEFT_TEST_SETTING=a=b", "UCX_TEST_SETTING="});
+  EXPECT_STREQ(std::getenv("WEFT_TEST_SETTING"), "a=b");
+  EXPECT_STREQ(std::getenv("UCX_TEST_SETTING"), "");
+}
+
 TEST(Environment, OfAProgram) {
   char path[] = "PATH=/bin", old_rank[] = "PMIX_RANK=3", libraries[] = "LD_LIBRARY_PATH=/opt";
   char* const inherited[] = {path, old_rank, libraries, nullptr};

@@ -87,7 +87,13 @@ std::string how(std::optional<int> status) {
   return fmt::format("exited with status {}", WEXITSTATUS(*status));
 }
 
-std::string advice(const StartMessage& message, const Words& words, std::optional<int> status) {
+/// The dynamic linker ends with the status of a program that is not there.
+bool lacks_library(std::string_view last_line) noexcept {
+  return last_line.find("error while loading shared libraries") != std::string_view::npos;
+}
+
+std::string advice(const StartMessage& message, const Words& words, std::optional<int> status,
+                   std::string_view last_line, std::string_view from) {
   const Agent& agent = message.agent;
   const bool no_program =
       status && WIFEXITED(*status) && (WEXITSTATUS(*status) == 127 || WEXITSTATUS(*status) == 126);
@@ -104,12 +110,22 @@ std::string advice(const StartMessage& message, const Words& words, std::optiona
     case Agent::Kind::remote:
       break;
   }
+  if (no_program && lacks_library(last_line)) {
+    return "install that library on that node too, or set LD_LIBRARY_PATH where the shell there reads it for "
+           "a command as well (with bash ~/.bashrc, before it asks whether it is interactive)";
+  }
   if (no_program) {
     return fmt::format("install Weft as '{}' on that node too, or say with --weftd where it is on all nodes",
                        agent.weftd);
   }
   Words trial = words;
   if (!is_template(agent.words)) trial.back() = "true";
+  if (!from.empty()) {
+    return fmt::format(
+        "see that '{}' works from node '{}' without a question, or let weftrun reach all nodes by "
+        "itself (--agent-arity 0)",
+        shown(trial), from);
+  }
   return fmt::format("see that '{}' works from here without a question, or correct the host list",
                      shown(trial));
 }
@@ -195,13 +211,13 @@ bool means_nothing(const Agent& agent, std::string_view line) noexcept {
          line.find("cluster configuration lacks support for cpu binding") != std::string_view::npos;
 }
 
-std::string agent_missing(const StartMessage& message, const Words& words) {
+std::string agent_missing(const StartMessage& message, const Words& words, std::string_view from) {
   const bool is_daemon = message.agent.kind == Agent::Kind::fork;
-  return fmt::format(
-      "{}: {} '{}' is not there or cannot be executed, so no daemon was started. What to do: {}",
-      all_of(message.nodes), is_daemon ? "the daemon" : "the agent", words.front(),
-      is_daemon ? "install it beside weftrun, or say with --weftd where it is"
-                : "install it, or name another one with --agent");
+  return fmt::format("{}: {} '{}' is not {} or cannot be executed, so no daemon was started. What to do: {}",
+                     all_of(message.nodes), is_daemon ? "the daemon" : "the agent", words.front(),
+                     from.empty() ? "there" : fmt::format("on node '{}'", from),
+                     is_daemon ? "install it beside weftrun, or say with --weftd where it is"
+                               : "install it, or name another one with --agent");
 }
 
 std::string agent_not_started(const StartMessage& message, const Words& words, std::string_view step,
@@ -218,11 +234,11 @@ std::string agent_end(const Words& words, std::optional<int> status, std::string
 }
 
 std::string agent_ended(const StartMessage& message, const Words& words, std::optional<int> status,
-                        std::string_view last_line) {
+                        std::string_view last_line, std::string_view from) {
   const std::string line = fmt::format("{}: {}", which(message), agent_end(words, status, last_line));
   // A daemon that came up and could not go on has said what to do.
   if (last_line.substr(0, 6) == "weftd:") return line;
-  return fmt::format("{}. What to do: {}", line, advice(message, words, status));
+  return fmt::format("{}. What to do: {}", line, advice(message, words, status, last_line, from));
 }
 
 }  // namespace weft::node

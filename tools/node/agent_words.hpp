@@ -27,8 +27,9 @@ std::string quoted(const std::string& word);
 /// Not worth a user's attention: srun without an affinity plugin warns that it cannot bind when it is told not to bind.
 bool means_nothing(const Agent& agent, std::string_view line) noexcept;
 
-// Failures, one line each.
-std::string agent_missing(const StartMessage& message, const std::vector<std::string>& words);
+// Failures, one line each. from: the node of a daemon on which the agent was to run; empty: where the user is.
+std::string agent_missing(const StartMessage& message, const std::vector<std::string>& words,
+                          std::string_view from);
 std::string agent_not_started(const StartMessage& message, const std::vector<std::string>& words,
                               std::string_view step, int error);
 /// Of an agent's end only how: "agent 'ssh a weftd' exited with status 3 and said nothing". Arguments as below.
@@ -36,6 +37,6 @@ std::string agent_end(const std::vector<std::string>& words, std::optional<int> 
                       std::string_view last_line);
 /// wait_status: nothing if it is not known. last_line: of what it said; may be empty.
 std::string agent_ended(const StartMessage& message, const std::vector<std::string>& words,
-                        std::optional<int> wait_status, std::string_view last_line);
+                        std::optional<int> wait_status, std::string_view last_line, std::string_view from);
 
 }  // namespace weft::node

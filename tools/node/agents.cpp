@@ -68,7 +68,8 @@ using OnePtr = std::shared_ptr<One>;
 
 class Agents::Crew : public std::enable_shared_from_this<Crew> {
  public:
-  Crew(asio::io_context& loop, Events events) : loop_(loop), patience_(loop), events_(std::move(events)) {}
+  Crew(asio::io_context& loop, Events events, std::string own_node)
+      : loop_(loop), patience_(loop), events_(std::move(events)), own_node_(std::move(own_node)) {}
 
   void start(const StartMessage& message, std::string_view release);
   void expect_end() { is_expected_ = true; }
@@ -94,6 +95,7 @@ class Agents::Crew : public std::enable_shared_from_this<Crew> {
   asio::io_context& loop_;
   asio::steady_timer patience_;
   Events events_;
+  std::string own_node_;
   std::vector<OnePtr> agents_;  // the living
   bool is_expected_ = false, is_ending_ = false, is_abandoned_ = false;
 };
@@ -101,7 +103,7 @@ class Agents::Crew : public std::enable_shared_from_this<Crew> {
 void Agents::Crew::start(const StartMessage& message, std::string_view release) {
   const auto words = agent_command(message);
   const auto path = find_executable(words.front());
-  if (!path) return report({message.nodes, agent_missing(message, words), {}});
+  if (!path) return report({message.nodes, agent_missing(message, words, own_node_), {}});
   for (auto& part : parts_of(message)) start_one(std::move(part), *path, release);
 }
 
@@ -123,7 +125,8 @@ void Agents::Crew::start_one(StartMessage part, const std::string& path, std::st
   request.streams[1] = request.streams[2] = output.write.get();
   const SpawnResult started = spawn(request);
   if (started.pid < 0)
-    return report({one->part.nodes, agent_not_started(one->part, one->words, started.step, started.error), {}});
+    return report(
+        {one->part.nodes, agent_not_started(one->part, one->words, started.step, started.error), {}});
   one->pid = started.pid;
   one->input.assign(input.write.release());
   one->output.assign(output.read.release());
@@ -203,7 +206,7 @@ void Agents::Crew::on_end(const OnePtr& one) {
   one->output.close();
   one->end.close();
   if (!is_expected_)
-    report({one->part.nodes, agent_ended(one->part, one->words, one->wait_status, one->last_line),
+    report({one->part.nodes, agent_ended(one->part, one->words, one->wait_status, one->last_line, own_node_),
             agent_end(one->words, one->wait_status, one->last_line)});
   if (is_ending_ && agents_.empty()) told_all_ended();
 }
@@ -273,8 +276,8 @@ bool Agents::Crew::collected(pid_t pid, int wait_status) {
   return true;
 }
 
-Agents::Agents(asio::io_context& loop, Events events)
-    : crew_(std::make_shared<Crew>(loop, std::move(events))) {}
+Agents::Agents(asio::io_context& loop, Events events, std::string own_node)
+    : crew_(std::make_shared<Crew>(loop, std::move(events), std::move(own_node))) {}
 Agents::~Agents() {
   crew_->abandon();
 }

@@ -26,7 +26,7 @@ class Agents {
   struct Failure {
     std::vector<NodeName> nodes;  ///< that this agent was to bring in: the first is where it was to reach
     std::string line;  ///< for the user: which node, which command, how it ended, what it said, what to do
-    std::string how;   ///< of that only "agent ... exited with status 3 and said nothing"; empty: it did not run
+    std::string how;   ///< of that only "agent ... exited with status 3 and said nothing"; empty: did not run
   };
   struct Events {
     /// An agent could not be started, or ended before end() or expect_end() was called. Once an agent.
@@ -36,7 +36,8 @@ class Agents {
     /// After end(): none is left.
     std::function<void()> all_ended;
   };
-  Agents(asio::io_context& loop, Events events);
+  /// own_node: for the words of failures; empty in weftrun, where "here" says enough.
+  Agents(asio::io_context& loop, Events events, std::string own_node = {});
   ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;

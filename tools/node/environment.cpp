@@ -67,6 +67,31 @@ void forget_other_jobs() {
   for (const auto& name : names) ::unsetenv(name.c_str());
 }
 
+bool is_server_setting(const char* variable) noexcept {
+  constexpr std::array<std::string_view, 3> prefixes = {"WEFT_", "FI_", "UCX_"};
+  constexpr std::array<std::string_view, 5> others = {"WEFT_NODE", "WEFT_SEGMENT", "WEFT_SERVER",
+                                                      "WEFT_TOKEN", "WEFT_TRANSPORT"};
+  const std::string_view text(variable), name = name_part(text);
+  const auto begins = [name](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
+  return name.size() < text.size() && std::any_of(prefixes.begin(), prefixes.end(), begins) &&
+         std::find(others.begin(), others.end(), name) == others.end();
+}
+
+Variables server_settings(char* const* inherited) {
+  Variables settings;
+  for (char* const* at = inherited; at != nullptr && *at != nullptr; ++at) {
+    if (is_server_setting(*at)) settings.emplace_back(*at);
+  }
+  return settings;
+}
+
+void adopt_settings(const Variables& settings) {
+  for (const auto& setting : settings) {
+    const auto name = name_part(setting);
+    ::setenv(std::string(name).c_str(), setting.c_str() + name.size() + 1, 1);
+  }
+}
+
 std::string library_directory() {
   Dl_info found{};
   // Any function of the library tells where it was loaded from.

@@ -21,6 +21,15 @@ bool belongs_to_another_job(const char* variable) noexcept;
 /// Removes those from weftrun's own environment too: its libpmix is about to become a server.
 void forget_other_jobs();
 
+/// True for a variable that a server or its fabric reads: WEFT_*, FI_*, UCX_*. Servers that disagree about some of them
+/// (WEFT_FENCE, WEFT_COLLECTIVE) fail each other's fences. What names one process, and WEFT_TRANSPORT, of which the
+/// launcher says what it has opened, are none.
+bool is_server_setting(const char* variable) noexcept;
+/// Those of an environment.
+Variables server_settings(char* const* inherited);
+/// Sets them in this process's own. Before any thread is there.
+void adopt_settings(const Variables& settings);
+
 /// The directory of the libpmix that weftrun itself has loaded, so that the ranks load the same; empty when
 /// the dynamic linker finds it there without being told (then naming it could only hide a program's own
 /// libraries).

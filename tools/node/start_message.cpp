@@ -12,18 +12,21 @@
 #include <utility>
 
 #include "tools/node/app.hpp"
+#include "tools/node/environment.hpp"
 #include "tools/node/stop.hpp"
 
 namespace weft::node {
 namespace {
 
-constexpr unsigned format_version = 1;
+constexpr unsigned format_version = 2;
 constexpr std::string_view first_words = "weft start ";
 constexpr std::string_view last_line = "end\n";
 constexpr std::uint32_t most_servers = 1U << 20;
-constexpr std::size_t longest_text = 4096;         // of one word, path or name
-constexpr std::size_t longest_contact = 1U << 20;  // bytes
+constexpr std::size_t longest_text = 4096;               // of one word, path or name
+constexpr std::size_t longest_contact = 1U << 20;        // bytes
+constexpr std::size_t longest_setting = 3 * 128 * 1024;  // the kernel's limit, with each byte escaped
 constexpr std::size_t most_words = 256;
+constexpr std::size_t most_settings = 4096;
 constexpr Names<Agent::Kind, 3> kinds{
     {{"fork", Agent::Kind::fork}, {"remote", Agent::Kind::remote}, {"slurm", Agent::Kind::slurm}}};
 constexpr Names<StartMessage::Audience, 2> audiences{
@@ -111,9 +114,9 @@ class Lines {
     return after.empty() ? after : after.substr(1);
   }
   std::string text(std::string_view word) { return text_of(value(word)); }
-  std::string text_of(std::string_view value) const {
+  std::string text_of(std::string_view value, std::size_t most = longest_text) const {
     auto text = unescaped(value);
-    if (!text || value.size() > longest_text) refuse("it is no text");
+    if (!text || value.size() > most) refuse("it is no text");
     return *std::move(text);
   }
   std::string bytes(std::string_view word, std::size_t most) {
@@ -154,7 +157,7 @@ void check_versions(Lines& lines, std::string_view own_release) {
   throw Stop(exit_status::own_failure,
              fmt::format("weftrun is of release {}, this daemon is of {}; install the same on all nodes, or "
                          "say with --weftd where the right one is",
-                         theirs.empty() ? "(unknown)" : theirs, own_release));
+                         theirs.empty() ? "(unknown)" : escaped(theirs), own_release));
 }
 
 NodeName read_node(const Lines& lines, std::string_view value, std::uint32_t servers) {
@@ -175,6 +178,14 @@ Agent read_agent(Lines& lines) {
   }
   agent.weftd = lines.text("weftd");
   return agent;
+}
+
+void read_settings(Lines& lines, StartMessage& message) {
+  while (const auto value = lines.value_if("setting")) {
+    message.settings.push_back(lines.text_of(*value, longest_setting));
+    if (message.settings.size() > most_settings) lines.refuse("there are too many settings");
+    if (!is_server_setting(message.settings.back().c_str())) lines.refuse("that is no setting of a server");
+  }
 }
 
 void read_nodes(Lines& lines, StartMessage& message) {
@@ -206,6 +217,7 @@ std::string encode(const StartMessage& message, std::string_view release) {
       "{}{} {}\nnspace {}\nservers {}\nlauncher {} {}\nkey {}\ntransport {}\ncontact {}\n", first_words,
       format_version, escaped(release), escaped(message.nspace), message.servers, message.launcher.number,
       escaped(message.launcher.host), hex(key), escaped(message.transport), hex(message.contact));
+  for (const auto& setting : message.settings) text += fmt::format("setting {}\n", escaped(setting));
   text += fmt::format("agent {} {}\n", name_in(kinds, message.agent.kind), message.agent.arity);
   for (const auto& word : message.agent.words) text += fmt::format("word {}\n", escaped(word));
   text += fmt::format("weftd {}\naudience {}\n", escaped(message.agent.weftd),
@@ -228,6 +240,7 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
   std::memcpy(message.key.data(), key.data(), key.size());
   message.transport = lines.text("transport");
   message.contact = lines.bytes("contact", longest_contact);
+  read_settings(lines, message);
   message.agent = read_agent(lines);
   message.audience = lines.named(lines.value("audience"), audiences);
   read_nodes(lines, message);

@@ -34,9 +34,10 @@ struct StartMessage {
   std::uint32_t servers = 0;  ///< in the session, the launcher among them
   NodeName launcher;
   Key key{};
-  std::string transport;  ///< as WEFT_TRANSPORT; empty: the daemon's own choice
-  std::string contact;    ///< the launcher's weft.contact, bytes
-  Agent agent;            ///< with which the receiver starts its part of the tree
+  std::string transport;              ///< as WEFT_TRANSPORT; empty: the daemon's own choice
+  std::string contact;                ///< the launcher's weft.contact, bytes
+  std::vector<std::string> settings;  ///< of the launcher's environment: server_settings()
+  Agent agent;                        ///< with which the receiver starts its part of the tree
   Audience audience = Audience::one;
   std::vector<NodeName> nodes;  ///< at least one
 

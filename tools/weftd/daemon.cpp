@@ -83,16 +83,17 @@ void Daemon::start_server() {
 /// With a tree of agents a start message names those that its receiver starts, too.
 void Daemon::start_subtree() {
   if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
-  agents_.emplace(loop_, Agents::Events{[this](const Agents::Failure& failure) {
-                                          report::Unreached report{{}, failure.line, failure.how};
-                                          for (const auto& node : failure.nodes)
-                                            report.nodes.push_back(node.number);
-                                          tell(report);
-                                        },
-                                        [](const NodeName&, const std::string& line) {
-                                          fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
-                                        },
-                                        [this] { loop_.stop(); }});
+  agents_.emplace(loop_,
+                  Agents::Events{[this](const Agents::Failure& failure) {
+                                   report::Unreached report{{}, failure.line, failure.how};
+                                   for (const auto& node : failure.nodes) report.nodes.push_back(node.number);
+                                   tell(report);
+                                 },
+                                 [](const NodeName&, const std::string& line) {
+                                   fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
+                                 },
+                                 [this] { loop_.stop(); }},
+                  self_.host);
   agents_->start(message_, release_);
 }
 

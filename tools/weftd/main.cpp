@@ -39,6 +39,7 @@ int run(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   forget_other_jobs();
   StartMessage message = read_start_message(STDIN_FILENO, WEFT_VERSION);
+  adopt_settings(message.settings);
   const std::size_t self = find_self(message, OwnNames::here());
   return Daemon(std::move(message), self, WEFT_VERSION).run();
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "tools/node/agent_words.hpp"
+#include "tools/node/environment.hpp"
 #include "tools/node/launch_tree.hpp"
 #include "tools/node/messages.hpp"
 #include "tools/node/stop.hpp"
@@ -55,7 +56,8 @@ Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const 
                      receive(from, subject, std::move(bytes), std::move(answer));
                    },
                    [this](std::uint32_t node, const std::string& why) {
-                     if (is_daemon(node)) lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
+                     if (is_daemon(node))
+                       lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
                    }}),
       agents_(loop,
               Agents::Events{[this](const Agents::Failure& failure) {
@@ -88,6 +90,7 @@ StartMessage Daemons::start_message() const {
   std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
   message.transport = session_.transport();
   message.contact = session_.contact();
+  message.settings = server_settings(environ);
   message.agent = plan_.agent;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (is_daemon(i)) message.nodes.push_back({i, nodes_[i].host});
@@ -106,9 +109,13 @@ void Daemons::start() {
 void Daemons::on_time_up() {
   const double seconds = std::chrono::duration<double>(launch_timeout_).count();
   const auto message = start_message();
+  // Nobody is launched before all are there: those that are wait for the others, and are not to blame.
+  const bool some_are_missing = std::any_of(
+      message.nodes.begin(), message.nodes.end(),
+      [this](const auto& node) { return !nodes_[node.number].is_there && !nodes_[node.number].is_settled; });
   for (const auto& node : message.nodes) {
     const auto& state = nodes_[node.number];
-    if (state.is_started || state.is_settled) continue;
+    if (state.is_started || state.is_settled || (some_are_missing && state.is_there)) continue;
     auto single = message;
     single.nodes = {node};
     lose({node.number},

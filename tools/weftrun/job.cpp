@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -31,6 +32,8 @@ int exit_code_for(int status) noexcept {
 
 int Job::run() {
   plan_launch();
+  // UCX writes what it complains of to standard output, which is the ranks'. They have got their environment by now.
+  ::setenv("UCX_LOG_FILE", "stderr", 0);
   output_ = std::make_unique<Output>(
       loop_, options_.output_directory, options_.tag_output,
       Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
@@ -213,8 +216,8 @@ void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
 
 void Job::on_late(Rank rank) {
   if (ranks_[index(rank)].is_expected) return;
-  fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)), messages::rank_left_without_finalize(where(rank), then()),
-       About{rank});
+  fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)),
+       messages::rank_left_without_finalize(where(rank), then()), About{rank});
 }
 
 void Job::on_aborted(const AbortRequest& request) {

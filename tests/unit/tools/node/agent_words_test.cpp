@@ -120,23 +120,32 @@ TEST(AgentWords, AFailureNamesNodeCommandCauseAndRemedy) {
   auto message = message_for(6);
   message.agent = {Agent::Kind::remote, {"ssh"}, 32, "/opt/weftd"};
   const auto words = agent_command(message);
-  const auto line = agent_ended(message, words, 255 << 8, "ssh: Could not resolve hostname n0");
+  const auto line = agent_ended(message, words, 255 << 8, "ssh: Could not resolve hostname n0", "");
   EXPECT_EQ(
       line,
       "node 'n0' and 5 that it was to start: agent 'ssh n0 /opt/weftd' exited with status 255; the last "
       "it "
       "said was: ssh: Could not resolve hostname n0. What to do: see that 'ssh n0 true' works from here "
       "without a question, or correct the host list");
-  EXPECT_NE(agent_ended(message, words, 127 << 8, "").find("install Weft as '/opt/weftd'"),
+  EXPECT_NE(agent_ended(message, words, 127 << 8, "", "").find("install Weft as '/opt/weftd'"),
             std::string::npos);
-  EXPECT_NE(agent_ended(message, words, 9, "").find("was killed by signal 9 and said nothing"),
+  EXPECT_NE(agent_ended(message, words, 9, "", "").find("was killed by signal 9 and said nothing"),
             std::string::npos);
-  EXPECT_NE(agent_ended(message, words, std::nullopt, "").find("' ended"), std::string::npos);
-  EXPECT_EQ(agent_missing(message, words).find("the 6 nodes 'n0' to 'n5': the agent 'ssh' is not there"), 0U);
-  const auto own = agent_ended(message, words, 125 << 8, "weftd: [n0] no fabric; set WEFT_TRANSPORT");
+  EXPECT_NE(agent_ended(message, words, std::nullopt, "", "").find("' ended"), std::string::npos);
+  EXPECT_EQ(agent_missing(message, words, "").find("the 6 nodes 'n0' to 'n5': the agent 'ssh' is not there"),
+            0U);
+  const auto inner = agent_ended(message, words, 255 << 8, "refused", "n7");
+  EXPECT_NE(inner.find("see that 'ssh n0 true' works from node 'n7' without"), std::string::npos) << inner;
+  EXPECT_NE(inner.find("--agent-arity 0"), std::string::npos) << inner;
+  EXPECT_NE(agent_missing(message, words, "n7").find("'ssh' is not on node 'n7'"), std::string::npos);
+  const auto library =
+      agent_ended(message, words, 127 << 8,
+                  "/opt/weftd: error while loading shared libraries: libx.so.1: cannot open", "");
+  EXPECT_NE(library.find("What to do: install that library"), std::string::npos) << library;
+  const auto own = agent_ended(message, words, 125 << 8, "weftd: [n0] no fabric; set WEFT_TRANSPORT", "");
   EXPECT_EQ(own.find("What to do"), std::string::npos) << own;  // it has said so itself
   message.agent.kind = Agent::Kind::slurm;
-  EXPECT_EQ(agent_ended(message, words, 256, "").find("the 6 nodes 'n0' to 'n5'"), 0U);
+  EXPECT_EQ(agent_ended(message, words, 256, "", "").find("the 6 nodes 'n0' to 'n5'"), 0U);
 }
 
 }  // namespace

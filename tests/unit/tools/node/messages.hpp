@@ -19,6 +19,7 @@ inline StartMessage message_for(std::size_t nodes) {
   for (std::size_t i = 0; i < message.key.size(); ++i) message.key[i] = static_cast<std::byte>(i * 7 + 3);
   message.transport = "ucx:tcp";
   message.contact = std::string("\0\n\xff contact", 11);
+  message.settings = {"WEFT_FENCE=full", "UCX_TLS=", "FI_PROVIDER=a=\n%"};
   message.agent = {Agent::Kind::remote, {"ssh", "-o", "Batch Mode=100%"}, 32, "/opt/we ft/bin/weftd"};
   for (std::size_t i = 0; i < nodes; ++i)
     message.nodes.push_back({static_cast<std::uint32_t>(i), "n" + std::to_string(i)});

@@ -23,13 +23,14 @@ TEST(StartMessage, ComesBackAsItWas) {
   plain.agent = {Agent::Kind::fork, {}, 0, "a\nb%\x7f\x01"};
   plain.transport.clear();
   plain.contact.clear();
+  plain.settings.clear();
   plain.audience = StartMessage::Audience::all;
   EXPECT_EQ(decode_start_message(encode(plain, "1.2.0"), "1.2.0"), plain);
 }
 
 TEST(StartMessage, BeginsWithTheVersionsAndIsText) {
   const auto text = encode(message_for(3), "1.2.0");
-  EXPECT_EQ(text.find("weft start 1 1.2.0\n"), 0U);
+  EXPECT_EQ(text.find("weft start 2 1.2.0\n"), 0U);
   for (const unsigned char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << int{c};
 }
 
@@ -98,6 +99,8 @@ TEST(StartMessage, WrongFieldsAreNamedWithTheirLine) {
   EXPECT_NE(with("servers 3", "servers 99999999").find("line 3"), std::string::npos);
   EXPECT_NE(with("key 03", "key ").find("key"), std::string::npos);
   EXPECT_NE(with("key 03", "key 0g").find("line 5"), std::string::npos);
+  for (const char* other : {"LD_PRELOAD=x", "WEFT_FENCE", "WEFT_TOKEN=x", "=x", ""})
+    EXPECT_NE(with("WEFT_FENCE=full", other).find("no setting"), std::string::npos) << other;
   EXPECT_NE(with("node 1 n1", "node 0 n1").find("out of order"), std::string::npos);
   EXPECT_NE(with("node 1 n1", "node 2 n1").find("out of order"), std::string::npos);  // the launcher's
   EXPECT_NE(with("node 1 n1", "node 1 ").find("no name"), std::string::npos);
@@ -126,7 +129,7 @@ TEST(StartMessage, InputThatIsNoneEndsAtOnce) {
   EXPECT_NE(refusal_of([&] { read_start_message(other.read.get(), "1"); }).find("no start message"),
             std::string::npos);
   Pipe ended = make_pipe(true, true);
-  ASSERT_EQ(::write(ended.write.get(), "weft start 1", 12), 12);
+  ASSERT_EQ(::write(ended.write.get(), "weft start 2", 12), 12);
   ended.write.reset();
   EXPECT_NE(refusal_of([&] { read_start_message(ended.read.get(), "1"); }).find("ended before"),
             std::string::npos);
