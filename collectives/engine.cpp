@@ -193,7 +193,8 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   c.done = std::move(done);
   c.contributions.resize(c.n());
   c.lengths.resize(c.n());
-  if (contribution.size() > options_.most_at_once) c.lengths[number(c.me)] = contribution.size();
+  const auto most_at_once = std::max(options_.most_at_once, options_.most_in_all / c.n());
+  if (contribution.size() > most_at_once) c.lengths[number(c.me)] = contribution.size();
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
 

@@ -5,8 +5,9 @@
 //           calls for it, so the first call of all is generation 1. Every message carries both: what comes for a
 //           generation that has not begun here is kept until it does.
 // Members   Node numbers, ascending; a member's Index is its place among them.
-// Exchange  Contributions up to `most_at_once` go around at once; of longer ones the length does, and when all know all
-//           lengths they go around in a second turn, by the algorithm that is right for so many bytes.
+// Exchange  Contributions up to `most_at_once` go around at once, among few members also longer ones, as long as all of
+//           that length make no more than `most_in_all`; of others the length does, and when all know all lengths they
+//           go around in a second turn, by the algorithm that is right for so many bytes.
 // Loss      A node that is lost ends each open collective that it is a member of, at every other member, as peer_lost
 //           with its number: who notices tells the others. One that begins later with that member ends at once.
 // Threads   As the mesh.
@@ -57,6 +58,7 @@ class Engine {
   struct Options {
     std::uint16_t message_id = 1;  ///< of the mesh
     std::uint64_t most_at_once = 4096;
+    std::uint64_t most_in_all = 0;
     std::uint64_t most_early_bytes = std::uint64_t{1}
                                      << 30;  ///< kept for collectives that have not begun here
     Rule rule{};

@@ -40,7 +40,8 @@ void print_early_leavers(const Context& c) {
   c.print_per_rank("barrier_left_early", "count", early ? 1 : 0);
 }
 
-/// Consecutive full fences, with a new card each or with nothing new; ns as this rank sees them.
+/// Consecutive full fences, with a new card each or with nothing new; ns as this rank sees them. After the last one comes
+/// another: what follows it must be what follows each.
 std::vector<double> consecutive_fences(const Context& c, unsigned count, MarkedCards* cards) {
   std::vector<double> out;
   for (unsigned i = 0; i < count; ++i) {
@@ -50,6 +51,9 @@ std::vector<double> consecutive_fences(const Context& c, unsigned count, MarkedC
     c.job.full_fence();
     out.push_back(static_cast<double>(now_ns() - begin));
   }
+  if (cards != nullptr) cards->commit(count);
+  c.job.barrier();
+  c.job.full_fence();
   return out;
 }
 

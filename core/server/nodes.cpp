@@ -19,6 +19,9 @@ namespace {
 constexpr std::uint16_t engine_messages = 1;
 constexpr std::uint16_t letter_messages = 2;
 
+// Bytes of a full fence that go around before anybody knows how many they are: another turn costs few nodes more than that.
+constexpr std::uint64_t most_at_once_in_all = 256u << 10;
+
 constexpr std::uint8_t contact_version = 1;
 constexpr NodeNumber most_nodes = 1u << 20;
 constexpr std::chrono::seconds goodbye_limit{1};
@@ -99,6 +102,7 @@ Nodes::Opened Nodes::open(asio::io_context& loop, const SessionSpec& spec, Event
   std::string note = std::move(opened.note);
   collectives::Engine::Options engine_options;
   engine_options.message_id = engine_messages;
+  engine_options.most_in_all = most_at_once_in_all;
   engine_options.rule = rule_here(note);
   nodes->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
   nodes->letters_ = std::make_unique<Letters>(mesh, letter_messages);

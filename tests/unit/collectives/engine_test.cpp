@@ -51,6 +51,23 @@ TEST_P(EveryAlgorithm, all_contributions_reach_all_members) {
 
 class EngineTest : public Engines {};
 
+TEST_F(EngineTest, among_few_members_longer_contributions_go_at_once) {
+  // 5,000 bytes of each: at once among two, in a second turn among three.
+  for (const NodeNumber nodes : {2u, 3u}) {
+    start(nodes, {.most_in_all = 10'000});
+    for (const auto& node : all)
+      node->begin(world, Kind::exchange, everybody(), block_of(node->number, 0, 5000));
+    ASSERT_TRUE(until([&] { return all_told(); })) << nodes;
+    for (const auto& node : all) {
+      ASSERT_TRUE(node->told[0].result);
+      for (NodeNumber other = 0; other < nodes; ++other)
+        EXPECT_TRUE(node->told[0].contributions[other] == block_of(other, 0, 5000));
+      EXPECT_EQ(node->mesh->counters().messages_sent, nodes == 2 ? 1u : 4u);
+    }
+    all.clear();
+  }
+}
+
 TEST_F(EngineTest, nobody_leaves_a_barrier_before_all_have_come) {
   for (const char* choice : {"dissemination", "dissemination:3"}) {
     start(9, {.rule = Rule(*parse_choice(choice))});
