@@ -18,6 +18,7 @@ namespace weft::test {
 namespace {
 
 constexpr const char* job = session_job;
+constexpr const char* second_job = "beside";  ///< of two_jobs; laid out as the first
 constexpr std::uint32_t ranks_a_node = 2;
 
 std::string hex(const std::string& bytes) {
@@ -76,14 +77,17 @@ int session_node(const Words& words) {
   Infos infos;
   infos.number(PMIX_JOB_SIZE, nodes * ranks_a_node).number(PMIX_NUM_NODES, nodes).number(PMIX_NODEID, self);
   infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
-  host.add_job(job, ranks_a_node, infos);
   std::vector<Child> children;
-  for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
-    const pmix_rank_t rank = self * ranks_a_node + i;
-    host.add_client(proc_of(job, rank));
-    children.push_back(
-        host.start(job, rank, words[3], {words.begin() + 4, words.end()}, reach(segment, rank)));
-  }
+  // Ranks of one job may name those of the other at once.
+  const Words jobs = words[3] == "two_jobs" ? Words{job, second_job} : Words{job};
+  for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, infos);
+  for (const auto& nspace : jobs)
+    for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
+      const pmix_rank_t rank = self * ranks_a_node + i;
+      host.add_client(proc_of(nspace.c_str(), rank));
+      children.push_back(
+          host.start(nspace.c_str(), rank, words[3], {words.begin() + 4, words.end()}, reach(segment, rank)));
+    }
   say("started");
   // The test speaks with the last rank through us, until it wants us to wait for all.
   for (std::string line = listen(); !line.empty() && line != "wait"; line = listen())
@@ -234,6 +238,33 @@ int deltas_of_sets(const Words&) {
   }
   check_status(fence({}, collect()), PMIX_SUCCESS);
   for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), 9);
+  client.finalize();
+  return 0;
+}
+
+/// Fences of both jobs together, of one rank of each, and of each job by itself.
+int two_jobs(const Words&) {
+  Client client;
+  const auto last = client.size - 1;
+  const std::vector<pmix_proc_t> both{proc_of(second_job, PMIX_RANK_WILDCARD),
+                                      proc_of(job, PMIX_RANK_WILDCARD)};
+  const std::vector<pmix_proc_t> pair{proc_of(job, 0), proc_of(second_job, last)};
+  const bool is_first_job = std::string_view(client.me.nspace) == job;
+  const bool is_of_pair = client.me.rank == (is_first_job ? 0 : last);
+  const auto value = [](const char* nspace, pmix_rank_t rank, std::uint64_t round) {
+    return round * 1000 + rank + (nspace == job ? 0 : 100);
+  };
+  for (std::uint64_t round = 0; round < 20; ++round) {
+    check_status(put("round", value(is_first_job ? job : second_job, client.me.rank, round)), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence(both, collect()), PMIX_SUCCESS);
+    for (const char* nspace : {job, second_job})
+      for (pmix_rank_t r = 0; r < client.size; ++r)
+        check_equal(get(proc_of(nspace, r), "round", optional()).u64(), value(nspace, r, round));
+    if (is_of_pair) check_status(fence(pair), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    check_status(fence(both), PMIX_SUCCESS);
+  }
   client.finalize();
   return 0;
 }
@@ -391,6 +422,7 @@ void add_session_programs(Programs& programs) {
   programs["fence_of_threads"] = fence_of_threads;
   programs["nodes_disagree"] = nodes_disagree;
   programs["deltas_of_sets"] = deltas_of_sets;
+  programs["two_jobs"] = two_jobs;
   programs["cards_of_all_sizes"] = cards_of_all_sizes;
   programs["cards_that_grow"] = cards_that_grow;
   programs["mode_of_the_user"] = mode_of_the_user;
@@ -437,6 +469,12 @@ TEST_P(SessionTest, threads_of_a_rank_in_fences_of_a_set) {
 }
 TEST_P(SessionTest, nodes_that_disagree_on_whether_cards_travel) {
   run("nodes_disagree");
+}
+TEST_P(SessionTest, fences_of_two_jobs) {
+  run("two_jobs");
+}
+TEST_P(SessionTest, fences_of_two_jobs_by_message) {
+  run("two_jobs", 2, Segment::mixed);
 }
 TEST_P(SessionTest, deltas_of_sets) {
   run("deltas_of_sets");
