@@ -56,9 +56,9 @@ struct OpenCollective {
 class Engine {
  public:
   struct Options {
-    std::uint16_t message_id = 1;  ///< of the mesh
-    std::uint64_t most_at_once = 4096;
-    std::uint64_t most_in_all = 0;
+    std::uint16_t message_id = 1;       ///< of the mesh
+    std::uint64_t most_at_once = 4096;  ///< bytes of one contribution
+    std::uint64_t most_in_all = 0;      ///< bytes, of as many contributions as there are members
     std::uint64_t most_early_bytes = std::uint64_t{1}
                                      << 30;  ///< kept for collectives that have not begun here
     Rule rule{};

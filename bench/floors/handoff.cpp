@@ -13,7 +13,6 @@ namespace weft::bench {
 namespace {
 
 constexpr unsigned warm_rounds = 200, batches = 500, paused_rounds = 40;
-constexpr std::int64_t pause_ns = 50'000'000;
 
 struct Pair {
   alignas(64) std::atomic<std::uint32_t> there{0};
@@ -77,7 +76,7 @@ int main(int argc, char** argv) {
         if (rank % 2 != 0) return answer(mine);
         for (unsigned i = 0; i < warm_rounds; ++i) hand_off(mine);
         const Sample seen = measure_fixed([&] { hand_off(mine); }, batches, SharedSample::batch);
-        const Sample paused = measure_paused([&] { hand_off(mine); }, paused_rounds, pause_ns);
+        const Sample paused = measure_paused([&] { hand_off(mine); }, paused_rounds, until_all_sleep_ns);
         if (rank == 0) result->store(seen), after_pauses->store(paused);
       });
       reporter.print(make_record(variant.first, n, 0, result->load()));

@@ -60,7 +60,7 @@ std::vector<double> slowest_of(const std::vector<std::vector<double>>& times) {
 }
 
 void let_others_sleep() {
-  pause_for(50'000'000);
+  pause_for(until_all_sleep_ns);
 }
 
 void Context::print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const {

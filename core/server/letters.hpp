@@ -58,7 +58,7 @@ class Letters {
   std::size_t progress();
   /// Nothing waits to be handed to the fabric.
   bool is_flushed() const noexcept { return outbox_.is_empty(); }
-  /// The mesh has ended: every open question is answered now, with PMIX_ERR_UNREACH, and so is each that is asked then.
+  /// The mesh has ended: every open question is answered now, with PMIX_ERR_UNREACH, and each that their answers ask.
   void close();
 
   struct Counters {

@@ -128,7 +128,9 @@ std::vector<std::byte> Nodes::contact() const {
 
 Result<void> Nodes::enter(Bytes packed) {
   data::Reader in(packed);
-  if (in.u8() != contact_version) return fail(Errc::corrupt, "it is of another version");
+  if (in.u8() != contact_version)
+    return fail(Errc::corrupt,
+                "it is of another version; all servers of a session have to be of one release");
   const NodeNumber node = in.u32();
   const std::string host(in.text());
   const Bytes rest = in.bytes();

@@ -61,10 +61,8 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (!nodes_) return done(PMIX_ERR_NOT_SUPPORTED);
       const auto entered = nodes_->enter({reinterpret_cast<const std::byte*>(object.bytes), object.size});
       if (entered) continue;
-      std::fprintf(stderr,
-                   "weft: [%s] a contact of another server was refused: %s; all servers of a session have to "
-                   "be of one release\n",
-                   host_.c_str(), entered.error().what);
+      std::fprintf(stderr, "weft: [%s] a contact of another server was refused: %s\n", host_.c_str(),
+                   entered.error().what);
       return done(PMIX_ERR_BAD_PARAM);
     }
     done(PMIX_SUCCESS);

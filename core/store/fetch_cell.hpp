@@ -10,7 +10,8 @@
 // I1  `asked` and `seen` are written by the rank's own process, one question at a time; `answered` by the server.
 // I2  Questions are numbered from 1. One is answered when `answered` has its number. A rank that gives up asks the next
 //     with the next number, and never takes the answer to the one before for its own.
-// I3  The server trusts neither number nor rank: an unknown rank is an answer, a number it has answered is no question.
+// I3  The server trusts none of it: an unknown rank is an answer, a number it has answered is no question, and a wrong
+//     `seen` costs its asker a look or a read more.
 // Crash: of the rank: an answer that nobody reads. Of the server: the rank's wait looks after each slice whether its
 //     server lives.
 #pragma once

@@ -33,12 +33,12 @@ class JobView {
   std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
   /// Its place among the ranks of this node; none for ranks elsewhere.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
-    const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;
+    const auto card = card_of(r);
     return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
   /// To the newest remote piece of a rank elsewhere; 0: there is none.
   RemoteCards::Link remote_link(std::uint32_t r) const noexcept {
-    const auto card = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+    const auto card = card_of(r);
     return card < RankEntry::local_card ? card : 0;
   }
   explicit operator bool() const noexcept { return header_ != nullptr; }
@@ -66,6 +66,11 @@ class JobView {
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
+  /// RankEntry::card; 0 for a rank that is none.
+  std::uint32_t card_of(std::uint32_t r) const noexcept {
+    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+  }
+
   std::byte* base_ = nullptr;
   const JobHeader* header_ = nullptr;
   std::uint32_t rank_count_ = 0;
