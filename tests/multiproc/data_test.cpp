@@ -425,18 +425,18 @@ int use_in_callback(const Words&) {
 }  // namespace
 
 void add_data_programs(Programs& programs) {
-  programs["scopes"] = scopes;
-  programs["directives"] = directives;
-  programs["bad_arguments"] = bad_arguments;
-  programs["resolve"] = resolve;
-  programs["wait_for_commit"] = wait_for_commit;
-  programs["ask_rank_one"] = ask_rank_one;
-  programs["rank_one"] = rank_one;
-  programs["overfill"] = overfill;
-  programs["large_values"] = large_values;
-  programs["many_threads"] = many_threads;
-  programs["store_internal"] = store_internal;
-  programs["use_in_callback"] = use_in_callback;
+  programs.add("scopes", scopes);
+  programs.add("directives", directives);
+  programs.add("bad_arguments", bad_arguments);
+  programs.add("resolve", resolve);
+  programs.add("wait_for_commit", wait_for_commit);
+  programs.add("ask_rank_one", ask_rank_one);
+  programs.add("rank_one", rank_one);
+  programs.add("overfill", overfill);
+  programs.add("large_values", large_values);
+  programs.add("many_threads", many_threads);
+  programs.add("store_internal", store_internal);
+  programs.add("use_in_callback", use_in_callback);
 }
 
 // ---- tests

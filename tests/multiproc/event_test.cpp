@@ -267,14 +267,14 @@ int logs(const Words&) {
 }  // namespace
 
 void add_event_programs(Programs& programs) {
-  programs["everybody_tells"] = everybody_tells;
-  programs["keeps_to_itself"] = keeps_to_itself;
-  programs["declares_model"] = declares_model;
-  programs["watches_peers"] = watches_peers;
-  programs["just_waits"] = just_waits;
-  programs["finalizes_in_the_middle"] = finalizes_in_the_middle;
-  programs["registers_cleanup"] = registers_cleanup;
-  programs["logs"] = logs;
+  programs.add("everybody_tells", everybody_tells);
+  programs.add("keeps_to_itself", keeps_to_itself);
+  programs.add("declares_model", declares_model);
+  programs.add("watches_peers", watches_peers);
+  programs.add("just_waits", just_waits);
+  programs.add("finalizes_in_the_middle", finalizes_in_the_middle);
+  programs.add("registers_cleanup", registers_cleanup);
+  programs.add("logs", logs);
 }
 
 // ---- tests

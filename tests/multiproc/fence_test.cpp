@@ -239,17 +239,17 @@ int fence_in_callback(const Words&) {
 }  // namespace
 
 void add_fence_programs(Programs& programs) {
-  programs["count_rounds"] = count_rounds;
-  programs["many_open"] = many_open;
-  programs["two_threads"] = two_threads;
-  programs["halves"] = halves;
-  programs["overlapping"] = overlapping;
-  programs["spellings"] = spellings;
-  programs["one_is_late"] = one_is_late;
-  programs["wait_in_fence"] = wait_in_fence;
-  programs["stay_away"] = stay_away;
-  programs["reinit"] = reinit;
-  programs["fence_in_callback"] = fence_in_callback;
+  programs.add("count_rounds", count_rounds);
+  programs.add("many_open", many_open);
+  programs.add("two_threads", two_threads);
+  programs.add("halves", halves);
+  programs.add("overlapping", overlapping);
+  programs.add("spellings", spellings);
+  programs.add("one_is_late", one_is_late);
+  programs.add("wait_in_fence", wait_in_fence);
+  programs.add("stay_away", stay_away);
+  programs.add("reinit", reinit);
+  programs.add("fence_in_callback", fence_in_callback);
 }
 
 // ---- tests

@@ -337,11 +337,21 @@ void Multiproc::TearDown() {
   EXPECT_EQ(ours_in("/tmp"), temporary_);
 }
 
+void Programs::add(const std::string& name, Program program) {
+  if (named_.try_emplace(name, std::move(program)).second) return;
+  std::fprintf(stderr, "there are two programs '%s'\n", name.c_str());
+  std::abort();
+}
+
+const Programs::Program* Programs::find(std::string_view name) const {
+  const auto found = named_.find(name);
+  return found == named_.end() ? nullptr : &found->second;
+}
+
 int run(int argc, char** argv, const Programs& programs) {
   if (argc > 2 && std::string_view(argv[1]) == "--program") {
-    const auto found = programs.find(std::string_view(argv[2]));
-    if (found == programs.end()) return 126;
-    return found->second(Words(argv + 3, argv + argc));
+    const auto* program = programs.find(argv[2]);
+    return program == nullptr ? 126 : (*program)(Words(argv + 3, argv + argc));
   }
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -23,7 +23,17 @@ using Words = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
 /// The programs that a test may start instead of itself, by name. What they return is their exit status.
-using Programs = std::map<std::string, std::function<int(const Words&)>, std::less<>>;
+class Programs {
+ public:
+  using Program = std::function<int(const Words&)>;
+  /// Ends the test program where the name is taken: one of the two would never run.
+  void add(const std::string& name, Program program);
+  /// Null where there is none of that name.
+  const Program* find(std::string_view name) const;
+
+ private:
+  std::map<std::string, Program, std::less<>> named_;
+};
 void add_client_programs(Programs& programs);
 void add_data_programs(Programs& programs);
 void add_event_programs(Programs& programs);

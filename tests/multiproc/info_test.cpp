@@ -241,12 +241,12 @@ int tool(const Words& words) {
 }  // namespace
 
 void add_info_programs(Programs& programs) {
-  programs["sets_are_late"] = sets_are_late;
-  programs["sparse_gets"] = sparse_gets;
-  programs["growing_cards"] = growing_cards;
-  programs["fences_of_both_kinds"] = fences_of_both_kinds;
-  programs["query_of_a_client"] = query_of_a_client;
-  programs["tool"] = tool;
+  programs.add("sets_are_late", sets_are_late);
+  programs.add("sparse_gets", sparse_gets);
+  programs.add("growing_cards", growing_cards);
+  programs.add("fences_of_both_kinds", fences_of_both_kinds);
+  programs.add("query_of_a_client", query_of_a_client);
+  programs.add("tool", tool);
 }
 
 // ---- tests

@@ -94,7 +94,7 @@ int all_keys(const Words&) {
 }  // namespace
 
 void add_key_programs(Programs& programs) {
-  programs["all_keys"] = all_keys;
+  programs.add("all_keys", all_keys);
 }
 
 }  // namespace weft::test

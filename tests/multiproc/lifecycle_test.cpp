@@ -248,13 +248,13 @@ int wait_for_server(const Words& words) {
 }  // namespace
 
 void add_singleton_programs(Programs& programs) {
-  programs["without_init"] = without_init;
-  programs["counted"] = counted;
-  programs["embedded_barrier"] = embedded_barrier;
-  programs["singleton"] = singleton;
-  programs["say_init"] = say_init;
-  programs["serve"] = serve;
-  programs["wait_for_server"] = wait_for_server;
+  programs.add("without_init", without_init);
+  programs.add("counted", counted);
+  programs.add("embedded_barrier", embedded_barrier);
+  programs.add("singleton", singleton);
+  programs.add("say_init", say_init);
+  programs.add("serve", serve);
+  programs.add("wait_for_server", wait_for_server);
 }
 
 // ---- tests

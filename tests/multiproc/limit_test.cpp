@@ -210,16 +210,16 @@ int stuck(const Words& words) {
 }  // namespace
 
 void add_limit_programs(Programs& programs) {
-  programs["come_and_go"] = come_and_go;
-  programs["survives"] = survives;
-  programs["victim"] = victim;
-  programs["silent_loop"] = silent_loop;
-  programs["weigh"] = weigh;
-  programs["own_descriptors"] = own_descriptors;
-  programs["live_on_little"] = live_on_little;
-  programs["serve_in_need"] = serve_in_need;
-  programs["hold"] = hold;
-  programs["stuck"] = stuck;
+  programs.add("come_and_go", come_and_go);
+  programs.add("survives", survives);
+  programs.add("victim", victim);
+  programs.add("silent_loop", silent_loop);
+  programs.add("weigh", weigh);
+  programs.add("own_descriptors", own_descriptors);
+  programs.add("live_on_little", live_on_little);
+  programs.add("serve_in_need", serve_in_need);
+  programs.add("hold", hold);
+  programs.add("stuck", stuck);
 }
 
 // ---- tests

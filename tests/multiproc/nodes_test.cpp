@@ -501,17 +501,17 @@ int far_rank_dies(const Words&) {
 }  // namespace
 
 void add_node_programs(Programs& programs) {
-  programs["node"] = node;
-  programs["map_of_all"] = map_of_all;
-  programs["full_fences"] = full_fences;
-  programs["fetch_on_demand"] = fetch_on_demand;
-  programs["ask_early"] = ask_early;
-  programs["sets_across"] = sets_across;
-  programs["get_during_fence"] = get_during_fence;
-  programs["first_fence_fails"] = first_fence_fails;
-  programs["first_fence_late"] = first_fence_late;
-  programs["no_way_across"] = no_way_across;
-  programs["far_rank_dies"] = far_rank_dies;
+  programs.add("node", node);
+  programs.add("map_of_all", map_of_all);
+  programs.add("full_fences", full_fences);
+  programs.add("fetch_on_demand", fetch_on_demand);
+  programs.add("ask_early", ask_early);
+  programs.add("sets_across", sets_across);
+  programs.add("get_during_fence", get_during_fence);
+  programs.add("first_fence_fails", first_fence_fails);
+  programs.add("first_fence_late", first_fence_late);
+  programs.add("no_way_across", no_way_across);
+  programs.add("far_rank_dies", far_rank_dies);
 }
 
 // ---- tests

@@ -102,13 +102,13 @@ int print_variable(const Words& words) {
 }  // namespace
 
 void add_client_programs(Programs& programs) {
-  programs["tell_place"] = tell_place;
-  programs["commit_when_told"] = commit_when_told;
-  programs["try_init"] = try_init;
-  programs["abort_job"] = abort_job;
-  programs["two_jobs"] = two_jobs;
-  programs["wait_for_other_job"] = wait_for_other_job;
-  programs["print_variable"] = print_variable;
+  programs.add("tell_place", tell_place);
+  programs.add("commit_when_told", commit_when_told);
+  programs.add("try_init", try_init);
+  programs.add("abort_job", abort_job);
+  programs.add("two_jobs", two_jobs);
+  programs.add("wait_for_other_job", wait_for_other_job);
+  programs.add("print_variable", print_variable);
 }
 
 // ---- tests

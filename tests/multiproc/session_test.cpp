@@ -18,7 +18,7 @@ namespace weft::test {
 namespace {
 
 constexpr const char* job = session_job;
-constexpr const char* second_job = "beside";  ///< of two_jobs; laid out as the first
+constexpr const char* second_job = "beside";  ///< of fences_of_two_jobs; laid out as the first
 constexpr std::uint32_t ranks_a_node = 2;
 
 std::string hex(const std::string& bytes) {
@@ -79,7 +79,7 @@ int session_node(const Words& words) {
   infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
   std::vector<Child> children;
   // Ranks of one job may name those of the other at once.
-  const Words jobs = words[3] == "two_jobs" ? Words{job, second_job} : Words{job};
+  const Words jobs = words[3] == "fences_of_two_jobs" ? Words{job, second_job} : Words{job};
   for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, infos);
   for (const auto& nspace : jobs)
     for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
@@ -243,7 +243,7 @@ int deltas_of_sets(const Words&) {
 }
 
 /// Fences of both jobs together, of one rank of each, and of each job by itself.
-int two_jobs(const Words&) {
+int fences_of_two_jobs(const Words&) {
   Client client;
   const auto last = client.size - 1;
   const std::vector<pmix_proc_t> both{proc_of(second_job, PMIX_RANK_WILDCARD),
@@ -417,21 +417,21 @@ int node_dies(const Words&) {
 }  // namespace
 
 void add_session_programs(Programs& programs) {
-  programs["session_node"] = session_node;
-  programs["fence_storm"] = fence_storm;
-  programs["fence_of_threads"] = fence_of_threads;
-  programs["nodes_disagree"] = nodes_disagree;
-  programs["deltas_of_sets"] = deltas_of_sets;
-  programs["two_jobs"] = two_jobs;
-  programs["cards_of_all_sizes"] = cards_of_all_sizes;
-  programs["cards_that_grow"] = cards_that_grow;
-  programs["mode_of_the_user"] = mode_of_the_user;
-  programs["modex_without_a_fence"] = modex_without_a_fence;
-  programs["deadline"] = deadline;
-  programs["last_dies"] = last_dies;
-  programs["last_leaves"] = last_leaves;
-  programs["last_is_late"] = last_is_late;
-  programs["node_dies"] = node_dies;
+  programs.add("session_node", session_node);
+  programs.add("fence_storm", fence_storm);
+  programs.add("fence_of_threads", fence_of_threads);
+  programs.add("nodes_disagree", nodes_disagree);
+  programs.add("deltas_of_sets", deltas_of_sets);
+  programs.add("fences_of_two_jobs", fences_of_two_jobs);
+  programs.add("cards_of_all_sizes", cards_of_all_sizes);
+  programs.add("cards_that_grow", cards_that_grow);
+  programs.add("mode_of_the_user", mode_of_the_user);
+  programs.add("modex_without_a_fence", modex_without_a_fence);
+  programs.add("deadline", deadline);
+  programs.add("last_dies", last_dies);
+  programs.add("last_leaves", last_leaves);
+  programs.add("last_is_late", last_is_late);
+  programs.add("node_dies", node_dies);
 }
 
 // ---- tests
@@ -471,10 +471,10 @@ TEST_P(SessionTest, nodes_that_disagree_on_whether_cards_travel) {
   run("nodes_disagree");
 }
 TEST_P(SessionTest, fences_of_two_jobs) {
-  run("two_jobs");
+  run("fences_of_two_jobs");
 }
 TEST_P(SessionTest, fences_of_two_jobs_by_message) {
-  run("two_jobs", 2, Segment::mixed);
+  run("fences_of_two_jobs", 2, Segment::mixed);
 }
 TEST_P(SessionTest, deltas_of_sets) {
   run("deltas_of_sets");
