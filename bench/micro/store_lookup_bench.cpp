@@ -37,7 +37,7 @@ class Job {
         std::vector<CardRecord> records;
         for (std::size_t k = f * keys.size() / fences; k < (f + 1) * keys.size() / fences; ++k)
           records.push_back({PMIX_GLOBAL, keys[k], encoded.view()});
-        if (!writer_.add_card(ranks + r, records)) std::abort();
+        if (!writer_.add_card({"job", ranks + r, f * 8, f * 8 + 8, records})) std::abort();
       }
   }
   const JobView& view() const { return writer_.view(); }

@@ -179,11 +179,11 @@ std::optional<NodeFences::Key> Server::exchange(const Procs& procs, bool collect
   const bool is_first = is_whole_job(procs) && node_fences_->attempts(procs) == 0;
   const auto key = node_fences_->begin(
       procs, collect || is_first, collect || is_first ? contribution(procs, cards.blob, is_first) : Blob(),
-      [this, procs, collect, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
-        if (collect && status == PMIX_SUCCESS) modex_->cards_came();
+      [this, procs, on_end](pmix_status_t status, const std::vector<NodeFences::Part>& others) {
+        Procs behind;
         for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
-          status = take_contribution(procs, others[i].node, others[i].bytes);
-        on_end(status);
+          status = take_contribution(procs, others[i].node, others[i].bytes, behind);
+        status == PMIX_SUCCESS ? catch_up(behind, on_end) : on_end(status);
       });
   if (key) return *key;
   on_end(PMIX_ERR_NOT_FOUND);
@@ -197,14 +197,31 @@ Server::Blob Server::contribution(const Procs& procs, const Blob& cards, bool is
   return packer_.pack({place, cards});
 }
 
-pmix_status_t Server::take_contribution(const Procs& procs, NodeNumber from, Bytes bytes) {
+pmix_status_t Server::take_contribution(const Procs& procs, NodeNumber from, Bytes bytes, Procs& behind) {
   if (bytes.empty()) return PMIX_SUCCESS;  // a barrier carries nothing
   const auto unpacked = packer_.unpack(bytes);
   if (!unpacked) return unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE;
   const auto& [place, cards] = unpacked->parts;
   // Without a place the node is asked when it matters.
   if (!place.empty()) (void)modex_->take_place(from, link::nspace_of(procs[0]), place);
-  return take_blobs(cards);
+  return take_blobs(cards, &behind);
+}
+
+/// Nodes may see two fences end in another order, and one that ended well elsewhere may have failed here. So a fence can
+/// bring news of a card that goes on where more was sent than has come: the card itself is fetched then.
+void Server::catch_up(const Procs& behind, Done done) {
+  if (behind.empty()) return done(PMIX_SUCCESS);
+  struct Open {
+    std::size_t cards;
+    pmix_status_t status;
+    Done done;
+  };
+  const auto open = std::make_shared<Open>(Open{behind.size(), PMIX_SUCCESS, std::move(done)});
+  for (const auto& proc : behind)
+    fetch_card(proc, {}, [open](pmix_status_t status) {
+      if (status != PMIX_SUCCESS) open->status = status;
+      if (--open->cards == 0) open->done(open->status);
+    });
 }
 
 void Server::exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob,
@@ -219,8 +236,9 @@ void Server::exchange_by_host(const Procs& procs, const data::Infos& directives,
   }
   using Exchange = Upcall<Blob>;
   const auto on_cards = [this, done = std::move(done)](pmix_status_t status, const Blob& cards) {
-    if (modex_) modex_->cards_came();
-    done(status == PMIX_SUCCESS ? take_blobs(cards) : status);
+    Procs behind;
+    if (status == PMIX_SUCCESS) status = take_blobs(cards, &behind);
+    status == PMIX_SUCCESS ? catch_up(behind, done) : done(status);
   };
   Exchange::make(upcalls_, on_cards, [&](void* open) {
     const auto answered = [](pmix_status_t status, const char* cards, std::size_t bytes, void* pointer,
@@ -235,12 +253,13 @@ void Server::exchange_by_host(const Procs& procs, const data::Infos& directives,
   });
 }
 
-/// What the local ranks among `procs` committed since the last fence that sent it to all of them. Only a whole job reaches
-/// every node that may ask: what a subset has got, others have not.
+/// What the local ranks among `procs` committed since the last fence that sent it to all of them: of this set, or of the
+/// whole job, which reaches every node that has one of it.
 Result<Server::Collected> Server::collect_cards(const Procs& procs) {
   store::BlobWriter blob;
   Collected out;
   const auto& sent = sent_[signature_of(procs)];
+  const bool is_one_job = link::nspace_of(procs.front()) == link::nspace_of(procs.back());  // they are sorted
   for (const auto& proc : procs) {
     auto* job = find_job(link::nspace_of(proc));
     const auto& view = job->view();
@@ -249,13 +268,12 @@ Result<Server::Collected> Server::collect_cards(const Procs& procs) {
       const auto rank = view.local(i).rank.load(std::memory_order_relaxed);
       if (!whole && rank != proc.rank) continue;
       const auto card = view.card(i);
-      auto from = procs.size() == 1 && whole ? job->collected[i] : std::uint64_t{0};
+      auto from = is_one_job ? job->collected[i] : 0;
       if (const auto known = sent.find({job->nspace, i}); known != sent.end())
         from = std::max(from, known->second);
-      const auto to = card.published();
-      if (from >= to) continue;
-      if (auto ok = blob.add(job->nspace, rank, card, from); !ok) return tl::unexpected(ok.error());
-      out.parts.push_back({job->nspace, i, to});
+      const auto to = blob.add(job->nspace, rank, card, from);
+      if (!to) return tl::unexpected(to.error());
+      if (*to != from) out.parts.push_back({job->nspace, i, *to});
     }
   }
   if (!out.parts.empty()) out.blob = std::move(blob).finish();

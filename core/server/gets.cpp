@@ -152,7 +152,7 @@ void Server::watch(const pmix_proc_t& proc, bool on) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // C2 <-> C1: then look at the card
 }
 
-/// Asks the host for the card of a rank on another node; concurrent Gets of one card share the question.
+/// For who is parked: brings the card of a rank on another node. Concurrent Gets of one card share the question.
 void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   const auto name = std::pair(std::string(link::nspace_of(proc)), proc.rank);
   if (!fetching_.insert(name).second) return;
@@ -175,24 +175,29 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
       answered->done(verdict->status, std::move(verdict->value), {});
     }
   };
+  fetch_card(proc, directives, fetched);
+}
+
+void Server::fetch_card(const pmix_proc_t& proc, const data::Infos& directives, Done done) {
   if (module_.direct_modex == nullptr) {
+    if (!modex_) return done(PMIX_ERR_NOT_SUPPORTED);
     const auto nodes = nodes_of({proc});
-    return modex_->fetch(nodes.empty() ? self_.rank : nodes.front(), proc, fetched);
+    return modex_->fetch(nodes.empty() ? self_.rank : nodes.front(), proc, std::move(done));
   }
   using Fetch = Upcall<Blob>;
-  const auto on_blob = [this, fetched](pmix_status_t status, const Blob& blob) {
-    fetched(status == PMIX_SUCCESS ? take_blobs(blob) : status);
+  const auto on_blob = [this, done = std::move(done)](pmix_status_t status, const Blob& blob) {
+    done(status == PMIX_SUCCESS ? take_blobs(blob) : status);
   };
   const pmix_proc_t target = proc;
   Fetch::make(upcalls_, on_blob, [&](void* open) {
-    const auto done = [](pmix_status_t status, const char* data, std::size_t bytes, void* pointer,
-                         pmix_release_cbfunc_t release, void* release_data) {
+    const auto answered = [](pmix_status_t status, const char* data, std::size_t bytes, void* pointer,
+                             pmix_release_cbfunc_t release, void* release_data) {
       const auto* from = reinterpret_cast<const std::byte*>(data);
       Blob copy = data == nullptr ? Blob() : Blob(from, from + bytes);
       if (release != nullptr) release(release_data);
       Fetch::finish_from_host(pointer, status, std::move(copy));
     };
-    return module_.direct_modex(&target, directives.data(), directives.size(), done, open);
+    return module_.direct_modex(&target, directives.data(), directives.size(), answered, open);
   });
 }
 
@@ -215,20 +220,27 @@ void Server::answer_fetch(Job& job, std::uint32_t local) {
 }
 
 /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-/// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not.
-pmix_status_t Server::take_blobs(Bytes blobs) {
-  bool full = false;
-  const auto seen = store::read_cards(
-      blobs, [this, &full](const store::Card& card) { full |= take_card(card) != PMIX_SUCCESS; });
-  if (!seen) return PMIX_ERR_UNPACK_FAILURE;
-  return full ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_SUCCESS;
+/// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not. behind: as for
+/// take_card.
+pmix_status_t Server::take_blobs(Bytes blobs, Procs* behind) {
+  auto status = PMIX_SUCCESS;
+  const auto seen = store::read_cards(blobs, [&](const store::Card& card) {
+    if (const auto taken = take_card(card, behind); taken != PMIX_SUCCESS) status = taken;
+  });
+  return seen ? status : PMIX_ERR_UNPACK_FAILURE;
 }
 
-pmix_status_t Server::take_card(const store::Card& card) {
+/// behind: gets the rank if something of its card that comes before this is missing here, which is no error then.
+pmix_status_t Server::take_card(const store::Card& card, Procs* behind) {
   auto* job = find_job(card.nspace);
   if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
   if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
-  return job->writer->add_card(card.rank, card.records) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+  const auto added = job->writer->add_card(card);
+  if (added) return PMIX_SUCCESS;
+  if (added.error().code != Errc::again) return PMIX_ERR_OUT_OF_RESOURCE;
+  if (behind == nullptr) return PMIX_ERR_UNPACK_FAILURE;
+  behind->push_back(link::make_proc(card.nspace, card.rank));
+  return PMIX_SUCCESS;
 }
 
 /// A commit of a client without a segment: the server is its card's writer.

@@ -39,7 +39,6 @@ struct Modex::Place {
   store::CardShape shape{};
   std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< from one card to the next
   std::vector<std::uint32_t> ranks;              ///< by local index
-  std::vector<std::uint64_t> known;  ///< bytes of data of each card that were read before; empty: of none
   std::optional<mesh::RegionNumber> pages, rests;
 
   /// Nothing: no card of that rank lies there.
@@ -66,7 +65,6 @@ struct Modex::Fetch {
   std::uint64_t index = 0;               ///< of the card in its place
   std::uint64_t from = 0;                ///< bytes of its data that are known here
   std::uint64_t published = 0;           ///< what its length was, where all of it is read
-  std::uint64_t arrivals = 0;            ///< as Modex::arrivals_ when it was begun to be read
   std::optional<std::uint32_t> slot;     ///< of the first round: the header, then data
   std::vector<std::byte> bytes;          ///< of what does not fit into a slot
   std::unique_ptr<MemoryRegion> region;  ///< they
@@ -241,13 +239,11 @@ void Modex::ask_place(Fetch& fetch) {
 /// The node sends the card, once there is one.
 void Modex::ask_card(Fetch& fetch) {
   ++counters_.questions;
-  fetch.arrivals = arrivals_;
   const auto answered = [weak = std::weak_ptr(here_), at = &fetch](pmix_status_t status, Bytes card) {
     const auto here = weak.lock();
     if (!here || (*here)->fetches_.count(at) == 0) return;
     auto& self = **here;
     auto& asked = *self.fetches_.at(at);
-    if (status == PMIX_SUCCESS && asked.arrivals != self.arrivals_) return self.ask_card(asked);
     if (status == PMIX_SUCCESS) status = self.hooks_.take_blobs(card);
     self.end(asked, status);
   };
@@ -261,9 +257,9 @@ void Modex::read_start(Fetch& fetch) {
   if (!place->pages || !index) return ask_card(fetch);
   const auto& shape = place->shape;
   fetch.index = *index;
-  fetch.from = place->known.empty() ? 0 : place->known[*index];
+  fetch.from = hooks_.known(fetch.proc);
   const bool is_in_rest = fetch.from != 0 && fetch.from >= shape.first;
-  if (is_in_rest && !place->rests) return ask_card(fetch);
+  if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
     auto exposed = nodes_.endpoint().expose(landing_);
@@ -317,7 +313,6 @@ void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& i
 
 void Modex::launch(Fetch& fetch) {
   auto& into = fetch.region ? *fetch.region : *landing_region_;
-  fetch.arrivals = arrivals_;
   fetch.open = fetch.used;
   for (auto& part : std::span(fetch.parts).first(fetch.used)) {
     part.done = [](mesh::Work& work, Result<void> outcome) noexcept {
@@ -344,9 +339,8 @@ void Modex::go_on(Fetch& fetch) {
     if (error->code == Errc::peer_lost) return end(fetch, PMIX_ERR_UNREACH);
     return ask_card(fetch);  // no room, or the job there has just ended: its server knows
   }
-  auto* place = place_for(fetch);
+  const auto* place = place_for(fetch);
   if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
-  if (fetch.arrivals != arrivals_) return start_over(fetch);
   const Bytes slot = Bytes(landing_).subspan(*fetch.slot * start_bytes, start_bytes);
   const auto header = fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(header_bytes);
   const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
@@ -359,19 +353,9 @@ void Modex::go_on(Fetch& fetch) {
   }
   if (image->published == 0) return ask_card(fetch);
   if (!image->whole) return read_all(fetch, *place, *image);
-  const auto status = hooks_.take_card({link::nspace_of(fetch.proc), fetch.proc.rank, image->records});
-  if (status == PMIX_SUCCESS) {
-    place->known.resize(place->ranks.size());
-    place->known[fetch.index] = image->published;
-  }
-  end(fetch, status);
-}
-
-void Modex::start_over(Fetch& fetch) {
-  free_slots_.push_back(*std::exchange(fetch.slot, std::nullopt));
-  fetch.region.reset();
-  fetch.attempts = 0;
-  read_start(fetch);
+  const auto& proc = fetch.proc;
+  end(fetch,
+      hooks_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}));
 }
 
 void Modex::end(Fetch& fetch, pmix_status_t status) {

@@ -2,13 +2,11 @@
 // Direct modex: cards of ranks on other nodes, read out of their node's memory when somebody here asks for them.
 //
 //   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one question)
-//           -> one read of the start of the card, or of its length and what is new since it was read last
+//           -> one read of the start of the card, or of its length and what is not known of it here
 //              -> whole: done | longer: reads of the rest
 //              -> nothing committed yet: the node is asked to tell, and sends it then
 // A card that is read while its rank writes is read again; what remains in doubt is asked for. So each fetch ends with
 // the card, or with what its own node says of the rank: gone, or nothing for others.
-// Order     What is appended last hides what came before. So a card that was read while a fence brought newer ones is
-//           read again: the fence may have had a later state of it.
 // Threads   The server's loop. done() in progress(), once.
 #pragma once
 
@@ -32,6 +30,8 @@ class Modex {
   using Blob = std::vector<std::byte>;
   using Done = std::function<void(pmix_status_t)>;
   struct Hooks {
+    /// How far the log of a rank elsewhere is known here.
+    std::function<std::uint64_t(const pmix_proc_t&)> known;
     /// A card as it was read. Errors become the fetch's status.
     std::function<pmix_status_t(const store::Card&)> take_card;
     std::function<pmix_status_t(Bytes blobs)> take_blobs;
@@ -56,8 +56,6 @@ class Modex {
   /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
   /// Those who ask for a card that is being fetched share the fetch.
   void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
-  /// A fence has brought cards: what is being read now may be older.
-  void cards_came() noexcept { ++arrivals_; }
   void node_lost(NodeNumber node);
 
   /// After Nodes::turn(). Number of fetches that went on.
@@ -83,7 +81,6 @@ class Modex {
   void read_all(Fetch& fetch, const Place& place, const store::CardImage& image);
   void launch(Fetch& fetch);
   void go_on(Fetch& fetch);
-  void start_over(Fetch& fetch);
   void end(Fetch& fetch, pmix_status_t status);
   void answer_early(std::string_view nspace);
 
@@ -100,7 +97,6 @@ class Modex {
   std::unique_ptr<MemoryRegion> landing_region_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh
-  std::uint64_t arrivals_ = 0;  ///< of cards by fences
   const std::shared_ptr<Modex*> here_ = std::make_shared<Modex*>(this);
   Counters counters_;
 };

@@ -141,10 +141,11 @@ class Server {
   void retry_gets(const pmix_proc_t& about);
   void retry_gets_of(std::string_view nspace);
   void fetch(const pmix_proc_t& proc, const data::Infos& directives);
+  void fetch_card(const pmix_proc_t& proc, const data::Infos& directives, Done done);
   void answer_fetch(Job& job, std::uint32_t local);
   void watch(const pmix_proc_t& proc, bool on);
-  pmix_status_t take_blobs(Bytes blobs);
-  pmix_status_t take_card(const store::Card& card);
+  pmix_status_t take_blobs(Bytes blobs, Procs* behind = nullptr);
+  pmix_status_t take_card(const store::Card& card, Procs* behind = nullptr);
   void serve_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done);
   void commit_for(const SessionRef& session, link::Frame frame);
 
@@ -190,7 +191,8 @@ class Server {
   std::optional<NodeFences::Key> exchange(const Procs& procs, bool collect, const data::Infos& directives,
                                           Done done);
   Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
-  pmix_status_t take_contribution(const Procs& procs, NodeNumber from, Bytes bytes);
+  pmix_status_t take_contribution(const Procs& procs, NodeNumber from, Bytes bytes, Procs& behind);
+  void catch_up(const Procs& behind, Done done);
   void exchange_by_host(const Procs& procs, const data::Infos& directives, const Blob& blob, Done done);
   bool exchanges_itself() const noexcept { return node_fences_ && module_.fence_nb == nullptr; }
   Result<Collected> collect_cards(const Procs& procs);

@@ -81,7 +81,11 @@ void Server::meet_nodes() {
           [](const std::string& text) { (void)!std::fwrite(text.data(), 1, text.size(), stderr); },
           [this](const pmix_proc_t& proc) { announce_abort(proc); }});
   modex_ = std::make_unique<Modex>(
-      *nodes_, Modex::Hooks{[this](const store::Card& card) { return take_card(card); },
+      *nodes_, Modex::Hooks{[this](const pmix_proc_t& proc) {
+                              const auto* job = find_job(link::nspace_of(proc));
+                              return job != nullptr && job->writer ? job->view().remote_known(proc.rank) : 0;
+                            },
+                            [this](const store::Card& card) { return take_card(card); },
                             [this](Bytes blobs) { return take_blobs(blobs); },
                             [this](const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
                               serve_card(proc, std::move(done));

@@ -9,7 +9,7 @@
 namespace weft::store {
 namespace {
 
-constexpr std::uint32_t blob_magic = 0x31424657;  // "WFB1"
+constexpr std::uint32_t blob_magic = 0x32424657;  // "WFB2"
 constexpr std::size_t length_at = 4;
 
 bool for_others(std::uint8_t scope) noexcept {
@@ -23,11 +23,14 @@ BlobWriter::BlobWriter() {
   out_.u32(0);
 }
 
-Result<void> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
-                             std::uint64_t from) {
-  out_.text(nspace);
+Result<std::uint64_t> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
+                                      std::uint64_t from) {
+  const auto start = out_.size();
+  out_.text(nspace == nspace_ ? std::string_view() : nspace);
   out_.u32(rank);
-  const auto length_of_card = out_.size();
+  out_.u32(static_cast<std::uint32_t>(from / 8));
+  const auto to_of_card = out_.size(), length_of_card = to_of_card + 4, records = length_of_card + 4;
+  out_.u32(0);
   out_.u32(0);
   const auto end = card.visit(from, [&](const Record& record) {
     if (!for_others(record.scope)) return;
@@ -35,9 +38,14 @@ Result<void> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const 
     out_.text(record.key);
     out_.bytes(record.value);
   });
-  if (!end) return tl::unexpected(end.error());
-  out_.patch_u32(length_of_card, static_cast<std::uint32_t>(out_.size() - length_of_card - 4));
-  return {};
+  if (!end || out_.size() == records) {
+    out_.truncate(start);
+    return end ? from : end;
+  }
+  nspace_ = nspace;
+  out_.patch_u32(to_of_card, static_cast<std::uint32_t>(*end / 8));
+  out_.patch_u32(length_of_card, static_cast<std::uint32_t>(out_.size() - records));
+  return end;
 }
 
 std::vector<std::byte> BlobWriter::finish() && {
@@ -52,11 +60,13 @@ Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see
     if (all.u32() != blob_magic) return fail(Errc::corrupt, "not a blob of cards");
     data::Reader blob(all.bytes());
     if (!all.ok()) return fail(Errc::corrupt, "blob length");
+    std::string_view nspace;
     while (blob.left() != 0) {
-      const auto nspace = blob.text();
+      if (const auto told = blob.text(); !told.empty()) nspace = told;
       const auto rank = blob.u32();
+      const auto from = std::uint64_t{blob.u32()} * 8, to = std::uint64_t{blob.u32()} * 8;
       data::Reader card(blob.bytes());
-      if (!blob.ok()) return fail(Errc::corrupt, "card length");
+      if (!blob.ok() || nspace.empty() || from > to) return fail(Errc::corrupt, "card head");
       records.clear();
       while (card.left() != 0) {
         const auto scope = card.u8();
@@ -64,7 +74,7 @@ Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see
         records.push_back({scope, key, card.bytes()});
         if (!card.ok()) return fail(Errc::corrupt, "card record");
       }
-      see({nspace, rank, records});
+      see({nspace, rank, from, to, records});
     }
   }
   return {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cards outside the segment: the bytes that a fence or a direct modex carries between nodes.
 //
-//   node blob = u32 magic, u32 bytes, then cards;  card = text nspace, u32 rank, u32 bytes, then records
+//   node blob = u32 magic, u32 bytes, then cards
+//   card      = text nspace (empty: as the card before), u32 rank, u32 from / 8, u32 to / 8, u32 bytes, then records
 //   record    = u8 scope, text key, bytes value
 //
 // Hosts hand back the blobs of all nodes one after the other, in any order; read_cards() walks them all.
@@ -9,6 +10,7 @@
 
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/data/wire.hpp"
@@ -19,12 +21,15 @@ namespace weft::store {
 class BlobWriter {
  public:
   BlobWriter();
-  /// Every record that other nodes may see (scope remote or global), from byte `from` of the card on.
-  Result<void> add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card, std::uint64_t from = 0);
+  /// Every record that other nodes may see (scope remote or global), from byte `from` of the card's log on; nothing where
+  /// there is none. How far other nodes then know it. Errors: corrupt.
+  Result<std::uint64_t> add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
+                            std::uint64_t from = 0);
   std::vector<std::byte> finish() &&;
 
  private:
   data::Writer out_;
+  std::string nspace_;  ///< of the card before
 };
 
 struct CardRecord {
@@ -33,11 +38,12 @@ struct CardRecord {
   Bytes value;
 };
 
-/// What one rank committed, or the newer part of it. Borrows from the bytes that it was read from.
+/// What one rank committed between two positions of its log. Borrows from the bytes that it was read from.
 struct Card {
   std::string_view nspace;
   std::uint32_t rank;
-  std::span<const CardRecord> records;
+  std::uint64_t from, to;
+  std::span<const CardRecord> records;  ///< for other nodes, oldest first
 };
 
 /// Calls see() with each card that is whole. Errors: corrupt, with nothing said about the cards that were seen before.

@@ -211,10 +211,10 @@ std::atomic<std::uint32_t>& JobWriter::card_of(std::uint32_t rank) noexcept {
   return reinterpret_cast<RankEntry*>(base_ + header().rank_area.offset)[rank].card;
 }
 
-Result<void> JobWriter::add_card(std::uint32_t rank, std::span<const CardRecord> records) {
-  if (rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
-  if (view_.local_index(rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
-  return remote_.append(card_of(rank), records);
+Result<void> JobWriter::add_card(const Card& card) {
+  if (card.rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
+  if (view_.local_index(card.rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
+  return remote_.append(card_of(card.rank), card);
 }
 
 shm::NoticeRing& JobWriter::ring(std::uint32_t local) noexcept {

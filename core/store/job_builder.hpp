@@ -64,13 +64,9 @@ class JobWriter {
   Result<void> add_info(const KeySpec& key) {
     return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value);
   }
-  /// What a fence or a fetch brought of a rank elsewhere: it hides what came before. Errors: no_space, invalid; nothing
-  /// has changed then.
-  Result<void> add_card(std::uint32_t rank, std::span<const CardRecord> records);
-  Result<void> add_remote(std::uint32_t rank, std::uint8_t scope, std::string_view key, Bytes value) {
-    const CardRecord record{scope, key, value};
-    return add_card(rank, {&record, 1});
-  }
+  /// What a fence or a fetch brought of a rank elsewhere: what of it is new hides what came before. Errors: again (something
+  /// between is missing), no_space, invalid; nothing has changed then.
+  Result<void> add_card(const Card& card);
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
   FetchCell& fetch_cell(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;

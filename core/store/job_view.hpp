@@ -41,6 +41,8 @@ class JobView {
     const auto card = card_of(r);
     return card < RankEntry::local_card ? card : 0;
   }
+  /// How far the log of a rank elsewhere is known here (RemoteCards::known).
+  std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   /// Ascending; none if there is no such node.

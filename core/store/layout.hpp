@@ -36,7 +36,7 @@
 namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 4;
+inline constexpr std::uint32_t layout_version = 5;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 inline constexpr std::uint32_t none = 0xffffffff;

@@ -32,6 +32,23 @@ std::byte* put_word(std::byte* to, std::uint32_t word) noexcept {
   return to + sizeof word;
 }
 
+/// A position in a log: a multiple of 8, below 32 GiB.
+bool is_position(std::uint64_t at) noexcept {
+  return (at & 7) == 0 && at >> 35 == 0;
+}
+
+std::size_t end_bytes(std::uint64_t end) noexcept {
+  std::size_t bytes = 1;
+  for (end >>= 10; end != 0; end >>= 7) ++bytes;
+  return bytes;
+}
+
+std::byte* put_end(std::byte* to, std::uint64_t end) noexcept {
+  for (end >>= 3; end >= 0x80; end >>= 7) *to++ = std::byte((end & 0x7f) | 0x80);
+  *to++ = std::byte(end);
+  return to;
+}
+
 std::byte* put_bytes(std::byte* to, Bytes bytes) noexcept {
   if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
   return to + bytes.size();
@@ -53,12 +70,17 @@ struct RemoteCards::Entry {
   }
 };
 
-Result<void> RemoteCards::append(std::atomic<Link>& link, std::span<const CardRecord> records) noexcept {
-  if (records.empty()) return {};
+Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noexcept {
+  const auto records = card.records;
+  if (!is_position(card.from) || !is_position(card.to) || card.from > card.to)
+    return fail(Errc::invalid, "a card's position");
   const auto used = header_->used.load(std::memory_order_relaxed);  // only the writer stores it (I1)
   if (used > capacity_ || (used & 1) != 0) return fail(Errc::corrupt, "remote cards' bounds");
   const Link before = link.load(std::memory_order_relaxed);  // the same
-  std::uint64_t bytes = sizeof before;
+  const auto here = known(before);
+  if (records.empty() || card.to <= here) return {};
+  if (card.from > here) return fail(Errc::again, "something before it is missing");  // I5
+  std::uint64_t bytes = sizeof before + end_bytes(card.to);
   for (const auto& record : records) {
     if (!is_storable(record)) return fail(Errc::invalid, "a card's record");
     const bool fits = record.value.size() <= std::numeric_limits<std::uint32_t>::max();
@@ -69,7 +91,7 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, std::span<const CardRe
     }
   }
   bytes += bytes & 1;  // within the capacity, which is even as `used` is
-  std::byte* to = put_word(data_ + used, before);
+  std::byte* to = put_end(put_word(data_ + used, before), card.to);
   for (const auto& record : records) {
     const auto value = static_cast<std::uint32_t>(record.value.size());
     const auto key = Entry::of_key(record.key.size(), hash_key(record.key));
@@ -85,14 +107,29 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, std::span<const CardRe
   return {};
 }
 
+inline bool RemoteCards::read_head(std::uint64_t offset, std::uint64_t limit, Piece& piece) const noexcept {
+  if (offset >= limit || limit - offset < sizeof piece.before + 1) return false;
+  std::memcpy(&piece.before, data_ + offset, sizeof piece.before);
+  piece.entries = offset + sizeof piece.before;
+  piece.end = 0;
+  for (unsigned shift = 3; shift <= 31 && piece.entries != limit; shift += 7) {
+    const auto part = std::to_integer<std::uint64_t>(data_[piece.entries++]);
+    piece.end |= (part & 0x7f) << shift;
+    if (part < 0x80) return true;
+  }
+  return false;
+}
+
+std::uint64_t RemoteCards::known(Link link) const noexcept {
+  Piece newest;
+  return link != 0 && read_head((std::uint64_t{link} - 1) * 2, capacity_, newest) ? newest.end : 0;
+}
+
 template <class See>
 Result<RemoteCards::Piece> RemoteCards::scan(std::uint64_t offset, std::uint64_t limit,
                                              See&& see) const noexcept {
   Piece piece{};
-  if (offset >= limit || limit - offset < sizeof piece.before)
-    return fail(Errc::corrupt, "remote card link");  // I3
-  std::memcpy(&piece.before, data_ + offset, sizeof piece.before);
-  piece.entries = offset + sizeof piece.before;
+  if (!read_head(offset, limit, piece)) return fail(Errc::corrupt, "remote card link");  // I3
   std::uint64_t at = piece.entries, body = 0;
   for (bool last = false; !last;) {
     Entry entry;

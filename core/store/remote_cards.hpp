@@ -5,13 +5,15 @@
 //
 //   | Header, 1 line | piece | piece | ... zero up to capacity |
 //                    ^ offset 0      ^ used
-//   piece  = u32 link of the rank's piece before it, entries, bodies, padding to 2
+//   piece  = u32 link of the rank's piece before it, end, entries, bodies, padding to 2
+//   end    = how far the rank's own log is known here with this piece: its position there / 8, seven bits a byte, lowest
+//            first, all but the last byte with the eighth bit set
 //   entry  = u32: value bytes 13 bits, key bytes 9, global 1 (else remote), last of its piece 1, hash 8. Value bytes of
 //            8191 say that the next u32 is the length.
 //   body   = key bytes, value bytes, in the order of the entries
 //   link   = 0 for none, else 1 + offset / 2
 //
-// A card of one key so costs its key and value, 8 bytes and the padding. The entries stand together and have a piece of
+// A card of one short key so costs its key and value, 9 bytes and the padding. The entries stand together and have a piece of
 // the key's hash, so that a walk over a rank's keys touches few lines: a Get passes its hash and reads one body.
 //
 // I1  One writer: the server's loop thread. Everybody else maps the cards read-only.
@@ -20,6 +22,8 @@
 //     every walk ends; a reader refuses what is otherwise, because the job may be retired while it looks: it then finds
 //     zeros, or another job's bytes, and stays within the capacity.
 // I4  In a piece a later record of a key hides an earlier one, in a chain a newer piece an older one.
+// I5  The ends of a chain grow, and each piece begins in the rank's log no later than the one before it ended: whatever
+//     order fences and fetches bring news in, nothing older hides it and nothing between is missing.
 // Crash: `used` is stored before the link. A writer that dies in between leaves bytes that nobody finds, and that no
 //     later writer takes for free.
 #pragma once
@@ -56,10 +60,13 @@ class RemoteCards {
   RemoteCards(std::byte* memory, std::uint64_t capacity) noexcept
       : header_(reinterpret_cast<Header*>(memory)), data_(memory + sizeof(Header)), capacity_(capacity) {}
 
-  /// Writer only. A new piece of the rank whose newest one `link` leads to; no piece if there are no records.
-  /// Errors: no_space, invalid (a key of no or more than 511 bytes, a scope that stays on its node); nothing has changed
-  /// then.
-  Result<void> append(std::atomic<Link>& link, std::span<const CardRecord> records) noexcept;
+  /// Writer only. A new piece of the rank whose newest one `link` leads to; no piece if nothing in it is new. Errors: again
+  /// (something before it is missing, I5), no_space, invalid (a key of no or more than 511 bytes, a scope that stays on its
+  /// node, a position that cannot be); nothing has changed then.
+  Result<void> append(std::atomic<Link>& link, const Card& card) noexcept;
+
+  /// Any process. How far the rank's own log is known here; 0: not at all.
+  std::uint64_t known(Link link) const noexcept;
 
   /// Any process. link: loaded with acquire (R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
   /// bit is set in `scopes`. Cost: the entries of the rank's pieces, newest first. Errors: not_found, corrupt.
@@ -77,8 +84,11 @@ class RemoteCards {
   /// A piece whose entries were seen to end, and whose bodies to end at or before the limit.
   struct Piece {
     Link before;
+    std::uint64_t end;              ///< position in the rank's log
     std::uint64_t entries, bodies;  ///< offsets
   };
+  /// All but `bodies`. False: it does not end within the limit.
+  bool read_head(std::uint64_t offset, std::uint64_t limit, Piece& piece) const noexcept;
   /// Calls see(entry, offset of its body from the first) for each entry of the piece at `offset`.
   template <class See>
   Result<Piece> scan(std::uint64_t offset, std::uint64_t limit, See&& see) const noexcept;

@@ -29,6 +29,7 @@ struct Manner {
   bool inline_answers = false;  ///< callbacks inside the upcall where possible
   bool first_fence_fails = false;
   bool first_fence_late = false;  ///< answered only after the clients gave up
+  bool second_first = false;      ///< the second node's first answer comes behind its second
   bool no_modex_expected = false;
 
   static Manner parse(const Words& words) {
@@ -42,6 +43,7 @@ struct Manner {
       if (words[i] == "inline") m.inline_answers = true;
       if (words[i] == "first_fails") m.first_fence_fails = true;
       if (words[i] == "first_late") m.first_fence_late = true;
+      if (words[i] == "second_first") m.second_first = true;
       if (words[i] == "expect_no_modex") m.no_modex_expected = true;
     }
     return m;
@@ -159,10 +161,13 @@ class Bridge {
 
   void answer(std::function<void()> end) {
     if (!end) return;
-    if (manner_.first_fence_late && !late_ && answers_++ == 0)
+    const bool is_kept = manner_.first_fence_late || (manner_.second_first && manner_.node == 1);
+    if (is_kept && !late_ && answers_++ == 0) {
       late_ = std::move(end);
-    else
-      later_.run(std::move(end));
+      return;
+    }
+    later_.run(std::move(end));
+    if (manner_.second_first && late_) later_.run(std::exchange(late_, nullptr));
   }
 
   void read() {
@@ -468,6 +473,37 @@ int first_fence_late(const Words&) {
   return 0;
 }
 
+/// Rank 0 goes from one full fence to the next, of another set, which ends first on the other node.
+int fences_overtake(const Words&) {
+  Client client;
+  const std::vector<pmix_proc_t> pair{client.peer(0), client.peer(2)};
+  const auto put_card = [](std::uint64_t value) {
+    check_status(put("card", value), PMIX_SUCCESS);
+    check_status(put(("card." + std::to_string(value)).c_str(), value), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+  };
+  const auto check_card = [&] {
+    check_equal(get(client.peer(0), "card", optional()).u64(), 2);
+    for (const std::uint64_t value : {1, 2})
+      check_equal(get(client.peer(0), ("card." + std::to_string(value)).c_str(), optional()).u64(), value);
+  };
+  if (client.me.rank == 0) put_card(1);
+  Waiter all;
+  check_status(PMIx_Fence_nb(nullptr, 0, collect().data(), collect().size(), Waiter::on_status, &all),
+               PMIX_SUCCESS);
+  if (client.me.rank == 0) {
+    check_status(all.wait(), PMIX_SUCCESS);
+    put_card(2);
+  }
+  if (client.me.rank % 2 == 0) check_status(fence(pair, collect()), PMIX_SUCCESS);
+  if (client.me.rank == 2) check_card();
+  if (client.me.rank != 0) check_status(all.wait(), PMIX_SUCCESS);
+  if (client.me.rank > 1) check_card();
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 int no_way_across(const Words&) {
   Client client;
   const auto far = client.peer((client.me.rank + 2) % 4);
@@ -510,6 +546,7 @@ void add_node_programs(Programs& programs) {
   programs.add("get_during_fence", get_during_fence);
   programs.add("first_fence_fails", first_fence_fails);
   programs.add("first_fence_late", first_fence_late);
+  programs.add("fences_overtake", fences_overtake);
   programs.add("no_way_across", no_way_across);
   programs.add("far_rank_dies", far_rank_dies);
 }
@@ -564,6 +601,9 @@ TEST_P(NodesTest, the_host_reports_an_error) {
 }
 TEST_P(NodesTest, the_host_is_late) {
   run("first_fence_late", {"first_late"});
+}
+TEST_P(NodesTest, a_fence_overtakes_another) {
+  run("fences_overtake", {"second_first"});
 }
 TEST_P(NodesTest, no_way_across) {
   run("no_way_across", {"no_fence", "no_modex"});

@@ -13,10 +13,12 @@ void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_vi
   ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
 }
 
-/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well.
-std::string told(Bytes blobs) {
+/// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`, "[from,to]" before
+/// those of a card.
+std::string told(Bytes blobs, bool positions = false) {
   std::string out;
   const auto ok = read_cards(blobs, [&](const Card& card) {
+    if (positions) out += '[' + std::to_string(card.from) + ',' + std::to_string(card.to) + ']';
     for (const auto& r : card.records)
       out += std::string(card.nspace) + '/' + std::to_string(card.rank) + ' ' + std::to_string(r.scope) +
              ' ' + std::string(r.key) + '=' + std::string(as_text(r.value)) + ';';
@@ -55,9 +57,33 @@ TEST(Card, FromAPlaceOnCarriesTheRest) {
   put(log, PMIX_GLOBAL, "old", "1");
   const auto from = log.log.published();
   put(log, PMIX_GLOBAL, "new", "2");
+  const auto to = log.log.published();
   BlobWriter blob;
-  ASSERT_TRUE(blob.add("ns", 0, log.log, from));
-  EXPECT_EQ(told(std::move(blob).finish()), "ns/0 3 new=2;");
+  EXPECT_EQ(blob.add("ns", 0, log.log, from), to);
+  EXPECT_EQ(told(std::move(blob).finish(), true),
+            '[' + std::to_string(from) + ',' + std::to_string(to) + "]ns/0 3 new=2;");
+}
+
+// Else other nodes would be told of a position without a record to keep it with.
+TEST(Card, WithoutNewsForOthersStaysWhereItIs) {
+  ExactLog log(1024), other(1024);
+  put(other, PMIX_GLOBAL, "k", "v");
+  BlobWriter blob;
+  EXPECT_EQ(blob.add("ns", 0, log.log), 0u);
+  put(log, PMIX_LOCAL, "mine", "1");
+  EXPECT_EQ(blob.add("ns", 0, log.log), 0u);
+  ASSERT_TRUE(blob.add("ns", 1, other.log));
+  put(log, PMIX_REMOTE, "yours", "2");
+  EXPECT_EQ(blob.add("ns", 0, log.log), log.log.published());
+  EXPECT_EQ(told(std::move(blob).finish()), "ns/1 3 k=v;ns/0 2 yours=2;");
+}
+
+TEST(Card, OfSeveralJobs) {
+  ExactLog log(1024);
+  put(log, PMIX_GLOBAL, "k", "v");
+  BlobWriter blob;
+  for (const auto* nspace : {"a", "a", "b", "a"}) ASSERT_TRUE(blob.add(nspace, 0, log.log));
+  EXPECT_EQ(told(std::move(blob).finish()), "a/0 3 k=v;a/0 3 k=v;b/0 3 k=v;a/0 3 k=v;");
 }
 
 TEST(Card, BlobsOfAllNodesOneAfterTheOther) {

@@ -34,7 +34,9 @@ struct Lookup : ::testing::Test {
   void remote(std::uint32_t rank, std::uint8_t scope, std::string_view key, const char* text) {
     data::Writer encoded;
     EXPECT_TRUE(data::encode_value(encoded, Value::of(text).get()));
-    EXPECT_TRUE(job.add_remote(rank, scope, key, encoded.view()));
+    const CardRecord record{scope, key, encoded.view()};
+    const auto from = view.remote_known(rank);
+    EXPECT_TRUE(job.add_card({"job", rank, from, from + 8, {&record, 1}}));
   }
   std::string get(std::uint32_t rank, std::string_view key, const GetDirectives& how = {},
                   Asker asker = {true, 0}) const {

@@ -24,7 +24,9 @@ struct Shared {
 Result<void> add(RemoteCards& cards, Shared& shared, std::uint64_t n) {
   const auto value = numbered_value(n);
   const CardRecord records[] = {{PMIX_GLOBAL, "first", value}, {PMIX_REMOTE, "second", value}};
-  return cards.append(shared.links[n % rank_count], records);
+  auto& link = shared.links[n % rank_count];
+  const auto from = cards.known(link.load(std::memory_order_relaxed));
+  return cards.append(link, {"job", static_cast<std::uint32_t>(n % rank_count), from, from + 8, records});
 }
 
 /// Every card is whole, its own rank's, and none is older than what was seen before. False: something was wrong.

@@ -17,9 +17,15 @@ struct ExactCards {
   explicit ExactCards(std::uint64_t capacity)
       : block(RemoteCards::footprint(capacity)), cards(block.get(), capacity) {}
 
+  /// What goes on where the last one of this rank ended.
   Result<void> add(std::size_t rank, std::vector<CardRecord> records) {
-    return cards.append(links[rank], records);
+    const auto from = known(rank);
+    return add(rank, from, from + 8, std::move(records));
   }
+  Result<void> add(std::size_t rank, std::uint64_t from, std::uint64_t to, std::vector<CardRecord> records) {
+    return cards.append(links[rank], {"job", static_cast<std::uint32_t>(rank), from, to, records});
+  }
+  std::uint64_t known(std::size_t rank) const { return cards.known(links[rank].load()); }
   Result<void> add(std::size_t rank, std::string_view key, std::string_view value,
                    std::uint8_t scope = PMIX_GLOBAL) {
     return add(rank, {{scope, key, bytes_of(value)}});
@@ -83,6 +89,56 @@ TEST(RemoteCards, NewerPiecesHideOlderOnes) {
   EXPECT_EQ(cards.cards.header().pieces.load(), 3u);
 }
 
+// Fences and fetches bring news of a card in any order.
+TEST(RemoteCards, NothingOlderHidesWhatIsNewer) {
+  ExactCards cards(4096);
+  const auto old = CardRecord{PMIX_GLOBAL, "key", bytes_of("old")},
+             now = CardRecord{PMIX_GLOBAL, "key", bytes_of("new")};
+  EXPECT_EQ(cards.known(0), 0u);
+  ASSERT_TRUE(cards.add(0, 0, 200, {old, now}));
+  EXPECT_EQ(cards.known(0), 200u);
+  const auto used = cards.used();
+  ASSERT_TRUE(cards.add(0, 0, 104, {old}));  // overtaken: all of it is here
+  ASSERT_TRUE(cards.add(0, 104, 200, {now}));
+  EXPECT_EQ(cards.used(), used);
+  EXPECT_EQ(cards.get(0, "key"), "new");
+  EXPECT_EQ(cards.known(0), 200u);
+  // It begins with what is here, and goes on.
+  ASSERT_TRUE(cards.add(0, 104, 304, {now, {PMIX_GLOBAL, "next", bytes_of("1")}}));
+  EXPECT_EQ(cards.get(0, "key"), "new");
+  EXPECT_EQ(cards.get(0, "next"), "1");
+  EXPECT_EQ(cards.known(0), 304u);
+}
+
+TEST(RemoteCards, WhatLeavesAGapIsRefused) {
+  ExactCards cards(4096);
+  const CardRecord record{PMIX_GLOBAL, "key", bytes_of("v")};
+  EXPECT_EQ(cards.add(0, 8, 16, {record}).error().code, Errc::again);
+  ASSERT_TRUE(cards.add(0, 0, 8, {record}));
+  EXPECT_EQ(cards.add(0, 16, 24, {record}).error().code, Errc::again);
+  EXPECT_EQ(cards.known(0), 8u);
+  EXPECT_TRUE(cards.add(1, 8, 16, {}));  // nothing is missing of which anybody here may know
+  ASSERT_TRUE(cards.add(0, 8, 16, {record}));
+  EXPECT_EQ(cards.known(0), 16u);
+}
+
+TEST(RemoteCards, PositionsOfAllSizes) {
+  ExactCards cards(4096);
+  const CardRecord record{PMIX_GLOBAL, "key", bytes_of("v")};
+  for (const std::uint64_t bytes : {4u, 9u, 9u, 1u})
+    EXPECT_EQ(cards.add(0, 0, bytes, {record}).error().code, Errc::invalid) << bytes;
+  EXPECT_EQ(cards.add(0, 16, 8, {record}).error().code, Errc::invalid);
+  EXPECT_EQ(cards.add(0, 0, std::uint64_t{1} << 35, {record}).error().code, Errc::invalid);
+  for (unsigned bit = 3; bit < 35; ++bit) {
+    const auto end = std::uint64_t{1} << bit;
+    for (const auto to : {end, end + (end - 8)}) {
+      ASSERT_TRUE(cards.add(0, 0, to, {record})) << to;
+      EXPECT_EQ(cards.known(0), to);
+      EXPECT_EQ(cards.get(0, "key"), "v");
+    }
+  }
+}
+
 TEST(RemoteCards, ScopesAreKeptApart) {
   ExactCards cards(4096);
   ASSERT_TRUE(cards.add(0, "k", "global"));
@@ -120,16 +176,16 @@ TEST(RemoteCards, ValuesOfAllLengths) {
 }
 
 TEST(RemoteCards, FillsToTheLastByteAndNotFurther) {
-  ExactCards cards(8 + 3 + 9 + 8 + 1 + 7);
-  ASSERT_TRUE(cards.add(0, "abc", std::string(9, 'x')));
-  EXPECT_EQ(cards.add(1, "k", std::string(8, 'y')).error().code, Errc::no_space);
+  ExactCards cards(9 + 3 + 10 + 9 + 1 + 8);
+  ASSERT_TRUE(cards.add(0, "abc", std::string(10, 'x')));
+  EXPECT_EQ(cards.add(1, "k", std::string(9, 'y')).error().code, Errc::no_space);
   EXPECT_EQ(cards.links[1].load(), 0u);
-  EXPECT_EQ(cards.used(), 20u);
-  ASSERT_TRUE(cards.add(1, "k", std::string(7, 'y')));
+  EXPECT_EQ(cards.used(), 22u);
+  ASSERT_TRUE(cards.add(1, "k", std::string(8, 'y')));
   EXPECT_EQ(cards.used(), cards.cards.capacity());
   EXPECT_EQ(cards.add(2, "k", "").error().code, Errc::no_space);
-  EXPECT_EQ(cards.get(0, "abc"), std::string(9, 'x'));
-  EXPECT_EQ(cards.get(1, "k"), std::string(7, 'y'));
+  EXPECT_EQ(cards.get(0, "abc"), std::string(10, 'x'));
+  EXPECT_EQ(cards.get(1, "k"), std::string(8, 'y'));
   EXPECT_EQ(cards.cards.header().refused.load(), 2u);
 }
 
@@ -156,11 +212,11 @@ TEST(RemoteCards, TheFarEndOfEightGiB) {
   RemoteCards cards(static_cast<std::byte*>(raw), RemoteCards::most_bytes);
   std::atomic<std::uint32_t> link{0};
   const CardRecord record{PMIX_GLOBAL, "k", bytes_of("v")};
-  reinterpret_cast<RemoteCards::Header*>(raw)->used.store(RemoteCards::most_bytes - 10);
-  ASSERT_TRUE(cards.append(link, {&record, 1}));
+  reinterpret_cast<RemoteCards::Header*>(raw)->used.store(RemoteCards::most_bytes - 12);
+  ASSERT_TRUE(cards.append(link, {"job", 0, 0, 8, {&record, 1}}));
   EXPECT_LT(link.load(), RemoteCards::end_of_links);
   EXPECT_TRUE(cards.find(link, "k", hash_key("k"), all_scopes));
-  EXPECT_EQ(cards.append(link, {&record, 1}).error().code, Errc::no_space);
+  EXPECT_EQ(cards.append(link, {"job", 0, 8, 16, {&record, 1}}).error().code, Errc::no_space);
   ::munmap(raw, bytes);
 }
 
@@ -185,10 +241,11 @@ TEST(RemoteCards, OfARankThatTurnsOutToLiveHere) {
   ASSERT_TRUE(job);
   data::Writer encoded;
   ASSERT_TRUE(data::encode_value(encoded, Value::of("there").get()));
-  ASSERT_TRUE(job->add_remote(3, PMIX_GLOBAL, "key", encoded.view()));
+  const CardRecord record{PMIX_GLOBAL, "key", encoded.view()};
+  ASSERT_TRUE(job->add_card({"job", 3, 0, 8, {&record, 1}}));
   EXPECT_EQ(words(lookup(job->view(), 3, "key", {}, {})), "s there");
-  EXPECT_EQ(job->add_remote(0, PMIX_GLOBAL, "key", encoded.view()).error().code, Errc::invalid);
-  EXPECT_EQ(job->add_remote(4, PMIX_GLOBAL, "key", encoded.view()).error().code, Errc::invalid);
+  EXPECT_EQ(job->add_card({"job", 0, 0, 8, {&record, 1}}).error().code, Errc::invalid);
+  EXPECT_EQ(job->add_card({"job", 4, 0, 8, {&record, 1}}).error().code, Errc::invalid);
   EXPECT_EQ(job->add_local(3).value(), 2u);
   EXPECT_EQ(words(lookup(job->view(), 3, "key", {}, {})), not_found());
   ASSERT_TRUE(put(job->view(), 3, "key", Value::of("here")));
