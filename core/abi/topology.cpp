@@ -289,15 +289,15 @@ extern "C" pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t* topo, pmix_c
 
 /// PMIx_server_generate_locality_string: what PMIx_Get_relative_locality reads, for a cpuset on this node.
 ///   locality  "hwloc:NM0:SK0:L30:L20:L10:CR0:HT0" (core/topology/locality.hpp), from malloc
-///   Errors: PMIX_ERR_BAD_PARAM (NULL, no processor of this node), _NOT_SUPPORTED, _NOMEM. Loads the
-///   topology.
+///   Errors: PMIX_ERR_BAD_PARAM (NULL, no processor of this node), _NOT_SUPPORTED, _NOMEM
+///   Cost: the first call looks at the node's processors (milliseconds).
 extern "C" pmix_status_t PMIx_server_generate_locality_string(const pmix_cpuset_t* cpuset, char** locality) {
   return weft::abi::guarded([&]() -> Result<void> {
     if (locality == nullptr) return fail(Errc::invalid, "NULL argument");
     if (const auto usable = check_cpuset(cpuset); !usable) return usable;
-    const auto local = topology::local_topology();
-    if (!local) return fail(local.error());
-    return hand_out((*topology::load_module())->locality(*local, cpuset->bitmap), locality);
+    const auto processors = topology::local_processors();
+    if (!processors) return fail(processors.error());
+    return hand_out((*topology::load_module())->locality(*processors, cpuset->bitmap), locality);
   });
 }
 

@@ -12,6 +12,7 @@ namespace {
 struct Local {
   std::atomic<void*> topology{nullptr};
   std::mutex loading;  // guards what follows
+  const void* processors = nullptr;
   std::function<std::string()> xml_source;
 };
 Local& local() {
@@ -45,6 +46,18 @@ Result<void*> local_topology() {
   auto topology = load(**module, here.xml_source);
   if (topology) here.topology.store(*topology, std::memory_order_release);  // T0 -> T1: it is complete
   return topology;
+}
+
+Result<const void*> local_processors() {
+  Local& here = local();
+  if (const void* const known = here.topology.load(std::memory_order_acquire)) return known;  // T1 <- T0
+  const auto module = load_module();
+  if (!module) return fail(module.error());
+  const std::lock_guard lock(here.loading);
+  if (here.processors != nullptr) return here.processors;
+  const auto processors = (*module)->load_processors();
+  if (!processors) return fail(processors.error());
+  return here.processors = *processors;
 }
 
 bool is_local(const void* topology) noexcept {

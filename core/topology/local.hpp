@@ -17,6 +17,9 @@ void set_local_xml_source(std::function<std::string()> source);
 /// PMIx_Finalize. Errors: not_supported (no module), os, invalid (no XML and no discovery).
 Result<void*> local_topology();
 
+/// The same, or one without devices where nobody has loaded it yet: for localities, and never handed out.
+Result<const void*> local_processors();
+
 /// Was `topology` returned by local_topology()? Then nobody may destroy it.
 bool is_local(const void* topology) noexcept;
 

@@ -8,6 +8,7 @@ namespace module = weft::topology::module;
 constexpr weft::topology::Module table{
     .version = weft::topology::module_version,
     .load_topology = module::load_topology,
+    .load_processors = module::load_processors,
     .copy_topology = module::copy_topology,
     .export_topology = module::export_topology,
     .destroy_topology = module::destroy_topology,

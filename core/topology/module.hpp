@@ -22,6 +22,7 @@ Result<std::string> list_of(hwloc_const_bitmap_t bitmap);
 
 // module_topology.cpp
 Result<void*> load_topology(const char* xml, Origin origin);
+Result<void*> load_processors();
 Result<void*> copy_topology(const void* topology);
 Result<std::string> export_topology(const void* topology);
 void destroy_topology(void* topology) noexcept;

@@ -61,6 +61,17 @@ Result<void*> load_topology(const char* xml, Origin origin) {
   return static_cast<void*>(topology.release());
 }
 
+Result<void*> load_processors() {
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) return fail(Errc::os, "hwloc_topology_init", errno);
+  Topology topology(raw);
+  // The x86 component moves the process to each processor in turn.
+  if (hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86") != 0 ||
+      hwloc_topology_load(raw) != 0)
+    return fail(Errc::os, "hwloc_topology_load", errno);
+  return static_cast<void*>(topology.release());
+}
+
 Result<void*> copy_topology(const void* topology) {
   hwloc_topology_t copy = nullptr;
   if (hwloc_topology_dup(&copy, as_topology(topology)) != 0)

@@ -15,11 +15,17 @@ TEST(LocalXml, IsUsedOnceAndShared) {
     ++asked;
     return test::synthetic_xml(test::two_packages);
   });
+  // For localities alone it is not asked for.
+  const auto processors = local_processors();
+  ASSERT_TRUE(processors);
+  EXPECT_EQ(*local_processors(), *processors);
+  EXPECT_FALSE(is_local(*processors));
   EXPECT_EQ(asked, 0);
   const auto first = local_topology();
   ASSERT_TRUE(first);
   EXPECT_EQ(*local_topology(), *first);
   EXPECT_EQ(asked, 1);
+  EXPECT_EQ(*local_processors(), *first);
   EXPECT_TRUE(is_local(*first));
 
   const auto everywhere = test::module().locality(*first, test::cpus("0-15").get());

@@ -70,6 +70,29 @@ TEST(Topology, RefusesWhatIsNoXml) {
   }
 }
 
+TEST(Topology, TheProcessorsAloneSayTheSameLocalities) {
+  const auto whole = local_topology();
+  ASSERT_TRUE(whole);
+  const auto processors = test::module().load_processors();
+  ASSERT_TRUE(processors);
+  const auto mine = test::module().current_cpuset(true);
+  ASSERT_TRUE(mine);
+  // Caches that only the x86 component finds are not among them.
+  const auto by_whole = test::module().locality(*whole, *mine);
+  const auto by_processors = test::module().locality(*processors, *mine);
+  ASSERT_TRUE(by_whole);
+  ASSERT_TRUE(by_processors);
+  for (const std::string_view kind : {"NM", "SK", "CR", "HT"}) {
+    const auto level = [&](const std::string& text) {
+      const auto at = text.find(kind);
+      return at == std::string::npos ? std::string() : text.substr(at, text.find(':', at) - at);
+    };
+    EXPECT_EQ(level(*by_processors), level(*by_whole));
+  }
+  test::module().destroy_cpuset(*mine);
+  test::module().destroy_topology(*processors);
+}
+
 TEST(Topology, OfThisNodeIsOneForAllThreads) {
   void* seen[4] = {};
   std::vector<std::thread> threads;
