@@ -4,6 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -42,11 +43,11 @@ void Streams::await(const SourcePtr& source) {
 }
 
 void Streams::read_some(const SourcePtr& source) {
-  auto& bytes = source->last.bytes;
-  bytes.resize(chunk_bytes);
-  const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
+  std::array<char, chunk_bytes> chunk;
+  const auto length = ::read(source->pipe.native_handle(), chunk.data(), chunk.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await(source);
-  bytes.resize(length > 0 ? static_cast<std::size_t>(length) : 0);
+  auto& bytes = source->last.bytes;
+  bytes.assign(chunk.data(), length > 0 ? static_cast<std::size_t>(length) : 0);
   source->taken_bytes += bytes.size();
   const bool is_end = bytes.empty();
   send_(source->last, [this, source, is_end](bool reached) {
