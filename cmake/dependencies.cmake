@@ -3,6 +3,10 @@
 find_package(Threads REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(fmt REQUIRED)
+# Without std::locale, which no message of ours asks for and which would bring all of iostreams into libpmix.
+add_library(weft_fmt INTERFACE)
+target_link_libraries(weft_fmt INTERFACE fmt::fmt-header-only)
+target_compile_definitions(weft_fmt INTERFACE FMT_STATIC_THOUSANDS_SEPARATOR=',')
 find_package(CLI11 REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)

@@ -15,6 +15,14 @@ if(WEFT_SANITIZE)
   endif()
 endif()
 
+# What is loaded into many processes, or has to run where the C++ library is another one, brings its own along: loading and
+# relocating libstdc++ is a third of a small program's page faults at start-up, and a megabyte.
+function(weft_own_cxx_library target)
+  if(NOT WEFT_SANITIZE)
+    target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc LINKER:--exclude-libs,ALL)
+  endif()
+endfunction()
+
 find_program(WEFT_CCACHE ccache)
 if(WEFT_CCACHE)
   set(CMAKE_C_COMPILER_LAUNCHER ${WEFT_CCACHE})

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cstdio>
+#include <memory>
 #include <optional>
 
 namespace weft::link {
@@ -51,9 +51,15 @@ std::optional<ServerSocket> server_in(std::string_view line) {
 }
 
 std::optional<std::string> table_of(const std::string& process) {
-  std::ifstream file("/proc/" + process + "/net/unix");
+  const auto close = [](std::FILE* file) { std::fclose(file); };
+  const std::unique_ptr<std::FILE, decltype(close)> file(
+      std::fopen(("/proc/" + process + "/net/unix").c_str(), "re"));
   if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::string table;
+  std::array<char, 4096> bytes;
+  for (std::size_t length; (length = std::fread(bytes.data(), 1, bytes.size(), file.get())) != 0;)
+    table.append(bytes.data(), length);
+  return table;
 }
 
 std::string network_of(const std::string& process) {

@@ -3,12 +3,18 @@
 
 #include <sched.h>
 
-#include <fstream>
+#include <cstdio>
+#include <memory>
 
 namespace weft::transport {
 namespace {
 
 constexpr unsigned same = 10, beside = 11, elsewhere = 20;
+
+struct Close {
+  void operator()(std::FILE* file) const noexcept { std::fclose(file); }
+};
+using File = std::unique_ptr<std::FILE, Close>;
 
 bool is_file_name(std::string_view name) noexcept {
   return !name.empty() && name.front() != '.' && name.find('/') == std::string_view::npos;
@@ -17,9 +23,9 @@ bool is_file_name(std::string_view name) noexcept {
 }  // namespace
 
 int Locality::read_node(const std::string& file) const {
-  std::ifstream in(root_ + file);
+  const File in(std::fopen((root_ + file).c_str(), "re"));
   int node = unknown;
-  return in >> node && node >= 0 ? node : unknown;
+  return in && std::fscanf(in.get(), "%d", &node) == 1 && node >= 0 ? node : unknown;
 }
 
 int Locality::node_of_pci(std::string_view address) const {
@@ -37,10 +43,11 @@ int Locality::node_of_device(std::string_view name) const {
 
 unsigned Locality::distance(int from, int to) const {
   if (from == unknown || to == unknown) return beside;
-  std::ifstream in(root_ + "/devices/system/node/node" + std::to_string(from) + "/distance");
+  const auto file = root_ + "/devices/system/node/node" + std::to_string(from) + "/distance";
+  const File in(std::fopen(file.c_str(), "re"));
   unsigned value = 0;
   // One number for each node that is online; nodes without a gap, as they nearly always are.
-  for (int node = 0; in >> value; ++node)
+  for (int node = 0; in && std::fscanf(in.get(), "%u", &value) == 1; ++node)
     if (node == to) return value;
   return from == to ? same : elsewhere;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// WEFT_NET for UCX: which of its network devices may be used.
+// What of UCX serves a server on this machine: its network devices, of which WEFT_NET leaves some out, and its modules.
 #pragma once
 
 #include <string>
@@ -20,5 +20,9 @@ Result<std::string> devices_for(const std::vector<std::string>& devices, std::st
 /// A device with the interface that belongs to it and their addresses. sysfs: where the kernel shows them.
 transport::Network network_of(const std::string& device, const std::vector<transport::Network>& interfaces,
                               const std::string& sysfs = "/sys");
+
+/// A list for UCX_MODULES, without those that would be loaded in vain: for the memory of GPUs and of other processes of the
+/// node, which nothing between servers lies in, and, on a machine without one, for RDMA cards.
+std::string useful_modules(const std::string& sysfs = "/sys");
 
 }  // namespace weft::ucx

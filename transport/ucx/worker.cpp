@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/worker.hpp"
 
+#include <ucs/config/global_opts.h>
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -89,6 +90,9 @@ Result<std::unique_ptr<Worker>> Worker::open(const Wish& wish, std::string& why_
   const auto transports = is_chosen ? wish.transports : "^posix,sysv";
   if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
+  // Read when the process makes its first context. If it is not taken, they are loaded.
+  if (!is_chosen && std::getenv("UCX_MODULES") == nullptr)
+    (void)ucs_global_opts_set_value("MODULES", useful_modules().c_str());
 
   std::unique_ptr<Worker> worker(new Worker);
   // Some transports, `self` for one, cannot wake anybody: then without. Gets by RMA are asked for where a network card

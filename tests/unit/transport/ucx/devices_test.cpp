@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -11,6 +12,19 @@
 
 namespace weft::ucx {
 namespace {
+
+TEST(Modules, those_for_cards_only_where_there_is_one) {
+  const auto sysfs = std::filesystem::temp_directory_path() / ("weft-modules-" + std::to_string(::getpid()));
+  const auto cards = sysfs / "class" / "infiniband";
+  const auto are_out = [&] { return useful_modules(sysfs).find("rdmacm") != std::string::npos; };
+  EXPECT_TRUE(are_out());
+  std::filesystem::create_directories(cards);
+  EXPECT_TRUE(are_out());
+  std::filesystem::create_directories(cards / "mlx5_0");
+  EXPECT_FALSE(are_out());
+  EXPECT_EQ(useful_modules(sysfs).find("^cma,cuda*"), 0u);
+  std::filesystem::remove_all(sysfs);
+}
 
 TEST(Devices, nothing_to_leave_out) {
   std::string why_not;
