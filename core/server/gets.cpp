@@ -178,6 +178,7 @@ void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
   fetch_card(proc, directives, fetched);
 }
 
+/// By the host where it has direct_modex, else by ourselves. directives: for the host.
 void Server::fetch_card(const pmix_proc_t& proc, const data::Infos& directives, Done done) {
   if (module_.direct_modex == nullptr) {
     if (!modex_) return done(PMIX_ERR_NOT_SUPPORTED);
