@@ -30,6 +30,10 @@ struct Heard {
     std::unique_lock lock(mutex);
     ASSERT_TRUE(changed.wait_for(lock, watchdog, [&] { return events.size() >= number; })) << events.size();
   }
+  std::vector<std::string> so_far() {
+    const std::lock_guard lock(mutex);
+    return events;
+  }
   static void handler(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t* infos,
                       std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
                       void* open) {
@@ -141,10 +145,10 @@ TEST_F(ServerNodes, events_go_to_the_servers_they_name) {
   EXPECT_EQ(result_of(to_one), PMIX_SUCCESS);
   EXPECT_EQ(result_of(to_all), PMIX_SUCCESS);
   const auto code = std::to_string(ours);
-  EXPECT_EQ(nodes[0].heard.events, std::vector<std::string>{code + " of 0: for all"});
-  EXPECT_EQ(nodes[1].heard.events,
+  EXPECT_EQ(nodes[0].heard.so_far(), std::vector<std::string>{code + " of 0: for all"});
+  EXPECT_EQ(nodes[1].heard.so_far(),
             (std::vector<std::string>{code + " of 0: for one", code + " of 0: for all"}));
-  EXPECT_EQ(nodes[2].heard.events, std::vector<std::string>{code + " of 0: for all"});
+  EXPECT_EQ(nodes[2].heard.so_far(), std::vector<std::string>{code + " of 0: for all"});
 }
 
 TEST_F(ServerNodes, a_daemon_whose_contact_nobody_knows_yet_reports_and_is_answered_when_it_is_known) {
@@ -175,7 +179,7 @@ TEST_F(ServerNodes, order_is_kept_and_large_bodies_arrive_whole) {
     answers.push_back(nodes[0].notify({1}, text));
   }
   for (auto& answer : answers) ASSERT_EQ(result_of(answer), PMIX_SUCCESS);
-  EXPECT_EQ(nodes[1].heard.events, expected);
+  EXPECT_EQ(nodes[1].heard.so_far(), expected);
 }
 
 TEST_F(ServerNodes, the_sender_is_answered_when_the_handler_has_answered) {
@@ -205,8 +209,7 @@ TEST_F(ServerNodes, one_that_says_goodbye_is_not_lost_and_what_is_asked_of_it_th
   nodes[1].server.reset();
   auto after = nodes[0].notify({1}, "are you still there?");
   EXPECT_EQ(result_of(after), PMIX_ERR_UNREACH);
-  const std::lock_guard lock(nodes[0].heard.mutex);
-  EXPECT_EQ(nodes[0].heard.events.size(), 1u);
+  EXPECT_EQ(nodes[0].heard.so_far().size(), 1u);
 }
 
 TEST_F(ServerNodes, damaged_contacts_are_refused) {
