@@ -49,8 +49,8 @@ struct Module {
   /// xml: NULL = look at this machine (milliseconds and more), otherwise what export_topology() gave.
   /// Errors: invalid (malformed XML), os.
   Result<void*> (*load_topology)(const char* xml, Origin origin);
-  /// This machine without its devices, by what the operating system's files say: enough for locality(), in a fourth of the
-  /// time. Error: os.
+  /// This machine without its devices, by what the operating system's files say: enough for locality(), and sooner
+  /// (docs/decisions/0005-start-up.md). Error: os.
   Result<void*> (*load_processors)();
   Result<void*> (*copy_topology)(const void* topology);
   Result<std::string> (*export_topology)(const void* topology);

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/registry/order.hpp"
 
-#include <dirent.h>
-
-#include <memory>
+#include <algorithm>
 #include <string_view>
+
+#include "transport/base/folder.hpp"
 
 namespace weft::transport {
 namespace {
 
 bool has_entry(const std::string& folder, std::string_view prefix) {
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
-  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
-    if (entry->d_name[0] != '.' && std::string_view(entry->d_name).starts_with(prefix)) return true;
-  return false;
+  const auto names = names_in(folder);
+  return std::any_of(names.begin(), names.end(), [&](const auto& name) { return name.starts_with(prefix); });
 }
 
 }  // namespace

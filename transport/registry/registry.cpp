@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/registry/registry.hpp"
 
-#include <dirent.h>
 #include <dlfcn.h>
 #include <sys/stat.h>
 
 #include <algorithm>
+
+#include "transport/base/folder.hpp"
 
 namespace weft::transport {
 namespace {
@@ -22,16 +23,13 @@ bool is_name(std::string_view name) noexcept {
 
 std::vector<std::string> modules_in(const std::string& folder) {
   std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
-  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
-    const std::string_view file(entry->d_name);
+  for (const std::string_view file : names_in(folder)) {
     if (file.size() <= prefix.size() + suffix.size() || file.substr(0, prefix.size()) != prefix ||
         file.substr(file.size() - suffix.size()) != suffix)
       continue;
     const auto name = file.substr(prefix.size(), file.size() - prefix.size() - suffix.size());
     if (is_name(name)) names.emplace_back(name);
   }
-  std::sort(names.begin(), names.end());
   return names;
 }
 

@@ -1,27 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ucx/devices.hpp"
 
-#include <dirent.h>
-
 #include <algorithm>
-#include <memory>
+
+#include "transport/base/folder.hpp"
 
 namespace weft::ucx {
-namespace {
-
-/// Without those that begin with a dot.
-std::vector<std::string> names_in(const std::string& folder) {
-  std::vector<std::string> names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::opendir(folder.c_str()), &::closedir);
-  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr)
-    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
-  return names;
-}
-
-}  // namespace
 
 std::string useful_modules(const std::string& sysfs) {
-  const bool has_card = !names_in(sysfs + "/class/infiniband").empty();
+  const bool has_card = !transport::names_in(sysfs + "/class/infiniband").empty();
   return std::string("^cma,cuda*,gdr*,knem,rocm*,xpmem,ze*") + (has_card ? "" : ",gga*,ib*,mlx5*,rdmacm*");
 }
 
@@ -30,7 +17,7 @@ transport::Network network_of(const std::string& device, const std::vector<trans
   transport::Network network;
   const auto card = device.substr(0, device.find(':'));
   network.names.push_back(card);
-  for (auto& name : names_in(sysfs + "/class/infiniband/" + card + "/device/net"))
+  for (auto& name : transport::names_in(sysfs + "/class/infiniband/" + card + "/device/net"))
     network.names.push_back(std::move(name));
   for (const auto& interface : interfaces) {
     const auto& name = interface.names.front();

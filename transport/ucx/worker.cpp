@@ -2,6 +2,7 @@
 #include "transport/ucx/worker.hpp"
 
 #include <ucs/config/global_opts.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
