@@ -50,7 +50,7 @@ const pmix_info_t* in(const pmix_data_array_t* array, const char* key) {
   return find(static_cast<const pmix_info_t*>(array->array), array->size, key);
 }
 
-TEST(NodeJobInfo, ListsOfNodesAndRanks) {
+TEST(NodeJobInfo, lists_of_nodes_and_ranks) {
   const auto map = three_nodes(0);
   EXPECT_EQ(node_list(map), "a,b,c");
   EXPECT_EQ(rank_list(map), "0,3;1,4;2");
@@ -66,7 +66,7 @@ TEST(NodeJobInfo, ListsOfNodesAndRanks) {
   EXPECT_EQ(alone.local_ranks().size(), 3u);
 }
 
-TEST(NodeJobInfo, NoSingleRankWhereNothingIsBound) {
+TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
   for (std::uint32_t node = 0; node < 3; ++node) {
     auto infos = job_info(three_nodes(node), {}, "node map", "proc map");
     EXPECT_TRUE(arrays(infos, PMIX_PROC_INFO_ARRAY).empty());
@@ -87,7 +87,7 @@ TEST(NodeJobInfo, NoSingleRankWhereNothingIsBound) {
   }
 }
 
-TEST(NodeJobInfo, OfItsOwnRanksWhatTheyAreBoundTo) {
+TEST(NodeJobInfo, of_its_own_ranks_what_they_are_bound_to) {
   auto infos = job_info(three_nodes(1), {{"hwloc:0", "hwloc:NM0"}, {"hwloc:1", ""}}, "node map", "proc map");
   const auto ranks = arrays(infos, PMIX_PROC_INFO_ARRAY);
   ASSERT_EQ(ranks.size(), 2u);
@@ -98,7 +98,7 @@ TEST(NodeJobInfo, OfItsOwnRanksWhatTheyAreBoundTo) {
   EXPECT_EQ(in(ranks[1], PMIX_LOCALITY_STRING), nullptr);
 }
 
-TEST(NodeJobInfo, ApplicationsSayWhoIsInThem) {
+TEST(NodeJobInfo, applications_say_who_is_in_them) {
   auto infos = job_info(three_nodes(2), {}, "node map", "proc map");
   const auto apps = arrays(infos, PMIX_APP_INFO_ARRAY);
   ASSERT_EQ(apps.size(), 2u);

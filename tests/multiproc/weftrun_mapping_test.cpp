@@ -34,20 +34,20 @@ using Sets = std::vector<std::vector<unsigned>>;
 
 constexpr const char* two_nodes_four_cores_two_threads = "pack:2 [numa] core:4 pu:2";
 
-TEST(Placement, CoresInOrder) {
+TEST(Placement, cores_in_order) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
   const auto places = place_ranks(machine.get(), 3, {BindTo::core, MapBy::core, false});
   EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {2, 3}, {4, 5}}));
   EXPECT_EQ(places[2].label, "core 2");
 }
 
-TEST(Placement, MapByNumaDealsToTheNodesInTurn) {
+TEST(Placement, map_by_numa_deals_to_the_nodes_in_turn) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
   const auto places = place_ranks(machine.get(), 4, {BindTo::core, MapBy::numa, false});
   EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {8, 9}, {2, 3}, {10, 11}}));
 }
 
-TEST(Placement, BindToNumaGivesTheWholeNode) {
+TEST(Placement, bind_to_numa_gives_the_whole_node) {
   const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
   const auto by_slot = place_ranks(machine.get(), 4, {BindTo::numa, MapBy::slot, false});
   EXPECT_EQ(processors_of(by_slot), (Sets{{0, 1}, {0, 1}, {2, 3}, {2, 3}}));
@@ -56,7 +56,7 @@ TEST(Placement, BindToNumaGivesTheWholeNode) {
   EXPECT_EQ(by_node[1].label, "NUMA node 1");
 }
 
-TEST(Placement, BindToSocket) {
+TEST(Placement, bind_to_socket) {
   const auto machine = synthetic("pack:2 numa:2 core:2 pu:1");
   const auto places = place_ranks(machine.get(), 3, {BindTo::socket, MapBy::socket, false});
   EXPECT_EQ(processors_of(places), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}}));
@@ -65,7 +65,7 @@ TEST(Placement, BindToSocket) {
   EXPECT_EQ(processors_of(cores), (Sets{{0}, {4}, {1}, {5}}));
 }
 
-TEST(Placement, BindToHardwareThreads) {
+TEST(Placement, bind_to_hardware_threads) {
   const auto machine = synthetic("pack:1 core:2 pu:2");
   const auto by_slot = place_ranks(machine.get(), 5, {BindTo::hwthread, MapBy::slot, false});
   EXPECT_EQ(processors_of(by_slot), (Sets{{0}, {1}, {2}, {3}, {0}}));
@@ -74,13 +74,13 @@ TEST(Placement, BindToHardwareThreads) {
   EXPECT_EQ(processors_of(by_core), (Sets{{0}, {2}, {1}, {3}}));
 }
 
-TEST(Placement, WithinANodeMapByNodeIsAsBySlot) {
+TEST(Placement, within_a_node_map_by_node_is_as_by_slot) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
   EXPECT_EQ(processors_of(place_ranks(machine.get(), 9, {BindTo::core, MapBy::node, false})),
             processors_of(place_ranks(machine.get(), 9, {BindTo::core, MapBy::slot, false})));
 }
 
-TEST(Placement, VirtualNodesShareTheMachine) {
+TEST(Placement, virtual_nodes_share_the_machine) {
   const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
   for (const auto map : {MapBy::slot, MapBy::numa}) {
     const Policy policy{BindTo::core, map, false};
@@ -90,7 +90,7 @@ TEST(Placement, VirtualNodesShareTheMachine) {
   }
 }
 
-TEST(Placement, AMachineThatTellsNoCoresHasItsThreads) {
+TEST(Placement, a_machine_that_tells_no_cores_has_its_threads) {
   const auto machine = synthetic("pu:3");
   for (const auto bind : {BindTo::core, BindTo::hwthread}) {
     EXPECT_EQ(processors_of(place_ranks(machine.get(), 4, {bind, MapBy::slot, false})),
@@ -99,7 +99,7 @@ TEST(Placement, AMachineThatTellsNoCoresHasItsThreads) {
   EXPECT_EQ(processors_in(machine.get()).cores, 3U);
 }
 
-TEST(DescribedTopology, SyntheticTextOrFile) {
+TEST(DescribedTopology, synthetic_text_or_file) {
   const auto machine = described_topology(two_nodes_four_cores_two_threads);
   const Processors counted = processors_in(machine.get());
   EXPECT_EQ(counted.threads, 16U);
@@ -114,13 +114,13 @@ TEST(DescribedTopology, SyntheticTextOrFile) {
   EXPECT_THROW(described_topology(""), Stop);
 }
 
-TEST(Placement, MoreRanksThanCoresBeginAgain) {
+TEST(Placement, more_ranks_than_cores_begin_again) {
   const auto machine = synthetic("pack:1 [numa] core:2 pu:1");
   const auto places = place_ranks(machine.get(), 5, {BindTo::core, MapBy::slot, true});
   EXPECT_EQ(processors_of(places), (Sets{{0}, {1}, {0}, {1}, {0}}));
 }
 
-TEST(Placement, NoCoreTwiceWhileAnotherIsFree) {
+TEST(Placement, no_core_twice_while_another_is_free) {
   auto machine = synthetic("pack:2 [numa] core:4 pu:1");
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
   hwloc_bitmap_set_range(allowed, 0, 4);  // four cores of the first node, one of the second
@@ -130,7 +130,7 @@ TEST(Placement, NoCoreTwiceWhileAnotherIsFree) {
   EXPECT_EQ(processors_of(places), (Sets{{0}, {4}, {1}, {2}, {3}}));
 }
 
-TEST(Placement, NotBoundHasNoProcessors) {
+TEST(Placement, not_bound_has_no_processors) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
   const auto places = place_ranks(machine.get(), 2, {BindTo::none, MapBy::slot, false});
   EXPECT_EQ(processors_of(places), (Sets{{}, {}}));
@@ -140,19 +140,19 @@ Policy automatic(std::uint32_t ranks, Processors processors) {
   return choose_policy(ranks, processors, BindTo::automatic, MapBy::automatic);
 }
 
-TEST(PolicyChoice, FewRanksAreBoundToCores) {
+TEST(PolicyChoice, few_ranks_are_bound_to_cores) {
   EXPECT_EQ(automatic(1, {8, 4, 1}).bind, BindTo::core);
   EXPECT_EQ(automatic(2, {8, 4, 2}).bind, BindTo::core);
 }
 
-TEST(PolicyChoice, MoreAreBoundToNodesWhereThereAreSeveral) {
+TEST(PolicyChoice, more_are_bound_to_nodes_where_there_are_several) {
   const Policy several = automatic(3, {8, 8, 2});
   EXPECT_EQ(several.bind, BindTo::numa);
   EXPECT_EQ(several.map, MapBy::numa);
   EXPECT_EQ(automatic(3, {8, 8, 1}).bind, BindTo::none);
 }
 
-TEST(PolicyChoice, OversubscribedRanksAreFree) {
+TEST(PolicyChoice, oversubscribed_ranks_are_free) {
   const Policy policy = automatic(9, {16, 8, 2});
   EXPECT_TRUE(policy.oversubscribed);  // by cores: a second thread is no second core
   EXPECT_EQ(policy.bind, BindTo::none);
@@ -160,19 +160,19 @@ TEST(PolicyChoice, OversubscribedRanksAreFree) {
   EXPECT_FALSE(automatic(8, {16, 8, 2}).oversubscribed);
 }
 
-TEST(PolicyChoice, RanksAreDealtToWhatTheyAreBoundTo) {
+TEST(PolicyChoice, ranks_are_dealt_to_what_they_are_bound_to) {
   EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::socket, MapBy::automatic).map, MapBy::socket);
   EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::numa, MapBy::automatic).map, MapBy::numa);
   EXPECT_EQ(choose_policy(4, {8, 8, 2}, BindTo::hwthread, MapBy::automatic).map, MapBy::slot);
 }
 
-TEST(PolicyChoice, TheUserDecides) {
+TEST(PolicyChoice, the_user_decides) {
   EXPECT_EQ(choose_policy(99, {2, 2, 1}, BindTo::core, MapBy::automatic).bind, BindTo::core);
   EXPECT_EQ(choose_policy(99, {2, 2, 1}, BindTo::numa, MapBy::slot).map, MapBy::slot);
   EXPECT_EQ(choose_policy(1, {2, 2, 1}, BindTo::none, MapBy::core).map, MapBy::core);
 }
 
-TEST(ProcessorCount, AgreesWithHwloc) {
+TEST(ProcessorCount, agrees_with_hwloc) {
   const auto machine = load_topology();
   const Processors counted = count_processors();
   EXPECT_EQ(counted.threads,

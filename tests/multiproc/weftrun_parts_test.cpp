@@ -28,7 +28,7 @@ std::string refusal(const Words& words) {
   return "accepted";
 }
 
-TEST(CommandLine, OptionsEndAtTheProgram) {
+TEST(CommandLine, options_end_at_the_program) {
   const Options options =
       parse_options({"-n", "3", "--tag-output", "prog", "-n", "7", "--wdir", "-np", "--help"});
   ASSERT_EQ(options.apps.size(), 1U);
@@ -37,7 +37,7 @@ TEST(CommandLine, OptionsEndAtTheProgram) {
   EXPECT_TRUE(options.tag_output);
 }
 
-TEST(CommandLine, SpellingsOfMpirun) {
+TEST(CommandLine, spellings_of_mpirun) {
   for (const Words& words :
        {Words{"-np", "4", "p"}, Words{"--np", "4", "p"}, Words{"-n4", "p"}, Words{"--np=4", "p"}}) {
     EXPECT_EQ(parse_options(words).apps.at(0).ranks, 4U) << words[0];
@@ -47,7 +47,7 @@ TEST(CommandLine, SpellingsOfMpirun) {
   EXPECT_EQ(parse_options({"--oversubscribe", "--allow-run-as-root", "p"}).apps.at(0).argv, Words{"p"});
 }
 
-TEST(CommandLine, Settings) {
+TEST(CommandLine, settings) {
   const auto app = parse_options({"-x", "A", "-x", "B=1=2", "-x", "C=", "p", "-x", "D"}).apps.at(0);
   ASSERT_EQ(app.settings.size(), 3U);
   EXPECT_EQ(app.settings[0].name, "A");
@@ -57,7 +57,7 @@ TEST(CommandLine, Settings) {
   EXPECT_EQ(app.argv, (Words{"p", "-x", "D"}));
 }
 
-TEST(CommandLine, SeveralPrograms) {
+TEST(CommandLine, several_programs) {
   const Options options = parse_options(
       {"--timeout", "1.5", "-n", "2", "a", "x", ":", "-n", "3", "-x", "V=1", "--wdir", "/", "b"});
   ASSERT_EQ(options.apps.size(), 2U);
@@ -69,7 +69,7 @@ TEST(CommandLine, SeveralPrograms) {
   EXPECT_EQ(options.apps[1].settings.size(), 1U);
 }
 
-TEST(CommandLine, Nodes) {
+TEST(CommandLine, nodes) {
   const Options hosts =
       parse_options({"--host", "a:2,b", "-host", "c", "-H", "n[1-2]", "--agent", "my ssh", "p", "--host"});
   EXPECT_EQ(hosts.hosts, (Words{"a:2,b", "c", "n[1-2]"}));
@@ -85,7 +85,7 @@ TEST(CommandLine, Nodes) {
   EXPECT_EQ(parse_options({"--on-failure", "continue", "p"}).on_failure, OnFailure::go_on);
 }
 
-TEST(CommandLine, Placement) {
+TEST(CommandLine, placement) {
   EXPECT_EQ(parse_options({"-N", "3", "p"}).per_node, 3U);
   EXPECT_EQ(parse_options({"-npernode", "3", "p"}).per_node, 3U);
   EXPECT_EQ(parse_options({"--map-by", "ppr:3:node", "p"}).per_node, 3U);
@@ -96,14 +96,14 @@ TEST(CommandLine, Placement) {
   EXPECT_TRUE(parse_options({"--oversubscribe", "--dry-run", "--explain", "p"}).oversubscribe);
 }
 
-TEST(CommandLine, WhoReadsInput) {
+TEST(CommandLine, who_reads_input) {
   EXPECT_EQ(parse_options({"p"}).input.rank, Rank{0});
   EXPECT_EQ(parse_options({"--stdin", "3", "p"}).input.rank, Rank{3});
   EXPECT_EQ(parse_options({"--stdin", "all", "p"}).input.kind, InputTarget::Kind::all);
   EXPECT_EQ(parse_options({"--stdin=none", "p"}).input.kind, InputTarget::Kind::none);
 }
 
-TEST(CommandLine, WhatIsWrongIsNamed) {
+TEST(CommandLine, what_is_wrong_is_named) {
   const std::vector<std::pair<Words, std::string>> cases = {
       {{}, "no program is named"},
       {{"-n", "2"}, "no program is named"},
@@ -152,7 +152,7 @@ std::string tagged(const std::vector<std::string>& chunks) {
   return out;
 }
 
-TEST(Tagging, WholeLines) {
+TEST(Tagging, whole_lines) {
   EXPECT_EQ(tagged({}), "");
   EXPECT_EQ(tagged({"a\nb\n"}), "[7] a\n[7] b\n");
   EXPECT_EQ(tagged({"a", "b", "\n"}), "[7] ab\n");
@@ -160,14 +160,14 @@ TEST(Tagging, WholeLines) {
   EXPECT_EQ(tagged({"a\nrest"}), "[7] a\n[7] rest\n");
 }
 
-TEST(Tagging, ALineOfAnyLengthTakesBoundedMemory) {
+TEST(Tagging, a_line_of_any_length_takes_bounded_memory) {
   const std::string longest(LineTagger::longest_line, 'x');
   EXPECT_EQ(tagged({longest + "\n"}), "[7] " + longest + "\n");
   EXPECT_EQ(tagged({longest + "y\nz\n"}), "[7] " + longest + "\n[7]+ y\n[7] z\n");
   EXPECT_EQ(tagged({longest, longest, "y"}), "[7] " + longest + "\n[7]+ " + longest + "\n[7]+ y\n");
 }
 
-TEST(Environment, OtherJobsAreForgotten) {
+TEST(Environment, other_jobs_are_forgotten) {
   EXPECT_TRUE(belongs_to_another_job("PMIX_RANK=3"));
   EXPECT_TRUE(belongs_to_another_job("PMIX_SERVER_URI41=x"));
   EXPECT_TRUE(belongs_to_another_job("OMPI_COMM_WORLD_RANK=1"));
@@ -177,7 +177,7 @@ TEST(Environment, OtherJobsAreForgotten) {
   EXPECT_FALSE(belongs_to_another_job("PATH=/bin"));
 }
 
-TEST(Environment, WhatServersReadIsHandedOn) {
+TEST(Environment, what_servers_read_is_handed_on) {
   char fence[] = "WEFT_FENCE=full", size[] = "WEFT_SEGMENT_BYTES=1",
        fabric[] = "FI_PROVIDER=", tls[] = "UCX_TLS=tcp";
   char token[] = "WEFT_TOKEN=1", segment[] = "WEFT_SEGMENT=1:2", chosen[] = "WEFT_TRANSPORT=ucx",
@@ -189,7 +189,7 @@ TEST(Environment, WhatServersReadIsHandedOn) {
   EXPECT_STREQ(std::getenv("UCX_TEST_SETTING"), "");
 }
 
-TEST(Environment, OfAProgram) {
+TEST(Environment, of_a_program) {
   char path[] = "PATH=/bin", old_rank[] = "PMIX_RANK=3", libraries[] = "LD_LIBRARY_PATH=/opt";
   char* const inherited[] = {path, old_rank, libraries, nullptr};
   App app;
@@ -201,7 +201,7 @@ TEST(Environment, OfAProgram) {
   EXPECT_EQ(missing, (Words{"ABSENT"}));
 }
 
-TEST(Environment, TheUsersChoiceStays) {
+TEST(Environment, the_users_choice_stays) {
   char theirs[] = "OMPI_MCA_mpi_oversubscribe=0";
   char* const inherited[] = {theirs, nullptr};
   std::vector<std::string> missing;
@@ -209,7 +209,7 @@ TEST(Environment, TheUsersChoiceStays) {
   EXPECT_EQ(variables, (Variables{"OMPI_MCA_mpi_oversubscribe=0", "JSM_JSRUN_PORT=0"}));
 }
 
-TEST(Environment, OfARankReplacesWhatIsShared) {
+TEST(Environment, of_a_rank_replaces_what_is_shared) {
   const Variables shared = {"A=1", "B=2"}, own = {"B=3", "C=4"};
   const auto envp = make_envp(shared, own);
   ASSERT_EQ(envp.size(), 4U);
@@ -219,7 +219,7 @@ TEST(Environment, OfARankReplacesWhatIsShared) {
   EXPECT_EQ(envp[3], nullptr);
 }
 
-TEST(Wording, AFailureNamesRankHostPidAndProgram) {
+TEST(Wording, a_failure_names_rank_host_pid_and_program) {
   const messages::Where where{Rank{3}, "node7", 4711, "./ring", ""};
   for (const auto& line :
        {messages::rank_killed(where, 11, false), messages::rank_failed(where, 2, false),

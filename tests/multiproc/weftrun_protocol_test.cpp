@@ -71,7 +71,7 @@ std::size_t readable_as_any(const std::string& bytes) {
                         report::Aborted, report::InputUnwanted, report::Settled>(bytes);
 }
 
-TEST(Protocol, EveryMessageSurvives) {
+TEST(Protocol, every_message_survives) {
   for (const auto& bytes : one_of_each()) EXPECT_GE(readable_as_any(bytes), 1U);
   const auto launch = decode<Launch>(encode(a_launch()));
   ASSERT_TRUE(launch);
@@ -85,27 +85,27 @@ TEST(Protocol, EveryMessageSurvives) {
   EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{Rank{2}, -1, "why", {}}))->status, -1);
 }
 
-TEST(Protocol, AMessageThatIsCutOrTooLongIsNone) {
+TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
   const auto bytes = encode(a_launch());
   for (std::size_t length = 0; length < bytes.size(); ++length)
     EXPECT_FALSE(decode<Launch>(bytes.substr(0, length))) << length;
   EXPECT_FALSE(decode<Launch>(bytes + '\0'));
 }
 
-TEST(Protocol, AnotherVersionIsNotRead) {
+TEST(Protocol, another_version_is_not_read) {
   auto bytes = encode(report::Settled{});
   bytes[0] = static_cast<char>(wire_version + 1);
   EXPECT_FALSE(decode<report::Settled>(bytes));
   EXPECT_FALSE(decode<report::Settled>(""));
 }
 
-TEST(Protocol, LengthsThatTheBytesCannotHoldAreNotBelieved) {
+TEST(Protocol, lengths_that_the_bytes_cannot_hold_are_not_believed) {
   std::string bytes = {static_cast<char>(wire_version), '\xff', '\xff', '\xff', '\xff'};
   EXPECT_FALSE(decode<order::Input>(bytes));
   EXPECT_FALSE(decode<report::Unreached>(bytes + "line"));
 }
 
-TEST(Protocol, DamagedMessagesAreRefusedOrReadAsWhatTheySay) {
+TEST(Protocol, damaged_messages_are_refused_or_read_as_what_they_say) {
   std::mt19937 random(7);
   for (const auto& bytes : one_of_each()) {
     for (int round = 0; round < 300; ++round) {
@@ -117,7 +117,7 @@ TEST(Protocol, DamagedMessagesAreRefusedOrReadAsWhatTheySay) {
   }
 }
 
-TEST(Protocol, CodesAreTheHostsOwnAndTellTheSubject) {
+TEST(Protocol, codes_are_the_hosts_own_and_tell_the_subject) {
   std::set<pmix_status_t> codes;
   for (std::uint8_t i = 0; i < subject_count; ++i) {
     const auto subject = static_cast<Subject>(i);
@@ -128,7 +128,7 @@ TEST(Protocol, CodesAreTheHostsOwnAndTellTheSubject) {
   EXPECT_EQ(codes.size(), subject_count);
 }
 
-TEST(LaunchTree, ReachesEveryServerOnceFromAnyLauncher) {
+TEST(LaunchTree, reaches_every_server_once_from_any_launcher) {
   for (std::uint32_t servers = 1; servers <= 300; ++servers) {
     for (const std::uint32_t launcher : {0U, servers / 2, servers - 1}) {
       std::vector<std::uint32_t> reached = {launcher};

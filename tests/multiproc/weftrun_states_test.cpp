@@ -68,7 +68,7 @@ Row expected(State state, Event event) {
   return {state, event, state, Action::nothing, false};
 }
 
-TEST(JobStates, EveryPairDoesWhatIsPromised) {
+TEST(JobStates, every_pair_does_what_is_promised) {
   for (const State state : all_states) {
     for (const Event event : all_events) {
       const std::string where = std::string(name_of(state)) + " x " + name_of(event);
@@ -81,7 +81,7 @@ TEST(JobStates, EveryPairDoesWhatIsPromised) {
   }
 }
 
-TEST(JobStates, EveryStateIsReachedAndEveryLifeCanEnd) {
+TEST(JobStates, every_state_is_reached_and_every_life_can_end) {
   std::set<State> reached = {State::starting};
   for (std::size_t before = 0; before != reached.size();) {
     before = reached.size();
@@ -97,13 +97,13 @@ TEST(JobStates, EveryStateIsReachedAndEveryLifeCanEnd) {
   }
 }
 
-TEST(JobStates, OnlyTheFirstReasonCountsWhileRanksEnd) {
+TEST(JobStates, only_the_first_reason_counts_while_ranks_end) {
   for (const State state : {State::stopping, State::killing}) {
     for (const Event event : all_events) EXPECT_FALSE(step(state, event).is_reason) << name_of(event);
   }
 }
 
-TEST(JobStates, NothingLeavesDone) {
+TEST(JobStates, nothing_leaves_done) {
   for (const Event event : all_events) {
     EXPECT_EQ(step(State::done, event).next, State::done);
     EXPECT_EQ(step(State::done, event).action, Action::nothing);

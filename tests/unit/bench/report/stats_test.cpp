@@ -16,25 +16,25 @@ std::vector<double> one_to(int n) {
   return out;
 }
 
-TEST(Summarize, MedianOfOddAndEvenCounts) {
+TEST(Summarize, median_of_odd_and_even_counts) {
   EXPECT_EQ(summarize({3, 1, 2}).median, 2);
   EXPECT_EQ(summarize({4, 1, 2, 3}).median, 2.5);
   EXPECT_EQ(summarize({7}).median, 7);
 }
 
-TEST(Summarize, MadIsTheMedianDistanceAndIgnoresOneOutlier) {
+TEST(Summarize, mad_is_the_median_distance_and_ignores_one_outlier) {
   const Summary s = summarize({10, 11, 12, 13, 1000});
   EXPECT_EQ(s.median, 12);
   EXPECT_EQ(s.mad, 1);  // distances 2 1 0 1 988
 }
 
-TEST(Summarize, P99IsAValueThatWasSeen) {
+TEST(Summarize, p99_is_a_value_that_was_seen) {
   EXPECT_EQ(summarize(one_to(100)).p99, 99);
   EXPECT_EQ(summarize(one_to(1000)).p99, 990);
   EXPECT_EQ(summarize(one_to(10)).p99, 10);  // fewer than 100: the largest
 }
 
-TEST(Summarize, EndsAndCount) {
+TEST(Summarize, ends_and_count) {
   const Summary s = summarize(one_to(100));
   EXPECT_EQ(s.min, 1);
   EXPECT_EQ(s.max, 100);
@@ -42,13 +42,13 @@ TEST(Summarize, EndsAndCount) {
   EXPECT_EQ(summarize({}).runs, 0u);
 }
 
-TEST(Thinned, KeepsEndsAndQuantiles) {
+TEST(Thinned, keeps_ends_and_quantiles) {
   const std::vector<double> some = thinned(one_to(1001), 11);
   EXPECT_EQ(some, (std::vector<double>{1, 101, 201, 301, 401, 501, 601, 701, 801, 901, 1001}));
   EXPECT_EQ(thinned({5, 4}, 11), (std::vector<double>{5, 4})) << "few values stay as they are";
 }
 
-TEST(Measure, CallsAtLeastThriceHoweverSmallTheBudget) {
+TEST(Measure, calls_at_least_thrice_however_small_the_budget) {
   int calls = 0;
   Budget none;
   none.total_ns = 1;
@@ -57,7 +57,7 @@ TEST(Measure, CallsAtLeastThriceHoweverSmallTheBudget) {
   EXPECT_GE(s.means.size(), 2u);
 }
 
-TEST(Measure, FixedRoundsAreExact) {
+TEST(Measure, fixed_rounds_are_exact) {
   int calls = 0;
   const Sample s = measure_fixed([&] { ++calls; }, 7, 3);
   EXPECT_EQ(calls, 21);  // a collective called once more by one process would hang the others
@@ -65,7 +65,7 @@ TEST(Measure, FixedRoundsAreExact) {
   EXPECT_EQ(s.singles.size(), 21u);
 }
 
-TEST(Sample, MergePoolsTimings) {
+TEST(Sample, merge_pools_timings) {
   Sample a{{1, 2}, {3}, 4};
   a.merge({{5}, {6, 7}, 8});
   EXPECT_EQ(a.means, (std::vector<double>{1, 2, 5}));

@@ -20,7 +20,7 @@ struct Buffer : pmix_data_buffer_t {
   ~Buffer() { PMIx_Data_buffer_destruct(this); }
 };
 
-TEST(Pack, EveryTypeComesBack) {
+TEST(Pack, every_type_comes_back) {
   Samples samples(11);
   for (const pmix_data_type_t type : all_types()) {
     if (type == PMIX_UNDEF || type == PMIX_REGEX) continue;  // the one cannot, the other is a char* here
@@ -46,7 +46,7 @@ TEST(Pack, EveryTypeComesBack) {
   }
 }
 
-TEST(Pack, ARegularExpressionIsAText) {
+TEST(Pack, a_regular_expression_is_a_text) {
   Buffer buffer;
   char text[] = "node[1-3]";
   char* in = text;
@@ -61,7 +61,7 @@ TEST(Pack, ARegularExpressionIsAText) {
   std::free(out);
 }
 
-TEST(Pack, ItemsFollowEachOther) {
+TEST(Pack, items_follow_each_other) {
   Buffer buffer;
   for (std::uint32_t i = 0; i < 1000; ++i) {
     ASSERT_EQ(PMIx_Data_pack(nullptr, &buffer, &i, 1, PMIX_UINT32), PMIX_SUCCESS);
@@ -75,7 +75,7 @@ TEST(Pack, ItemsFollowEachOther) {
   }
 }
 
-TEST(Unpack, NamesWhatIsWrong) {
+TEST(Unpack, names_what_is_wrong) {
   Buffer buffer;
   std::uint32_t in[] = {1, 2, 3}, out[5] = {};
   std::int32_t count = 1;
@@ -109,7 +109,7 @@ TEST(Unpack, NamesWhatIsWrong) {
   EXPECT_EQ(PMIx_Data_pack(nullptr, &buffer, in, -1, PMIX_UINT32), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Unpack, SurvivesCutAndForeignBytes) {
+TEST(Unpack, survives_cut_and_foreign_bytes) {
   Buffer whole;
   char text[] = "some text";
   char* in[] = {text, text};
@@ -134,7 +134,7 @@ TEST(Unpack, SurvivesCutAndForeignBytes) {
   EXPECT_EQ(PMIx_Data_unpack(nullptr, &buffer, &out, &count, PMIX_STRING), PMIX_ERR_UNPACK_FAILURE);
 }
 
-TEST(Buffer, PayloadsAreJoined) {
+TEST(Buffer, payloads_are_joined) {
   Buffer first, second;
   std::uint32_t a = 1, b = 2, out = 0;
   std::int32_t count = 1;
@@ -152,7 +152,7 @@ TEST(Buffer, PayloadsAreJoined) {
   EXPECT_EQ(PMIx_Data_copy_payload(nullptr, &first), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Buffer, UnloadGivesWhatIsLeft) {
+TEST(Buffer, unload_gives_what_is_left) {
   for (const bool read_one : {false, true}) {
     Buffer buffer;
     std::uint32_t in[] = {1, 2}, out = 0;
@@ -181,7 +181,7 @@ TEST(Buffer, UnloadGivesWhatIsLeft) {
   EXPECT_EQ(PMIx_Data_load(nullptr, &payload), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Buffer, LoadTakesOverAndEmbedCopies) {
+TEST(Buffer, load_takes_over_and_embed_copies) {
   pmix_data_buffer_t* buffer = PMIx_Data_buffer_create();
   pmix_byte_object_t payload{new_text("abc"), 4};
   ASSERT_EQ(PMIx_Data_embed(buffer, &payload), PMIX_SUCCESS);
@@ -195,7 +195,7 @@ TEST(Buffer, LoadTakesOverAndEmbedCopies) {
   PMIx_Data_buffer_release(nullptr);
 }
 
-TEST(Copy, IsDeepForEveryType) {
+TEST(Copy, is_deep_for_every_type) {
   Samples samples(13);
   for (const pmix_data_type_t type : all_types()) {
     if (type == PMIX_UNDEF || type == PMIX_STRING || type == PMIX_REGEX) continue;
@@ -219,7 +219,7 @@ TEST(Copy, IsDeepForEveryType) {
   EXPECT_EQ(out, nullptr);
 }
 
-TEST(Compress, IsHonestlyAbsent) {
+TEST(Compress, is_honestly_absent) {
   const std::uint8_t in[] = {1, 2, 3};
   std::uint8_t* out = nullptr;
   std::size_t size = 0;

@@ -10,7 +10,7 @@
 namespace weft::data::test {
 namespace {
 
-TEST(Info, LoadSetsKeyValueAndNoDirective) {
+TEST(Info, load_sets_key_value_and_no_directive) {
   pmix_info_t info;
   std::memset(&info, 0xff, sizeof info);
   const std::string long_key(600, 'k');
@@ -24,7 +24,7 @@ TEST(Info, LoadSetsKeyValueAndNoDirective) {
   EXPECT_EQ(PMIx_Info_load(&info, "k", "text", 777), PMIX_ERR_UNKNOWN_DATA_TYPE);
 }
 
-TEST(Info, XferIsDeepAndKeepsDirectives) {
+TEST(Info, xfer_is_deep_and_keeps_directives) {
   pmix_info_t from, to;
   ASSERT_EQ(PMIx_Info_load(&from, "k", "text", PMIX_STRING), PMIX_SUCCESS);
   PMIx_Info_required(&from);
@@ -38,7 +38,7 @@ TEST(Info, XferIsDeepAndKeepsDirectives) {
   PMIx_Value_destruct(&from.value);  // a persistent info leaves that to its owner
 }
 
-TEST(Info, APersistentValueSurvivesItsInfo) {
+TEST(Info, a_persistent_value_survives_its_info) {
   char lent[] = "lent";
   pmix_info_t* info = PMIx_Info_create(1);
   info->value.type = PMIX_STRING;
@@ -48,7 +48,7 @@ TEST(Info, APersistentValueSurvivesItsInfo) {
   EXPECT_STREQ(lent, "lent");
 }
 
-TEST(Info, DirectivesAreSeparate) {
+TEST(Info, directives_are_separate) {
   pmix_info_t info;
   PMIx_Info_construct(&info);
   EXPECT_TRUE(PMIx_Info_is_optional(&info));
@@ -67,7 +67,7 @@ TEST(Info, DirectivesAreSeparate) {
   EXPECT_EQ(PMIx_Info_true(&info), PMIX_BOOL_TRUE) << "merely present";
 }
 
-TEST(Info, CreateMarksTheEnd) {
+TEST(Info, create_marks_the_end) {
   pmix_info_t* array = PMIx_Info_create(2);
   EXPECT_FALSE(PMIx_Info_is_end(&array[0]));
   EXPECT_TRUE(PMIx_Info_is_end(&array[1]));
@@ -94,7 +94,7 @@ class InfoListTest : public testing::Test {
   void* list_ = PMIx_Info_list_start();
 };
 
-TEST_F(InfoListTest, GrowsAtBothEnds) {
+TEST_F(InfoListTest, grows_at_both_ends) {
   ASSERT_NE(list_, nullptr);
   EXPECT_EQ(walked(list_), Keys{});
   EXPECT_EQ(PMIx_Info_list_add(list_, "a", "1", PMIX_STRING), PMIX_SUCCESS);
@@ -108,7 +108,7 @@ TEST_F(InfoListTest, GrowsAtBothEnds) {
   EXPECT_EQ(walked(list_), (Keys{"b=3", "a=1", "a=2", "c=4"}));
 }
 
-TEST_F(InfoListTest, UniqueKeepsOneEntryAKey) {
+TEST_F(InfoListTest, unique_keeps_one_entry_a_key) {
   EXPECT_EQ(PMIx_Info_list_add_unique(list_, "a", "1", PMIX_STRING, false), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Info_list_add_unique(list_, "b", "2", PMIX_STRING, false), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Info_list_add_unique(list_, "a", "3", PMIX_STRING, false), PMIX_SUCCESS);
@@ -123,7 +123,7 @@ TEST_F(InfoListTest, UniqueKeepsOneEntryAKey) {
   EXPECT_EQ(walked(list_), (Keys{"a=4", "b=5", "c=5"}));
 }
 
-TEST_F(InfoListTest, ConvertCopiesAndKeepsTheList) {
+TEST_F(InfoListTest, convert_copies_and_keeps_the_list) {
   pmix_data_array_t array{};
   EXPECT_EQ(PMIx_Info_list_convert(list_, &array), PMIX_ERR_EMPTY);
   pmix_info_t lent;
@@ -145,7 +145,7 @@ TEST_F(InfoListTest, ConvertCopiesAndKeepsTheList) {
   PMIx_Info_destruct(&lent);
 }
 
-TEST_F(InfoListTest, RefusesNonsense) {
+TEST_F(InfoListTest, refuses_nonsense) {
   pmix_data_array_t array{};
   EXPECT_EQ(PMIx_Info_list_add(nullptr, "a", "1", PMIX_STRING), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_Info_list_add(list_, nullptr, "1", PMIX_STRING), PMIX_ERR_BAD_PARAM);

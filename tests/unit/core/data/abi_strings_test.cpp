@@ -28,7 +28,7 @@ std::string printed(pmix_data_type_t type, const void* data, const char* prefix 
   return taken(out);
 }
 
-TEST(ErrorString, IsTheConstantAndTheWayBackLeadsThere) {
+TEST(ErrorString, is_the_constant_and_the_way_back_leads_there) {
   EXPECT_STREQ(PMIx_Error_string(PMIX_SUCCESS), "PMIX_SUCCESS");
   EXPECT_STREQ(PMIx_Error_string(PMIX_ERR_NOT_FOUND), "PMIX_ERR_NOT_FOUND");
   EXPECT_STREQ(PMIx_Error_string(PMIX_EVENT_NODE_DOWN), "PMIX_EVENT_NODE_DOWN") << "not its deprecated name";
@@ -44,7 +44,7 @@ TEST(ErrorString, IsTheConstantAndTheWayBackLeadsThere) {
   EXPECT_GT(names.size(), 150U);
 }
 
-TEST(ErrorCode, UnderstandsOtherSpellings) {
+TEST(ErrorCode, understands_other_spellings) {
   EXPECT_EQ(PMIx_Error_code("PMIX_ERR_NODE_DOWN"), PMIX_EVENT_NODE_DOWN);
   EXPECT_EQ(PMIx_Error_code("NOT-FOUND"), PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(PMIx_Error_code("success"), PMIX_SUCCESS);
@@ -54,7 +54,7 @@ TEST(ErrorCode, UnderstandsOtherSpellings) {
   EXPECT_EQ(PMIx_Error_code(nullptr), INT32_MIN);
 }
 
-TEST(Strings, EveryNumberHasOne) {
+TEST(Strings, every_number_has_one) {
   for (unsigned n = 0; n < 256; ++n) {
     const auto byte = static_cast<std::uint8_t>(n);
     for (const char* name :
@@ -89,7 +89,7 @@ TEST(Strings, EveryNumberHasOne) {
             "REQUIRED:PROCESSED");
 }
 
-TEST(Attributes, HaveNamesAndKeys) {
+TEST(Attributes, have_names_and_keys) {
   EXPECT_STREQ(PMIx_Get_attribute_string("PMIX_JOB_SIZE"), PMIX_JOB_SIZE);
   EXPECT_STREQ(PMIx_Get_attribute_name(PMIX_JOB_SIZE), "PMIX_JOB_SIZE");
   EXPECT_STREQ(PMIx_Get_attribute_string("nonsense"), "nonsense");
@@ -108,7 +108,7 @@ TEST(Attributes, HaveNamesAndKeys) {
   }
 }
 
-TEST(Print, ShowsNumbersTextsAndStructures) {
+TEST(Print, shows_numbers_texts_and_structures) {
   const std::uint32_t number = 7;
   EXPECT_EQ(printed(PMIX_UINT32, &number), "PMIX_UINT32: 7");
   EXPECT_EQ(printed(PMIX_UINT32, &number, "> "), "> PMIX_UINT32: 7");
@@ -139,7 +139,7 @@ TEST(Print, ShowsNumbersTextsAndStructures) {
   EXPECT_EQ(PMIx_Data_print(nullptr, nullptr, &info, PMIX_INFO), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(Print, ManagesEveryType) {
+TEST(Print, manages_every_type) {
   Samples samples(17);
   for (const pmix_data_type_t type : all_types()) {
     SCOPED_TRACE(find_type(type)->name);

@@ -41,7 +41,7 @@ void live_and_die(pmix_data_type_t type, T* (*create)(std::size_t), void (*const
   release(nullptr, 3);
 }
 
-TEST(Structs, OwnWhatTheTableSays) {
+TEST(Structs, own_what_the_table_says) {
 #define LIVE(name, type)                                                                    \
   live_and_die(type, PMIx_##name##_create, PMIx_##name##_construct, PMIx_##name##_destruct, \
                PMIx_##name##_free)
@@ -72,7 +72,7 @@ TEST(Structs, OwnWhatTheTableSays) {
 #undef LIVE
 }
 
-TEST(Structs, TheHeaderAndTheTableAgreeOnElementSizes) {
+TEST(Structs, the_header_and_the_table_agree_on_element_sizes) {
   // Programs allocate data arrays with the macro and the library walks them with the table.
   for (unsigned type = 0; type < PMIX_DATA_TYPE_MAX; ++type) {
     const auto number = static_cast<pmix_data_type_t>(type);
@@ -83,7 +83,7 @@ TEST(Structs, TheHeaderAndTheTableAgreeOnElementSizes) {
   }
 }
 
-TEST(Structs, ConstructorsLeaveMeaningfulDefaults) {
+TEST(Structs, constructors_leave_meaningful_defaults) {
   pmix_device_distance_t distance;
   PMIx_Device_distance_construct(&distance);
   EXPECT_EQ(distance.mindist, UINT16_MAX);
@@ -97,7 +97,7 @@ TEST(Structs, ConstructorsLeaveMeaningfulDefaults) {
   PMIx_Coord_free(coords, 2);
 }
 
-TEST(Structs, LoadsCopyUnlessTheySayOtherwise) {
+TEST(Structs, loads_copy_unless_they_say_otherwise) {
   char name[] = "PATH", text[] = "/bin";
   pmix_envar_t envar;
   PMIx_Envar_load(&envar, name, text, ':');
@@ -133,7 +133,7 @@ TEST(Structs, LoadsCopyUnlessTheySayOtherwise) {
   PMIx_Regattr_destruct(&copy);
 }
 
-TEST(Structs, AppsAndQueriesGetInfos) {
+TEST(Structs, apps_and_queries_get_infos) {
   pmix_app_t* app = PMIx_App_create(1);
   PMIx_App_info_create(app, 2);
   EXPECT_EQ(app->ninfo, 2U);
@@ -146,7 +146,7 @@ TEST(Structs, AppsAndQueriesGetInfos) {
   PMIx_Query_release(query);
 }
 
-TEST(DataArray, HoldsEveryTypeButNothing) {
+TEST(DataArray, holds_every_type_but_nothing) {
   for (const pmix_data_type_t type : all_types()) {
     SCOPED_TRACE(find_type(type)->name);
     pmix_data_array_t* array = PMIx_Data_array_create(3, type);
@@ -167,7 +167,7 @@ TEST(DataArray, HoldsEveryTypeButNothing) {
   PMIx_Data_array_destruct(nullptr);
 }
 
-TEST(Procs, AreCompared) {
+TEST(Procs, are_compared) {
   pmix_proc_t a, b;
   PMIx_Load_procid(&a, "job", 1);
   PMIx_Xfer_procid(&b, &a);
@@ -192,7 +192,7 @@ TEST(Procs, AreCompared) {
   EXPECT_TRUE(PMIx_Nspace_invalid(nullptr));
 }
 
-TEST(Keys, AreCutAndChecked) {
+TEST(Keys, are_cut_and_checked) {
   pmix_key_t key;
   PMIx_Load_key(key, std::string(600, 'k').c_str());
   EXPECT_EQ(std::strlen(key), static_cast<std::size_t>(PMIX_MAX_KEYLEN));
@@ -204,7 +204,7 @@ TEST(Keys, AreCutAndChecked) {
   EXPECT_FALSE(PMIx_Check_reserved_key("my.key"));
 }
 
-TEST(MultiCluster, JoinsAndParts) {
+TEST(MultiCluster, joins_and_parts) {
   pmix_nspace_t joined, cluster, nspace, in_cluster = "cl", in_nspace = "ns";
   PMIx_Multicluster_nspace_construct(joined, in_cluster, in_nspace);
   EXPECT_STREQ(joined, "cl:ns");
@@ -229,7 +229,7 @@ Strings taken(char** argv) {
   return out;
 }
 
-TEST(Argv, SplitsAndJoins) {
+TEST(Argv, splits_and_joins) {
   EXPECT_EQ(taken(PMIx_Argv_split("a,b,,c,", ',')), (Strings{"a", "b", "c"}));
   EXPECT_EQ(taken(PMIx_Argv_split_with_empty("a,b,,c,", ',')), (Strings{"a", "b", "", "c"}));
   EXPECT_EQ(PMIx_Argv_split("", ','), nullptr);
@@ -248,7 +248,7 @@ TEST(Argv, SplitsAndJoins) {
   EXPECT_EQ(PMIx_Argv_count(nullptr), 0);
 }
 
-TEST(Argv, Grows) {
+TEST(Argv, grows) {
   char** argv = nullptr;
   EXPECT_EQ(PMIx_Argv_append_nosize(&argv, "b"), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Argv_prepend_nosize(&argv, "a"), PMIX_SUCCESS);
@@ -259,7 +259,7 @@ TEST(Argv, Grows) {
   EXPECT_EQ(taken(argv), (Strings{"a", "b", "c"}));
 }
 
-TEST(Setenv, ChangesTheGivenEnvironmentOnly) {
+TEST(Setenv, changes_the_given_environment_only) {
   char** env = nullptr;
   EXPECT_EQ(PMIx_Setenv("WEFT_TEST_A", "1", true, &env), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_Setenv("WEFT_TEST_A", "2", false, &env), PMIX_ERR_EXISTS);
@@ -270,7 +270,7 @@ TEST(Setenv, ChangesTheGivenEnvironmentOnly) {
   EXPECT_EQ(std::getenv("WEFT_TEST_A"), nullptr);
 }
 
-TEST(SystemEvent, IsARange) {
+TEST(SystemEvent, is_a_range) {
   EXPECT_TRUE((PMIx_System_event)(PMIX_EVENT_NODE_DOWN));
   EXPECT_TRUE((PMIx_System_event)(PMIX_EVENT_SYS_OTHER));
   EXPECT_FALSE((PMIx_System_event)(PMIX_ERR_NOT_FOUND));

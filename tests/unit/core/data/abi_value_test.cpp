@@ -26,7 +26,7 @@ struct Loaded {
   ~Loaded() { PMIx_Value_destruct(&value); }
 };
 
-TEST(ValueLoad, CopiesEveryType) {
+TEST(ValueLoad, copies_every_type) {
   Samples samples(7);
   for (const pmix_data_type_t type : all_types()) {
     if (type == PMIX_UNDEF || type == PMIX_POINTER || type == PMIX_STRING || type == PMIX_REGEX) continue;
@@ -45,7 +45,7 @@ TEST(ValueLoad, CopiesEveryType) {
   }
 }
 
-TEST(ValueLoad, TakesTextsAndAddressesAsTheyAre) {
+TEST(ValueLoad, takes_texts_and_addresses_as_they_are) {
   EXPECT_STREQ(Loaded("text", PMIX_STRING).value.data.string, "text");
   int target = 0;
   EXPECT_EQ(Loaded(&target, PMIX_POINTER).value.data.ptr, &target);
@@ -55,14 +55,14 @@ TEST(ValueLoad, TakesTextsAndAddressesAsTheyAre) {
   EXPECT_STREQ(*Loaded("short", PMIX_PROC_NSPACE).value.data.nspace, "short");
 }
 
-TEST(ValueLoad, NullIsEmptyAndATrueBool) {
+TEST(ValueLoad, null_is_empty_and_a_true_bool) {
   EXPECT_TRUE(Loaded(nullptr, PMIX_BOOL).value.data.flag);
   EXPECT_EQ(Loaded(nullptr, PMIX_UINT32).value.data.uint32, 0U);
   EXPECT_EQ(Loaded(nullptr, PMIX_STRING).value.data.string, nullptr);
   EXPECT_EQ(Loaded(nullptr, PMIX_PROC).value.data.proc, nullptr);
 }
 
-TEST(ValueLoad, RefusesWhatItDoesNotKnow) {
+TEST(ValueLoad, refuses_what_it_does_not_know) {
   pmix_value_t value;
   PMIx_Value_construct(&value);
   value.type = PMIX_INT;
@@ -74,7 +74,7 @@ TEST(ValueLoad, RefusesWhatItDoesNotKnow) {
   EXPECT_EQ(PMIx_Value_load(&value, &foreign, PMIX_PROC_CPUSET), PMIX_ERR_NOT_SUPPORTED);
 }
 
-TEST(ValueUnload, StoresNumbersWhereTheCallerSays) {
+TEST(ValueUnload, stores_numbers_where_the_caller_says) {
   const std::uint32_t in = 7;
   Loaded loaded(&in, PMIX_UINT32);
   std::uint32_t out = 0;
@@ -92,7 +92,7 @@ TEST(ValueUnload, StoresNumbersWhereTheCallerSays) {
   std::free(place);
 }
 
-TEST(ValueUnload, AllocatesTheRest) {
+TEST(ValueUnload, allocates_the_rest) {
   void* out = nullptr;
   std::size_t size = 0;
   Loaded text("hello", PMIX_STRING);
@@ -126,7 +126,7 @@ TEST(ValueUnload, AllocatesTheRest) {
   EXPECT_EQ(size, sizeof stored);
 }
 
-TEST(ValueUnload, SaysWhenThereIsNothing) {
+TEST(ValueUnload, says_when_there_is_nothing) {
   pmix_value_t value;
   PMIx_Value_construct(&value);
   void* out = &value;
@@ -149,7 +149,7 @@ void expect_number(pmix_data_type_t from, In in, pmix_data_type_t to, pmix_statu
   EXPECT_EQ(out, status == PMIX_SUCCESS ? expected : Out{99});
 }
 
-TEST(ValueGetNumber, WidensAndNarrowsOnlyWhatFits) {
+TEST(ValueGetNumber, widens_and_narrows_only_what_fits) {
   expect_number(PMIX_UINT8, std::uint8_t{200}, PMIX_UINT16, PMIX_SUCCESS, std::uint16_t{200});
   expect_number(PMIX_UINT64, std::uint64_t{200}, PMIX_UINT8, PMIX_SUCCESS, std::uint8_t{200});
   expect_number(PMIX_UINT64, std::uint64_t{300}, PMIX_UINT8, PMIX_ERR_LOST_PRECISION, std::uint8_t{});
@@ -163,7 +163,7 @@ TEST(ValueGetNumber, WidensAndNarrowsOnlyWhatFits) {
   expect_number(PMIX_PROC_RANK, pmix_rank_t{7}, PMIX_INT, PMIX_SUCCESS, 7);
 }
 
-TEST(ValueGetNumber, KeepsRealNumbersExact) {
+TEST(ValueGetNumber, keeps_real_numbers_exact) {
   expect_number(PMIX_FLOAT, 1.5F, PMIX_DOUBLE, PMIX_SUCCESS, 1.5);
   expect_number(PMIX_DOUBLE, 0.1, PMIX_FLOAT, PMIX_ERR_LOST_PRECISION, 0.0F);
   expect_number(PMIX_DOUBLE, 1e300, PMIX_FLOAT, PMIX_ERR_LOST_PRECISION, 0.0F);
@@ -174,7 +174,7 @@ TEST(ValueGetNumber, KeepsRealNumbersExact) {
   expect_number(PMIX_UINT32, std::uint32_t{1 << 24} + 1, PMIX_FLOAT, PMIX_ERR_LOST_PRECISION, 0.0F);
 }
 
-TEST(ValueGetNumber, RefusesWhatIsNoNumber) {
+TEST(ValueGetNumber, refuses_what_is_no_number) {
   Loaded text("7", PMIX_STRING);
   int out = 99;
   EXPECT_EQ(PMIx_Value_get_number(&text.value, &out, PMIX_INT), PMIX_ERR_BAD_PARAM);
@@ -184,7 +184,7 @@ TEST(ValueGetNumber, RefusesWhatIsNoNumber) {
   EXPECT_EQ(out, 99);
 }
 
-TEST(ValueGetSize, CountsThePayload) {
+TEST(ValueGetSize, counts_the_payload) {
   std::size_t size = 0;
   Loaded text("hello", PMIX_STRING);
   ASSERT_EQ(PMIx_Value_get_size(&text.value, &size), PMIX_SUCCESS);
@@ -196,7 +196,7 @@ TEST(ValueGetSize, CountsThePayload) {
   EXPECT_EQ(PMIx_Value_get_size(&small.value, nullptr), PMIX_ERR_BAD_PARAM);
 }
 
-TEST(ValueArray, IsCreatedEmptyAndFreed) {
+TEST(ValueArray, is_created_empty_and_freed) {
   EXPECT_EQ(PMIx_Value_create(0), nullptr);
   pmix_value_t* array = PMIx_Value_create(3);
   ASSERT_NE(array, nullptr);

@@ -57,7 +57,7 @@ std::uint64_t seed() {
   return value;
 }
 
-TEST(Codec, WritesTheDocumentedBytes) {
+TEST(Codec, writes_the_documented_bytes) {
   EXPECT_EQ(encoded(Value::of(std::uint32_t{0x01020304}).get()), bytes_of({14, 0, 4, 3, 2, 1}));
   EXPECT_EQ(encoded(Value::of(true).get()), bytes_of({1, 0, 1}));
   EXPECT_EQ(encoded(Value::of("ab").get()), bytes_of({3, 0, 2, 0, 0, 0, 'a', 'b'}));
@@ -79,7 +79,7 @@ TEST(Codec, WritesTheDocumentedBytes) {
   EXPECT_EQ(encoded(value), bytes_of({39, 0, 1, 13, 0, 2, 0, 0, 0, 1, 0, 2, 0}));
 }
 
-TEST(Codec, WritesInfosWithoutLocalFlags) {
+TEST(Codec, writes_infos_without_local_flags) {
   pmix_info_t info{};
   std::strcpy(info.key, "k");
   info.flags = PMIX_INFO_REQD | PMIX_INFO_PERSISTENT | 0x10000;
@@ -91,7 +91,7 @@ TEST(Codec, WritesInfosWithoutLocalFlags) {
   EXPECT_EQ(std::move(out).take(), expected);
 }
 
-TEST(Codec, EveryTypeSurvivesARoundTrip) {
+TEST(Codec, every_type_survives_a_round_trip) {
   Samples samples(seed());
   for (const pmix_data_type_t type : all_types()) {
     SCOPED_TRACE(find_type(type)->name);
@@ -118,7 +118,7 @@ TEST(Codec, EveryTypeSurvivesARoundTrip) {
   }
 }
 
-TEST(Codec, ArraysOfEveryTypeSurviveARoundTrip) {
+TEST(Codec, arrays_of_every_type_survive_a_round_trip) {
   Samples samples(seed());
   for (const pmix_data_type_t type : all_types()) {
     SCOPED_TRACE(find_type(type)->name);
@@ -144,7 +144,7 @@ TEST(Codec, ArraysOfEveryTypeSurviveARoundTrip) {
   }
 }
 
-TEST(Codec, EveryCutIsAnErrorAndTouchesNothing) {
+TEST(Codec, every_cut_is_an_error_and_touches_nothing) {
   Samples samples(seed());
   for (const pmix_data_type_t type : all_types()) {
     SCOPED_TRACE(find_type(type)->name);
@@ -165,7 +165,7 @@ TEST(Codec, EveryCutIsAnErrorAndTouchesNothing) {
   }
 }
 
-TEST(Codec, InfosSurviveARoundTrip) {
+TEST(Codec, infos_survive_a_round_trip) {
   Infos in;
   in.add("first", Value::of(std::uint32_t{1}), PMIX_INFO_REQD);
   in.add("second", Value::of("two"));
@@ -195,7 +195,7 @@ Errc decode_error(std::initializer_list<int> bytes) {
   return out ? Errc::again : out.error().code;
 }
 
-TEST(Decoder, RefusesLies) {
+TEST(Decoder, refuses_lies) {
   // A text, an object and an array that claim 4 GiB; under asan an allocation of that size would fail.
   EXPECT_EQ(decode_error({3, 0, 0xfe, 0xff, 0xff, 0xff, 'a'}), Errc::corrupt);
   EXPECT_EQ(decode_error({27, 0, 0xff, 0xff, 0xff, 0xff, 'a'}), Errc::corrupt);
@@ -210,7 +210,7 @@ TEST(Decoder, RefusesLies) {
   EXPECT_EQ(decode_error({22, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0}), Errc::corrupt);
 }
 
-TEST(Decoder, RefusesNamesThatDoNotFit) {
+TEST(Decoder, refuses_names_that_do_not_fit) {
   for (const std::size_t length : {255, 256}) {
     Writer wire;
     wire.u16(PMIX_PROC_NSPACE);
@@ -221,7 +221,7 @@ TEST(Decoder, RefusesNamesThatDoNotFit) {
   }
 }
 
-TEST(Decoder, RefusesAnArgvWithAHole) {
+TEST(Decoder, refuses_an_argv_with_a_hole) {
   Writer wire;  // PMIX_QUERY {keys: "a", NULL, "b"; no qualifiers}
   wire.u16(PMIX_QUERY);
   wire.u8(1);
@@ -251,7 +251,7 @@ Value nested(unsigned levels) {
   return Value::adopt(inner);
 }
 
-TEST(Decoder, FollowsSixteenLevelsAndNoMore) {
+TEST(Decoder, follows_sixteen_levels_and_no_more) {
   const Value deep = nested(max_depth);
   const auto wire = encoded(deep.get());
   Reader reader(wire);
@@ -279,7 +279,7 @@ TEST(Decoder, FollowsSixteenLevelsAndNoMore) {
   EXPECT_FALSE(Value::decode(bomb_reader));
 }
 
-TEST(Decoder, ValuesInValuesEndTooWithoutAnArray) {
+TEST(Decoder, values_in_values_end_too_without_an_array) {
   for (const unsigned levels : {max_depth, max_depth + 1}) {
     Writer wire;
     for (unsigned i = 0; i < levels; ++i) {
@@ -300,7 +300,7 @@ TEST(Decoder, ValuesInValuesEndTooWithoutAnArray) {
   }
 }
 
-TEST(Decoder, UnknownTypesAreNotEncoded) {
+TEST(Decoder, unknown_types_are_not_encoded) {
   pmix_value_t value = empty_value();
   for (const pmix_data_type_t type : {PMIX_KVAL, 777, PMIX_DATA_TYPE_MAX}) {
     value.type = type;
@@ -343,7 +343,7 @@ void mutate(std::vector<std::byte>& wire, Samples& samples) {
   }
 }
 
-TEST(Decoder, SurvivesTwoHundredThousandDamagedMessages) {
+TEST(Decoder, survives_two_hundred_thousand_damaged_messages) {
   Samples samples(seed());
   const auto types = all_types();
   std::size_t accepted = 0;
@@ -382,7 +382,7 @@ TEST(Decoder, SurvivesTwoHundredThousandDamagedMessages) {
   EXPECT_GT(accepted, 1000U) << "the damage was so great that nothing deep was reached";
 }
 
-TEST(Wire, APastEndReadSpoilsTheReader) {
+TEST(Wire, a_past_end_read_spoils_the_reader) {
   const auto wire = bytes_of({1, 2, 3});
   Reader reader(wire);
   EXPECT_EQ(reader.u32(), 0U);
@@ -416,7 +416,7 @@ constexpr OpaqueOps number_ops = {
     },
 };
 
-TEST(Opaque, HandlesNeedTheirOwner) {
+TEST(Opaque, handles_need_their_owner) {
   int content = 5;
   pmix_cpuset_t cpuset{const_cast<char*>("test"), &content};
   pmix_value_t value = empty_value();

@@ -13,7 +13,7 @@
 namespace weft::data::test {
 namespace {
 
-TEST(Value, MakesWhatItIsAsked) {
+TEST(Value, makes_what_it_is_asked) {
   EXPECT_EQ(Value::of(true).get().type, PMIX_BOOL);
   EXPECT_TRUE(Value::of(true).get().data.flag);
   EXPECT_EQ(Value::of(std::uint16_t{3}).get().data.uint16, 3);
@@ -28,7 +28,7 @@ TEST(Value, MakesWhatItIsAsked) {
   EXPECT_EQ(Value::of_bytes({}).get().data.bo.bytes, nullptr);
 }
 
-TEST(Value, MovesLeaveNothingBehind) {
+TEST(Value, moves_leave_nothing_behind) {
   Value first = Value::of("text");
   Value second = std::move(first);
   EXPECT_EQ(first.get().type, PMIX_UNDEF);
@@ -42,7 +42,7 @@ TEST(Value, MovesLeaveNothingBehind) {
   destroy_value(raw);  // twice does no harm
 }
 
-TEST(Value, CopiesAreDeep) {
+TEST(Value, copies_are_deep) {
   pmix_proc_t proc{};
   std::strcpy(proc.nspace, "job");
   proc.rank = 1;
@@ -69,7 +69,7 @@ TEST(Value, CopiesAreDeep) {
   EXPECT_STREQ(copied[0].value.data.string, "text");
 }
 
-TEST(Value, ACopyOwnsWhatAPersistentInfoLent) {
+TEST(Value, a_copy_owns_what_a_persistent_info_lent) {
   char lent[] = "lent";
   pmix_info_t info{};
   info.flags = PMIX_INFO_PERSISTENT | PMIX_INFO_REQD;
@@ -93,7 +93,7 @@ pmix_value_t number(pmix_data_type_t type, T v) {
   return out;
 }
 
-TEST(Compare, OrdersNumbersByValue) {
+TEST(Compare, orders_numbers_by_value) {
   EXPECT_EQ(compare_values(number(PMIX_INT, -1), number(PMIX_INT, 1)), PMIX_VALUE2_GREATER);
   EXPECT_EQ(compare_values(number(PMIX_UINT, -1), number(PMIX_UINT, 1)), PMIX_VALUE1_GREATER);
   EXPECT_EQ(compare_values(number(PMIX_INT8, std::int8_t{-1}), number(PMIX_INT8, std::int8_t{-1})),
@@ -107,7 +107,7 @@ TEST(Compare, OrdersNumbersByValue) {
   EXPECT_EQ(compare_values(empty_value(), empty_value()), PMIX_EQUAL);
 }
 
-TEST(Compare, OrdersTextsAndObjects) {
+TEST(Compare, orders_texts_and_objects) {
   pmix_value_t null_text = empty_value();
   null_text.type = PMIX_STRING;
   EXPECT_EQ(compare_values(Value::of("a").get(), Value::of("b").get()), PMIX_VALUE2_GREATER);
@@ -120,7 +120,7 @@ TEST(Compare, OrdersTextsAndObjects) {
             PMIX_VALUE2_GREATER);
 }
 
-TEST(Compare, OrdersProcsAndArrays) {
+TEST(Compare, orders_procs_and_arrays) {
   pmix_proc_t a{}, b{};
   std::strcpy(a.nspace, "job");
   std::strcpy(b.nspace, "job");
@@ -137,7 +137,7 @@ TEST(Compare, OrdersProcsAndArrays) {
   EXPECT_EQ(compare_elements(PMIX_DATA_ARRAY, &x, &y), PMIX_VALUE1_GREATER);
 }
 
-TEST(Truth, IsWhatTheStandardCallsTrue) {
+TEST(Truth, is_what_the_standard_calls_true) {
   EXPECT_EQ(truth(empty_value()), PMIX_BOOL_TRUE);
   EXPECT_EQ(truth(Value::of(true).get()), PMIX_BOOL_TRUE);
   EXPECT_EQ(truth(Value::of(false).get()), PMIX_BOOL_FALSE);
@@ -153,7 +153,7 @@ TEST(Truth, IsWhatTheStandardCallsTrue) {
   EXPECT_FALSE(is_true(Value::of(std::uint32_t{1}).get()));
 }
 
-TEST(AsUnsigned, TakesEveryIntegerFromZeroUp) {
+TEST(AsUnsigned, takes_every_integer_from_zero_up) {
   EXPECT_EQ(as_unsigned(Value::of(std::uint16_t{65535}).get()).value(), 65535U);
   EXPECT_EQ(as_unsigned(number(PMIX_INT, 7)).value(), 7U);
   EXPECT_EQ(as_unsigned(Value::of_rank(3).get()).value(), 3U);
@@ -163,7 +163,7 @@ TEST(AsUnsigned, TakesEveryIntegerFromZeroUp) {
   EXPECT_EQ(as_unsigned(empty_value()).error().code, Errc::not_found);
 }
 
-TEST(ElementBytes, CountsTheData) {
+TEST(ElementBytes, counts_the_data) {
   const std::uint32_t number32 = 1;
   const char* text = "abc";
   const char* none = nullptr;
@@ -177,7 +177,7 @@ TEST(ElementBytes, CountsTheData) {
   EXPECT_EQ(element_bytes(PMIX_BYTE_OBJECT, &object), 5U);
 }
 
-TEST(LoadFixed, CutsAndFills) {
+TEST(LoadFixed, cuts_and_fills) {
   char out[4] = {'x', 'x', 'x', 'x'};
   load_fixed(out, sizeof out, "abcdef");
   EXPECT_STREQ(out, "abc");

@@ -55,7 +55,7 @@ void expect_round_trip(const Nodes& nodes) {
   EXPECT_EQ(*back, nodes) << text;
 }
 
-TEST(NodeMap, IsCompactForNumberedNames) {
+TEST(NodeMap, is_compact_for_numbered_names) {
   EXPECT_EQ(encoded(numbered("node%05d", 0, 9999)), "weft1:node[5:0-9999]");
   EXPECT_EQ(encoded(numbered("n%d", 1, 128)), "weft1:n[0:1-128]");
   EXPECT_EQ(encoded(numbered("node%03d-ib0", 1, 999)), "weft1:node[3:1-999]-ib0");
@@ -63,7 +63,7 @@ TEST(NodeMap, IsCompactForNumberedNames) {
   EXPECT_EQ(encoded(Names{"10.0.0.1", "10.0.0.2"}), "weft1:10.0.0.[0:1-2]");
 }
 
-TEST(NodeMap, KeepsNamesThatLookAlike) {
+TEST(NodeMap, keeps_names_that_look_alike) {
   expect_round_trip(Names{"node"});
   expect_round_trip(Names{"node9", "node10"});
   expect_round_trip(Names{"node09", "node10", "node011", "node12"});
@@ -80,7 +80,7 @@ TEST(NodeMap, KeepsNamesThatLookAlike) {
       Names{"weft1:a", "pmix:b", "[1", "1]", "%41", "a,b", "a;b", "n[3:1-2]", "ü", "tab\there", " "});
 }
 
-TEST(NodeMap, RandomNamesRoundTrip) {
+TEST(NodeMap, random_names_round_trip) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
@@ -96,7 +96,7 @@ TEST(NodeMap, RandomNamesRoundTrip) {
   }
 }
 
-TEST(NodeMap, RandomBytesRoundTripOrFail) {
+TEST(NodeMap, random_bytes_round_trip_or_fail) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
@@ -109,7 +109,7 @@ TEST(NodeMap, RandomBytesRoundTripOrFail) {
   }
 }
 
-TEST(NodeMap, ReadsPlainLists) {
+TEST(NodeMap, reads_plain_lists) {
   EXPECT_EQ(*parse_node_map("a"), (Names{"a"}));
   EXPECT_EQ(*parse_node_map("a,b-1,c[0]"), (Names{"a", "b-1", "c[0]"}));
   EXPECT_EQ(*parse_node_map("raw:a,b"), (Names{"a", "b"}));
@@ -117,7 +117,7 @@ TEST(NodeMap, ReadsPlainLists) {
   EXPECT_EQ(*parse_node_map("weft,weftb:1"), (Names{"weft", "weftb:1"}));
 }
 
-TEST(NodeMap, RefusesMalformedText) {
+TEST(NodeMap, refuses_malformed_text) {
   for (const char* text : {"",
                            ",",
                            "a,",
@@ -152,14 +152,14 @@ TEST(NodeMap, RefusesMalformedText) {
   EXPECT_FALSE(parse_node_map(std::string_view("a\0b", 3)));
 }
 
-TEST(NodeMap, NamesForeignSpellings) {
+TEST(NodeMap, names_foreign_spellings) {
   for (const char* text : {"pmix:node[3:1-4]", "blob:x", "weft2:a", "weft10:a"}) {
     EXPECT_EQ(parse_node_map(text).error().code, Errc::not_supported) << text;
     EXPECT_EQ(parse_proc_map(text).error().code, Errc::not_supported) << text;
   }
 }
 
-TEST(NodeMap, BoundsWhatItExpands) {
+TEST(NodeMap, bounds_what_it_expands) {
   EXPECT_EQ(parse_node_map("weft1:a[0:0-18446744073709551615]").error().code, Errc::no_space);
   EXPECT_EQ(parse_node_map("weft1:a[0:0-1048576]").error().code, Errc::no_space);
   EXPECT_EQ(parse_node_map("weft1:a[0:0-999999],b[0:0-999999]").error().code, Errc::no_space);
@@ -168,13 +168,13 @@ TEST(NodeMap, BoundsWhatItExpands) {
   EXPECT_EQ(parse_node_map("weft1:a[0:18446744073709551614-18446744073709551615]")->size(), 2U);
 }
 
-TEST(NodeMap, RefusesToEncodeWhatCannotBeRead) {
+TEST(NodeMap, refuses_to_encode_what_cannot_be_read) {
   EXPECT_EQ(encode_node_map(Names{}).error().code, Errc::invalid);
   EXPECT_EQ(encode_node_map(Names{"a", ""}).error().code, Errc::invalid);
   EXPECT_EQ(encode_node_map(Names{std::string("a\0b", 3)}).error().code, Errc::invalid);
 }
 
-TEST(ProcMap, IsCompactForRegularPlacements) {
+TEST(ProcMap, is_compact_for_regular_placements) {
   Nodes by_slot(10000), by_node(10000);
   for (std::uint32_t node = 0; node < 10000; ++node) {
     for (std::uint32_t i = 0; i < 64; ++i) {
@@ -189,7 +189,7 @@ TEST(ProcMap, IsCompactForRegularPlacements) {
   EXPECT_EQ(encoded(Nodes{{0, 1, 2, 3}}), "weft1:0-3");
 }
 
-TEST(ProcMap, KeepsOrderAndEmptyNodes) {
+TEST(ProcMap, keeps_order_and_empty_nodes) {
   expect_round_trip(Nodes{{}});
   expect_round_trip(Nodes{{}, {}, {}});
   expect_round_trip(Nodes{{0}, {}, {1}});
@@ -199,7 +199,7 @@ TEST(ProcMap, KeepsOrderAndEmptyNodes) {
   expect_round_trip(Nodes{{max_map_rank}, {0}});
 }
 
-TEST(ProcMap, RandomRanksRoundTrip) {
+TEST(ProcMap, random_ranks_round_trip) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);
@@ -213,7 +213,7 @@ TEST(ProcMap, RandomRanksRoundTrip) {
   }
 }
 
-TEST(ProcMap, ReadsPlainLists) {
+TEST(ProcMap, reads_plain_lists) {
   EXPECT_EQ(*parse_proc_map("0,1;2,3"), (Nodes{{0, 1}, {2, 3}}));
   EXPECT_EQ(*parse_proc_map("0-1;2-3"), (Nodes{{0, 1}, {2, 3}}));
   EXPECT_EQ(*parse_proc_map("1-4;2-5;8,10,11,12;6,7,9"),
@@ -222,7 +222,7 @@ TEST(ProcMap, ReadsPlainLists) {
   EXPECT_EQ(*parse_proc_map("raw:5"), (Nodes{{5}}));
 }
 
-TEST(ProcMap, RefusesMalformedText) {
+TEST(ProcMap, refuses_malformed_text) {
   for (const char* text : {"",
                            "a",
                            "0,",
@@ -252,7 +252,7 @@ TEST(ProcMap, RefusesMalformedText) {
   }
 }
 
-TEST(ProcMap, BoundsWhatItExpands) {
+TEST(ProcMap, bounds_what_it_expands) {
   EXPECT_FALSE(parse_proc_map("0-4294967295"));
   EXPECT_EQ(parse_proc_map("0-4294967243").error().code, Errc::no_space);
   EXPECT_EQ(parse_proc_map("0-16777216").error().code, Errc::no_space);
@@ -261,7 +261,7 @@ TEST(ProcMap, BoundsWhatItExpands) {
   EXPECT_EQ(parse_proc_map("weft1:*18446744073709551615@0").error().code, Errc::no_space);
 }
 
-TEST(ProcMap, RefusesToEncodeReservedRanks) {
+TEST(ProcMap, refuses_to_encode_reserved_ranks) {
   EXPECT_EQ(encode_proc_map(Nodes{}).error().code, Errc::invalid);
   EXPECT_EQ(encode_proc_map(Nodes{{max_map_rank + 1}}).error().code, Errc::invalid);
 }

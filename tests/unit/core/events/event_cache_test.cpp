@@ -12,7 +12,7 @@ using test::proc;
 
 constexpr auto anything = [](const Event&) { return true; };
 
-TEST(EventCache, KeepsOrderAndDropsTheOldest) {
+TEST(EventCache, keeps_order_and_drops_the_oldest) {
   EventCache cache(2);
   for (const int code : {-1, -2, -3}) cache.add(event_of(code));
   EXPECT_EQ(cache.dropped(), 1U);
@@ -21,7 +21,7 @@ TEST(EventCache, KeepsOrderAndDropsTheOldest) {
   EXPECT_FALSE(cache.take(anything));
 }
 
-TEST(EventCache, TakesTheOldestThatIsWanted) {
+TEST(EventCache, takes_the_oldest_that_is_wanted) {
   EventCache cache(8);
   for (const int code : {-1, -2, -3, -2}) cache.add(event_of(code));
   EXPECT_EQ(cache.take([](const Event& e) { return e.code == -2; })->code, -2);
@@ -29,7 +29,7 @@ TEST(EventCache, TakesTheOldestThatIsWanted) {
   EXPECT_EQ(cache.size(), 2U);
 }
 
-TEST(EventCache, HonoursDoNotCacheAndZeroCapacity) {
+TEST(EventCache, honours_do_not_cache_and_zero_capacity) {
   EventCache cache(8), none(0);
   Event event = event_of(-1);
   event.infos = flag(PMIX_EVENT_DO_NOT_CACHE);
@@ -39,7 +39,7 @@ TEST(EventCache, HonoursDoNotCacheAndZeroCapacity) {
   EXPECT_EQ(none.size(), 0U);
 }
 
-TEST(EventCache, ForgetsWhatANamespaceSentOrSuffered) {
+TEST(EventCache, forgets_what_a_namespace_sent_or_suffered) {
   EventCache cache(8);
   cache.add(event_of(-1, "gone"));
   cache.add(event_of(-2, "gone-not"));

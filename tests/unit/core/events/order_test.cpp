@@ -40,7 +40,7 @@ class Order : public testing::Test {
   Registry registry_{Identity{proc("job", 0), nullptr}};
 };
 
-TEST_F(Order, SpecificHandlersComeFirst) {
+TEST_F(Order, specific_handlers_come_first) {
   any("any");
   several("several");
   one("one");
@@ -49,7 +49,7 @@ TEST_F(Order, SpecificHandlersComeFirst) {
   EXPECT_EQ(visit(event_of(-7)), (Log{"any"}));
 }
 
-TEST_F(Order, LatestFirstUnlessAppended) {
+TEST_F(Order, latest_first_unless_appended) {
   one("a");
   one("b");
   one("c", flag(PMIX_EVENT_HDLR_APPEND));
@@ -57,7 +57,7 @@ TEST_F(Order, LatestFirstUnlessAppended) {
   EXPECT_EQ(visit(), (Log{"d", "b", "a", "c"}));
 }
 
-TEST_F(Order, DirectiveOfUndefinedTypeMeansTrue) {
+TEST_F(Order, directive_of_undefined_type_means_true) {
   one("a");
   data::Infos untyped;
   untyped.add(PMIX_EVENT_HDLR_APPEND, data::Value());
@@ -68,7 +68,7 @@ TEST_F(Order, DirectiveOfUndefinedTypeMeansTrue) {
   EXPECT_EQ(visit(), (Log{"c", "a", "b"}));
 }
 
-TEST_F(Order, FirstAndLastStandOutsideTheCategories) {
+TEST_F(Order, first_and_last_stand_outside_the_categories) {
   any("first", flag(PMIX_EVENT_HDLR_FIRST));
   one("last", flag(PMIX_EVENT_HDLR_LAST));
   one("one");
@@ -77,7 +77,7 @@ TEST_F(Order, FirstAndLastStandOutsideTheCategories) {
   EXPECT_EQ(visit(event_of(-7)), (Log{"first", "any"}));
 }
 
-TEST_F(Order, ThereIsOneFirstAndOneLastUntilTheyGo) {
+TEST_F(Order, there_is_one_first_and_one_last_until_they_go) {
   const auto first = add("first", {code}, flag(PMIX_EVENT_HDLR_FIRST));
   const auto last = add("last", {code}, flag(PMIX_EVENT_HDLR_LAST));
   EXPECT_EQ(refused({}, flag(PMIX_EVENT_HDLR_FIRST)), Errc::no_space);
@@ -89,7 +89,7 @@ TEST_F(Order, ThereIsOneFirstAndOneLastUntilTheyGo) {
   EXPECT_EQ(visit(), (Log{"first2", "last2"}));
 }
 
-TEST_F(Order, EdgesOfACategoryHold) {
+TEST_F(Order, edges_of_a_category_hold) {
   one("front", flag(PMIX_EVENT_HDLR_FIRST_IN_CATEGORY));
   one("back", flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY));
   one("a");
@@ -102,7 +102,7 @@ TEST_F(Order, EdgesOfACategoryHold) {
   EXPECT_EQ(refused({code}, flag(PMIX_EVENT_HDLR_LAST_IN_CATEGORY)), Errc::no_space);
 }
 
-TEST_F(Order, NeighboursAreHonouredWhenBothAreThere) {
+TEST_F(Order, neighbours_are_honoured_when_both_are_there) {
   // Without the directives: late, target, early.
   one("early", text(PMIX_EVENT_HDLR_BEFORE, "target"));  // the target comes later
   one("target");
@@ -113,7 +113,7 @@ TEST_F(Order, NeighboursAreHonouredWhenBothAreThere) {
   EXPECT_EQ(visit(), (Log{"nobody", "newest", "early", "target", "late"}));
 }
 
-TEST_F(Order, ChainsOfNeighboursAndCirclesEnd) {
+TEST_F(Order, chains_of_neighbours_and_circles_end) {
   one("a");
   one("c", text(PMIX_EVENT_HDLR_AFTER, "b"));
   one("b", text(PMIX_EVENT_HDLR_AFTER, "a"));
@@ -123,7 +123,7 @@ TEST_F(Order, ChainsOfNeighboursAndCirclesEnd) {
   EXPECT_EQ(visit().size(), 5U);
 }
 
-TEST_F(Order, NonDefaultEventsSkipDefaultHandlers) {
+TEST_F(Order, non_default_events_skip_default_handlers) {
   any("any");
   one("one");
   Event event = event_of(code);
@@ -131,7 +131,7 @@ TEST_F(Order, NonDefaultEventsSkipDefaultHandlers) {
   EXPECT_EQ(visit(std::move(event)), (Log{"one"}));
 }
 
-TEST_F(Order, AffectedProcessesFilter) {
+TEST_F(Order, affected_processes_filter) {
   data::Infos wants;
   wants.add(PMIX_EVENT_AFFECTED_PROCS, procs_value({proc("job", 1), proc("else", PMIX_RANK_WILDCARD)}));
   one("some", std::move(wants));
@@ -145,7 +145,7 @@ TEST_F(Order, AffectedProcessesFilter) {
   }
 }
 
-TEST_F(Order, SourceRangesFilter) {
+TEST_F(Order, source_ranges_filter) {
   data::Infos own_job, listed;
   data::Value range;
   range.get().type = PMIX_DATA_RANGE;
@@ -159,7 +159,7 @@ TEST_F(Order, SourceRangesFilter) {
   EXPECT_EQ(visit(event_of(code, "far", 4)), (Log{}));
 }
 
-TEST_F(Order, EventsForOthersAreNotDelivered) {
+TEST_F(Order, events_for_others_are_not_delivered) {
   one("one");
   Event event = event_of(code);
   event.infos.add(PMIX_EVENT_CUSTOM_RANGE, procs_value({proc("job", 7)}));
@@ -167,7 +167,7 @@ TEST_F(Order, EventsForOthersAreNotDelivered) {
   EXPECT_EQ(registry_.counters().cached, 0U);
 }
 
-TEST_F(Order, ContradictoryDirectivesAreRefused) {
+TEST_F(Order, contradictory_directives_are_refused) {
   auto both = flag(PMIX_EVENT_HDLR_FIRST);
   both.add(PMIX_EVENT_HDLR_LAST, data::Value::of(true));
   EXPECT_EQ(refused({code}, std::move(both)), Errc::invalid);

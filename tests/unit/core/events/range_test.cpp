@@ -12,7 +12,7 @@ using test::event_of;
 using test::proc;
 using test::procs_value;
 
-TEST(Range, CoversComparesNamespaceAndRank) {
+TEST(Range, covers_compares_namespace_and_rank) {
   EXPECT_TRUE(covers(proc("a", 1), proc("a", 1)));
   EXPECT_FALSE(covers(proc("a", 1), proc("a", 2)));
   EXPECT_FALSE(covers(proc("a", 1), proc("ab", 1)));
@@ -20,13 +20,13 @@ TEST(Range, CoversComparesNamespaceAndRank) {
   EXPECT_FALSE(covers(proc("a", PMIX_RANK_WILDCARD), proc("b", 7)));
 }
 
-TEST(Range, NamesWithoutATerminatorStayInTheirField) {
+TEST(Range, names_without_a_terminator_stay_in_their_field) {
   pmix_proc_t full{};
   std::memset(full.nspace, 'x', sizeof full.nspace);
   EXPECT_EQ(name_of(full).size(), sizeof full.nspace);
 }
 
-TEST(Range, ReadsOneProcessOrAnArray) {
+TEST(Range, reads_one_process_or_an_array) {
   EXPECT_EQ(procs_in(data::Value::of_proc(proc("a", 4)).get())->at(0).rank, 4U);
   EXPECT_EQ(procs_in(procs_value({proc("a", 1), proc("b", 2)}).get())->size(), 2U);
   EXPECT_FALSE(procs_in(data::Value::of(true).get()));
@@ -37,7 +37,7 @@ TEST(Range, ReadsOneProcessOrAnArray) {
   EXPECT_FALSE(procs_in(empty));
 }
 
-TEST(Range, CollectsAffectedProcessesFromBothKeys) {
+TEST(Range, collects_affected_processes_from_both_keys) {
   Event event = event_of(-1);
   EXPECT_TRUE(affected_by(event).empty());
   event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc("a", 1)));
@@ -50,7 +50,7 @@ struct Row {
   bool host, neighbour, stranger;  // the host's daemon; same job and node; other job, node and session
 };
 
-TEST(Range, EachTargetRangeAddressesWhomItNames) {
+TEST(Range, each_target_range_addresses_whom_it_names) {
   constexpr Row rows[] = {
       {PMIX_RANGE_UNDEF, true, true, true},      {PMIX_RANGE_RM, true, false, false},
       {PMIX_RANGE_LOCAL, true, true, false},     {PMIX_RANGE_NAMESPACE, false, true, false},
@@ -68,7 +68,7 @@ TEST(Range, EachTargetRangeAddressesWhomItNames) {
   }
 }
 
-TEST(Range, CustomRangeNarrowsAnyRange) {
+TEST(Range, custom_range_narrows_any_range) {
   Event event = event_of(-1, "job", 0);
   event.infos.add(PMIX_EVENT_CUSTOM_RANGE, procs_value({proc("job", 2), proc("x", PMIX_RANK_WILDCARD)}));
   for (const auto range : {PMIX_RANGE_CUSTOM, PMIX_RANGE_GLOBAL, PMIX_RANGE_UNDEF}) {
@@ -82,7 +82,7 @@ TEST(Range, CustomRangeNarrowsAnyRange) {
   EXPECT_FALSE(in_custom_range(unreadable, proc("job", 0)));
 }
 
-TEST(Range, SourceRangesLookAtTheSource) {
+TEST(Range, source_ranges_look_at_the_source) {
   const Identity me{proc("job", 1), [](const pmix_proc_t& p) { return p.rank < 4; }};
   const auto wanted = [&](pmix_data_range_t range, const pmix_proc_t& source) {
     const std::vector custom{proc("special", 1)};

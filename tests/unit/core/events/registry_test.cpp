@@ -66,13 +66,13 @@ class RegistryTest : public testing::Test {
 
 using Outcomes = std::vector<Outcome>;
 
-TEST_F(RegistryTest, ReferencesCountFromZeroAndAreNotReused) {
+TEST_F(RegistryTest, references_count_from_zero_and_are_not_reused) {
   EXPECT_EQ(handler("a").add_active(*registry_, {code}), 0U);
   EXPECT_TRUE(registry_->remove(0));
   EXPECT_EQ(handler("b").add_active(*registry_, {code}), 1U);
 }
 
-TEST_F(RegistryTest, TellsHowAnEventEnded) {
+TEST_F(RegistryTest, tells_how_an_event_ended) {
   handler("b").add_active(*registry_, {code});
   handler("a", [](const Call& c) {
     c.answer(c.code == code ? PMIX_SUCCESS : PMIX_EVENT_ACTION_COMPLETE);
@@ -83,14 +83,14 @@ TEST_F(RegistryTest, TellsHowAnEventEnded) {
   EXPECT_EQ(outcomes_, (Outcomes{Outcome::finished, Outcome::ended_by_handler, Outcome::no_handler}));
 }
 
-TEST_F(RegistryTest, ActionCompleteEndsTheChain) {
+TEST_F(RegistryTest, action_complete_ends_the_chain) {
   handler("default").add_active(*registry_, {});
   handler("stop", [](const Call& c) { c.answer(PMIX_EVENT_ACTION_COMPLETE); }).add_active(*registry_, {code});
   registry_->deliver(event_of(code));
   EXPECT_EQ(Recorder::take_log(), (Log{"stop"}));
 }
 
-TEST_F(RegistryTest, HandlersGetTheEventAndTheirObject) {
+TEST_F(RegistryTest, handlers_get_the_event_and_their_object) {
   bool seen = false;
   handler("named", [&](const Call& c) {
     EXPECT_EQ(c.code, code);
@@ -113,7 +113,7 @@ TEST_F(RegistryTest, HandlersGetTheEventAndTheirObject) {
   EXPECT_TRUE(seen);
 }
 
-TEST_F(RegistryTest, PlainHandlersGetNullForNothing) {
+TEST_F(RegistryTest, plain_handlers_get_null_for_nothing) {
   static bool seen;
   seen = false;
   const auto plain = [](size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos, size_t ninfos,
@@ -130,7 +130,7 @@ TEST_F(RegistryTest, PlainHandlersGetNullForNothing) {
   EXPECT_TRUE(seen);
 }
 
-TEST_F(RegistryTest, ResultsTravelDownTheChain) {
+TEST_F(RegistryTest, results_travel_down_the_chain) {
   int released = 0;
   handler("second", [&](const Call& c) {
     ASSERT_EQ(c.nresults, 2U);
@@ -156,7 +156,7 @@ TEST_F(RegistryTest, ResultsTravelDownTheChain) {
   EXPECT_EQ(Recorder::take_log(), (Log{"first", "second"}));
 }
 
-TEST_F(RegistryTest, ALateAnswerFromAnotherThreadContinuesThere) {
+TEST_F(RegistryTest, a_late_answer_from_another_thread_continues_there) {
   Slot<Call> parked;
   Slot<std::thread::id> second_ran_on;
   handler("second", [&](const Call& c) {
@@ -176,7 +176,7 @@ TEST_F(RegistryTest, ALateAnswerFromAnotherThreadContinuesThere) {
   EXPECT_EQ(registry_->counters().open_chains, 0U);
 }
 
-TEST_F(RegistryTest, AnAnswerFromAnotherThreadDuringTheCallWaitsForTheReturn) {
+TEST_F(RegistryTest, an_answer_from_another_thread_during_the_call_waits_for_the_return) {
   bool returned = false;
   handler("second", [&](const Call& c) {
     EXPECT_TRUE(returned);
@@ -190,7 +190,7 @@ TEST_F(RegistryTest, AnAnswerFromAnotherThreadDuringTheCallWaitsForTheReturn) {
   EXPECT_EQ(outcomes_, (Outcomes{Outcome::finished}));
 }
 
-TEST_F(RegistryTest, AParkedEventDelaysNoOther) {
+TEST_F(RegistryTest, a_parked_event_delays_no_other) {
   std::vector<Call> parked;
   handler("h", [&](const Call& c) { parked.push_back(c); }).add_active(*registry_, {code});
   for (int i = 0; i < 3; ++i) registry_->deliver(event_of(code, "job", static_cast<pmix_rank_t>(i)), note());
@@ -200,7 +200,7 @@ TEST_F(RegistryTest, AParkedEventDelaysNoOther) {
   EXPECT_EQ(outcomes_.size(), 3U);
 }
 
-TEST_F(RegistryTest, ASecondCompletionIsIgnored) {
+TEST_F(RegistryTest, a_second_completion_is_ignored) {
   std::optional<Call> first;
   handler("third", [&](const Call& c) {
     first->answer(PMIX_EVENT_ACTION_COMPLETE);  // long over
@@ -221,7 +221,7 @@ TEST_F(RegistryTest, ASecondCompletionIsIgnored) {
   EXPECT_EQ(outcomes_, (Outcomes{Outcome::finished}));
 }
 
-TEST_F(RegistryTest, ALongChainNeedsNoStack) {
+TEST_F(RegistryTest, a_long_chain_needs_no_stack) {
   constexpr int length = 20'000;
   std::uintptr_t lowest = UINTPTR_MAX, highest = 0;
   Recorder& counter = handler("h", [&](const Call& c) {
@@ -243,7 +243,7 @@ TEST_F(RegistryTest, ALongChainNeedsNoStack) {
   EXPECT_LT(highest - lowest, 4096U);
 }
 
-TEST_F(RegistryTest, CachedEventsReachALaterHandlerInOrderAndOnce) {
+TEST_F(RegistryTest, cached_events_reach_a_later_handler_in_order_and_once) {
   for (const pmix_rank_t rank : {5U, 6U, 7U}) registry_->deliver(event_of(code, "job", rank), note());
   registry_->deliver(event_of(-9, "job", 8), note());
   EXPECT_EQ(registry_->counters().cached, 4U);
@@ -263,14 +263,14 @@ TEST_F(RegistryTest, CachedEventsReachALaterHandlerInOrderAndOnce) {
   EXPECT_EQ(Recorder::take_log(), (Log{"late", "late", "late"}));
 }
 
-TEST_F(RegistryTest, AnInactiveHandlerSeesNothing) {
+TEST_F(RegistryTest, an_inactive_handler_sees_nothing) {
   ASSERT_TRUE(handler("h").add(*registry_, {code}));
   registry_->deliver(event_of(code), note());
   EXPECT_EQ(outcomes_, (Outcomes{Outcome::no_handler}));
   EXPECT_EQ(registry_->counters().cached, 1U);
 }
 
-TEST_F(RegistryTest, ForgetsANamespaceAndBoundsItsCache) {
+TEST_F(RegistryTest, forgets_a_namespace_and_bounds_its_cache) {
   registry_.emplace(Identity{proc("job", 0), nullptr}, 3);
   registry_->deliver(event_of(code, "gone"));
   registry_->deliver(event_of(code, "job"));
@@ -281,7 +281,7 @@ TEST_F(RegistryTest, ForgetsANamespaceAndBoundsItsCache) {
   EXPECT_EQ(registry_->counters().dropped, 3U);
 }
 
-TEST_F(RegistryTest, AOneShotRunsOnce) {
+TEST_F(RegistryTest, a_one_shot_runs_once) {
   for (int i = 0; i < 2; ++i) registry_->deliver(event_of(code));
   handler("once").add_active(*registry_, {code}, flag(PMIX_EVENT_ONESHOT));
   EXPECT_EQ(registry_->counters().cached, 1U);
@@ -290,7 +290,7 @@ TEST_F(RegistryTest, AOneShotRunsOnce) {
   EXPECT_EQ(Recorder::take_log(), (Log{"once"}));
 }
 
-TEST_F(RegistryTest, RemovalOfAnUnknownReferenceIsAnError) {
+TEST_F(RegistryTest, removal_of_an_unknown_reference_is_an_error) {
   EXPECT_EQ(registry_->remove(0).error().code, Errc::invalid);
   const auto id = handler("h").add_active(*registry_, {code});
   bool drained = false;
@@ -301,7 +301,7 @@ TEST_F(RegistryTest, RemovalOfAnUnknownReferenceIsAnError) {
   EXPECT_EQ(Recorder::take_log(), Log{});
 }
 
-TEST_F(RegistryTest, AHandlerMayRemoveItselfAndOthersOnTheWay) {
+TEST_F(RegistryTest, a_handler_may_remove_itself_and_others_on_the_way) {
   std::size_t self = 0, next = 0;
   bool drained = false;
   next = handler("next").add_active(*registry_, {code});
@@ -317,7 +317,7 @@ TEST_F(RegistryTest, AHandlerMayRemoveItselfAndOthersOnTheWay) {
   EXPECT_EQ(outcomes_, (Outcomes{Outcome::finished}));
 }
 
-TEST_F(RegistryTest, RemovalIsReportedWhenTheOtherThreadHasLeftTheHandler) {
+TEST_F(RegistryTest, removal_is_reported_when_the_other_thread_has_left_the_handler) {
   Slot<bool> entered, leave;
   Slot<std::thread::id> drained;
   const auto id = handler("slow", [&](const Call& c) {
@@ -334,7 +334,7 @@ TEST_F(RegistryTest, RemovalIsReportedWhenTheOtherThreadHasLeftTheHandler) {
   deliverer.join();
 }
 
-TEST_F(RegistryTest, ClosingEndsOpenChainsAndLateAnswersAreHarmless) {
+TEST_F(RegistryTest, closing_ends_open_chains_and_late_answers_are_harmless) {
   std::optional<Call> parked;
   handler("never").add_active(*registry_, {});
   handler("parked", [&](const Call& c) { parked = c; }).add_active(*registry_, {code});
@@ -346,7 +346,7 @@ TEST_F(RegistryTest, ClosingEndsOpenChainsAndLateAnswersAreHarmless) {
   EXPECT_EQ(Recorder::take_log(), (Log{"parked"}));
 }
 
-TEST_F(RegistryTest, AHandlerMayDeliverAndRegister) {
+TEST_F(RegistryTest, a_handler_may_deliver_and_register) {
   handler("outer", [&](const Call& c) {
     handler("inner").add_active(*registry_, {-5002});
     registry_->deliver(event_of(-5002), note());
@@ -359,7 +359,7 @@ TEST_F(RegistryTest, AHandlerMayDeliverAndRegister) {
 
 // Deliveries, answers from elsewhere, registrations and removals at the same time; for the sanitizers above
 // all.
-TEST_F(RegistryTest, ManyThreadsLoseNothing) {
+TEST_F(RegistryTest, many_threads_lose_nothing) {
   constexpr int deliverers = 3, events_each = 400;
   std::mutex mutex;
   std::vector<Call> parked;

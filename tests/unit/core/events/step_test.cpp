@@ -11,7 +11,7 @@ namespace {
 constexpr StepState states[] = {StepState::calling, StepState::answered, StepState::parked, StepState::over};
 constexpr StepInput inputs[] = {StepInput::returned, StepInput::completed};
 
-TEST(StepTable, HasOneRowForEachStateAndInputInTheirOrder) {
+TEST(StepTable, has_one_row_for_each_state_and_input_in_their_order) {
   ASSERT_EQ(std::size(step_table), std::size(states) * std::size(inputs));
   for (const auto state : states) {
     for (const auto input : inputs) {
@@ -21,7 +21,7 @@ TEST(StepTable, HasOneRowForEachStateAndInputInTheirOrder) {
   }
 }
 
-TEST(StepTable, EveryOrderOfInputsAdvancesOnceAndKeepsOneAnswer) {
+TEST(StepTable, every_order_of_inputs_advances_once_and_keeps_one_answer) {
   // A function returns once; completions may be repeated by a wrong program, up to three here.
   for (int completions = 0; completions <= 3; ++completions) {
     for (int returned_at = 0; returned_at <= completions; ++returned_at) {

@@ -44,7 +44,7 @@ unsigned open_descriptors() {
   return count;
 }
 
-TEST(Frame, CarriesTypeTagAndBytes) {
+TEST(Frame, carries_type_tag_and_bytes) {
   testing::Watchdog watchdog;
   for (const std::size_t length : {std::size_t{0}, std::size_t{1}, std::size_t{1000}, std::size_t{5} << 20}) {
     Pair p;
@@ -60,7 +60,7 @@ TEST(Frame, CarriesTypeTagAndBytes) {
   }
 }
 
-TEST(Frame, KeepsThemApart) {
+TEST(Frame, keeps_them_apart) {
   Pair p;
   for (std::uint64_t tag = 1; tag <= 3; ++tag)
     ASSERT_TRUE(send_frame(p.here.get(), MessageType::done, tag, pattern(tag)));
@@ -72,7 +72,7 @@ TEST(Frame, KeepsThemApart) {
   }
 }
 
-TEST(Frame, InPiecesOfOneByte) {
+TEST(Frame, in_pieces_of_one_byte) {
   testing::Watchdog watchdog;
   Pair p;
   const auto payload = pattern(50);
@@ -86,7 +86,7 @@ TEST(Frame, InPiecesOfOneByte) {
   EXPECT_EQ(frame->payload, payload);
 }
 
-TEST(Frame, CutAnywhereThePeerIsGone) {
+TEST(Frame, cut_anywhere_the_peer_is_gone) {
   const auto bytes = make_frame(MessageType::get, 5, pattern(9));
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     Pair p;
@@ -98,7 +98,7 @@ TEST(Frame, CutAnywhereThePeerIsGone) {
   }
 }
 
-TEST(Frame, ALengthThatCannotBeAsksForNoMemory) {
+TEST(Frame, a_length_that_cannot_be_asks_for_no_memory) {
   for (const std::uint32_t length : {max_payload + 1, 0xffffffffu}) {
     Pair p;
     const FrameHeader header{length, MessageType::get, 0, 1};
@@ -109,7 +109,7 @@ TEST(Frame, ALengthThatCannotBeAsksForNoMemory) {
   }
 }
 
-TEST(Frame, WhatIsTooLongIsNotSent) {
+TEST(Frame, what_is_too_long_is_not_sent) {
   Pair p;
   static const std::byte one{};
   const auto sent = send_frame(p.here.get(), MessageType::get, 1, Bytes(&one, std::size_t{max_payload} + 1));
@@ -119,7 +119,7 @@ TEST(Frame, WhatIsTooLongIsNotSent) {
   EXPECT_EQ(::poll(&waiting, 1, 0), 0);  // not even its header
 }
 
-TEST(Frame, SendingToNobodyIsAnErrorAndNoSignal) {
+TEST(Frame, sending_to_nobody_is_an_error_and_no_signal) {
   Pair p;
   p.there.reset();
   const auto sent = send_frame(p.here.get(), MessageType::get, 1, pattern(10));
@@ -127,7 +127,7 @@ TEST(Frame, SendingToNobodyIsAnErrorAndNoSignal) {
   EXPECT_EQ(sent.error().code, Errc::unreachable);
 }
 
-TEST(Frame, ADescriptorArrivesAndIsClosedOnExec) {
+TEST(Frame, a_descriptor_arrives_and_is_closed_on_exec) {
   Pair p, attached;
   ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, pattern(30), {attached.here.get()}));
   std::array<shm::Fd, welcome_fds> fds;
@@ -139,7 +139,7 @@ TEST(Frame, ADescriptorArrivesAndIsClosedOnExec) {
   EXPECT_NE(::fcntl(fds[0].get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(Frame, DescriptorsThatNobodyAskedForAreNotKept) {
+TEST(Frame, descriptors_that_nobody_asked_for_are_not_kept) {
   Pair p, attached;
   const auto before = open_descriptors();
   ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, {}, {attached.here.get()}));
@@ -147,7 +147,7 @@ TEST(Frame, DescriptorsThatNobodyAskedForAreNotKept) {
   EXPECT_EQ(open_descriptors(), before);
 }
 
-TEST(Frame, MoreDescriptorsThanAWelcomeHasAreNotKept) {
+TEST(Frame, more_descriptors_than_a_welcome_has_are_not_kept) {
   Pair p, attached;
   std::array<shm::Fd, welcome_fds> fds;
   const auto before = open_descriptors();
@@ -179,7 +179,7 @@ TEST(Frame, MoreDescriptorsThanAWelcomeHasAreNotKept) {
 
 void nothing(int) {}
 
-TEST(Frame, ASignalDoesNotTearIt) {
+TEST(Frame, a_signal_does_not_tear_it) {
   testing::Watchdog watchdog;
   struct sigaction action {};
   action.sa_handler = nothing;  // without SA_RESTART: the calls are interrupted

@@ -115,7 +115,7 @@ Result<Message> decode_exact(const Encoded& bytes, std::size_t length) {
   return decode<Message>({exact.get(), length});
 }
 
-TYPED_TEST(EachMessage, ComesBackAsItWent) {
+TYPED_TEST(EachMessage, comes_back_as_it_went) {
   const auto bytes = encode(sample<TypeParam>());
   const auto back = decode_exact<TypeParam>(bytes, bytes.size());
   ASSERT_TRUE(back);
@@ -123,14 +123,14 @@ TYPED_TEST(EachMessage, ComesBackAsItWent) {
   EXPECT_NE(bytes, encode(TypeParam{}));  // the sample would not show a field that is left out otherwise
 }
 
-TYPED_TEST(EachMessage, ComesBackWhenItIsEmpty) {
+TYPED_TEST(EachMessage, comes_back_when_it_is_empty) {
   const auto bytes = encode(TypeParam{});
   const auto back = decode_exact<TypeParam>(bytes, bytes.size());
   ASSERT_TRUE(back);
   EXPECT_EQ(encode(*back), bytes);
 }
 
-TYPED_TEST(EachMessage, CutAnywhereItIsCorrupt) {
+TYPED_TEST(EachMessage, cut_anywhere_it_is_corrupt) {
   const auto bytes = encode(sample<TypeParam>());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const auto cut = decode_exact<TypeParam>(bytes, length);
@@ -139,14 +139,14 @@ TYPED_TEST(EachMessage, CutAnywhereItIsCorrupt) {
   }
 }
 
-TYPED_TEST(EachMessage, WithAByteTooManyItIsCorrupt) {
+TYPED_TEST(EachMessage, with_a_byte_too_many_it_is_corrupt) {
   auto bytes = encode(sample<TypeParam>());
   bytes.push_back(std::byte{0});
   EXPECT_FALSE(decode_exact<TypeParam>(bytes, bytes.size()));
 }
 
 // What survives damage is a message again: it can be sent on.
-TYPED_TEST(EachMessage, DamageEndsInAnAnswer) {
+TYPED_TEST(EachMessage, damage_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;
   const auto good = encode(sample<TypeParam>());
@@ -160,7 +160,7 @@ TYPED_TEST(EachMessage, DamageEndsInAnAnswer) {
   }
 }
 
-TYPED_TEST(EachMessage, NoiseEndsInAnAnswer) {
+TYPED_TEST(EachMessage, noise_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;
   for (unsigned round = 0; round < testing::rounds(7'000); ++round) {
@@ -172,7 +172,7 @@ TYPED_TEST(EachMessage, NoiseEndsInAnAnswer) {
   }
 }
 
-TEST(Message, FieldsArriveInTheirPlaces) {
+TEST(Message, fields_arrive_in_their_places) {
   const auto hello = decode<Hello>(encode(sample<Hello>()));
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->wire, 7);
@@ -190,14 +190,14 @@ TEST(Message, FieldsArriveInTheirPlaces) {
 }
 
 // A server of another version has to be able to say which one it met.
-TEST(Message, TheVersionIsTheFirstFieldOfAGreeting) {
+TEST(Message, the_version_is_the_first_field_of_a_greeting) {
   for (const auto& bytes : {encode(Hello{}), encode(HelloTool{})}) {
     data::Reader peek(bytes);
     EXPECT_EQ(peek.u16(), wire_version);
   }
 }
 
-TEST(Message, ACountBeyondTheMessageAsksForNoMemory) {
+TEST(Message, a_count_beyond_the_message_asks_for_no_memory) {
   data::Writer lie;
   lie.u32(0xffffffff);
   EXPECT_EQ(decode<Store>(lie.view()).error().code, Errc::corrupt);
@@ -206,7 +206,7 @@ TEST(Message, ACountBeyondTheMessageAsksForNoMemory) {
   EXPECT_EQ(decode<Query>(lie.view()).error().code, Errc::corrupt);
 }
 
-TEST(MakeProc, CutsWhatIsTooLong) {
+TEST(MakeProc, cuts_what_is_too_long) {
   const std::string longest(PMIX_MAX_NSLEN, 'n');
   EXPECT_EQ(nspace_of(make_proc(longest, 1)), longest);
   EXPECT_EQ(nspace_of(make_proc(longest + "n", 1)).size(), std::size_t{PMIX_MAX_NSLEN});

@@ -28,7 +28,7 @@ struct FromEnvironment : ::testing::Test {
   Identity found;
 };
 
-TEST_F(FromEnvironment, AllFourAreAnIdentity) {
+TEST_F(FromEnvironment, all_four_are_an_identity) {
   EXPECT_EQ(from_environment(found), Found::identity);
   EXPECT_EQ(found.nspace, "job");
   EXPECT_EQ(found.rank, 3u);
@@ -36,7 +36,7 @@ TEST_F(FromEnvironment, AllFourAreAnIdentity) {
   EXPECT_EQ(found.token.hex(), good_token);
 }
 
-TEST_F(FromEnvironment, TheSegmentIsAHintThatMayBeMissing) {
+TEST_F(FromEnvironment, the_segment_is_a_hint_that_may_be_missing) {
   EXPECT_EQ(from_environment(found), Found::identity);
   EXPECT_EQ(found.segment, "");
   ::setenv(env_segment, "12:3", 1);
@@ -44,21 +44,21 @@ TEST_F(FromEnvironment, TheSegmentIsAHintThatMayBeMissing) {
   EXPECT_EQ(found.segment, "12:3");
 }
 
-TEST_F(FromEnvironment, NamespaceOrRankMissingIsNoJob) {
+TEST_F(FromEnvironment, namespace_or_rank_missing_is_no_job) {
   ::unsetenv(env_nspace);
   EXPECT_EQ(from_environment(found), Found::none);
   set("job", nullptr, "weft-1-2", good_token);
   EXPECT_EQ(from_environment(found), Found::none);
 }
 
-TEST_F(FromEnvironment, ServerOrTokenMissingIsAnotherLibrarysJob) {
+TEST_F(FromEnvironment, server_or_token_missing_is_another_librarys_job) {
   ::unsetenv(env_server);
   EXPECT_EQ(from_environment(found), Found::foreign);
   set("job", "3", "weft-1-2", nullptr);
   EXPECT_EQ(from_environment(found), Found::foreign);
 }
 
-TEST_F(FromEnvironment, WhatCannotBeIsMalformed) {
+TEST_F(FromEnvironment, what_cannot_be_is_malformed) {
   for (const char* rank : {"", "-1", "3x", " 3", "3 ", "0x3", "4294967296", "99999999999999999999"}) {
     set("job", rank, "weft-1-2", good_token);
     EXPECT_EQ(from_environment(found), Found::malformed) << '"' << rank << '"';
@@ -72,14 +72,14 @@ TEST_F(FromEnvironment, WhatCannotBeIsMalformed) {
   EXPECT_EQ(from_environment(found), Found::malformed);
 }
 
-TEST_F(FromEnvironment, TheEdgesThatCanBe) {
+TEST_F(FromEnvironment, the_edges_that_can_be) {
   set(std::string(255, 'n').c_str(), "4294967295", "weft-1-2", good_token);
   EXPECT_EQ(from_environment(found), Found::identity);
   EXPECT_EQ(found.rank, 0xffffffffu);
   EXPECT_EQ(found.nspace.size(), 255u);
 }
 
-TEST(Token, IsWrittenAndReadBack) {
+TEST(Token, is_written_and_read_back) {
   const auto token = Token::random();
   EXPECT_EQ(token.hex().size(), 32u);
   const auto back = Token::parse(token.hex());
@@ -88,7 +88,7 @@ TEST(Token, IsWrittenAndReadBack) {
   EXPECT_FALSE(Token::random().equals(token));
 }
 
-TEST(Token, DiffersInAnyBit) {
+TEST(Token, differs_in_any_bit) {
   const auto token = Token::random();
   for (std::size_t bit = 0; bit < 128; ++bit) {
     auto other = token;
@@ -98,14 +98,14 @@ TEST(Token, DiffersInAnyBit) {
   }
 }
 
-TEST(ServerName, IsNewEachTimeAndHoldsNoSeparator) {
+TEST(ServerName, is_new_each_time_and_holds_no_separator) {
   const auto one = new_server_name(), two = new_server_name();
   EXPECT_NE(one, two);
   EXPECT_EQ(one.rfind("weft-" + std::to_string(::getpid()) + "-", 0), 0u);
   EXPECT_EQ(one.find_first_of("[]*:;,= "), std::string::npos);
 }
 
-TEST(Rendezvous, ConnectsByNameWithoutAFile) {
+TEST(Rendezvous, connects_by_name_without_a_file) {
   const auto name = new_server_name();
   const auto listener = listen_on(name);
   ASSERT_TRUE(listener);
@@ -125,14 +125,14 @@ TEST(Rendezvous, ConnectsByNameWithoutAFile) {
   for (const int fd : {listener->get(), client->get()}) EXPECT_NE(::fcntl(fd, F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(Rendezvous, ANameWithoutListenerIsUnreachable) {
+TEST(Rendezvous, a_name_without_listener_is_unreachable) {
   const auto name = new_server_name();
   EXPECT_EQ(connect_to(name).error().code, Errc::unreachable);
   { ASSERT_TRUE(listen_on(name)); }
   EXPECT_EQ(connect_to(name).error().code, Errc::unreachable);  // gone with its socket
 }
 
-TEST(Rendezvous, ANameIsTakenOnce) {
+TEST(Rendezvous, a_name_is_taken_once) {
   const auto name = new_server_name();
   const auto first = listen_on(name);
   ASSERT_TRUE(first);
@@ -142,7 +142,7 @@ TEST(Rendezvous, ANameIsTakenOnce) {
   EXPECT_EQ(second.error().sys, EADDRINUSE);
 }
 
-TEST(Rendezvous, NamesOfAllLengths) {
+TEST(Rendezvous, names_of_all_lengths) {
   EXPECT_EQ(connect_to("").error().code, Errc::invalid);
   EXPECT_EQ(listen_on("").error().code, Errc::invalid);
   EXPECT_EQ(connect_to(std::string(108, 'x')).error().code, Errc::invalid);
@@ -153,7 +153,7 @@ TEST(Rendezvous, NamesOfAllLengths) {
   EXPECT_EQ(connect_to(longest.substr(0, 106)).error().code, Errc::unreachable);  // no prefix will do
 }
 
-TEST(OpenSegment, OfAProcessOfTheSameUser) {
+TEST(OpenSegment, of_a_process_of_the_same_user) {
   const auto segment = shm::Segment::create(1 << 20);
   ASSERT_TRUE(segment);
   segment->base()[7] = std::byte{42};
@@ -171,7 +171,7 @@ TEST(OpenSegment, OfAProcessOfTheSameUser) {
   EXPECT_EQ(segment->base()[8], std::byte{43});
 }
 
-TEST(OpenSegment, OpensNothingButASegment) {
+TEST(OpenSegment, opens_nothing_but_a_segment) {
   const shm::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto me = std::to_string(::getpid());
   for (const auto& where :
@@ -181,7 +181,7 @@ TEST(OpenSegment, OpensNothingButASegment) {
     EXPECT_EQ(open_segment(where).error().code, Errc::not_found) << where;
 }
 
-TEST(Rendezvous, NothingIsLeftByAServerThatIsKilled) {
+TEST(Rendezvous, nothing_is_left_by_a_server_that_is_killed) {
   const auto name = new_server_name();
   int ready[2];
   ASSERT_EQ(::pipe2(ready, O_CLOEXEC), 0);

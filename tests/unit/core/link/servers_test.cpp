@@ -17,7 +17,7 @@ std::string listener(const std::string& path) {
   return "0000000000000000: 00000002 00000000 00010000 0001 01 24068 " + path + "\n";
 }
 
-TEST(ServersIn, FindsThoseThatListen) {
+TEST(ServersIn, finds_those_that_listen) {
   const auto found = servers_in(head + listener("@weft-200-0123456789abcdef") + listener("/run/dbus/socket") +
                                 "0000000000000000: 00000003 00000000 00000000 0001 03 24071\n" +
                                 listener("@weft-17-fedcba9876543210"));
@@ -28,13 +28,13 @@ TEST(ServersIn, FindsThoseThatListen) {
 }
 
 // The end of a connection that the server accepted has the same path.
-TEST(ServersIn, LeavesConnectionsOut) {
+TEST(ServersIn, leaves_connections_out) {
   EXPECT_TRUE(
       servers_in("0000000000000000: 00000003 00000000 00000000 0001 03 1 @weft-200-0123456789abcdef\n")
           .empty());
 }
 
-TEST(ServersIn, LeavesOtherNamesOut) {
+TEST(ServersIn, leaves_other_names_out) {
   for (const char* path :
        {"weft-200-0123456789abcdef", "@weft-200-0123456789abcde", "@weft-200-0123456789abcdeff",
         "@weft--0123456789abcdef", "@weft-0-0123456789abcdef", "@weft--5-0123456789abcdef",
@@ -43,14 +43,14 @@ TEST(ServersIn, LeavesOtherNamesOut) {
     EXPECT_TRUE(servers_in(listener(path)).empty()) << path;
 }
 
-TEST(ServersIn, ReadsWhatIsCutAnywhere) {
+TEST(ServersIn, reads_what_is_cut_anywhere) {
   const auto whole = head + listener("@weft-200-0123456789abcdef");
   for (std::size_t length = 0; length < whole.size() - 1; ++length)
     EXPECT_TRUE(servers_in(std::string_view(whole).substr(0, length)).empty()) << length;
   EXPECT_EQ(servers_in(std::string_view(whole).substr(0, whole.size() - 1)).size(), 1U);
 }
 
-TEST(ServersHere, HasWhoeverListensNow) {
+TEST(ServersHere, has_whoever_listens_now) {
   const auto name = new_server_name();
   const auto is_there = [&] {
     const auto here = servers_here();

@@ -58,7 +58,7 @@ void expect_back(Packer& packer, Bytes packed, Bytes place, Bytes cards) {
   EXPECT_TRUE(equal(back->parts.cards, cards));
 }
 
-TEST(Contribution, ComesBackAsItWent) {
+TEST(Contribution, comes_back_as_it_went) {
   Packer packer, other;
   const auto place = bytes_of("where the cards lie");
   for (const auto& at : {Blob(), place})
@@ -67,7 +67,7 @@ TEST(Contribution, ComesBackAsItWent) {
         expect_back(other, packer.pack({at, cards}), at, cards);
 }
 
-TEST(Contribution, IsCompressedFromTheThresholdOn) {
+TEST(Contribution, is_compressed_from_the_threshold_on) {
   Packer packer;
   constexpr auto least = Packer::least_compressed - 4;  // and the length of the place
   EXPECT_EQ(packer.pack({{}, cards_of(least - 1)})[0], plain);
@@ -78,7 +78,7 @@ TEST(Contribution, IsCompressedFromTheThresholdOn) {
   EXPECT_EQ(packer.pack({{}, Blob(Packer::most_compressed - 3)})[0], plain);
 }
 
-TEST(Contribution, TravelsPlainWhereAnEighthIsNotSaved) {
+TEST(Contribution, travels_plain_where_an_eighth_is_not_saved) {
   Packer packer;
   for (const std::size_t size : {1024, 20'000, 65'536, 300'000}) {
     const auto noise = noise_of(size);
@@ -92,7 +92,7 @@ TEST(Contribution, TravelsPlainWhereAnEighthIsNotSaved) {
   }
 }
 
-TEST(Contribution, IsNotTriedToItsEndWhereALargeOneBeginsWithNoise) {
+TEST(Contribution, is_not_tried_to_its_end_where_a_large_one_begins_with_noise) {
   Packer packer;
   auto cards = cards_of(300'000);
   const auto noise = noise_of(20'000);
@@ -102,7 +102,7 @@ TEST(Contribution, IsNotTriedToItsEndWhereALargeOneBeginsWithNoise) {
   EXPECT_EQ(packer.pack({{}, cards})[0], compressed);
 }
 
-TEST(Contribution, IsCounted) {
+TEST(Contribution, is_counted) {
   Packer packer;
   const auto small = packer.pack({{}, cards_of(100)}), large = packer.pack({{}, cards_of(10'000)});
   EXPECT_EQ(packer.counters().plain, 5 + 100 + 5 + 10'000U);
@@ -110,7 +110,7 @@ TEST(Contribution, IsCounted) {
   EXPECT_LT(packer.counters().packed, 1000U);
 }
 
-TEST(Contribution, CutItIsCorruptOrHasFewerCards) {
+TEST(Contribution, cut_it_is_corrupt_or_has_fewer_cards) {
   Packer packer;
   const auto place = bytes_of("place"), cards = cards_of(2000);
   const auto packed = packer.pack({place, cards});
@@ -124,7 +124,7 @@ TEST(Contribution, CutItIsCorruptOrHasFewerCards) {
     EXPECT_EQ(unpack(packer, Bytes(little).first(length)).has_value(), length >= 1 + 4 + place.size());
 }
 
-TEST(Contribution, TooLongItIsCorrupt) {
+TEST(Contribution, too_long_it_is_corrupt) {
   Packer packer;
   auto packed = packer.pack({{}, cards_of(2000)});
   const auto frame = Blob(packed.begin() + 1, packed.end());
@@ -140,7 +140,7 @@ TEST(Contribution, TooLongItIsCorrupt) {
   EXPECT_FALSE(unpack(packer, packed));
 }
 
-TEST(Contribution, OfAnotherFormItIsCorrupt) {
+TEST(Contribution, of_another_form_it_is_corrupt) {
   Packer packer;
   auto packed = packer.pack({{}, cards_of(100)});
   for (int form = 2; form < 256; ++form) {
@@ -164,7 +164,7 @@ Blob frame_of(std::uint64_t claimed, std::uint32_t repeated) {
   return std::move(out).take();
 }
 
-TEST(Contribution, WhatClaimsToBeLargerThanItIsIsRefused) {
+TEST(Contribution, what_claims_to_be_larger_than_it_is_is_refused) {
   Packer packer;
   const auto good = unpack(packer, frame_of(1000, 1000));  // so the frames below are wrong in one thing only
   ASSERT_TRUE(good) << good.error().what;
@@ -179,7 +179,7 @@ TEST(Contribution, WhatClaimsToBeLargerThanItIsIsRefused) {
   }
 }
 
-TEST(Contribution, WithoutItsLengthAFrameIsRefused) {
+TEST(Contribution, without_its_length_a_frame_is_refused) {
   Packer packer;
   data::Writer out;
   out.scalar(compressed);
@@ -193,7 +193,7 @@ TEST(Contribution, WithoutItsLengthAFrameIsRefused) {
 }
 
 /// The seed is printed where it fails; nothing but what pack() made may come through unchanged.
-TEST(Contribution, DamagedItIsRefusedOrBounded) {
+TEST(Contribution, damaged_it_is_refused_or_bounded) {
   Packer packer;
   const auto place = bytes_of("place");
   for (std::uint64_t seed = 0; seed < 20'000; ++seed) {

@@ -54,7 +54,7 @@ std::vector<NodeNumber> all_three(const FenceName&) {
   return {0, 1, 2};
 }
 
-TEST(Report, ComesBackAsItWent) {
+TEST(Report, comes_back_as_it_went) {
   const auto bytes = encode(sample());
   const auto back = decode_report(bytes);
   ASSERT_TRUE(back);
@@ -71,7 +71,7 @@ TEST(Report, ComesBackAsItWent) {
   EXPECT_EQ(asked->fences, request.fences);
 }
 
-TEST(Report, CutOrTooLongItIsCorrupt) {
+TEST(Report, cut_or_too_long_it_is_corrupt) {
   auto bytes = encode(sample());
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const testing::ExactBlock exact(std::max<std::size_t>(length, 1));
@@ -82,7 +82,7 @@ TEST(Report, CutOrTooLongItIsCorrupt) {
   EXPECT_FALSE(decode_report(bytes));
 }
 
-TEST(Report, OfAnotherReleaseItIsCorrupt) {
+TEST(Report, of_another_release_it_is_corrupt) {
   auto bytes = encode(sample());
   bytes[0] ^= std::byte{2};
   EXPECT_EQ(decode_report(bytes).error().code, Errc::corrupt);
@@ -94,7 +94,7 @@ TEST(Report, OfAnotherReleaseItIsCorrupt) {
   EXPECT_FALSE(decode_report(encode(odd)));
 }
 
-TEST(Report, DamageEndsInAnAnswer) {
+TEST(Report, damage_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;
   const auto report = encode(sample());
@@ -113,7 +113,7 @@ TEST(Report, DamageEndsInAnAnswer) {
   }
 }
 
-TEST(Runs, ComeBackAsTheyWent) {
+TEST(Runs, come_back_as_they_went) {
   std::vector<pmix_proc_t> procs;
   for (const auto rank : {0U, 1U, 2U, 5U, 7U, 8U}) procs.push_back(link::make_proc("a", rank));
   procs.push_back(link::make_proc("b", 9));
@@ -130,13 +130,13 @@ TEST(Runs, ComeBackAsTheyWent) {
   EXPECT_EQ(back->size(), procs.size());
 }
 
-TEST(Runs, OfMoreThanThereCanBeAreCorrupt) {
+TEST(Runs, of_more_than_there_can_be_are_corrupt) {
   EXPECT_FALSE(procs_of({{"a", 0, 0xfffffff0}}));
   EXPECT_FALSE(procs_of({{"a", 5, 4}}));
   EXPECT_FALSE(procs_of({{"a", 0, (1U << 22) - 2}, {"b", 0, 1}}));
 }
 
-TEST(Unanswered, ThoseThatBelongToAFenceAndDidNotNameIt) {
+TEST(Unanswered, those_that_belong_to_a_fence_and_did_not_name_it) {
   const std::vector<NodeEntry> nodes{entry(0, {part(of_all, State::entered, 2, {})}), entry(1, {}),
                                      entry(2, {}, NodeEntry::State::silent)};
   const auto out = unanswered(nodes, all_three);
@@ -146,12 +146,12 @@ TEST(Unanswered, ThoseThatBelongToAFenceAndDidNotNameIt) {
   EXPECT_TRUE(out[2].empty()) << "asking it again helps nobody";
 }
 
-TEST(Unanswered, NoNodeThatDoesNotExist) {
+TEST(Unanswered, no_node_that_does_not_exist) {
   const std::vector<NodeEntry> nodes{entry(0, {part(of_all, State::entered, 2, {})})};
   EXPECT_EQ(unanswered(nodes, [](const FenceName&) { return std::vector<NodeNumber>{0, 9}; }).size(), 1U);
 }
 
-TEST(Merged, AFenceIsOneWhereverItIsTold) {
+TEST(Merged, a_fence_is_one_wherever_it_is_told) {
   auto first = part(of_all, State::entered, 2, {}), second = part(of_all, State::waiting, 2, {3}),
        third = part(of_all, State::absent, 2, {4, 5});
   first.age_ms = 40, second.age_ms = 70;
@@ -175,7 +175,7 @@ TEST(Merged, AFenceIsOneWhereverItIsTold) {
   EXPECT_TRUE(fence.waits_for.empty()) << "ranks are missing: that is the reason";
 }
 
-TEST(Merged, WhereAllRanksAreInItTheMessagesAre) {
+TEST(Merged, where_all_ranks_are_in_it_the_messages_are) {
   auto first = part(of_all, State::entered, 2, {}), second = first;
   first.waits_for = {1, 1}, second.waits_for = {0};
   const auto out = merged("session", 0, {entry(0, {first}), entry(1, {second})}, [](const FenceName&) {
@@ -184,20 +184,20 @@ TEST(Merged, WhereAllRanksAreInItTheMessagesAre) {
   EXPECT_EQ(out.fences[0].waits_for, (std::vector<NodeNumber>{0, 1}));
 }
 
-TEST(Merged, WhoHasSaidNothingIsNamed) {
+TEST(Merged, who_has_said_nothing_is_named) {
   const auto out = merged(
       "session", 0, {entry(0, {part(of_all, State::entered, 2, {})}), entry(1, {}), entry(2, {})}, all_three);
   EXPECT_EQ(out.fences[0].silent, (std::vector<NodeNumber>{1, 2}));
 }
 
-TEST(Merged, WhereNobodyKnowsTheMembersThoseWhoTellAre) {
+TEST(Merged, where_nobody_knows_the_members_those_who_tell_are) {
   const auto out = merged("session", 0, {entry(0, {part(of_some, State::waiting, 2, {0})}), entry(1, {})},
                           [](const FenceName&) { return std::vector<NodeNumber>(); });
   EXPECT_EQ(out.fences[0].nodes, 1U);
   EXPECT_TRUE(out.fences[0].silent.empty());
 }
 
-TEST(Merged, JobsAreSummedUp) {
+TEST(Merged, jobs_are_summed_up) {
   auto first = entry(0, {}), second = entry(1, {});
   first.report.jobs = {{"a", 4, 2, {0, 2, 0, 0}, 5}};
   second.report.jobs = {{"a", 4, 2, {1, 0, 0, 1}, 6}, {"b", 1, 1, {1, 0, 0, 0}, 0}};

@@ -55,7 +55,7 @@ class Tools : public ::testing::Test {
   shm::Fd socket_;
 };
 
-TEST_F(Tools, AreWelcomedByName) {
+TEST_F(Tools, are_welcomed_by_name) {
   const auto frame = greet();
   ASSERT_TRUE(frame);
   ASSERT_EQ(frame->type, MessageType::welcome);
@@ -65,7 +65,7 @@ TEST_F(Tools, AreWelcomedByName) {
   EXPECT_EQ(welcome->server_nspace, link::nspace_of(server_->self()));
 }
 
-TEST_F(Tools, GetAReport) {
+TEST_F(Tools, get_a_report) {
   ASSERT_TRUE(greet());
   const auto frame = next(MessageType::query, link::encode(query({session_key, "nobody.knows"})));
   ASSERT_TRUE(frame);
@@ -78,7 +78,7 @@ TEST_F(Tools, GetAReport) {
   EXPECT_EQ(answer->results.find(session_key)->value.type, PMIX_DATA_ARRAY);
 }
 
-TEST_F(Tools, OfAnotherVersionHearWhichOneIsSpokenHere) {
+TEST_F(Tools, of_another_version_hear_which_one_is_spoken_here) {
   const auto frame = first(MessageType::hello_tool, link::encode(link::HelloTool{99}));
   ASSERT_TRUE(frame);
   ASSERT_EQ(frame->type, MessageType::refused);
@@ -88,7 +88,7 @@ TEST_F(Tools, OfAnotherVersionHearWhichOneIsSpokenHere) {
   EXPECT_NE(refused->reason.find("version 99"), std::string::npos) << refused->reason;
 }
 
-TEST_F(Tools, ThatSayMoreThanAGreetingAreRefused) {
+TEST_F(Tools, that_say_more_than_a_greeting_are_refused) {
   auto bytes = link::encode(link::HelloTool{});
   bytes.push_back(std::byte{1});
   const auto frame = first(MessageType::hello_tool, bytes);
@@ -98,13 +98,13 @@ TEST_F(Tools, ThatSayMoreThanAGreetingAreRefused) {
   EXPECT_TRUE(still_answers());
 }
 
-TEST_F(Tools, MayNotSpeakBeforeTheyGreet) {
+TEST_F(Tools, may_not_speak_before_they_greet) {
   EXPECT_FALSE(first(MessageType::query, link::encode(query({session_key}))));
   EXPECT_TRUE(still_answers());
 }
 
 // A tool has no job: what only members may say must not be looked at for one.
-TEST_F(Tools, MayAskAndNothingElse) {
+TEST_F(Tools, may_ask_and_nothing_else) {
   for (int type = 0; type < 40; ++type) {
     if (static_cast<MessageType>(type) == MessageType::query) continue;
     ASSERT_TRUE(greet());
@@ -113,7 +113,7 @@ TEST_F(Tools, MayAskAndNothingElse) {
   EXPECT_TRUE(still_answers());
 }
 
-TEST_F(Tools, AskInWordsThatMakeNoSense) {
+TEST_F(Tools, ask_in_words_that_make_no_sense) {
   ASSERT_TRUE(greet());
   const auto frame = next(MessageType::query, std::vector<std::byte>(3));
   ASSERT_TRUE(frame);
@@ -121,7 +121,7 @@ TEST_F(Tools, AskInWordsThatMakeNoSense) {
   EXPECT_TRUE(next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})))) << "and may go on";
 }
 
-TEST_F(Tools, OfOtherUsersAreRefused) {
+TEST_F(Tools, of_other_users_are_refused) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
   const pid_t child = ::fork();
   if (child == 0) {
@@ -140,7 +140,7 @@ TEST_F(Tools, OfOtherUsersAreRefused) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(Tools, DoNotHoldUpTheServersEnd) {
+TEST_F(Tools, do_not_hold_up_the_servers_end) {
   ASSERT_TRUE(greet());
   server_.reset();
   EXPECT_FALSE(link::receive_frame(socket_.get()));

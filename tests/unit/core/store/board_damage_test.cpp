@@ -5,7 +5,7 @@
 namespace weft::store {
 namespace {
 
-TEST(BoardDamage, EveryQuestionHasAnEnd) {
+TEST(BoardDamage, every_question_has_an_end) {
   testing::Watchdog watchdog;
   testing::Random random;
   constexpr std::uint32_t members = 3;

@@ -29,7 +29,7 @@ struct Job {
   Members& members;
 };
 
-TEST(BoardProcesses, EightProcessesMeetTwoThousandTimes) {
+TEST(BoardProcesses, eight_processes_meet_two_thousand_times) {
   testing::Watchdog watchdog(110);
   const auto policy = shm::WaitPolicy::for_waiters(most, 2);
   const std::uint64_t total = testing::rounds(2000);
@@ -64,7 +64,7 @@ bool until_the_end(Job& job, std::uint32_t me, const shm::WaitPolicy& policy) {
 
 // Wherever the member is when it is killed - before its cell, between cell and count, between count and wake, asleep -
 // the server's lose() lets the others go, all from the same generation, and with its verdict.
-TEST(BoardProcesses, AMemberKilledInAFenceLetsTheOthersGo) {
+TEST(BoardProcesses, a_member_killed_in_a_fence_lets_the_others_go) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   constexpr std::uint32_t members = 4;
@@ -106,7 +106,7 @@ TEST(BoardProcesses, AMemberKilledInAFenceLetsTheOthersGo) {
 }
 
 // The last arriver dies before its wake: those asleep look again after their slice.
-TEST(BoardProcesses, AMemberKilledBeforeItsWakeIsNotWaitedFor) {
+TEST(BoardProcesses, a_member_killed_before_its_wake_is_not_waited_for) {
   testing::Watchdog watchdog;
   const shm::WaitPolicy policy{.spin = std::chrono::microseconds{0},
                                .yield = std::chrono::microseconds{0},

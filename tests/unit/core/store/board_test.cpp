@@ -11,7 +11,7 @@ using Arrival = Board::Arrival;
 using Outcome = Board::Outcome;
 constexpr std::int32_t died = -7;
 
-TEST(Board, TheLastArrivalCompletes) {
+TEST(Board, the_last_arrival_completes) {
   for (const std::uint32_t members : {1u, 2u, 64u, Board::max_members}) {
     ExactBoard b(members);
     EXPECT_EQ(b.board.members(), members);
@@ -27,7 +27,7 @@ TEST(Board, TheLastArrivalCompletes) {
   }
 }
 
-TEST(Board, ArrivalIsByName) {
+TEST(Board, arrival_is_by_name) {
   ExactBoard b(3);
   (void)b.board.arrive(1, 1);
   EXPECT_FALSE(b.board.arrived(0, 1));
@@ -35,7 +35,7 @@ TEST(Board, ArrivalIsByName) {
   EXPECT_FALSE(b.board.arrived(1, 2));
 }
 
-TEST(Board, AGenerationThatIsNotOpenIsNotEntered) {
+TEST(Board, a_generation_that_is_not_open_is_not_entered) {
   ExactBoard b(2);
   EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::not_open);
@@ -45,7 +45,7 @@ TEST(Board, AGenerationThatIsNotOpenIsNotEntered) {
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
 }
 
-TEST(Board, WhoComesToAnEndedGenerationIsToldSo) {
+TEST(Board, who_comes_to_an_ended_generation_is_told_so) {
   ExactBoard b(3);
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::waiting);
   EXPECT_TRUE(b.board.abort(1, {-24, 1}));
@@ -58,7 +58,7 @@ TEST(Board, WhoComesToAnEndedGenerationIsToldSo) {
   EXPECT_EQ(b.board.outcome(1), Outcome::failed);
 }
 
-TEST(Board, AbortOfAnotherGenerationDoesNothing) {
+TEST(Board, abort_of_another_generation_does_nothing) {
   ExactBoard b(2);
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
   EXPECT_FALSE(b.board.abort(1, {-24, 0}));
@@ -67,7 +67,7 @@ TEST(Board, AbortOfAnotherGenerationDoesNothing) {
   EXPECT_EQ(b.board.open_generation(), 2u);
 }
 
-TEST(Board, WithOtherNodesTheServerCompletes) {
+TEST(Board, with_other_nodes_the_server_completes) {
   ExactBoard b(2, true);
   EXPECT_FALSE(b.board.complete(1));  // nobody is there
   EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
@@ -83,7 +83,7 @@ TEST(Board, WithOtherNodesTheServerCompletes) {
   EXPECT_EQ(end_of(b.board, 2), -3);
 }
 
-TEST(Board, AFullBoardOf65535MembersKeepsItsCount) {
+TEST(Board, a_full_board_of65535_members_keeps_its_count) {
   ExactBoard b(Board::max_members, true);
   EXPECT_EQ(b.arrive(0, Board::max_members, 1), Arrival::full);
   EXPECT_EQ(b.board.arrived_count(), Board::max_members);
@@ -91,7 +91,7 @@ TEST(Board, AFullBoardOf65535MembersKeepsItsCount) {
   EXPECT_TRUE(b.board.complete(1));
 }
 
-TEST(Board, OneWhoWantsTheCardsToTravelIsEnough) {
+TEST(Board, one_who_wants_the_cards_to_travel_is_enough) {
   ExactBoard b(3, true);
   for (std::uint32_t wants = 0; wants <= 3; ++wants) {
     const Generation g = wants + 1;
@@ -101,7 +101,7 @@ TEST(Board, OneWhoWantsTheCardsToTravelIsEnough) {
   }
 }
 
-TEST(Board, RemembersSixteenEndsExactly) {
+TEST(Board, remembers_sixteen_ends_exactly) {
   ExactBoard b(2);
   const auto fails = [](Generation g) { return g * 2654435761u >> 30 == 0 || g % 5 == 0; };
   for (Generation g = 1; g <= 60; ++g) {
@@ -118,7 +118,7 @@ TEST(Board, RemembersSixteenEndsExactly) {
 }
 
 // Others' deadlines can end any number of generations while a member computes: none of them is a success to it.
-TEST(Board, AMemberFarBehindIsNeverToldSuccess) {
+TEST(Board, a_member_far_behind_is_never_told_success) {
   ExactBoard b(2);
   for (Generation g = 1; g <= 100; ++g) {
     (void)b.board.arrive(0, g);
@@ -133,7 +133,7 @@ TEST(Board, AMemberFarBehindIsNeverToldSuccess) {
 }
 
 // ... and one that succeeded, right before all those, stays a success.
-TEST(Board, AMemberFarBehindStillKnowsItsSuccess) {
+TEST(Board, a_member_far_behind_still_knows_its_success) {
   ExactBoard b(2);
   Generation g = 1;
   for (int run = 0; run < 3; ++run) {
@@ -147,7 +147,7 @@ TEST(Board, AMemberFarBehindStillKnowsItsSuccess) {
 
 // ---- loss
 
-TEST(Board, ALossEndsTheGenerationThatOthersAreIn) {
+TEST(Board, a_loss_ends_the_generation_that_others_are_in) {
   ExactBoard b(3);
   EXPECT_EQ(b.arrive(0, 3, 1), Arrival::completed);
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
@@ -163,7 +163,7 @@ TEST(Board, ALossEndsTheGenerationThatOthersAreIn) {
   EXPECT_EQ(end_of(b.board, 3), died);
 }
 
-TEST(Board, ALossBeforeAnybodyArrivedBreaksTheOpenGeneration) {
+TEST(Board, a_loss_before_anybody_arrived_breaks_the_open_generation) {
   ExactBoard b(2);
   b.board.lose(1, died);
   EXPECT_TRUE(b.board.broken(1));
@@ -171,7 +171,7 @@ TEST(Board, ALossBeforeAnybodyArrivedBreaksTheOpenGeneration) {
   EXPECT_EQ(end_of(b.board, 1), died);
 }
 
-TEST(Board, AMemberThatArrivedBeforeItDiedIsLostAllTheSame) {
+TEST(Board, a_member_that_arrived_before_it_died_is_lost_all_the_same) {
   ExactBoard b(3);
   EXPECT_EQ(b.board.arrive(1, 1), Arrival::waiting);
   b.board.lose(1, died);
@@ -181,14 +181,14 @@ TEST(Board, AMemberThatArrivedBeforeItDiedIsLostAllTheSame) {
   EXPECT_EQ(end_of(b.board, 1), died);
 }
 
-TEST(Board, ALossAfterTheEndDoesNotUndoIt) {
+TEST(Board, a_loss_after_the_end_does_not_undo_it) {
   ExactBoard b(2);
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
   b.board.lose(0, died);
   EXPECT_EQ(end_of(b.board, 1), 0);
 }
 
-TEST(Board, ComingBackWithoutEverLeavingChangesNothing) {
+TEST(Board, coming_back_without_ever_leaving_changes_nothing) {
   ExactBoard b(2);
   EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
   b.board.rejoin(1);  // every first connection
@@ -196,7 +196,7 @@ TEST(Board, ComingBackWithoutEverLeavingChangesNothing) {
   EXPECT_EQ(b.board.arrive(1, 1), Arrival::completed);
 }
 
-TEST(Board, WhoComesBackFindsAWholeBoard) {
+TEST(Board, who_comes_back_finds_a_whole_board) {
   ExactBoard b(2);
   b.board.lose(1, died);
   b.board.rejoin(1);
@@ -205,7 +205,7 @@ TEST(Board, WhoComesBackFindsAWholeBoard) {
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
 }
 
-TEST(Board, TheDeadDoNotCountForTheOneWhoTakesTheirPlace) {
+TEST(Board, the_dead_do_not_count_for_the_one_who_takes_their_place) {
   ExactBoard b(3);
   (void)b.board.arrive(0, 1);
   (void)b.board.arrive(1, 1);
@@ -221,7 +221,7 @@ TEST(Board, TheDeadDoNotCountForTheOneWhoTakesTheirPlace) {
 }
 
 // It looked before the loss and counted itself after it: then it saw that the board is broken, and left.
-TEST(Board, WhoCountedItselfInABrokenBoardDoesNotCountAfterwards) {
+TEST(Board, who_counted_itself_in_a_broken_board_does_not_count_afterwards) {
   ExactBoard b(2);
   b.board.lose(1, died);
   ++*reinterpret_cast<std::uint64_t*>(b.block.get());  // the count is the word's lowest part
@@ -232,7 +232,7 @@ TEST(Board, WhoCountedItselfInABrokenBoardDoesNotCountAfterwards) {
   EXPECT_EQ(b.arrive(0, 1, b.board.open_generation()), Arrival::waiting);
 }
 
-TEST(Board, IsBrokenUntilTheLastOneIsBack) {
+TEST(Board, is_broken_until_the_last_one_is_back) {
   ExactBoard b(3);
   b.board.lose(0, died);
   b.board.lose(2, -9);
@@ -246,7 +246,7 @@ TEST(Board, IsBrokenUntilTheLastOneIsBack) {
   EXPECT_EQ(b.arrive(0, 3, b.board.open_generation()), Arrival::completed);
 }
 
-TEST(Board, LosingTwiceIsLosingOnce) {
+TEST(Board, losing_twice_is_losing_once) {
   ExactBoard b(2);
   b.board.lose(0, died);
   b.board.lose(0, died);
@@ -256,7 +256,7 @@ TEST(Board, LosingTwiceIsLosingOnce) {
 
 // ---- the counter comes round: six hours of fences at 5 us each
 
-TEST(Board, GenerationsComeRound) {
+TEST(Board, generations_come_round) {
   ExactBoard b(2, false, 0xffffffff - 40);
   Generation g = 0xffffffff - 39;
   for (int i = 0; i < 80; ++i, ++g) {
@@ -275,7 +275,7 @@ TEST(Board, GenerationsComeRound) {
   }
 }
 
-TEST(Board, IsLostAndFoundAtEveryTurnOfTheCounter) {
+TEST(Board, is_lost_and_found_at_every_turn_of_the_counter) {
   for (int others = 0; others < 2; ++others)
     for (Generation offset = 0; offset < 6; ++offset) {
       const Generation g = 0xfffffffd + offset;
@@ -291,7 +291,7 @@ TEST(Board, IsLostAndFoundAtEveryTurnOfTheCounter) {
 
 // ---- wishes for a message
 
-TEST(Board, EachWishIsTakenOnce) {
+TEST(Board, each_wish_is_taken_once) {
   ExactBoard b(3);
   EXPECT_FALSE(b.board.notice_wanted());
   b.board.ask_notice(1);

@@ -18,7 +18,7 @@ const shm::WaitPolicy policies[] = {shm::WaitPolicy::for_waiters(64, 2),
                                      .yield = std::chrono::microseconds{0},
                                      .slice = std::chrono::milliseconds{60'000}}};
 
-TEST(BoardThreads, AFenceOrdersWhatWasWrittenBeforeIt) {
+TEST(BoardThreads, a_fence_orders_what_was_written_before_it) {
   testing::Watchdog watchdog;
   constexpr std::uint32_t members = 4;
   const Generation total = testing::rounds(10'000);
@@ -46,7 +46,7 @@ TEST(BoardThreads, AFenceOrdersWhatWasWrittenBeforeIt) {
 
 // Where other nodes take part the server completes: it must see what members wrote before they arrived, and they
 // what it wrote before it completed.
-TEST(BoardThreads, TheServerStandsBetweenArrivalAndRelease) {
+TEST(BoardThreads, the_server_stands_between_arrival_and_release) {
   testing::Watchdog watchdog;
   constexpr std::uint32_t members = 3;
   const Generation total = testing::rounds(10'000);
@@ -81,7 +81,7 @@ TEST(BoardThreads, TheServerStandsBetweenArrivalAndRelease) {
 
 // A server that ends generations while members run for the last place: one CAS decides, so all read the same end,
 // and the verdict of a failed one is whole.
-TEST(BoardThreads, AbortsAndCompletionsAreTheSameForAll) {
+TEST(BoardThreads, aborts_and_completions_are_the_same_for_all) {
   testing::Watchdog watchdog;
   testing::Random random;
   constexpr std::uint32_t members = 3;
@@ -127,7 +127,7 @@ TEST(BoardThreads, AbortsAndCompletionsAreTheSameForAll) {
 }
 
 // A member that arrived is lost while the last of the others arrives: either all were in time or nobody was.
-TEST(BoardThreads, ALossAtTheLastMomentIsTheSameForAll) {
+TEST(BoardThreads, a_loss_at_the_last_moment_is_the_same_for_all) {
   testing::Watchdog watchdog;
   testing::Random random;
   const std::uint32_t total = testing::rounds(10'000);
@@ -165,7 +165,7 @@ TEST(BoardThreads, ALossAtTheLastMomentIsTheSameForAll) {
 }
 
 // Sleeping for a minute at a time, the members depend on the wake of whoever ended the generation.
-TEST(BoardThreads, EveryEndWakesThoseWhoSleep) {
+TEST(BoardThreads, every_end_wakes_those_who_sleep) {
   testing::Watchdog watchdog;
   ExactBoard b(2);
   std::atomic<Generation> go{0}, over{0};
@@ -198,7 +198,7 @@ TEST(BoardThreads, EveryEndWakesThoseWhoSleep) {
 }
 
 // One member stops at a random generation without arriving, or right after it; the server is told.
-TEST(BoardThreads, ALossEndsTheSameGenerationForAllSurvivors) {
+TEST(BoardThreads, a_loss_ends_the_same_generation_for_all_survivors) {
   testing::Watchdog watchdog;
   testing::Random random;
   constexpr std::uint32_t members = 3;
@@ -230,7 +230,7 @@ TEST(BoardThreads, ALossEndsTheSameGenerationForAllSurvivors) {
 
 // Whoever ends a generation either sees the wish or ended it before the wisher's last look: a wish that falls
 // between the two leaves the wisher waiting, and the watchdog ends the test.
-TEST(BoardThreads, AWishBeforeTheLastLookIsNeverOverlooked) {
+TEST(BoardThreads, a_wish_before_the_last_look_is_never_overlooked) {
   testing::Watchdog watchdog;
   ExactBoard b(1);
   const Generation total = testing::rounds(100'000);

@@ -42,7 +42,7 @@ std::string told(const Result<CardImage>& image) {
   return out;
 }
 
-TEST(CardImage, OneReadHasTheLengthAndTheFirstRecords) {
+TEST(CardImage, one_read_has_the_length_and_the_first_records) {
   ExactLog log(3000, 128);
   const CardShape shape{3000, 3000};
   put(log, PMIX_GLOBAL, "g", "global");
@@ -59,7 +59,7 @@ TEST(CardImage, OneReadHasTheLengthAndTheFirstRecords) {
   }
 }
 
-TEST(CardImage, OfNothing) {
+TEST(CardImage, of_nothing) {
   const ExactLog log(256);
   const auto image = image_of({log.block.get(), header}, {}, {256, 256});
   EXPECT_EQ(told(image), "");
@@ -68,7 +68,7 @@ TEST(CardImage, OfNothing) {
   EXPECT_EQ(told(image_of({}, {}, {256, 256})), "corrupt");
 }
 
-TEST(CardImage, OfBothPieces) {
+TEST(CardImage, of_both_pieces) {
   ExactLog log(1024, 8, 128);
   const CardShape shape{128, 1024};
   put(log, PMIX_GLOBAL, "a", "first piece");
@@ -84,7 +84,7 @@ TEST(CardImage, OfBothPieces) {
   EXPECT_EQ(told(image_of(page, rest.first(rest.size() - 1), shape)), "longer");
 }
 
-TEST(CardImage, FromAPlaceOnHasTheRest) {
+TEST(CardImage, from_a_place_on_has_the_rest) {
   ExactLog log(1024, 8, 128);
   put(log, PMIX_GLOBAL, "old", "1");
   const auto once = log.published();
@@ -104,7 +104,7 @@ TEST(CardImage, FromAPlaceOnHasTheRest) {
 }
 
 // A read is not atomic: the length may be newer than the bytes behind it.
-TEST(CardImage, BytesOlderThanTheLengthAreToldFromARecord) {
+TEST(CardImage, bytes_older_than_the_length_are_told_from_a_record) {
   for (const std::uint64_t first : {1024u, 128u}) {
     ExactLog log(1024, 8, first);
     const CardShape shape{first, 1024};
@@ -145,7 +145,7 @@ TEST(CardImage, BytesOlderThanTheLengthAreToldFromARecord) {
   }
 }
 
-TEST(CardImage, LengthsThatCannotBeAreCorrupt) {
+TEST(CardImage, lengths_that_cannot_be_are_corrupt) {
   ExactLog log(256, 8, 128);
   put(log, PMIX_GLOBAL, "k", "v");
   const auto read = [&](CardShape shape) {
@@ -163,7 +163,7 @@ TEST(CardImage, LengthsThatCannotBeAreCorrupt) {
   EXPECT_EQ(read({128, 256}), "again");  // the gap that would be there has no mark
 }
 
-TEST(CardImage, DamageEndsInAnAnswer) {
+TEST(CardImage, damage_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;
   std::size_t seen = 0, told_again = 0;
@@ -192,7 +192,7 @@ TEST(CardImage, DamageEndsInAnAnswer) {
 }
 
 // The reader's copy goes from the end to the start, the worst order: it gets whole records or is told to read again.
-TEST(CardImage, ReadingWhileTheRankWritesNeverGivesHalfARecord) {
+TEST(CardImage, reading_while_the_rank_writes_never_gives_half_a_record) {
   if (testing::thread_sanitized)
     GTEST_SKIP() << "a read by the fabric races by design; the check is what tells";
   testing::Watchdog watchdog;

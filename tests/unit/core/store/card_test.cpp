@@ -39,11 +39,11 @@ Blob sample(std::string_view nspace, std::uint32_t ranks) {
   return std::move(blob).finish();
 }
 
-TEST(Card, CarriesWhatOthersMaySee) {
+TEST(Card, carries_what_others_may_see) {
   EXPECT_EQ(told(sample("ns", 2)), "ns/0 3 g=global 0;ns/0 2 r=;ns/1 3 g=global 1;ns/1 2 r=;");
 }
 
-TEST(Card, OfNothing) {
+TEST(Card, of_nothing) {
   EXPECT_EQ(told({}), "");
   EXPECT_EQ(told(BlobWriter().finish()), "");
   BlobWriter blob;
@@ -52,7 +52,7 @@ TEST(Card, OfNothing) {
   EXPECT_EQ(told(std::move(blob).finish()), "");
 }
 
-TEST(Card, FromAPlaceOnCarriesTheRest) {
+TEST(Card, from_a_place_on_carries_the_rest) {
   ExactLog log(1024);
   put(log, PMIX_GLOBAL, "old", "1");
   const auto from = log.log.published();
@@ -65,7 +65,7 @@ TEST(Card, FromAPlaceOnCarriesTheRest) {
 }
 
 // Else other nodes would be told of a position without a record to keep it with.
-TEST(Card, WithoutNewsForOthersStaysWhereItIs) {
+TEST(Card, without_news_for_others_stays_where_it_is) {
   ExactLog log(1024), other(1024);
   put(other, PMIX_GLOBAL, "k", "v");
   BlobWriter blob;
@@ -78,7 +78,7 @@ TEST(Card, WithoutNewsForOthersStaysWhereItIs) {
   EXPECT_EQ(told(std::move(blob).finish()), "ns/1 3 k=v;ns/0 2 yours=2;");
 }
 
-TEST(Card, OfSeveralJobs) {
+TEST(Card, of_several_jobs) {
   ExactLog log(1024);
   put(log, PMIX_GLOBAL, "k", "v");
   BlobWriter blob;
@@ -86,7 +86,7 @@ TEST(Card, OfSeveralJobs) {
   EXPECT_EQ(told(std::move(blob).finish()), "a/0 3 k=v;a/0 3 k=v;b/0 3 k=v;a/0 3 k=v;");
 }
 
-TEST(Card, BlobsOfAllNodesOneAfterTheOther) {
+TEST(Card, blobs_of_all_nodes_one_after_the_other) {
   auto all = sample("a", 1);
   for (const auto& more : {sample("b", 1), BlobWriter().finish(), sample("c", 2)})
     all.insert(all.end(), more.begin(), more.end());
@@ -95,7 +95,7 @@ TEST(Card, BlobsOfAllNodesOneAfterTheOther) {
             "1;c/1 2 r=;");
 }
 
-TEST(Card, ACardThatIsCorruptIsNotCarried) {
+TEST(Card, a_card_that_is_corrupt_is_not_carried) {
   ExactLog log(256);
   put(log, PMIX_GLOBAL, "k", "v");
   log.published() = 1000;
@@ -103,7 +103,7 @@ TEST(Card, ACardThatIsCorruptIsNotCarried) {
   EXPECT_EQ(blob.add("ns", 0, log.log).error().code, Errc::corrupt);
 }
 
-TEST(Card, CutAnywhereItIsCorrupt) {
+TEST(Card, cut_anywhere_it_is_corrupt) {
   const auto one = sample("ns", 2);
   auto two = one;
   two.insert(two.end(), one.begin(), one.end());
@@ -121,7 +121,7 @@ TEST(Card, CutAnywhereItIsCorrupt) {
   }
 }
 
-TEST(Card, DamageEndsInAnAnswer) {
+TEST(Card, damage_ends_in_an_answer) {
   testing::Watchdog watchdog;
   testing::Random random;
   const auto good = sample("namespace", 3);

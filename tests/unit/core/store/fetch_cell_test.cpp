@@ -18,14 +18,14 @@
 namespace weft::store {
 namespace {
 
-TEST(FetchCell, ANewOneHasNoQuestionAndNoAnswer) {
+TEST(FetchCell, a_new_one_has_no_question_and_no_answer) {
   FetchCell cell;
   EXPECT_EQ(cell.question().number, 0u);
   std::int32_t status = 7;
   EXPECT_FALSE(cell.answered(1, status));
 }
 
-TEST(FetchCell, AnAnswerIsTheAnswerToItsQuestionOnly) {
+TEST(FetchCell, an_answer_is_the_answer_to_its_question_only) {
   FetchCell cell;
   const auto given_up = cell.ask(11, FetchCell::anything);
   const auto number = cell.ask(12, 34);
@@ -41,7 +41,7 @@ TEST(FetchCell, AnAnswerIsTheAnswerToItsQuestionOnly) {
   EXPECT_EQ(status, -46);
 }
 
-TEST(FetchCell, RanksOfAllSizesAndStatusesOfBothSignsPass) {
+TEST(FetchCell, ranks_of_all_sizes_and_statuses_of_both_signs_pass) {
   FetchCell cell;
   for (const std::uint32_t rank : {0u, 1u, 0x7fffffffu, 0xfffffffeu})
     for (const std::int32_t status : {0, -1, 1, INT32_MIN, INT32_MAX}) {
@@ -54,7 +54,7 @@ TEST(FetchCell, RanksOfAllSizesAndStatusesOfBothSignsPass) {
     }
 }
 
-TEST(FetchCellThreads, WhatWasPublishedBeforeAnAnswerIsSeenAfterIt) {
+TEST(FetchCellThreads, what_was_published_before_an_answer_is_seen_after_it) {
   testing::Watchdog watchdog;
   FetchCell cell;
   std::uint32_t published = 0;  // plain: the answer has to order it
@@ -84,7 +84,7 @@ TEST(FetchCellThreads, WhatWasPublishedBeforeAnAnswerIsSeenAfterIt) {
   EXPECT_EQ(wrong, 0u);
 }
 
-TEST(FetchCellProcesses, AnAskerThatIsKilledLeavesACellThatTheNextOneCanUse) {
+TEST(FetchCellProcesses, an_asker_that_is_killed_leaves_a_cell_that_the_next_one_can_use) {
   testing::Watchdog watchdog;
   void* memory = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -120,7 +120,7 @@ TEST(FetchCellProcesses, AnAskerThatIsKilledLeavesACellThatTheNextOneCanUse) {
   ::munmap(memory, 4096);
 }
 
-TEST(FetchCellDamage, WildBytesAreAQuestionOrNone) {
+TEST(FetchCellDamage, wild_bytes_are_a_question_or_none) {
   std::mt19937_64 random(1234);
   for (int i = 0; i < 1000; ++i) {
     alignas(64) std::byte bytes[sizeof(FetchCell)];

@@ -16,7 +16,7 @@ struct JobKeys : ::testing::Test {
   }
 };
 
-TEST_F(JobKeys, OfEachRank) {
+TEST_F(JobKeys, of_each_rank) {
   for (std::uint32_t r = 0; r < 6; ++r) {
     const Subject subject{Realm::rank, r};
     const auto n = [](std::uint32_t v) { return std::to_string(v); };
@@ -33,7 +33,7 @@ TEST_F(JobKeys, OfEachRank) {
 }
 
 // What the job level says of this node is not true of a rank elsewhere.
-TEST_F(JobKeys, OfTheNodeOfARankElsewhere) {
+TEST_F(JobKeys, of_the_node_of_a_rank_elsewhere) {
   for (const auto* key : {PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, PMIX_NODE_SIZE, PMIX_LOCALLDR})
     EXPECT_EQ(of({Realm::rank, 2}, key), not_found()) << key;
   EXPECT_EQ(of({Realm::rank, 5}, PMIX_LOCAL_PEERS), "s 1,3,5");
@@ -44,7 +44,7 @@ TEST_F(JobKeys, OfTheNodeOfARankElsewhere) {
   EXPECT_EQ(words(lookup(view, 5, PMIX_LOCAL_PEERS, {}, {true, 0})), "s 1,3,5");
 }
 
-TEST_F(JobKeys, TheMapInPlainWords) {
+TEST_F(JobKeys, the_map_in_plain_words) {
   EXPECT_EQ(of({Realm::job, 0}, PMIX_NODE_MAP_RAW), "s alpha,beta");
   EXPECT_EQ(of({Realm::job, 0}, PMIX_PROC_MAP_RAW), "s 0,2,4;1,3,5");
   EXPECT_EQ(of({Realm::job, 0}, PMIX_NPROC_OFFSET), "rank 100");
@@ -65,7 +65,7 @@ TEST_F(JobKeys, TheMapInPlainWords) {
   EXPECT_EQ(anl("unknown", {0, none}), not_found());
 }
 
-TEST_F(JobKeys, OfTheJob) {
+TEST_F(JobKeys, of_the_job) {
   const Subject subject{Realm::job, 0};
   EXPECT_EQ(of(subject, PMIX_JOB_SIZE), "u32 6");
   EXPECT_EQ(of(subject, PMIX_UNIV_SIZE), "u32 6");
@@ -79,7 +79,7 @@ TEST_F(JobKeys, OfTheJob) {
   EXPECT_EQ(of(subject, PMIX_LOCALLDR), "rank 0");
 }
 
-TEST_F(JobKeys, OfANodeAndAnApplication) {
+TEST_F(JobKeys, of_a_node_and_an_application) {
   EXPECT_EQ(of({Realm::node, 1}, PMIX_LOCAL_PEERS), "s 1,3,5");
   EXPECT_EQ(of({Realm::node, 1}, PMIX_LOCALLDR), "rank 1");
   EXPECT_EQ(of({Realm::node, 1}, PMIX_LOCAL_SIZE), "u32 3");
@@ -93,7 +93,7 @@ TEST_F(JobKeys, OfANodeAndAnApplication) {
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APPNUM), "u32 1");
 }
 
-TEST_F(JobKeys, OfWhatThereIsNot) {
+TEST_F(JobKeys, of_what_there_is_not) {
   EXPECT_EQ(of({Realm::rank, 6}, PMIX_RANK), not_found());
   EXPECT_EQ(of({Realm::rank, PMIX_RANK_WILDCARD}, PMIX_RANK), not_found());
   EXPECT_EQ(of({Realm::node, 2}, PMIX_NODEID), not_found());
@@ -105,7 +105,7 @@ TEST_F(JobKeys, OfWhatThereIsNot) {
   EXPECT_EQ(of({Realm::job, 0}, PMIX_LOCAL_RANK), not_found());
 }
 
-TEST_F(JobKeys, AFieldThatTheHostLeftOutIsNotInvented) {
+TEST_F(JobKeys, a_field_that_the_host_left_out_is_not_invented) {
   JobSpec bare;
   bare.nspace = "bare";
   bare.ranks.resize(2);
@@ -119,7 +119,7 @@ TEST_F(JobKeys, AFieldThatTheHostLeftOutIsNotInvented) {
             not_found());
 }
 
-TEST_F(JobKeys, AllOfASubjectAtOnceKeepsWhatIsThere) {
+TEST_F(JobKeys, all_of_a_subject_at_once_keeps_what_is_there) {
   data::Infos out;
   out.add(PMIX_HOSTNAME, Value::of("the host's word"));
   compute_all(view, {Realm::rank, 3}, out);
@@ -132,7 +132,7 @@ TEST_F(JobKeys, AllOfASubjectAtOnceKeepsWhatIsThere) {
   EXPECT_EQ(nothing.size(), 0u);
 }
 
-TEST_F(JobKeys, NodesByNameAndRanksByNode) {
+TEST_F(JobKeys, nodes_by_name_and_ranks_by_node) {
   EXPECT_EQ(node_names(view), "alpha,beta");
   EXPECT_EQ(node_by_name(view, "beta"), 1u);
   EXPECT_EQ(node_by_name(view, "bet"), none);
@@ -143,7 +143,7 @@ TEST_F(JobKeys, NodesByNameAndRanksByNode) {
   EXPECT_TRUE(ranks_on(view, none).empty());
 }
 
-TEST_F(JobKeys, RanksOnNodesThatAreEmptyOrNotKnown) {
+TEST_F(JobKeys, ranks_on_nodes_that_are_empty_or_not_known) {
   for (const std::uint32_t nodes : {1u, 2u, 3u, 7u}) {
     auto spec = flat_job("nodes" + std::to_string(nodes), 20, 0);
     spec.nodes = nodes;

@@ -8,7 +8,7 @@
 namespace weft::store {
 namespace {
 
-TEST(Segment, SaysWhatItIs) {
+TEST(Segment, says_what_it_is) {
   EXPECT_EQ(check_segment(nullptr, 0), Attach::absent);
   auto raw = shm::Segment::create(1 << 20);
   ASSERT_TRUE(raw);
@@ -25,13 +25,13 @@ TEST(Segment, SaysWhatItIs) {
   EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::wrong_version);
 }
 
-TEST(Segment, TooSmallForItsHeaderIsAnError) {
+TEST(Segment, too_small_for_its_header_is_an_error) {
   auto raw = shm::Segment::create(shm::page_bytes);
   ASSERT_TRUE(raw);
   EXPECT_EQ(format_segment(*raw).error().code, Errc::no_space);
 }
 
-TEST(Job, IsFoundByItsNameOnly) {
+TEST(Job, is_found_by_its_name_only) {
   Node node;
   const auto job = node.add(flat_job("one", 4, 4));
   ASSERT_TRUE(job);
@@ -46,7 +46,7 @@ TEST(Job, IsFoundByItsNameOnly) {
   EXPECT_EQ(job->view().rank(PMIX_RANK_WILDCARD), nullptr);
 }
 
-TEST(Job, NamesOfAllLengths) {
+TEST(Job, names_of_all_lengths) {
   Node node;
   const std::string longest(PMIX_MAX_NSLEN, 'n');
   ASSERT_TRUE(node.add(flat_job(longest, 1, 1)));
@@ -55,7 +55,7 @@ TEST(Job, NamesOfAllLengths) {
   EXPECT_EQ(node.add(flat_job("", 1, 1)).error().code, Errc::invalid);
 }
 
-TEST(Job, WithoutRanksOrWithoutLocalOnes) {
+TEST(Job, without_ranks_or_without_local_ones) {
   Node node;
   ASSERT_TRUE(node.add(flat_job("empty", 0, 0)));
   const auto elsewhere = node.add(flat_job("elsewhere", 3, 0));
@@ -64,7 +64,7 @@ TEST(Job, WithoutRanksOrWithoutLocalOnes) {
   EXPECT_EQ(elsewhere->view().local_index(2), none);
 }
 
-TEST(Job, EveryLocalRankHasACardOfItsOwn) {
+TEST(Job, every_local_rank_has_a_card_of_its_own) {
   Node node;
   auto job = node.add(flat_job("job", 9, 9));
   ASSERT_TRUE(job);
@@ -81,7 +81,7 @@ TEST(Job, EveryLocalRankHasACardOfItsOwn) {
   }
 }
 
-TEST(Job, CardsOfAllSizes) {
+TEST(Job, cards_of_all_sizes) {
   for (const std::uint64_t bytes : {0u, 64u, 3000u, 3008u, 3016u, 4096u, 65'536u}) {
     Node node;
     auto job = node.add(flat_job("job", 3, 3), Limits{bytes});
@@ -102,7 +102,7 @@ TEST(Job, CardsOfAllSizes) {
   }
 }
 
-TEST(Job, LocalRanksComeLaterUntilTheCapacityIsReached) {
+TEST(Job, local_ranks_come_later_until_the_capacity_is_reached) {
   Node node;
   auto spec = flat_job("job", 8, 2);
   spec.local_capacity = 4;
@@ -120,7 +120,7 @@ TEST(Job, LocalRanksComeLaterUntilTheCapacityIsReached) {
   EXPECT_EQ(job->view().board().members(), 4u);
 }
 
-TEST(Job, RingsAndDirtyWordsAreApartFromEachOther) {
+TEST(Job, rings_and_dirty_words_are_apart_from_each_other) {
   Node node;
   auto job = node.add(flat_job("job", 130, 130), {.card_bytes = 4096});
   ASSERT_TRUE(job);
@@ -132,7 +132,7 @@ TEST(Job, RingsAndDirtyWordsAreApartFromEachOther) {
     EXPECT_EQ(job->ring(i).drain([&](shm::Notice n) { EXPECT_EQ(n.arg, i); }), 1u);
 }
 
-TEST(Job, WhatDoesNotFitLeavesNothingBehind) {
+TEST(Job, what_does_not_fit_leaves_nothing_behind) {
   Node node(std::size_t{32} << 20);
   const auto before = node.segment.left();
   EXPECT_EQ(node.add(flat_job("big", 4'000'000, 1)).error().code, Errc::no_space);
@@ -147,7 +147,7 @@ TEST(Job, WhatDoesNotFitLeavesNothingBehind) {
   EXPECT_TRUE(node.add(flat_job("small", 4, 4)));
 }
 
-TEST(Job, KeysThatComeAfterRegistration) {
+TEST(Job, keys_that_come_after_registration) {
   Node node;
   auto job = node.add(flat_job("job", 2, 2));
   ASSERT_TRUE(job);
@@ -166,7 +166,7 @@ TEST(Job, KeysThatComeAfterRegistration) {
 
 // ---- retiring
 
-TEST(Job, ARetiredOneIsGoneAndReadsAsNothing) {
+TEST(Job, a_retired_one_is_gone_and_reads_as_nothing) {
   Node node;
   auto job = node.add(two_node_job());
   ASSERT_TRUE(job);
@@ -183,7 +183,7 @@ TEST(Job, ARetiredOneIsGoneAndReadsAsNothing) {
             Errc::corrupt);
 }
 
-TEST(Job, AsManyAsThereAreSlotsAndAnyNumberOneAfterTheOther) {
+TEST(Job, as_many_as_there_are_slots_and_any_number_one_after_the_other) {
   Node node(std::size_t{16} << 30);
   std::vector<JobWriter> jobs;
   for (std::uint32_t i = 0; i < max_jobs; ++i) {
@@ -209,7 +209,7 @@ TEST(Job, AsManyAsThereAreSlotsAndAnyNumberOneAfterTheOther) {
     EXPECT_EQ(node.find((i % 7 == 0 ? "next." : "job.") + std::to_string(i)), jobs[i].offset());
 }
 
-TEST(Job, ManyOfDifferentSizesDoNotWearTheSegmentOut) {
+TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
   Node node(std::size_t{256} << 20);
   testing::Random random;
   std::vector<JobWriter> running;
@@ -233,7 +233,7 @@ TEST(Job, ManyOfDifferentSizesDoNotWearTheSegmentOut) {
 
 // Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.
 // (TSan would see the immutable fields of the next job being written: the looker's view is stale by design.)
-TEST(Job, LookingWhileItIsRetiredIsHarmless) {
+TEST(Job, looking_while_it_is_retired_is_harmless) {
   if (testing::thread_sanitized) GTEST_SKIP() << "a stale view of a retired job races by design";
   testing::Watchdog watchdog;
   Node node;
@@ -266,7 +266,7 @@ TEST(Job, LookingWhileItIsRetiredIsHarmless) {
   EXPECT_GT(hits.load(), 0u);
 }
 
-TEST(JobView, RefusesBoundsThatLeaveTheSegment) {
+TEST(JobView, refuses_bounds_that_leave_the_segment) {
   Node node;
   auto job = node.add(two_node_job());
   ASSERT_TRUE(job);

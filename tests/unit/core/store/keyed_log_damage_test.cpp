@@ -26,7 +26,7 @@ std::uint64_t touch(const Record& record) {
   return sum;
 }
 
-TEST(KeyedLogDamage, EndsInAnAnswerWhateverIsWritten) {
+TEST(KeyedLogDamage, ends_in_an_answer_whatever_is_written) {
   testing::Watchdog watchdog;
   testing::Random random;
   std::uint64_t sum = 0;
@@ -54,7 +54,7 @@ TEST(KeyedLogDamage, EndsInAnAnswerWhateverIsWritten) {
   EXPECT_NE(sum, 0u);
 }
 
-TEST(KeyedLogDamage, BoundsThatCannotBeAreCorrupt) {
+TEST(KeyedLogDamage, bounds_that_cannot_be_are_corrupt) {
   for (const std::uint64_t lie :
        {std::uint64_t{2056}, ~std::uint64_t{0}, std::uint64_t{4}, ~std::uint64_t{7}}) {
     auto log = filled(8);
@@ -66,7 +66,7 @@ TEST(KeyedLogDamage, BoundsThatCannotBeAreCorrupt) {
   }
 }
 
-TEST(KeyedLogDamage, ALinkThatDoesNotGoBackIsRefused) {
+TEST(KeyedLogDamage, a_link_that_does_not_go_back_is_refused) {
   auto log = filled(1);
   auto* head = log.heads();
   auto* newest = reinterpret_cast<std::uint32_t*>(log.data() + (*head - 1) * 8);  // its `previous`
@@ -80,7 +80,7 @@ TEST(KeyedLogDamage, ALinkThatDoesNotGoBackIsRefused) {
   EXPECT_EQ(log.get("a"), corrupt());
 }
 
-TEST(KeyedLogDamage, LengthsBeyondTheEndAreRefused) {
+TEST(KeyedLogDamage, lengths_beyond_the_end_are_refused) {
   ExactLog log(256, 1);
   ASSERT_TRUE(log.put("key", "value"));
   auto* value_bytes = reinterpret_cast<std::uint32_t*>(log.data() + 12);

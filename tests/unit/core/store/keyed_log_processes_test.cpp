@@ -104,7 +104,7 @@ void kill_writers(testing::Random& random, unsigned kills, unsigned& unlinked) {
   }
 }
 
-TEST(KeyedLogProcesses, WritersKilledAtRandomLeaveTheLogWhole) {
+TEST(KeyedLogProcesses, writers_killed_at_random_leave_the_log_whole) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   unsigned unlinked = 0;

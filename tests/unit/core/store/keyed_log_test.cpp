@@ -11,7 +11,7 @@
 namespace weft::store {
 namespace {
 
-TEST(KeyedLog, AnEmptyOneHasNothing) {
+TEST(KeyedLog, an_empty_one_has_nothing) {
   ExactLog log(1024);
   EXPECT_TRUE(log.log.empty());
   EXPECT_EQ(log.get("key"), missing());
@@ -20,7 +20,7 @@ TEST(KeyedLog, AnEmptyOneHasNothing) {
   EXPECT_EQ(log.log.published(), 0u);
 }
 
-TEST(KeyedLog, WithoutRoomForARecordEveryAppendIsRefused) {
+TEST(KeyedLog, without_room_for_a_record_every_append_is_refused) {
   for (const std::uint64_t capacity : {0, 8, 24}) {
     ExactLog log(capacity);
     EXPECT_EQ(log.put("k", "v").error().code, Errc::no_space);
@@ -28,7 +28,7 @@ TEST(KeyedLog, WithoutRoomForARecordEveryAppendIsRefused) {
   }
 }
 
-TEST(KeyedLog, FillsToTheLastByteAndNotFurther) {
+TEST(KeyedLog, fills_to_the_last_byte_and_not_further) {
   const auto each = KeyedLog::record_bytes(2, 5);
   ExactLog log(3 * each);
   for (const char* key : {"k1", "k2", "k3"}) EXPECT_TRUE(log.put(key, "12345"));
@@ -39,7 +39,7 @@ TEST(KeyedLog, FillsToTheLastByteAndNotFurther) {
   EXPECT_EQ(log.get("k4"), missing());
 }
 
-TEST(KeyedLog, OneByteTooManyLeavesItUnchanged) {
+TEST(KeyedLog, one_byte_too_many_leaves_it_unchanged) {
   const auto each = KeyedLog::record_bytes(1, 7);  // no padding: one more byte needs eight more
   ExactLog log(2 * each);
   ASSERT_TRUE(log.put("a", "1234567"));
@@ -49,7 +49,7 @@ TEST(KeyedLog, OneByteTooManyLeavesItUnchanged) {
   EXPECT_TRUE(log.put("b", "1234567"));
 }
 
-TEST(KeyedLog, KeysUpTo511Bytes) {
+TEST(KeyedLog, keys_up_to511_bytes) {
   ExactLog log(8192);
   const std::string longest(511, 'x');
   EXPECT_TRUE(log.put(longest, "v"));
@@ -60,7 +60,7 @@ TEST(KeyedLog, KeysUpTo511Bytes) {
   EXPECT_EQ(log.count(), 1u);
 }
 
-TEST(KeyedLog, ValuesOfNothingAndOfAnything) {
+TEST(KeyedLog, values_of_nothing_and_of_anything) {
   ExactLog log(1 << 20);
   EXPECT_TRUE(log.put("empty", ""));
   EXPECT_EQ(log.get("empty"), "");
@@ -73,7 +73,7 @@ TEST(KeyedLog, ValuesOfNothingAndOfAnything) {
 }
 
 // The record's length field has 32 bits: a longer value must not come back short.
-TEST(KeyedLog, ValuesOf4GiBAreRefused) {
+TEST(KeyedLog, values_of4_gi_b_are_refused) {
   constexpr std::uint64_t capacity = std::uint64_t{8} << 30, bytes = std::uint64_t{1} << 32;
   const auto map = [](std::uint64_t size) {
     return static_cast<std::byte*>(
@@ -92,7 +92,7 @@ TEST(KeyedLog, ValuesOf4GiBAreRefused) {
   ::munmap(value, bytes);
 }
 
-TEST(KeyedLog, TheNewestValueWinsAndTheOldOnesStay) {
+TEST(KeyedLog, the_newest_value_wins_and_the_old_ones_stay) {
   ExactLog log(4096);
   for (const char* value : {"one", "two", "three"}) EXPECT_TRUE(log.put("key", value));
   EXPECT_EQ(log.get("key"), "three");
@@ -101,7 +101,7 @@ TEST(KeyedLog, TheNewestValueWinsAndTheOldOnesStay) {
   EXPECT_EQ(seen, "one two three ");
 }
 
-TEST(KeyedLog, SubjectsAreKeptApart) {
+TEST(KeyedLog, subjects_are_kept_apart) {
   for (const std::uint32_t buckets : {1u, 8u}) {
     ExactLog log(1 << 16, buckets);
     std::vector<Subject> subjects;
@@ -115,20 +115,20 @@ TEST(KeyedLog, SubjectsAreKeptApart) {
   }
 }
 
-TEST(KeyedLog, ManyKeysInOneBucket) {
+TEST(KeyedLog, many_keys_in_one_bucket) {
   ExactLog log(1 << 16, 1);
   for (int i = 0; i < 500; ++i) EXPECT_TRUE(log.put("key." + std::to_string(i), std::to_string(i * i)));
   for (int i = 0; i < 500; ++i) EXPECT_EQ(log.get("key." + std::to_string(i)), std::to_string(i * i));
   EXPECT_EQ(log.get("key.500"), missing());
 }
 
-TEST(KeyedLog, AnEqualHashIsNotAnEqualKey) {
+TEST(KeyedLog, an_equal_hash_is_not_an_equal_key) {
   ExactLog log(4096, 1);
   ASSERT_TRUE(log.put("key", "value"));
   EXPECT_EQ(log.log.find(rank0, "other", hash_key("key")).error().code, Errc::not_found);
 }
 
-TEST(KeyedLog, VisitGoesOnWhereItStopped) {
+TEST(KeyedLog, visit_goes_on_where_it_stopped) {
   ExactLog log(4096);
   ASSERT_TRUE(log.put("a", "1"));
   const auto from = log.log.visit(0, [](const Record&) {});
@@ -141,7 +141,7 @@ TEST(KeyedLog, VisitGoesOnWhereItStopped) {
   EXPECT_EQ(log.log.visit(*end, [](const Record&) { FAIL(); }).value(), *end);
 }
 
-TEST(KeyedLog, VisitRefusesAPlaceThatCannotBe) {
+TEST(KeyedLog, visit_refuses_a_place_that_cannot_be) {
   ExactLog log(4096);
   ASSERT_TRUE(log.put("a", "1"));
   for (const std::uint64_t from :
@@ -149,7 +149,7 @@ TEST(KeyedLog, VisitRefusesAPlaceThatCannotBe) {
     EXPECT_EQ(log.log.visit(from, [](const Record&) {}).error().code, Errc::corrupt);
 }
 
-TEST(KeyedLog, CarriesScopeAndSubject) {
+TEST(KeyedLog, carries_scope_and_subject) {
   ExactLog log(4096);
   ASSERT_TRUE(log.log.append({{Realm::node, 5}, 3, "k", bytes_of("v")}));
   const auto found = log.log.find({Realm::node, 5}, "k", hash_key("k"));
@@ -161,7 +161,7 @@ TEST(KeyedLog, CarriesScopeAndSubject) {
 
 // ---- a card's data in two pieces: no record lies across the seam
 
-TEST(KeyedLogSeam, WhatDoesNotFitTheFirstPieceGoesToTheSecond) {
+TEST(KeyedLogSeam, what_does_not_fit_the_first_piece_goes_to_the_second) {
   const auto each = KeyedLog::record_bytes(2, 20);  // 48
   for (std::uint64_t left = 0; left < each; left += 8) {
     ExactLog log(2 * each + left + 4 * each, 8, 2 * each + left);
@@ -175,7 +175,7 @@ TEST(KeyedLogSeam, WhatDoesNotFitTheFirstPieceGoesToTheSecond) {
   }
 }
 
-TEST(KeyedLogSeam, AFirstPieceOfNothing) {
+TEST(KeyedLogSeam, a_first_piece_of_nothing) {
   ExactLog log(1024, 8, 0);
   ASSERT_TRUE(log.put("a", "1"));
   ASSERT_TRUE(log.put("a", "2"));
@@ -183,7 +183,7 @@ TEST(KeyedLogSeam, AFirstPieceOfNothing) {
   EXPECT_EQ(log.count(), 2u);
 }
 
-TEST(KeyedLogSeam, ARecordLargerThanEitherPieceIsRefused) {
+TEST(KeyedLogSeam, a_record_larger_than_either_piece_is_refused) {
   ExactLog log(2048, 8, 1024);
   EXPECT_EQ(log.put("big", std::string(1500, 'b')).error().code, Errc::no_space);
   EXPECT_EQ(log.count(), 0u);
@@ -191,7 +191,7 @@ TEST(KeyedLogSeam, ARecordLargerThanEitherPieceIsRefused) {
   EXPECT_LT(log.log.published(), 1024u);
 }
 
-TEST(KeyedLogSeam, NoSpaceInTheSecondPieceLeavesTheFirst) {
+TEST(KeyedLogSeam, no_space_in_the_second_piece_leaves_the_first) {
   ExactLog log(256 + 64, 8, 256);
   ASSERT_TRUE(log.put("a", std::string(150, 'a')));
   const auto before = log.log.published();
@@ -202,7 +202,7 @@ TEST(KeyedLogSeam, NoSpaceInTheSecondPieceLeavesTheFirst) {
 }
 
 // A Put is refused where its Commit would be: the sum is done before anything is written.
-TEST(KeyedLogSeam, TheEndIsKnownBeforehand) {
+TEST(KeyedLogSeam, the_end_is_known_beforehand) {
   testing::Random random;
   for (int round = 0; round < 200; ++round) {
     const auto first = 8 * random.below(128);
@@ -219,7 +219,7 @@ TEST(KeyedLogSeam, TheEndIsKnownBeforehand) {
   }
 }
 
-TEST(KeyedLogSeam, VisitGoesOnAcrossTheGap) {
+TEST(KeyedLogSeam, visit_goes_on_across_the_gap) {
   ExactLog log(512, 8, 128);
   ASSERT_TRUE(log.put("a", std::string(50, 'a')));
   const auto from = log.log.visit(0, [](const Record&) {});
@@ -232,7 +232,7 @@ TEST(KeyedLogSeam, VisitGoesOnAcrossTheGap) {
 }
 
 // What a dead writer left behind `published` may look like a record; after the next append it lies in the gap.
-TEST(KeyedLogSeam, GarbageInTheGapIsNoRecord) {
+TEST(KeyedLogSeam, garbage_in_the_gap_is_no_record) {
   ExactLog log(512, 1, 256);
   ASSERT_TRUE(log.put("a", std::string(50, 'a')));
   const auto published = log.published();
@@ -247,7 +247,7 @@ TEST(KeyedLogSeam, GarbageInTheGapIsNoRecord) {
   EXPECT_EQ(log.get("b"), std::string(190, 'b'));
 }
 
-TEST(KeyedLogSeam, AdoptsARecordBehindTheSeam) {
+TEST(KeyedLogSeam, adopts_a_record_behind_the_seam) {
   ExactLog log(512, 8, 128);
   ASSERT_TRUE(log.put("key", "old"));
   const std::vector<std::uint32_t> before(log.heads(), log.heads() + 8);
@@ -260,7 +260,7 @@ TEST(KeyedLogSeam, AdoptsARecordBehindTheSeam) {
 
 // ---- what a killed writer leaves, byte by byte; keyed_log_processes_test.cpp kills real ones
 
-TEST(KeyedLog, AWriterDeadBeforePublishingLeavesNothing) {
+TEST(KeyedLog, a_writer_dead_before_publishing_leaves_nothing) {
   ExactLog log(4096);
   ASSERT_TRUE(log.put("a", "old"));
   std::memset(log.data() + log.published(), 0xee, 200);
@@ -272,7 +272,7 @@ TEST(KeyedLog, AWriterDeadBeforePublishingLeavesNothing) {
   EXPECT_EQ(log.count(), 2u);
 }
 
-TEST(KeyedLog, AWriterDeadBeforeTheHeadIsAdopted) {
+TEST(KeyedLog, a_writer_dead_before_the_head_is_adopted) {
   for (const std::uint32_t buckets : {1u, 64u})
     for (const bool first : {true, false}) {
       ExactLog log(4096, buckets);
@@ -293,7 +293,7 @@ TEST(KeyedLog, AWriterDeadBeforeTheHeadIsAdopted) {
     }
 }
 
-TEST(KeyedLog, AdoptingASoundLogChangesNothing) {
+TEST(KeyedLog, adopting_a_sound_log_changes_nothing) {
   ExactLog log(4096);
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(log.put("k" + std::to_string(i), "v"));
   const std::vector<std::byte> before(log.block.get(), log.block.get() + log.block.size());

@@ -51,7 +51,7 @@ void read_records(const KeyedLog& log, const std::atomic<bool>& done, std::atomi
   if (next == 1) ++faults;
 }
 
-TEST(KeyedLogThreads, ReadersSeeWholeRecordsAndNeverGoBack) {
+TEST(KeyedLogThreads, readers_see_whole_records_and_never_go_back) {
   testing::Watchdog watchdog;
   std::atomic<unsigned> faults{0};
   constexpr unsigned logs = 10;

@@ -8,7 +8,7 @@
 namespace weft::store {
 namespace {
 
-TEST(LocalValues, KeepsTheNewestOfEachOwner) {
+TEST(LocalValues, keeps_the_newest_of_each_owner) {
   LocalValues values;
   EXPECT_TRUE(values.empty());
   EXPECT_EQ(words(values.find("ns", 0, "key")), not_found());
@@ -22,7 +22,7 @@ TEST(LocalValues, KeepsTheNewestOfEachOwner) {
   EXPECT_EQ(words(values.find("ns", 0, "other")), not_found());
 }
 
-TEST(LocalValues, CollectsInOrderAndKeepsWhatIsThere) {
+TEST(LocalValues, collects_in_order_and_keeps_what_is_there) {
   LocalValues values;
   for (const auto* key : {"b", "a", "c"}) ASSERT_TRUE(values.store("ns", 0, key, Value::of(key).get()));
   data::Infos out;
@@ -34,7 +34,7 @@ TEST(LocalValues, CollectsInOrderAndKeepsWhatIsThere) {
   EXPECT_STREQ(out.data()[2].key, "c");
 }
 
-TEST(LocalValues, FromManyThreads) {
+TEST(LocalValues, from_many_threads) {
   testing::Watchdog watchdog;
   LocalValues values;
   std::atomic<unsigned> faults{0};

@@ -69,7 +69,7 @@ struct Lookup : ::testing::Test {
   const JobView& view = job.view();
 };
 
-TEST_F(Lookup, PutsOfALocalRank) {
+TEST_F(Lookup, puts_of_a_local_rank) {
   EXPECT_EQ(get(2, "local"), "s L");
   EXPECT_EQ(get(2, "global"), "s G");
   EXPECT_EQ(get(2, "remote"), outside());
@@ -79,18 +79,18 @@ TEST_F(Lookup, PutsOfALocalRank) {
   EXPECT_EQ(get(6, "local"), not_found());
 }
 
-TEST_F(Lookup, PutsOfARemoteRank) {
+TEST_F(Lookup, puts_of_a_remote_rank) {
   EXPECT_EQ(get(3, "remote"), "s R3");
   EXPECT_EQ(get(3, "global"), "s G3");
   EXPECT_EQ(get(1, "global"), not_found());
 }
 
-TEST_F(Lookup, TheNewestPutWins) {
+TEST_F(Lookup, the_newest_put_wins) {
   ASSERT_TRUE(put(view, 2, "global", Value::of("G'")));
   EXPECT_EQ(get(2, "global"), "s G'");
 }
 
-TEST_F(Lookup, ScopeAsADirective) {
+TEST_F(Lookup, scope_as_a_directive) {
   EXPECT_EQ(get(2, "local", infos(with(PMIX_DATA_SCOPE, scope(PMIX_LOCAL)))), "s L");
   EXPECT_EQ(get(2, "remote", infos(with(PMIX_DATA_SCOPE, scope(PMIX_REMOTE)))), "s R");
   EXPECT_EQ(get(2, "global", infos(with(PMIX_DATA_SCOPE, scope(PMIX_LOCAL)))), "s G");
@@ -99,7 +99,7 @@ TEST_F(Lookup, ScopeAsADirective) {
   EXPECT_EQ(get(2, "global", infos(with(PMIX_DATA_SCOPE, scope(PMIX_INTERNAL)))), outside());
 }
 
-TEST_F(Lookup, ReservedKeysOfARankFallBackToWhatItBelongsTo) {
+TEST_F(Lookup, reserved_keys_of_a_rank_fall_back_to_what_it_belongs_to) {
   EXPECT_EQ(get(3, "pmix.rankkey"), "s rank 3");
   EXPECT_EQ(get(3, PMIX_LOCAL_RANK), "u16 1");
   EXPECT_EQ(get(3, PMIX_HOSTNAME), "s beta");
@@ -112,12 +112,12 @@ TEST_F(Lookup, ReservedKeysOfARankFallBackToWhatItBelongsTo) {
   EXPECT_EQ(get(3, "pmix.nothing"), not_found());
 }
 
-TEST_F(Lookup, OtherKeysOfARankDoNot) {
+TEST_F(Lookup, other_keys_of_a_rank_do_not) {
   EXPECT_EQ(get(2, "plain"), not_found());
   EXPECT_EQ(get(wildcard, "plain"), "s job level");
 }
 
-TEST_F(Lookup, TheHostsWordBeatsWhatTheMapSays) {
+TEST_F(Lookup, the_hosts_word_beats_what_the_map_says) {
   ASSERT_TRUE(job.add_info({{Realm::rank, 3}, PMIX_LOCAL_RANK, Value::of(std::uint16_t{77})}));
   ASSERT_TRUE(job.add_info({{Realm::job, 0}, PMIX_UNIV_SIZE, Value::of(std::uint32_t{1000})}));
   EXPECT_EQ(get(3, PMIX_LOCAL_RANK), "u16 77");
@@ -125,7 +125,7 @@ TEST_F(Lookup, TheHostsWordBeatsWhatTheMapSays) {
   EXPECT_EQ(get(wildcard, PMIX_UNIV_SIZE), "u32 1000");
 }
 
-TEST_F(Lookup, TheWildcardIsTheJobThenTheCallersOwn) {
+TEST_F(Lookup, the_wildcard_is_the_job_then_the_callers_own) {
   EXPECT_EQ(get(wildcard, "pmix.level"), "s job");
   EXPECT_EQ(get(wildcard, PMIX_JOB_SIZE), "u32 6");
   EXPECT_EQ(get(wildcard, "pmix.nodekey"), "s alpha's");
@@ -135,7 +135,7 @@ TEST_F(Lookup, TheWildcardIsTheJobThenTheCallersOwn) {
   EXPECT_EQ(get(wildcard, "local"), not_found());
 }
 
-TEST_F(Lookup, NodeRealm) {
+TEST_F(Lookup, node_realm) {
   EXPECT_EQ(get(3, "pmix.nodekey", infos(yes(PMIX_NODE_INFO))), "s beta's");
   EXPECT_EQ(get(wildcard, "pmix.nodekey", infos(yes(PMIX_NODE_INFO))), "s alpha's");
   EXPECT_EQ(get(wildcard, "pmix.nodekey",
@@ -153,7 +153,7 @@ TEST_F(Lookup, NodeRealm) {
   EXPECT_EQ(get(3, "pmix.level", infos(yes(PMIX_NODE_INFO))), not_found());  // of the job, not of a node
 }
 
-TEST_F(Lookup, AppRealm) {
+TEST_F(Lookup, app_realm) {
   EXPECT_EQ(get(4, "pmix.appkey", infos(yes(PMIX_APP_INFO))), "s app 1");
   EXPECT_EQ(get(wildcard, "pmix.appkey", infos(yes(PMIX_APP_INFO)), {true, 5}), "s app 1");
   EXPECT_EQ(
@@ -163,7 +163,7 @@ TEST_F(Lookup, AppRealm) {
   EXPECT_EQ(get(wildcard, PMIX_APP_SIZE, infos(with(PMIX_APPNUM, Value::of(std::uint32_t{7})))), not_found());
 }
 
-TEST_F(Lookup, SessionRealm) {
+TEST_F(Lookup, session_realm) {
   EXPECT_EQ(get(0, "pmix.sesskey", infos(yes(PMIX_SESSION_INFO))), "s session");
   EXPECT_EQ(get(0, "pmix.sesskey",
                 infos(yes(PMIX_SESSION_INFO), with(PMIX_SESSION_ID, Value::of(std::uint32_t{9})))),
@@ -171,7 +171,7 @@ TEST_F(Lookup, SessionRealm) {
   EXPECT_EQ(get(0, "pmix.level", infos(yes(PMIX_SESSION_INFO))), not_found());
 }
 
-TEST_F(Lookup, AnyRankThatHasIt) {
+TEST_F(Lookup, any_rank_that_has_it) {
   EXPECT_EQ(get(undefined, "local"), "s L");
   EXPECT_EQ(get(undefined, "pmix.level"), "s job");
   EXPECT_EQ(get(undefined, "nowhere"), not_found());
@@ -180,21 +180,21 @@ TEST_F(Lookup, AnyRankThatHasIt) {
 }
 
 // A rank whose value the caller may not see does not hide the one who has it for everybody.
-TEST_F(Lookup, AnyRankLooksPastWhatIsOutOfScope) {
+TEST_F(Lookup, any_rank_looks_past_what_is_out_of_scope) {
   ASSERT_TRUE(put(view, 0, "both", Value::of("hidden"), PMIX_REMOTE));
   EXPECT_EQ(get(undefined, "both", GetDirectives{}, {true, 2}), outside());
   ASSERT_TRUE(put(view, 4, "both", Value::of("open"), PMIX_GLOBAL));
   EXPECT_EQ(get(undefined, "both", GetDirectives{}, {true, 2}), "s open");
 }
 
-TEST_F(Lookup, ACorruptCardIsSaidToBeCorrupt) {
+TEST_F(Lookup, a_corrupt_card_is_said_to_be_corrupt) {
   auto* published = reinterpret_cast<std::uint64_t*>(node.segment.base() + view.local(1).card);
   *published = ~std::uint64_t{0};
   EXPECT_EQ(get(2, "local"), "-" + std::to_string(static_cast<int>(Errc::corrupt)));
   EXPECT_EQ(get(0, "local"), not_found());  // the others' are whole
 }
 
-TEST_F(Lookup, AValueThatIsNoValueIsAnError) {
+TEST_F(Lookup, a_value_that_is_no_value_is_an_error) {
   auto card = view.card(view.local_index(4));
   const std::byte noise[] = {std::byte{0xff}, std::byte{0xff}, std::byte{1}};
   ASSERT_TRUE(card.append({{Realm::rank, 0}, PMIX_GLOBAL, "noise", noise}));
@@ -215,7 +215,7 @@ const pmix_info_t* info_of(const Value& all, std::string_view key) {
   return found;
 }
 
-TEST_F(Lookup, AllOfALocalRank) {
+TEST_F(Lookup, all_of_a_local_rank) {
   ASSERT_TRUE(put(view, 2, "global", Value::of("newer")));
   const auto all = lookup_all(view, 2, {true, 0});
   ASSERT_TRUE(all);
@@ -228,7 +228,7 @@ TEST_F(Lookup, AllOfALocalRank) {
   EXPECT_NE(info_of(*lookup_all(view, 2, {true, 2}), "remote"), nullptr);
 }
 
-TEST_F(Lookup, AllOfARemoteRankAndOfTheJob) {
+TEST_F(Lookup, all_of_a_remote_rank_and_of_the_job) {
   const auto three = lookup_all(view, 3, {true, 0});
   ASSERT_TRUE(three);
   EXPECT_STREQ(info_of(*three, "remote")->value.data.string, "R3");
@@ -241,7 +241,7 @@ TEST_F(Lookup, AllOfARemoteRankAndOfTheJob) {
   EXPECT_EQ(lookup_all(view, 6, {true, 0}).error().code, Errc::not_found);
 }
 
-TEST(ArrayOf, CopiesAndCarriesNothing) {
+TEST(ArrayOf, copies_and_carries_nothing) {
   data::Infos infos;
   EXPECT_EQ(array_of(infos)->get().data.darray->size, 0u);
   infos.add("key", Value::of("text"));
@@ -260,14 +260,14 @@ GetDirectives parsed(data::Infos infos) {
   return *how;
 }
 
-TEST(GetDirectives, NoneAndUnknownOnes) {
+TEST(GetDirectives, none_and_unknown_ones) {
   EXPECT_FALSE(GetDirectives::parse(nullptr, 0)->optional);
   data::Infos infos;
   infos.add("pmix.no.such", Value::of("?"));
   EXPECT_TRUE(GetDirectives::parse(infos.data(), infos.size()));
 }
 
-TEST(GetDirectives, FlagsCanBeSetUnsetOrMerelyThere) {
+TEST(GetDirectives, flags_can_be_set_unset_or_merely_there) {
   const std::pair<const char*, bool GetDirectives::*> flags[] = {
       {PMIX_OPTIONAL, &GetDirectives::optional},
       {PMIX_IMMEDIATE, &GetDirectives::immediate},
@@ -285,13 +285,13 @@ TEST(GetDirectives, FlagsCanBeSetUnsetOrMerelyThere) {
   }
 }
 
-TEST(GetDirectives, ARealmThatIsNotWantedIsNone) {
+TEST(GetDirectives, a_realm_that_is_not_wanted_is_none) {
   data::Infos infos;
   for (const auto* key : {PMIX_NODE_INFO, PMIX_APP_INFO, PMIX_SESSION_INFO}) infos.add(key, Value::of(false));
   EXPECT_FALSE(parsed(std::move(infos)).realm);
 }
 
-TEST(GetDirectives, ATimeoutOfZeroIsNone) {
+TEST(GetDirectives, a_timeout_of_zero_is_none) {
   data::Infos zero, five;
   zero.add(PMIX_TIMEOUT, Value::of(std::uint32_t{0}));
   five.add(PMIX_TIMEOUT, Value::of(std::uint16_t{5}));
@@ -299,7 +299,7 @@ TEST(GetDirectives, ATimeoutOfZeroIsNone) {
   EXPECT_EQ(parsed(std::move(five)).timeout, std::chrono::seconds(5));
 }
 
-TEST(GetDirectives, AWrongTypeIsNamed) {
+TEST(GetDirectives, a_wrong_type_is_named) {
   for (const auto* key : {PMIX_TIMEOUT, PMIX_NODEID, PMIX_APPNUM, PMIX_SESSION_ID, PMIX_DATA_SCOPE}) {
     data::Infos infos;
     infos.add(key, Value::of("text"));
@@ -312,7 +312,7 @@ TEST(GetDirectives, AWrongTypeIsNamed) {
   EXPECT_EQ(GetDirectives::parse(large.data(), large.size()).error().code, Errc::type_mismatch);
 }
 
-TEST(GetDirectives, AStringWithoutTextIsAWrongType) {
+TEST(GetDirectives, a_string_without_text_is_a_wrong_type) {
   data::Infos infos;
   pmix_value_t raw{};
   raw.type = PMIX_STRING;

@@ -44,7 +44,7 @@ bool look(const RemoteCards& cards, const Shared& shared, std::uint64_t (&newest
   return true;
 }
 
-TEST(RemoteCardsThreads, ReadersSeeWholeCardsAndNeverGoBack) {
+TEST(RemoteCardsThreads, readers_see_whole_cards_and_never_go_back) {
   testing::Watchdog watchdog;
   std::atomic<unsigned> faults{0};
   for (unsigned round = 0; round < testing::rounds(20); ++round) {
@@ -79,7 +79,7 @@ TEST(RemoteCardsThreads, ReadersSeeWholeCardsAndNeverGoBack) {
   EXPECT_EQ(faults.load(), 0u);
 }
 
-TEST(RemoteCardsProcesses, AWriterKilledAtRandomLeavesWholeCards) {
+TEST(RemoteCardsProcesses, a_writer_killed_at_random_leaves_whole_cards) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   constexpr std::uint64_t capacity = std::uint64_t{512} << 20;

@@ -52,7 +52,7 @@ struct ExactCards {
   RemoteCards cards;
 };
 
-TEST(RemoteCards, OfNothing) {
+TEST(RemoteCards, of_nothing) {
   ExactCards cards(256);
   EXPECT_EQ(cards.get(0, "key"), missing());
   EXPECT_EQ(cards.everything(0), "");
@@ -62,7 +62,7 @@ TEST(RemoteCards, OfNothing) {
   EXPECT_EQ(ExactCards(0).add(0, "k", "v").error().code, Errc::no_space);
 }
 
-TEST(RemoteCards, EachRankHasItsOwn) {
+TEST(RemoteCards, each_rank_has_its_own) {
   ExactCards cards(1024);
   ASSERT_TRUE(cards.add(0, "key", "zero"));
   ASSERT_TRUE(cards.add(2, "key", "two"));
@@ -74,7 +74,7 @@ TEST(RemoteCards, EachRankHasItsOwn) {
   EXPECT_EQ(cards.get(2, std::string(600, 'k')), missing());
 }
 
-TEST(RemoteCards, NewerPiecesHideOlderOnes) {
+TEST(RemoteCards, newer_pieces_hide_older_ones) {
   ExactCards cards(4096);
   ASSERT_TRUE(cards.add(0, {{PMIX_GLOBAL, "a", bytes_of("1")}, {PMIX_GLOBAL, "b", bytes_of("1")}}));
   ASSERT_TRUE(cards.add(1, "a", "other"));
@@ -90,7 +90,7 @@ TEST(RemoteCards, NewerPiecesHideOlderOnes) {
 }
 
 // Fences and fetches bring news of a card in any order.
-TEST(RemoteCards, NothingOlderHidesWhatIsNewer) {
+TEST(RemoteCards, nothing_older_hides_what_is_newer) {
   ExactCards cards(4096);
   const auto old = CardRecord{PMIX_GLOBAL, "key", bytes_of("old")},
              now = CardRecord{PMIX_GLOBAL, "key", bytes_of("new")};
@@ -110,7 +110,7 @@ TEST(RemoteCards, NothingOlderHidesWhatIsNewer) {
   EXPECT_EQ(cards.known(0), 304u);
 }
 
-TEST(RemoteCards, WhatLeavesAGapIsRefused) {
+TEST(RemoteCards, what_leaves_a_gap_is_refused) {
   ExactCards cards(4096);
   const CardRecord record{PMIX_GLOBAL, "key", bytes_of("v")};
   EXPECT_EQ(cards.add(0, 8, 16, {record}).error().code, Errc::again);
@@ -122,7 +122,7 @@ TEST(RemoteCards, WhatLeavesAGapIsRefused) {
   EXPECT_EQ(cards.known(0), 16u);
 }
 
-TEST(RemoteCards, PositionsOfAllSizes) {
+TEST(RemoteCards, positions_of_all_sizes) {
   ExactCards cards(4096);
   const CardRecord record{PMIX_GLOBAL, "key", bytes_of("v")};
   for (const std::uint64_t bytes : {4u, 9u, 9u, 1u})
@@ -139,7 +139,7 @@ TEST(RemoteCards, PositionsOfAllSizes) {
   }
 }
 
-TEST(RemoteCards, ScopesAreKeptApart) {
+TEST(RemoteCards, scopes_are_kept_apart) {
   ExactCards cards(4096);
   ASSERT_TRUE(cards.add(0, "k", "global"));
   ASSERT_TRUE(cards.add(0, "k", "remote", PMIX_REMOTE));
@@ -150,7 +150,7 @@ TEST(RemoteCards, ScopesAreKeptApart) {
 }
 
 // The hash in an entry has 8 bits: among 3,000 keys of one length many share it.
-TEST(RemoteCards, KeysOfEqualHashes) {
+TEST(RemoteCards, keys_of_equal_hashes) {
   ExactCards cards(1 << 20);
   std::vector<std::string> keys;
   for (int i = 1000; i < 4000; ++i) keys.push_back("key." + std::to_string(i));
@@ -164,7 +164,7 @@ TEST(RemoteCards, KeysOfEqualHashes) {
   EXPECT_EQ(cards.get(0, keys[8]), keys[8]);
 }
 
-TEST(RemoteCards, ValuesOfAllLengths) {
+TEST(RemoteCards, values_of_all_lengths) {
   ExactCards cards(1 << 20);
   for (const std::size_t bytes : {0u, 1u, 8190u, 8191u, 8192u, 70'000u, 500'000u}) {
     const std::string value(bytes, 'v');
@@ -175,7 +175,7 @@ TEST(RemoteCards, ValuesOfAllLengths) {
   }
 }
 
-TEST(RemoteCards, FillsToTheLastByteAndNotFurther) {
+TEST(RemoteCards, fills_to_the_last_byte_and_not_further) {
   ExactCards cards(9 + 3 + 10 + 9 + 1 + 8);
   ASSERT_TRUE(cards.add(0, "abc", std::string(10, 'x')));
   EXPECT_EQ(cards.add(1, "k", std::string(9, 'y')).error().code, Errc::no_space);
@@ -189,7 +189,7 @@ TEST(RemoteCards, FillsToTheLastByteAndNotFurther) {
   EXPECT_EQ(cards.cards.header().refused.load(), 2u);
 }
 
-TEST(RemoteCards, WhatIsNoRecordIsRefusedWhole) {
+TEST(RemoteCards, what_is_no_record_is_refused_whole) {
   ExactCards cards(4096);
   const CardRecord good{PMIX_GLOBAL, "good", bytes_of("v")};
   for (const CardRecord& bad : {CardRecord{PMIX_GLOBAL, "", {}}, CardRecord{PMIX_LOCAL, "k", {}},
@@ -204,7 +204,7 @@ TEST(RemoteCards, WhatIsNoRecordIsRefusedWhole) {
 }
 
 // Links count from 1 in units of two bytes: the last one that there is leads below 8 GiB.
-TEST(RemoteCards, TheFarEndOfEightGiB) {
+TEST(RemoteCards, the_far_end_of_eight_gi_b) {
   const auto bytes = RemoteCards::footprint(RemoteCards::most_bytes);
   void* raw =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -221,7 +221,7 @@ TEST(RemoteCards, TheFarEndOfEightGiB) {
 }
 
 // TARGETS: a collected card costs its bytes and 16. Its bytes: the key, and the 256 that the rank put.
-TEST(RemoteCards, ACardOf256BytesCostsItsBytesAndNoMoreThan16) {
+TEST(RemoteCards, a_card_of256_bytes_costs_its_bytes_and_no_more_than16) {
   const std::vector<std::byte> put(256, std::byte{7});
   data::Writer encoded;
   ASSERT_TRUE(data::encode_value(encoded, Value::of_bytes(put).get()));
@@ -233,7 +233,7 @@ TEST(RemoteCards, ACardOf256BytesCostsItsBytesAndNoMoreThan16) {
   }
 }
 
-TEST(RemoteCards, OfARankThatTurnsOutToLiveHere) {
+TEST(RemoteCards, of_a_rank_that_turns_out_to_live_here) {
   Node node;
   auto spec = flat_job("job", 4, 2);
   spec.local_capacity = 3;
@@ -254,7 +254,7 @@ TEST(RemoteCards, OfARankThatTurnsOutToLiveHere) {
 
 // ---- bytes that are wrong: a job was retired while somebody looked
 
-TEST(RemoteCardsDamage, LinksThatCannotBe) {
+TEST(RemoteCardsDamage, links_that_cannot_be) {
   ExactCards cards(512);
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(cards.add(0, "key", "value " + std::to_string(i)));
   const auto newest = cards.links[0].load();
@@ -271,7 +271,7 @@ TEST(RemoteCardsDamage, LinksThatCannotBe) {
   }
 }
 
-TEST(RemoteCardsDamage, EndsInAnAnswerWhateverIsWritten) {
+TEST(RemoteCardsDamage, ends_in_an_answer_whatever_is_written) {
   testing::Watchdog watchdog;
   testing::Random random;
   ExactCards cards(700);

@@ -29,7 +29,7 @@ class CpusetFrom {
   pmix_cpuset_t raw_ = PMIX_CPUSET_STATIC_INIT;
 };
 
-TEST(TopologyApi, LoadsOneTopologyForTheProcess) {
+TEST(TopologyApi, loads_one_topology_for_the_process) {
   pmix_topology_t first = PMIX_TOPOLOGY_STATIC_INIT, second{::strdup("hwloc"), nullptr};
   ASSERT_EQ(PMIx_Load_topology(&first), PMIX_SUCCESS);
   ASSERT_EQ(PMIx_Load_topology(&second), PMIX_SUCCESS);
@@ -48,7 +48,7 @@ TEST(TopologyApi, LoadsOneTopologyForTheProcess) {
   PMIx_Topology_destruct(&second);
 }
 
-TEST(TopologyApi, RefusesOtherSources) {
+TEST(TopologyApi, refuses_other_sources) {
   char other[] = "other";
   pmix_topology_t topology{other, nullptr};
   pmix_cpuset_t cpuset{other, nullptr};
@@ -62,7 +62,7 @@ TEST(TopologyApi, RefusesOtherSources) {
   EXPECT_EQ(cpuset.source, nullptr);
 }
 
-TEST(TopologyApi, RefusesNullAndNonsense) {
+TEST(TopologyApi, refuses_null_and_nonsense) {
   pmix_topology_t topology = PMIX_TOPOLOGY_STATIC_INIT;
   pmix_cpuset_t cpuset = PMIX_CPUSET_STATIC_INIT;
   pmix_locality_t locality = 0;
@@ -86,7 +86,7 @@ TEST(TopologyApi, RefusesNullAndNonsense) {
   EXPECT_EQ(text, nullptr);
 }
 
-TEST(TopologyApi, CpusetStringsRoundTrip) {
+TEST(TopologyApi, cpuset_strings_round_trip) {
   char* text = nullptr;
   CpusetFrom named("hwloc:0-3,8"), bare("1,2");
   EXPECT_STREQ(named.get()->source, "hwloc");
@@ -100,7 +100,7 @@ TEST(TopologyApi, CpusetStringsRoundTrip) {
   EXPECT_EQ(again.bitmap, nullptr);
 }
 
-TEST(TopologyApi, AProcessSharesEverythingWithItself) {
+TEST(TopologyApi, a_process_shares_everything_with_itself) {
   pmix_cpuset_t here = PMIX_CPUSET_STATIC_INIT;
   ASSERT_EQ(PMIx_Get_cpuset(&here, PMIX_CPUBIND_THREAD), PMIX_SUCCESS);
   char* text = nullptr;
@@ -114,7 +114,7 @@ TEST(TopologyApi, AProcessSharesEverythingWithItself) {
   PMIx_Cpuset_destruct(&here);
 }
 
-TEST(TopologyApi, DistancesAreFilteredByTypeAndName) {
+TEST(TopologyApi, distances_are_filtered_by_type_and_name) {
   pmix_cpuset_t here = PMIX_CPUSET_STATIC_INIT;
   ASSERT_EQ(PMIx_Get_cpuset(&here, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS);
   const auto count_with = [&](pmix_info_t* infos, size_t ninfos) {
@@ -144,14 +144,14 @@ TEST(TopologyApi, DistancesAreFilteredByTypeAndName) {
   PMIx_Cpuset_destruct(&here);
 }
 
-TEST(TopologyApi, NonBlockingDistancesNeedARole) {
+TEST(TopologyApi, non_blocking_distances_need_a_role) {
   CpusetFrom cpuset("0");
   const auto callback = [](pmix_status_t, pmix_device_distance_t*, size_t, void*, pmix_release_cbfunc_t,
                            void*) { ADD_FAILURE() << "an error was returned: no callback"; };
   EXPECT_EQ(PMIx_Compute_distances_nb(nullptr, cpuset.get(), nullptr, 0, callback, nullptr), PMIX_ERR_INIT);
 }
 
-TEST(TopologyApi, MapsAreMadeAndRefused) {
+TEST(TopologyApi, maps_are_made_and_refused) {
   char* text = nullptr;
   ASSERT_EQ(PMIx_generate_regex("node001,node002,node003", &text), PMIX_SUCCESS);
   EXPECT_EQ(taken(text), "weft1:node[3:1-3]");

@@ -13,21 +13,21 @@ using test::cpus;
 using test::module;
 using test::text_of;
 
-TEST(Cpuset, ListsRoundTrip) {
+TEST(Cpuset, lists_round_trip) {
   for (const char* list : {"", "0", "0-3", "0,2,4", "0-3,8,100-200", "1048575"}) {
     EXPECT_EQ(text_of(cpus(list)), list);
   }
   EXPECT_EQ(text_of(cpus("3,1-2,0")), "0-3");
 }
 
-TEST(Cpuset, RefusesMalformedLists) {
+TEST(Cpuset, refuses_malformed_lists) {
   for (const char* list : {"a", "0-", "-1", "0-a", "3-1", "0,", ",0", "0,,1", "0 1", "0x3", "0-3-5",
                            "1048576", "0-4294967295", "99999999999999999999"}) {
     EXPECT_EQ(module().parse_cpuset(list).error().code, Errc::invalid) << list;
   }
 }
 
-TEST(Cpuset, CopiesAndCompares) {
+TEST(Cpuset, copies_and_compares) {
   const auto a = cpus("0-3"), b = cpus("0,1,2,3"), c = cpus("0-4");
   EXPECT_TRUE(module().equal_cpusets(a.get(), b.get()));
   EXPECT_FALSE(module().equal_cpusets(a.get(), c.get()));
@@ -53,7 +53,7 @@ void bind_to(int processor) {
   ASSERT_EQ(::sched_setaffinity(0, sizeof mask, &mask), 0);
 }
 
-TEST(Cpuset, OfTheThreadAndOfTheProcess) {
+TEST(Cpuset, of_the_thread_and_of_the_process) {
   const auto before = allowed();
   if (before.size() < 2) GTEST_SKIP() << "one processor: a thread cannot differ from its process";
   const test::Cpuset process_before(module().current_cpuset(true).value());

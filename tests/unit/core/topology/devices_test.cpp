@@ -38,7 +38,7 @@ const Device& find(const std::vector<Device>& devices, std::string_view name) {
   return *at;
 }
 
-TEST(Devices, AreNamedAndTyped) {
+TEST(Devices, are_named_and_typed) {
   const auto topology = load(xml_with_devices());
   const auto devices = module().devices(topology.get(), cpus("0").get());
   ASSERT_TRUE(devices);
@@ -51,7 +51,7 @@ TEST(Devices, AreNamedAndTyped) {
   EXPECT_EQ(find(*devices, "card9").uuid.substr(0, 6), "gpu://");
 }
 
-TEST(Devices, AreNearerToTheirOwnPackage) {
+TEST(Devices, are_nearer_to_their_own_package) {
   const auto topology = load(xml_with_devices());
   const auto near = module().devices(topology.get(), cpus("8").get());
   const auto far = module().devices(topology.get(), cpus("0").get());
@@ -64,7 +64,7 @@ TEST(Devices, AreNearerToTheirOwnPackage) {
   EXPECT_EQ(find(*both, "card9").farthest, find(*far, "card9").farthest);
 }
 
-TEST(Devices, AreAtAnUnknownDistanceFromNowhere) {
+TEST(Devices, are_at_an_unknown_distance_from_nowhere) {
   const auto topology = load(xml_with_devices());
   const auto devices = module().devices(topology.get(), cpus("").get());
   ASSERT_TRUE(devices);
@@ -72,7 +72,7 @@ TEST(Devices, AreAtAnUnknownDistanceFromNowhere) {
   EXPECT_EQ(find(*devices, "card9").farthest, UINT16_MAX);
 }
 
-TEST(Devices, MayBeNone) {
+TEST(Devices, may_be_none) {
   const auto topology = load(test::synthetic_xml("core:2 pu:1"));
   const auto devices = module().devices(topology.get(), cpus("0").get());
   ASSERT_TRUE(devices);

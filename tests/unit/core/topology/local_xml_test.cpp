@@ -9,7 +9,7 @@
 namespace weft::topology {
 namespace {
 
-TEST(LocalXml, IsUsedOnceAndShared) {
+TEST(LocalXml, is_used_once_and_shared) {
   int asked = 0;
   set_local_xml_source([&] {
     ++asked;

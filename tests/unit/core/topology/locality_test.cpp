@@ -15,7 +15,7 @@ constexpr unsigned node = PMIX_LOCALITY_SHARE_NODE, numa = PMIX_LOCALITY_SHARE_N
                    l2 = PMIX_LOCALITY_SHARE_L2CACHE, l1 = PMIX_LOCALITY_SHARE_L1CACHE,
                    core = PMIX_LOCALITY_SHARE_CORE, thread = PMIX_LOCALITY_SHARE_HWTHREAD;
 
-TEST(Locality, TellsWhatIsShared) {
+TEST(Locality, tells_what_is_shared) {
   struct Row {
     const char *first, *second;
     unsigned shared;
@@ -49,7 +49,7 @@ TEST(Locality, TellsWhatIsShared) {
   }
 }
 
-TEST(Locality, RefusesMalformedText) {
+TEST(Locality, refuses_malformed_text) {
   for (const char* text : {"hwloc:NM", "hwloc:NMx", "NM0-", "NM0,", "NM,0", "NM2-1", "NM0--1", "NM0 ", "NM-1",
                            "NM0:SKx0", "NM4294967296", "hwloc:CR"}) {
     EXPECT_EQ(relative_locality(text, "NM0").error().code, Errc::invalid) << text;
@@ -58,11 +58,11 @@ TEST(Locality, RefusesMalformedText) {
   EXPECT_EQ(relative_locality("other:NM0", "NM0").error().code, Errc::not_supported);
 }
 
-TEST(Locality, EndlessRangesCostNothing) {
+TEST(Locality, endless_ranges_cost_nothing) {
   EXPECT_EQ(*relative_locality("HT0-4294967295", "HT4294967295"), node | thread);
 }
 
-TEST(Locality, AgreesWithSetsOfNumbers) {
+TEST(Locality, agrees_with_sets_of_numbers) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE(seed);
   std::mt19937 random(seed);

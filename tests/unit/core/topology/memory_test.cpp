@@ -45,7 +45,7 @@ class Memory : public testing::Test {
   std::vector<unsigned> nodes_;
 };
 
-TEST_F(Memory, ThePolicyIsSetOnTheMapping) {
+TEST_F(Memory, the_policy_is_set_on_the_mapping) {
   const Mapping memory(8);
   const auto set = module().interleave(memory.at(), memory.bytes(), nodes_);
   if (!set && set.error().sys == EPERM) GTEST_SKIP() << "mbind is forbidden here";
@@ -55,7 +55,7 @@ TEST_F(Memory, ThePolicyIsSetOnTheMapping) {
   EXPECT_EQ(policy, MPOL_INTERLEAVE);
 }
 
-TEST_F(Memory, RefusesNodesThatAreNotThereAndCrookedAddresses) {
+TEST_F(Memory, refuses_nodes_that_are_not_there_and_crooked_addresses) {
   const Mapping memory(2);
   const std::vector<unsigned> absent{1000000};
   EXPECT_EQ(module().interleave(memory.at(), memory.bytes(), absent).error().code, Errc::invalid);
@@ -64,7 +64,7 @@ TEST_F(Memory, RefusesNodesThatAreNotThereAndCrookedAddresses) {
   EXPECT_FALSE(crooked);
 }
 
-TEST_F(Memory, DoesNothingOnOneNode) {
+TEST_F(Memory, does_nothing_on_one_node) {
   if (!has_one_numa_node()) GTEST_SKIP() << "this machine has several";
   const Mapping memory(2);
   const std::vector<unsigned> absent{0, 1000000};
@@ -74,7 +74,7 @@ TEST_F(Memory, DoesNothingOnOneNode) {
   EXPECT_NE(policy, MPOL_INTERLEAVE);
 }
 
-TEST_F(Memory, ACpusetWithoutProcessorsHasNoNodes) {
+TEST_F(Memory, a_cpuset_without_processors_has_no_nodes) {
   EXPECT_TRUE(module().numa_nodes(cpus("").get())->empty());
 }
 

@@ -40,7 +40,7 @@ class OpaqueTypes : public testing::Test {
   }
 };
 
-TEST_F(OpaqueTypes, CpusetsAreCopiedAndSent) {
+TEST_F(OpaqueTypes, cpusets_are_copied_and_sent) {
   const Value value = cpuset_value("0-3,9");
   EXPECT_EQ(list_in(value), "0-3,9");
   const Value back = sent(value);
@@ -50,7 +50,7 @@ TEST_F(OpaqueTypes, CpusetsAreCopiedAndSent) {
   EXPECT_NE(back.get().data.cpuset->bitmap, value.get().data.cpuset->bitmap);
 }
 
-TEST_F(OpaqueTypes, TopologiesAreCopiedAndSent) {
+TEST_F(OpaqueTypes, topologies_are_copied_and_sent) {
   const auto topology = test::load(test::synthetic_xml(test::two_packages));
   pmix_topology_t raw{const_cast<char*>(source_name), topology.get()};
   pmix_value_t value{};
@@ -65,7 +65,7 @@ TEST_F(OpaqueTypes, TopologiesAreCopiedAndSent) {
             test::module().locality(topology.get(), cpus.get()).value_or("??"));
 }
 
-TEST_F(OpaqueTypes, TheNodesOwnTopologyIsSharedByItsCopies) {
+TEST_F(OpaqueTypes, the_nodes_own_topology_is_shared_by_its_copies) {
   const auto local = local_topology();
   ASSERT_TRUE(local);
   pmix_topology_t raw{const_cast<char*>(source_name), *local};
@@ -76,7 +76,7 @@ TEST_F(OpaqueTypes, TheNodesOwnTopologyIsSharedByItsCopies) {
   EXPECT_TRUE(test::module().export_topology(*local)) << "it outlives every value";
 }
 
-TEST_F(OpaqueTypes, OtherSourcesAreNotTouched) {
+TEST_F(OpaqueTypes, other_sources_are_not_touched) {
   int not_ours = 0;
   pmix_cpuset_t raw{const_cast<char*>("other"), &not_ours};
   pmix_value_t value{};
@@ -87,7 +87,7 @@ TEST_F(OpaqueTypes, OtherSourcesAreNotTouched) {
   EXPECT_FALSE(data::encode_value(out, value));
 }
 
-TEST_F(OpaqueTypes, HandlesAreEndedWithTheirSource) {
+TEST_F(OpaqueTypes, handles_are_ended_with_their_source) {
   pmix_cpuset_t cpuset{::strdup(source_name), test::cpus("0-3").release()};
   data::destroy_elements(PMIX_PROC_CPUSET, &cpuset, 1);  // the sanitizer counts
   EXPECT_EQ(cpuset.bitmap, nullptr);

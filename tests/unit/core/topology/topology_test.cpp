@@ -17,7 +17,7 @@ std::string locality(const test::Topology& topology, std::string_view list) {
   return module().locality(topology.get(), cpus(list).get()).value_or("error");
 }
 
-TEST(Topology, LocalityNamesEveryLevel) {
+TEST(Topology, locality_names_every_level) {
   const auto topology = load(test::synthetic_xml(test::two_packages));
   EXPECT_EQ(locality(topology, "0"), "NM0:SK0:L30:L20:L10:CR0:HT0");
   EXPECT_EQ(locality(topology, "1"), "NM0:SK0:L30:L20:L10:CR0:HT1");
@@ -26,18 +26,18 @@ TEST(Topology, LocalityNamesEveryLevel) {
   EXPECT_EQ(locality(topology, "15,900"), "NM1:SK1:L31:L23:L17:CR7:HT15");
 }
 
-TEST(Topology, LocalityLeavesOutWhatIsMissing) {
+TEST(Topology, locality_leaves_out_what_is_missing) {
   const auto topology = load(test::synthetic_xml("core:2 pu:1"));
   EXPECT_EQ(locality(topology, "1"), "NM0:CR1:HT1");
 }
 
-TEST(Topology, LocalityOfNothingIsAnError) {
+TEST(Topology, locality_of_nothing_is_an_error) {
   const auto topology = load(test::synthetic_xml(test::two_packages));
   EXPECT_EQ(module().locality(topology.get(), cpus("").get()).error().code, Errc::invalid);
   EXPECT_EQ(module().locality(topology.get(), cpus("16-99").get()).error().code, Errc::invalid);
 }
 
-TEST(Topology, LocalitiesOfAllPairsCompareAsTheTreeSays) {
+TEST(Topology, localities_of_all_pairs_compare_as_the_tree_says) {
   const auto topology = load(test::synthetic_xml(test::two_packages));
   for (unsigned a = 0; a < 16; ++a) {
     for (unsigned b = 0; b < 16; ++b) {
@@ -54,7 +54,7 @@ TEST(Topology, LocalitiesOfAllPairsCompareAsTheTreeSays) {
   }
 }
 
-TEST(Topology, SurvivesXmlAndCopy) {
+TEST(Topology, survives_xml_and_copy) {
   const auto topology = load(test::synthetic_xml(test::two_packages));
   const auto xml = module().export_topology(topology.get());
   ASSERT_TRUE(xml);
@@ -64,13 +64,13 @@ TEST(Topology, SurvivesXmlAndCopy) {
   EXPECT_EQ(locality(copy, "5"), locality(topology, "5"));
 }
 
-TEST(Topology, RefusesWhatIsNoXml) {
+TEST(Topology, refuses_what_is_no_xml) {
   for (const char* text : {"", "<", "hello", "<?xml version=\"1.0\"?><topology version=\"2.0\">"}) {
     EXPECT_EQ(module().load_topology(text, Origin::elsewhere).error().code, Errc::invalid) << text;
   }
 }
 
-TEST(Topology, TheProcessorsAloneSayTheSameLocalities) {
+TEST(Topology, the_processors_alone_say_the_same_localities) {
   const auto whole = local_topology();
   ASSERT_TRUE(whole);
   const auto processors = test::module().load_processors();
@@ -93,7 +93,7 @@ TEST(Topology, TheProcessorsAloneSayTheSameLocalities) {
   test::module().destroy_topology(*processors);
 }
 
-TEST(Topology, OfThisNodeIsOneForAllThreads) {
+TEST(Topology, of_this_node_is_one_for_all_threads) {
   void* seen[4] = {};
   std::vector<std::thread> threads;
   for (auto& place : seen) threads.emplace_back([&place] { place = local_topology().value_or(nullptr); });
@@ -105,7 +105,7 @@ TEST(Topology, OfThisNodeIsOneForAllThreads) {
   EXPECT_TRUE(module().locality(seen[0], here.get())) << "this thread runs on this node";
 }
 
-TEST(Topology, SourcesAreRecognised) {
+TEST(Topology, sources_are_recognised) {
   for (const char* ours : {"hwloc", "HWLOC", "hwloc:2.9.0"}) EXPECT_TRUE(is_our_source(ours)) << ours;
   for (const char* other : {"", "hwlo", "hwloc2", "other"}) EXPECT_FALSE(is_our_source(other)) << other;
   EXPECT_EQ(*without_source("hwloc:0-3"), "0-3");

@@ -24,19 +24,19 @@ bool is_mapped(std::string_view library) {
   return false;
 }
 
-TEST(WithoutModule, FailsByName) {
+TEST(WithoutModule, fails_by_name) {
   EXPECT_EQ(load_module().error().code, Errc::not_supported);
   EXPECT_EQ(local_topology().error().code, Errc::not_supported);
   EXPECT_FALSE(is_local(nullptr));
 }
 
-TEST(WithoutModule, LocalitiesAndSingleNodesWork) {
+TEST(WithoutModule, localities_and_single_nodes_work) {
   EXPECT_TRUE(relative_locality("hwloc:NM0", "hwloc:NM0"));
   unsigned char page = 0;
   EXPECT_TRUE(interleave_memory(&page, 1, {}));
 }
 
-TEST(WithoutModule, HandlesAreForgottenNotFreedWrongly) {
+TEST(WithoutModule, handles_are_forgotten_not_freed_wrongly) {
   install_opaque_types();
   int not_ours = 0;
   pmix_cpuset_t cpuset{::strdup("hwloc"), &not_ours};
@@ -47,7 +47,7 @@ TEST(WithoutModule, HandlesAreForgottenNotFreedWrongly) {
   EXPECT_EQ(topology.topology, nullptr);
 }
 
-TEST(WithoutModule, MapsNeitherHwlocNorLibnuma) {
+TEST(WithoutModule, maps_neither_hwloc_nor_libnuma) {
   install_opaque_types();
   EXPECT_TRUE(is_mapped("libc.so"));
   EXPECT_FALSE(is_mapped("hwloc"));

@@ -10,7 +10,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(AgentParts, EachNodeIsInOneOfThem) {
+TEST(AgentParts, each_node_is_in_one_of_them) {
   for (const std::uint32_t arity : {0U, 1U, 2U, 3U, 32U}) {
     for (std::size_t nodes = 1; nodes <= 100; ++nodes) {
       auto message = message_for(nodes);
@@ -42,7 +42,7 @@ void walk(const StartMessage& message, std::size_t depth, std::vector<std::size_
   }
 }
 
-TEST(AgentParts, TheTreeReachesAllInFewSteps) {
+TEST(AgentParts, the_tree_reaches_all_in_few_steps) {
   auto message = message_for(10'000);
   std::vector<std::size_t> depth_of(10'000);
   walk(message, 1, depth_of);
@@ -50,7 +50,7 @@ TEST(AgentParts, TheTreeReachesAllInFewSteps) {
   EXPECT_EQ(*std::max_element(depth_of.begin(), depth_of.end()), 3U);
 }
 
-TEST(AgentParts, SlurmHasOneForAll) {
+TEST(AgentParts, slurm_has_one_for_all) {
   auto message = message_for(50);
   message.agent = {Agent::Kind::slurm, {"srun"}, 0, "/opt/weftd"};
   const auto parts = parts_of(message);
@@ -59,7 +59,7 @@ TEST(AgentParts, SlurmHasOneForAll) {
   EXPECT_EQ(parts[0].audience, StartMessage::Audience::all);
 }
 
-TEST(AgentCommand, Ssh) {
+TEST(AgentCommand, ssh) {
   auto message = message_for(1);
   message.agent = {Agent::Kind::remote, {"ssh", "-x"}, 32, "/opt/bin/weftd"};
   EXPECT_EQ(agent_command(message), (Words{"ssh", "-x", "n0", "/opt/bin/weftd"}));
@@ -67,14 +67,14 @@ TEST(AgentCommand, Ssh) {
   EXPECT_EQ(agent_command(message).back(), R"('/my dir/it'\''s/weftd')");
 }
 
-TEST(AgentCommand, Template) {
+TEST(AgentCommand, template) {
   auto message = message_for(3);
   message.nodes.erase(message.nodes.begin(), message.nodes.begin() + 2);
   message.agent = {Agent::Kind::remote, {"my-start", "--on={host}/{node}", "--", "{command}"}, 0, "/w"};
   EXPECT_EQ(agent_command(message), (Words{"my-start", "--on=n2/2", "--", "/w"}));
 }
 
-TEST(AgentCommand, Slurm) {
+TEST(AgentCommand, slurm) {
   auto message = message_for(3);
   message.agent = {Agent::Kind::slurm, {"srun"}, 0, "/opt/weftd"};
   const auto words = agent_command(message);
@@ -85,14 +85,14 @@ TEST(AgentCommand, Slurm) {
     EXPECT_NE(std::find(words.begin(), words.end(), word), words.end()) << word;
 }
 
-TEST(AgentWords, OneWarningOfSruns) {
+TEST(AgentWords, one_warning_of_sruns) {
   const Agent slurm{Agent::Kind::slurm, {"srun"}, 0, "/w"}, ssh{Agent::Kind::remote, {"ssh"}, 0, "/w"};
   EXPECT_TRUE(means_nothing(slurm, "srun: cluster configuration lacks support for cpu binding"));
   EXPECT_FALSE(means_nothing(slurm, "srun: error: Only allocated 1 nodes asked for 2"));
   EXPECT_FALSE(means_nothing(ssh, "srun: cluster configuration lacks support for cpu binding"));
 }
 
-TEST(AgentCommand, NothingSecretIsOnIt) {
+TEST(AgentCommand, nothing_secret_is_on_it) {
   for (const auto kind : {Agent::Kind::fork, Agent::Kind::remote, Agent::Kind::slurm}) {
     auto message = message_for(2);
     message.agent.kind = kind;
@@ -103,7 +103,7 @@ TEST(AgentCommand, NothingSecretIsOnIt) {
   }
 }
 
-TEST(SplitWords, AsAShellWould) {
+TEST(SplitWords, as_a_shell_would) {
   EXPECT_EQ(split_words(""), Words{});
   EXPECT_EQ(split_words("  ssh  -p 22\t"), (Words{"ssh", "-p", "22"}));
   EXPECT_EQ(split_words(R"(a 'b c' "d 'e" f\ g '' x'y'"z")"), (Words{"a", "b c", "d 'e", "f g", "", "xyz"}));
@@ -116,7 +116,7 @@ TEST(SplitWords, AsAShellWould) {
   }
 }
 
-TEST(AgentWords, AFailureNamesNodeCommandCauseAndRemedy) {
+TEST(AgentWords, a_failure_names_node_command_cause_and_remedy) {
   auto message = message_for(6);
   message.agent = {Agent::Kind::remote, {"ssh"}, 32, "/opt/weftd"};
   const auto words = agent_command(message);

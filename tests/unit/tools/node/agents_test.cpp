@@ -70,7 +70,7 @@ class AgentsTest : public testing::Test {
 
 constexpr const char* echo_its_part = "sed -u -n 's/^\\(node\\|audience\\) //p'";  // until the input ends
 
-TEST_F(AgentsTest, EachIsToldItsPartAndKeepsItsInputUntilTheEnd) {
+TEST_F(AgentsTest, each_is_told_its_part_and_keeps_its_input_until_the_end) {
   Agents agents(loop, events());
   agents.start(message(echo_its_part, 3), "1.0");
   wait_for([this] { return said.size() == 6; });
@@ -82,7 +82,7 @@ TEST_F(AgentsTest, EachIsToldItsPartAndKeepsItsInputUntilTheEnd) {
   EXPECT_TRUE(failures.empty());
 }
 
-TEST_F(AgentsTest, ALongMessageGoesThroughWhole) {
+TEST_F(AgentsTest, a_long_message_goes_through_whole) {
   Agents agents(loop, events());
   auto large = message("sed -n '/^end$/q; p' | cksum; exec cat", 20'000, Agent::Kind::remote);
   large.agent.words = {"sh", "-c", "exec {command}"};
@@ -99,7 +99,7 @@ TEST_F(AgentsTest, ALongMessageGoesThroughWhole) {
   end(agents);
 }
 
-TEST_F(AgentsTest, OneThatEndsEarlyIsReportedWithItsLastLine) {
+TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
   Agents agents(loop, events());
   agents.start(message("echo first; printf 'the last one' >&2; exit 3", 1), "1.0");
   wait_for([this] { return !failures.empty(); });
@@ -114,7 +114,7 @@ TEST_F(AgentsTest, OneThatEndsEarlyIsReportedWithItsLastLine) {
   end(agents);
 }
 
-TEST_F(AgentsTest, WhoKeepsItsOutputOpenIsNotWaitedFor) {
+TEST_F(AgentsTest, who_keeps_its_output_open_is_not_waited_for) {
   Agents agents(loop, events());
   agents.start(message("sleep 1000 & echo $!; exit 1", 1), "1.0");
   wait_for([this] { return !failures.empty() && !said.empty(); });
@@ -122,7 +122,7 @@ TEST_F(AgentsTest, WhoKeepsItsOutputOpenIsNotWaitedFor) {
   EXPECT_EQ(::kill(left, SIGKILL), 0);
 }
 
-TEST_F(AgentsTest, AMissingProgramIsOneFailureForAll) {
+TEST_F(AgentsTest, a_missing_program_is_one_failure_for_all) {
   Agents agents(loop, events());
   auto none = message("", 5);
   none.agent.weftd = directory + "/absent";
@@ -135,7 +135,7 @@ TEST_F(AgentsTest, AMissingProgramIsOneFailureForAll) {
   EXPECT_NE(failures[0].line.find(directory + "/absent"), std::string::npos);
 }
 
-TEST_F(AgentsTest, AProgramThatCannotRunIsReportedForEach) {
+TEST_F(AgentsTest, a_program_that_cannot_run_is_reported_for_each) {
   Agents agents(loop, events());
   auto broken = message("", 2);
   std::ofstream(broken.agent.weftd) << "#!/no/such/interpreter\n";
@@ -144,7 +144,7 @@ TEST_F(AgentsTest, AProgramThatCannotRunIsReportedForEach) {
   EXPECT_NE(failures[0].line.find("No such file"), std::string::npos) << failures[0].line;
 }
 
-TEST_F(AgentsTest, ExpectedEndsAreNoFailures) {
+TEST_F(AgentsTest, expected_ends_are_no_failures) {
   ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
   Agents agents(loop, events());
   agents.start(message("read line; echo up; read line2 < " + directory + "/fifo; exit 9", 1), "1.0");
@@ -157,7 +157,7 @@ TEST_F(AgentsTest, ExpectedEndsAreNoFailures) {
   EXPECT_TRUE(failures.empty());
 }
 
-TEST_F(AgentsTest, OneThatDoesNotObeyIsKilled) {
+TEST_F(AgentsTest, one_that_does_not_obey_is_killed) {
   Agents agents(loop, events());
   agents.start(message("trap '' TERM HUP; echo up; while :; do sleep 1000; done", 2), "1.0");
   wait_for([this] { return said.size() == 2; });
@@ -165,7 +165,7 @@ TEST_F(AgentsTest, OneThatDoesNotObeyIsKilled) {
   EXPECT_TRUE(failures.empty());
 }
 
-TEST_F(AgentsTest, AStoppedOneGetsItsSignal) {
+TEST_F(AgentsTest, a_stopped_one_gets_its_signal) {
   Agents agents(loop, events());
   agents.start(
       message("trap 'echo told; exit 0' TERM; echo up $$; kill -STOP $$; while :; do read x; done", 1),
@@ -174,7 +174,7 @@ TEST_F(AgentsTest, AStoppedOneGetsItsSignal) {
   end(agents, 20ms);
 }
 
-TEST_F(AgentsTest, LinesAreBounded) {
+TEST_F(AgentsTest, lines_are_bounded) {
   Agents agents(loop, events());
   agents.start(message("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short; exec cat > /dev/null", 1),
                "1.0");
@@ -184,7 +184,7 @@ TEST_F(AgentsTest, LinesAreBounded) {
   end(agents);
 }
 
-TEST_F(AgentsTest, WhoeverCollectsChildrenMayTellOfIt) {
+TEST_F(AgentsTest, whoever_collects_children_may_tell_of_it) {
   Agents agents(loop, events());
   agents.start(message("exit 7", 1), "1.0");
   int status = 0;
@@ -196,7 +196,7 @@ TEST_F(AgentsTest, WhoeverCollectsChildrenMayTellOfIt) {
   EXPECT_NE(failures[0].line.find("status 7"), std::string::npos);
 }
 
-TEST_F(AgentsTest, NoneOutlivesTheObject) {
+TEST_F(AgentsTest, none_outlives_the_object) {
   {
     Agents agents(loop, events());
     agents.start(message("trap '' TERM HUP PIPE; echo up; while :; do sleep 1000; done", 3), "1.0");
@@ -209,7 +209,7 @@ TEST_F(AgentsTest, NoneOutlivesTheObject) {
   EXPECT_TRUE(failures.empty());
 }
 
-TEST_F(AgentsTest, NoneOutlivesTheProcess) {
+TEST_F(AgentsTest, none_outlives_the_process) {
   ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
   // The agent holds the fifo open for writing until it dies; its end is then read here.
   const auto message_ = message(

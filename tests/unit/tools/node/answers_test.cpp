@@ -22,7 +22,7 @@ class AnswersTest : public ::testing::Test {
   int given_ = 0;
 };
 
-TEST_F(AnswersTest, ACallGivesItOnce) {
+TEST_F(AnswersTest, a_call_gives_it_once) {
   const Answer answer = open();
   EXPECT_EQ(given_, 0);
   answer();
@@ -32,12 +32,12 @@ TEST_F(AnswersTest, ACallGivesItOnce) {
   EXPECT_EQ(given_, 1);
 }
 
-TEST_F(AnswersTest, OneThatIsThrownAwayIsGiven) {
+TEST_F(AnswersTest, one_that_is_thrown_away_is_given) {
   { const Answer forgotten = open(); }
   EXPECT_EQ(given_, 1);
 }
 
-TEST_F(AnswersTest, CopiesAreOneAnswer) {
+TEST_F(AnswersTest, copies_are_one_answer) {
   std::function<void()> last;
   {
     const Answer first = open();
@@ -48,7 +48,7 @@ TEST_F(AnswersTest, CopiesAreOneAnswer) {
   EXPECT_EQ(given_, 1);
 }
 
-TEST_F(AnswersTest, TheEndGivesWhatIsOpen) {
+TEST_F(AnswersTest, the_end_gives_what_is_open) {
   const Answer one = open(), two = open();
   one();
   answers_.reset();
@@ -57,14 +57,14 @@ TEST_F(AnswersTest, TheEndGivesWhatIsOpen) {
   EXPECT_EQ(given_, 2);
 }
 
-TEST_F(AnswersTest, AnEmptyOneDoesNothing) {
+TEST_F(AnswersTest, an_empty_one_does_nothing) {
   Answer{}();
   Answer moved = open();
   const Answer answer = std::move(moved);
   EXPECT_EQ(given_, 0);
 }
 
-TEST_F(AnswersTest, OneMayBeOpenedWhileAnotherIsGiven) {
+TEST_F(AnswersTest, one_may_be_opened_while_another_is_given) {
   Answer next;
   answers_->open([&] { next = open(); })();
   EXPECT_EQ(given_, 0);
@@ -72,7 +72,7 @@ TEST_F(AnswersTest, OneMayBeOpenedWhileAnotherIsGiven) {
   EXPECT_EQ(given_, 1);
 }
 
-TEST(AnswersThreads, EachIsGivenOnce) {
+TEST(AnswersThreads, each_is_given_once) {
   constexpr int many = 2000;
   std::vector<std::atomic<int>> given(many);
   {

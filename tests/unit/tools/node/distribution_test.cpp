@@ -18,22 +18,22 @@ std::vector<std::uint32_t> nodes_of(const RankTable& table) {
 }
 using Nodes = std::vector<std::uint32_t>;
 
-TEST(Distribution, BySlot) {
+TEST(Distribution, by_slot) {
   const RankTable table({{{RankBy::slot, 0, {2, 1, 3}}}, 3});
   EXPECT_EQ(nodes_of(table), (Nodes{0, 0, 1, 2, 2, 2}));
 }
 
-TEST(Distribution, ByNode) {
+TEST(Distribution, by_node) {
   const RankTable table({{{RankBy::node, 0, {2, 1, 3}}}, 3});
   EXPECT_EQ(nodes_of(table), (Nodes{0, 1, 2, 0, 2, 2}));
 }
 
-TEST(Distribution, AnAppBeginsAtItsFirstNodeAndGoesRound) {
+TEST(Distribution, an_app_begins_at_its_first_node_and_goes_round) {
   EXPECT_EQ(nodes_of(RankTable({{{RankBy::slot, 2, {2, 1, 3}}}, 3})), (Nodes{2, 2, 2, 0, 0, 1}));
   EXPECT_EQ(nodes_of(RankTable({{{RankBy::node, 1, {2, 1, 3}}}, 3})), (Nodes{1, 2, 0, 2, 0, 2}));
 }
 
-TEST(Distribution, AppsFollowEachOther) {
+TEST(Distribution, apps_follow_each_other) {
   const RankTable table(
       {{{RankBy::slot, 0, {1, 1}}, {RankBy::node, 0, {0, 0}}, {RankBy::node, 1, {1, 2}}}, 2});
   EXPECT_EQ(nodes_of(table), (Nodes{0, 1, 1, 0, 1}));
@@ -59,7 +59,7 @@ Distribution random_distribution(std::mt19937& random) {
   return made;
 }
 
-TEST(Distribution, EveryRankIsInOnePlaceAndAllAnswersAgree) {
+TEST(Distribution, every_rank_is_in_one_place_and_all_answers_agree) {
   std::mt19937 random(21);
   for (int i = 0; i < 2000; ++i) {
     const auto made = random_distribution(random);
@@ -83,14 +83,14 @@ TEST(Distribution, EveryRankIsInOnePlaceAndAllAnswersAgree) {
   }
 }
 
-TEST(Distribution, TextIsShort) {
+TEST(Distribution, text_is_short) {
   const Distribution large{{{RankBy::slot, 0, Nodes(10'000, 128)}}, 10'000};
   EXPECT_EQ(encode(large), "10000;slot@0:10000x128");
   EXPECT_EQ(encode({{{RankBy::slot, 0, {4, 4, 2}}, {RankBy::node, 1, {3, 3, 3}}}, 3}),
             "3;slot@0:2x4,1x2;node@1:3x3");
 }
 
-TEST(Distribution, BoundsAreKept) {
+TEST(Distribution, bounds_are_kept) {
   const std::string text = "3;slot@0:2x4,1x2";
   EXPECT_NO_THROW(decode_distribution(text, 3, 10));
   EXPECT_THROW(decode_distribution(text, 2, 10), Stop);
@@ -103,7 +103,7 @@ TEST(Distribution, BoundsAreKept) {
   }
 }
 
-TEST(Distribution, AMillionRanksAreATableQuickly) {
+TEST(Distribution, a_million_ranks_are_a_table_quickly) {
   const RankTable table({{{RankBy::node, 0, Nodes(10'000, 100)}}, 10'000});
   EXPECT_EQ(table.size(), 1'000'000U);
   EXPECT_EQ(table.node_of(Rank{999'999}), 9'999U);

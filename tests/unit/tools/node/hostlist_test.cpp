@@ -18,7 +18,7 @@ std::string expanded(std::string_view text) {
   return fmt::format("{}", fmt::join(*names, " "));
 }
 
-TEST(Hostlist, AsSlurmExpandsIt) {
+TEST(Hostlist, as_slurm_expands_it) {
   EXPECT_EQ(expanded(""), "");
   EXPECT_EQ(expanded("n1"), "n1");
   EXPECT_EQ(expanded("n[01-03,7],m2,a[1-2]b[3-4]"), "n01 n02 n03 n7 m2 a1b3 a1b4 a2b3 a2b4");
@@ -38,7 +38,7 @@ TEST(Hostlist, AsSlurmExpandsIt) {
   EXPECT_EQ(expanded("n[1-2]-ib"), "n1-ib n2-ib");  // Slurm has no such names; they mean what they seem to
 }
 
-TEST(Hostlist, WhatIsNoneIsNamed) {
+TEST(Hostlist, what_is_none_is_named) {
   for (const char* text :
        {"n[1", "n]1", "n[1]]", "n[[1-2]]", "n[]", "n[3-1]", "n[a-b]", "n[0x1]", "n[-3]", "n[1-]", "n[1 - 2]",
         "n[1,,2]", "a,,b", ",", "a,", "n[1-2-3]", "n[+1]", "n[18446744073709551615-18446744073709551616]"}) {
@@ -46,7 +46,7 @@ TEST(Hostlist, WhatIsNoneIsNamed) {
   }
 }
 
-TEST(Hostlist, SizeIsBounded) {
+TEST(Hostlist, size_is_bounded) {
   std::string complaint;
   EXPECT_EQ(expand_hostlist("n[1-1048576]", complaint)->size(), most_hosts);
   for (const char* text : {"n[0-1048576]", "n[0-999999999999]", "n[1-1048576],m", "a[1-2000]b[1-2000]",
@@ -56,7 +56,7 @@ TEST(Hostlist, SizeIsBounded) {
   }
 }
 
-TEST(Hostlist, Compresses) {
+TEST(Hostlist, compresses) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(compress_hostlist({}), "");
   EXPECT_EQ(compress_hostlist({"n1", "n2", "n3"}), "n[1-3]");
@@ -69,7 +69,7 @@ TEST(Hostlist, Compresses) {
   EXPECT_EQ(compress_hostlist(Names(2, "n1")), "n[1,1]");
 }
 
-TEST(Hostlist, CompressedAndExpandedItIsTheSame) {
+TEST(Hostlist, compressed_and_expanded_it_is_the_same) {
   std::mt19937 random(11);
   for (int i = 0; i < 3000; ++i) {
     std::vector<std::string> names;
@@ -88,7 +88,7 @@ TEST(Hostlist, CompressedAndExpandedItIsTheSame) {
   }
 }
 
-TEST(Hostlist, AnyBytesAreTakenOrRefused) {
+TEST(Hostlist, any_bytes_are_taken_or_refused) {
   std::mt19937 random(12);
   constexpr std::string_view alphabet = "a1[[]],,--09";
   for (int i = 0; i < 50'000; ++i) {

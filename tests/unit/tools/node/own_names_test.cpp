@@ -6,7 +6,7 @@
 namespace weft::node {
 namespace {
 
-TEST(OwnNames, SameHost) {
+TEST(OwnNames, same_host) {
   EXPECT_TRUE(same_host("node1", "NODE1"));
   EXPECT_TRUE(same_host("node1", "node1.cluster.org"));
   EXPECT_TRUE(same_host("node1.cluster.org", "node1"));
@@ -16,7 +16,7 @@ TEST(OwnNames, SameHost) {
   EXPECT_FALSE(same_host("10", "10.0.0.1"));  // an address has no domain
 }
 
-TEST(OwnNames, WhatMeansThisMachine) {
+TEST(OwnNames, what_means_this_machine) {
   const OwnNames own{"node1.cluster.org", "c17"};
   for (const char* name : {"node1", "Node1.cluster.org", "c17", "localhost", "127.0.0.1", "127.9.9.9", "::1"})
     EXPECT_TRUE(own.mean(name)) << name;
@@ -25,7 +25,7 @@ TEST(OwnNames, WhatMeansThisMachine) {
   EXPECT_TRUE(OwnNames::here().mean(OwnNames::here().host));
 }
 
-TEST(OwnNames, OnlyWhatResolvesElsewhereIsCertain) {
+TEST(OwnNames, only_what_resolves_elsewhere_is_certain) {
   EXPECT_TRUE(certainly_elsewhere("192.0.2.7"));
   EXPECT_FALSE(certainly_elsewhere("127.0.0.1"));
   EXPECT_FALSE(certainly_elsewhere("localhost"));

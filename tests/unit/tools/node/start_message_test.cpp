@@ -14,7 +14,7 @@
 namespace weft::node {
 namespace {
 
-TEST(StartMessage, ComesBackAsItWas) {
+TEST(StartMessage, comes_back_as_it_was) {
   for (const std::size_t nodes : {1U, 2U, 1000U}) {
     const auto message = message_for(nodes);
     EXPECT_EQ(decode_start_message(encode(message, "1.2.0"), "1.2.0"), message);
@@ -28,13 +28,13 @@ TEST(StartMessage, ComesBackAsItWas) {
   EXPECT_EQ(decode_start_message(encode(plain, "1.2.0"), "1.2.0"), plain);
 }
 
-TEST(StartMessage, BeginsWithTheVersionsAndIsText) {
+TEST(StartMessage, begins_with_the_versions_and_is_text) {
   const auto text = encode(message_for(3), "1.2.0");
   EXPECT_EQ(text.find("weft start 2 1.2.0\n"), 0U);
   for (const unsigned char c : text) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7f)) << int{c};
 }
 
-TEST(StartMessage, AnotherReleaseIsToldWithBoth) {
+TEST(StartMessage, another_release_is_told_with_both) {
   const auto text = encode(message_for(3), "1.2.0");
   const auto said = refusal_of([&] { decode_start_message(text, "1.3.0"); });
   EXPECT_NE(said.find("weftrun is of release 1.2.0, this daemon is of 1.3.0"), std::string::npos) << said;
@@ -44,7 +44,7 @@ TEST(StartMessage, AnotherReleaseIsToldWithBoth) {
   EXPECT_NE(later.find("release 9.0 and more, this daemon is of 1.3.0"), std::string::npos) << later;
 }
 
-TEST(StartMessage, CutAnywhereItIsNone) {
+TEST(StartMessage, cut_anywhere_it_is_none) {
   const auto text = encode(message_for(4), "1.2.0");
   for (std::size_t length = 0; length < text.size(); ++length) {
     EXPECT_FALSE(refusal_of([&] { decode_start_message(text.substr(0, length), "1.2.0"); }).empty())
@@ -52,7 +52,7 @@ TEST(StartMessage, CutAnywhereItIsNone) {
   }
 }
 
-TEST(StartMessage, DamageIsRefusedOrHarmless) {
+TEST(StartMessage, damage_is_refused_or_harmless) {
   const auto text = encode(message_for(20), "1.2.0");
   std::mt19937 random(4);
   for (int i = 0; i < 20'000; ++i) {
@@ -88,7 +88,7 @@ TEST(StartMessage, DamageIsRefusedOrHarmless) {
   }
 }
 
-TEST(StartMessage, WrongFieldsAreNamedWithTheirLine) {
+TEST(StartMessage, wrong_fields_are_named_with_their_line) {
   const auto text = encode(message_for(2), "1.2.0");
   const auto with = [&](const std::string& from, const std::string& to) {
     auto changed = text;
@@ -108,7 +108,7 @@ TEST(StartMessage, WrongFieldsAreNamedWithTheirLine) {
   EXPECT_NE(with("end\n", "end\nmore\nend\n").find("follows its end"), std::string::npos);
 }
 
-TEST(StartMessage, IsReadInWhateverPiecesItComes) {
+TEST(StartMessage, is_read_in_whatever_pieces_it_comes) {
   const auto message = message_for(5000);
   const auto text = encode(message, "1.2.0");
   Pipe pipe = make_pipe(true, true);
@@ -123,7 +123,7 @@ TEST(StartMessage, IsReadInWhateverPiecesItComes) {
   EXPECT_EQ(read, message);
 }
 
-TEST(StartMessage, InputThatIsNoneEndsAtOnce) {
+TEST(StartMessage, input_that_is_none_ends_at_once) {
   Pipe other = make_pipe(true, true);  // open at the other end: nothing must be waited for
   ASSERT_EQ(::write(other.write.get(), "hello\n", 6), 6);
   EXPECT_NE(refusal_of([&] { read_start_message(other.read.get(), "1"); }).find("no start message"),
@@ -135,7 +135,7 @@ TEST(StartMessage, InputThatIsNoneEndsAtOnce) {
             std::string::npos);
 }
 
-TEST(FindSelf, OfOneReceiverItIsTheFirst) {
+TEST(FindSelf, of_one_receiver_it_is_the_first) {
   auto message = message_for(3);
   message.nodes[0].host = "localhost";
   EXPECT_EQ(find_self(message, {"whatever", ""}), 0U);
@@ -143,7 +143,7 @@ TEST(FindSelf, OfOneReceiverItIsTheFirst) {
   EXPECT_EQ(find_self(message, {"whatever", ""}), 0U);
 }
 
-TEST(FindSelf, AMachineOfOtherAddressesIsWrong) {
+TEST(FindSelf, a_machine_of_other_addresses_is_wrong) {
   auto message = message_for(1);
   message.nodes[0].host = "192.0.2.7";  // RFC 5737: nobody's
   const auto said = refusal_of([&] { find_self(message, {"me", ""}); });
@@ -153,7 +153,7 @@ TEST(FindSelf, AMachineOfOtherAddressesIsWrong) {
   EXPECT_EQ(find_self(message, {"me", ""}), 0U);
 }
 
-TEST(FindSelf, OfAllReceiversEachFindsItsName) {
+TEST(FindSelf, of_all_receivers_each_finds_its_name) {
   auto message = message_for(4);
   message.audience = StartMessage::Audience::all;
   message.agent.kind = Agent::Kind::slurm;

@@ -18,7 +18,7 @@ std::string refusal(const std::vector<std::string>& args) {
   return "accepted";
 }
 
-TEST(Options, DefaultsAndAll) {
+TEST(Options, defaults_and_all) {
   const auto none = parse_options({});
   EXPECT_FALSE(none.pid);
   EXPECT_FALSE(none.list || none.stats || none.json || none.show_version);
@@ -31,7 +31,7 @@ TEST(Options, DefaultsAndAll) {
   EXPECT_NE(parse_options({"--help"}).help.find("--json"), std::string::npos);
 }
 
-TEST(Options, WhatIsWrongIsNamed) {
+TEST(Options, what_is_wrong_is_named) {
   for (const char* pid : {"x", "0", "-", "17x", "99999999999"})
     EXPECT_NE(refusal({pid}).find("is no process id"), std::string::npos) << pid;
   EXPECT_NE(refusal({"--nothing"}).find("--nothing"), std::string::npos);

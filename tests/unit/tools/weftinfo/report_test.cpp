@@ -37,7 +37,7 @@ pmix_value_t number(std::uint32_t v) {
   return out;
 }
 
-TEST(ReadSession, RefusesWhatIsNoReport) {
+TEST(ReadSession, refuses_what_is_no_report) {
   pmix_value_t value{};
   value.type = PMIX_UNDEF;
   EXPECT_THROW(read_session(value), Stop);
@@ -48,7 +48,7 @@ TEST(ReadSession, RefusesWhatIsNoReport) {
   EXPECT_THROW(read_session(empty.done()), Stop);
 }
 
-TEST(ReadSession, ReadsNothingWhereTheTypeIsAnother) {
+TEST(ReadSession, reads_nothing_where_the_type_is_another) {
   List node, nodes, report;
   node.add(PMIX_NODEID, number(2));
   node.add(PMIX_HOSTNAME, number(5));    // a string is expected

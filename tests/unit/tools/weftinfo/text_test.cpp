@@ -28,7 +28,7 @@ Session sample() {
   return out;
 }
 
-TEST(Text, OfASession) {
+TEST(Text, of_a_session) {
   EXPECT_EQ(
       text_of(sample()),
       "session launch: 3 nodes, up for 1 min 5 s\n"
@@ -45,7 +45,7 @@ TEST(Text, OfASession) {
       "  nothing is known of the ranks on gamma\n");
 }
 
-TEST(Text, OfAFenceOfSeveralJobs) {
+TEST(Text, of_a_fence_of_several_jobs) {
   auto session = sample();
   auto& fence = session.fences[0];
   fence.procs = {{"a", false, 0, 0}, {"a", false, 4, 6}, {"b", true, 0, 0}};
@@ -59,7 +59,7 @@ TEST(Text, OfAFenceOfSeveralJobs) {
       << text;
 }
 
-TEST(Text, OfAFenceThatOnlyMessagesHoldUp) {
+TEST(Text, of_a_fence_that_only_messages_hold_up) {
   auto session = sample();
   session.fences[0].missing.clear();
   session.fences[0].silent.clear();
@@ -68,7 +68,7 @@ TEST(Text, OfAFenceThatOnlyMessagesHoldUp) {
             std::string::npos);
 }
 
-TEST(Text, AFullMachineFitsALine) {
+TEST(Text, a_full_machine_fits_a_line) {
   auto session = sample();
   session.fences[0].missing.clear();
   for (std::uint32_t rank = 0; rank < 500; ++rank)
@@ -80,7 +80,7 @@ TEST(Text, AFullMachineFitsALine) {
   EXPECT_NE(text.find(", ...)", at), std::string::npos);
 }
 
-TEST(Text, OfCounters) {
+TEST(Text, of_counters) {
   EXPECT_EQ(counters_of(sample()),
             "counters since the servers' start, all nodes together:\n"
             "  modex.gets                           13   4 on alpha to 9 on beta\n"
@@ -93,13 +93,13 @@ TEST(Text, OfCounters) {
   EXPECT_EQ(counters_of(none), "");
 }
 
-TEST(Text, OfAList) {
+TEST(Text, of_a_list) {
   EXPECT_EQ(text_of(std::vector<Listed>{{100, 0, sample()}}),
             "     PID  AGE        NODES  JOBS\n"
             "     100  1 min 5 s  3      job (6 ranks)\n");
 }
 
-TEST(Listed, OfEachSessionTheLauncher) {
+TEST(Listed, of_each_session_the_launcher) {
   const auto server = [](long pid, std::uint32_t rank, const char* nspace, std::uint64_t age_ms) {
     Listed out{pid, rank, {}};
     out.session.nspace = nspace;
@@ -126,7 +126,7 @@ TEST(Duration, all_sizes) {
   EXPECT_EQ(duration(100 * 3'600'000 + 60'000), "100 h 1 min");
 }
 
-TEST(JsonText, OfASession) {
+TEST(JsonText, of_a_session) {
   const auto json = json_of(sample());
   EXPECT_EQ(json.substr(0, 60), "{\"session\": \"launch\", \"asked\": 0, \"size\": 3, \"nodes\": [{\"nod");
   EXPECT_NE(json.find("{\"node\": 2, \"host\": \"gamma\", \"state\": \"silent\"}"), std::string::npos)
@@ -140,7 +140,7 @@ TEST(JsonText, OfASession) {
   EXPECT_EQ(json.back(), '\n');
 }
 
-TEST(JsonText, Escapes) {
+TEST(JsonText, escapes) {
   Json out;
   out.object().field("a\"b\\", std::string("line\nend\x01")).field("t", true).key("list").array();
   out.value(std::uint64_t{18446744073709551615U})

@@ -18,7 +18,7 @@ std::string explained(const Words& words, const char* description, bool every_no
 
 constexpr const char* machine = "pack:2 [numa] core:2 pu:2";
 
-TEST(Explain, OneNode) {
+TEST(Explain, one_node) {
   EXPECT_EQ(explained({"-n", "2", "./a"}, machine, false, false),
             "2 ranks on 1 node\n"
             "node 0 'head', 4 slots, this machine: ranks 0-1\n"
@@ -27,7 +27,7 @@ TEST(Explain, OneNode) {
             "  rank 1 (./a): slot 1, core 1 (processors 2-3)\n");
 }
 
-TEST(Explain, OfOtherNodesOnlyADescriptionTellsProcessors) {
+TEST(Explain, of_other_nodes_only_a_description_tells_processors) {
   const Words words = {"-n", "3", "--host", "head:1,b:2,c", "--bind-to", "socket", "./a"};
   EXPECT_EQ(explained(words, machine, false, false),
             "3 ranks on 2 nodes\n"
@@ -43,7 +43,7 @@ TEST(Explain, OfOtherNodesOnlyADescriptionTellsProcessors) {
   EXPECT_NE(all.find("rank 2 (./a): slot 1, socket 1 (processors 4-7)"), std::string::npos) << all;
 }
 
-TEST(Explain, VirtualNodesShareTheProcessors) {
+TEST(Explain, virtual_nodes_share_the_processors) {
   const auto text =
       explained({"--virtual-nodes", "2", "-n", "4", "--bind-to", "core", "p"}, machine, false, false);
   EXPECT_NE(text.find("rank 1 (p): slot 1, core 1 (processors 2-3)"), std::string::npos) << text;
@@ -53,7 +53,7 @@ TEST(Explain, VirtualNodesShareTheProcessors) {
   EXPECT_NE(many.find("rank 5 (p): slot 2, not bound"), std::string::npos) << many;
 }
 
-TEST(Explain, ReasonsNameRuleListAndLimit) {
+TEST(Explain, reasons_name_rule_list_and_limit) {
   const auto text = explained({"-n", "5", "--host", "a:2,b:2", "--oversubscribe", "--map-by", "node", "p"},
                               machine, true, true);
   for (const char* reason :
@@ -69,7 +69,7 @@ TEST(Explain, ReasonsNameRuleListAndLimit) {
   EXPECT_NE(whole.find("map-by ppr:1:node: 1 rank on each node"), std::string::npos) << whole;
 }
 
-TEST(Explain, ThisMachineIsLookedAt) {
+TEST(Explain, this_machine_is_looked_at) {
   const Options options = parse_options({"-n", "1", "--bind-to", "core", "p"});
   const auto text = explain(make_plan(options, Surroundings::real()), options, KnownMachine::of(""), true);
   EXPECT_NE(text.find("processors of this machine, as far as weftrun may use them"), std::string::npos)

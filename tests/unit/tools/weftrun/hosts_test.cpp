@@ -21,7 +21,7 @@ std::string shown(const Hosts& hosts) {
   return text;
 }
 
-TEST(HostOption, NamesAndSlots) {
+TEST(HostOption, names_and_slots) {
   EXPECT_EQ(shown(read_host_option({"a:2,b:2"})), "a:2 b:2");
   EXPECT_EQ(shown(read_host_option({"a,b,a", "c:3,b:4"})), "a:2 b:5 c:3");
   EXPECT_EQ(shown(read_host_option({"n[01-03]:8,m[1-2]"})), "n01:8 n02:8 n03:8 m1:1 m2:1");
@@ -29,7 +29,7 @@ TEST(HostOption, NamesAndSlots) {
   EXPECT_EQ(shown(read_host_option({"a:65535,a:65535"})), "a:65535");
 }
 
-TEST(HostOption, WhatIsWrongIsNamed) {
+TEST(HostOption, what_is_wrong_is_named) {
   const auto said = [](const std::string& text) {
     return refusal_of([&] { read_host_option({"ok", text}); });
   };
@@ -46,7 +46,7 @@ TEST(HostOption, WhatIsWrongIsNamed) {
   expect_refusal(said(std::string(256, 'a')), "is not the name of a host");
 }
 
-TEST(Hostfile, LinesAndComments) {
+TEST(Hostfile, lines_and_comments) {
   EXPECT_EQ(shown(read_hostfile("# all of them\n"
                                 "a slots=2\n"
                                 "\n"
@@ -60,7 +60,7 @@ TEST(Hostfile, LinesAndComments) {
   EXPECT_EQ(shown(read_hostfile("a slots=1 max_slots=2\na slots=4\n", "F")), "a:5/5");
 }
 
-TEST(Hostfile, WhatIsWrongIsNamedWithFileAndLine) {
+TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
   const auto said = [](const std::string& text) { return refusal_of([&] { read_hostfile(text, "F"); }); };
   expect_refusal(said("a\n\nb slots=x\n"), "--hostfile F, line 3: 'x' is not a number of slots");
   expect_refusal(said("a slots\n"), "line 1: 'slots' is unknown");
@@ -76,7 +76,7 @@ TEST(Hostfile, WhatIsWrongIsNamedWithFileAndLine) {
   expect_refusal(refusal_of([] { read_hostfile(std::string("/")); }), "cannot be read");
 }
 
-TEST(Hostfile, FromAFile) {
+TEST(Hostfile, from_a_file) {
   const std::string file = testing::TempDir() + "/weft-hosts-" + std::to_string(::getpid());
   std::ofstream(file) << "a:2\nb\n";
   EXPECT_EQ(shown(read_hostfile(file)), "a:2 b:1");
@@ -85,7 +85,7 @@ TEST(Hostfile, FromAFile) {
   ::unlink(file.c_str());
 }
 
-TEST(OwnHost, HasOneName) {
+TEST(OwnHost, has_one_name) {
   const auto is_here = [](const std::string& name) { return name == "localhost" || name == "head.org"; };
   EXPECT_EQ(shown(with_own_name(read_host_option({"a:2,localhost,b,head.org:3"}), "head.org", is_here)),
             "a:2 head.org:4! b:1");

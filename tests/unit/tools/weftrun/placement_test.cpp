@@ -40,24 +40,24 @@ PlacementRules per_node(std::uint32_t n, bool may_oversubscribe = false) {
   return made;
 }
 
-TEST(Placement, BySlotFillsNodeAfterNode) {
+TEST(Placement, by_slot_fills_node_after_node) {
   EXPECT_EQ(placed({5}, hosts_with({2, 2, 2}), rules(MapBy::slot)), (Numbers{0, 0, 1, 1, 2}));
   EXPECT_EQ(placed({4}, hosts_with({1, 3}), rules(MapBy::numa)), (Numbers{0, 1, 1, 1}));
   EXPECT_EQ(placed({0}, hosts_with({2, 1}), rules(MapBy::core)), (Numbers{0, 0, 1}));  // one a slot
 }
 
-TEST(Placement, BySlotOversubscribedGoesRoundBySlots) {
+TEST(Placement, by_slot_oversubscribed_goes_round_by_slots) {
   EXPECT_EQ(placed({9}, hosts_with({2, 1}), rules(MapBy::slot, true)), (Numbers{0, 0, 0, 0, 0, 0, 1, 1, 1}));
   EXPECT_EQ(placed({4}, hosts_with({1, 1}), rules(MapBy::slot, true)), (Numbers{0, 0, 1, 1}));
 }
 
-TEST(Placement, ByNodeDealsInTurn) {
+TEST(Placement, by_node_deals_in_turn) {
   EXPECT_EQ(placed({5}, hosts_with({2, 2, 2}), rules(MapBy::node)), (Numbers{0, 1, 2, 0, 1}));
   EXPECT_EQ(placed({6}, hosts_with({1, 4, 2}), rules(MapBy::node)), (Numbers{0, 1, 2, 1, 2, 1}));
   EXPECT_EQ(placed({5}, hosts_with({1, 1}), rules(MapBy::node, true)), (Numbers{0, 1, 0, 1, 0}));
 }
 
-TEST(Placement, RankByIsTheUsersChoice) {
+TEST(Placement, rank_by_is_the_users_choice) {
   auto by_node = rules(MapBy::node);
   by_node.order = RankBy::slot;
   EXPECT_EQ(placed({5}, hosts_with({3, 3}), by_node), (Numbers{0, 0, 0, 1, 1}));
@@ -66,19 +66,19 @@ TEST(Placement, RankByIsTheUsersChoice) {
   EXPECT_EQ(placed({5}, hosts_with({3, 3}), by_slot), (Numbers{0, 1, 0, 1, 0}));
 }
 
-TEST(Placement, SoManyOnEachNode) {
+TEST(Placement, so_many_on_each_node) {
   EXPECT_EQ(placed({0}, hosts_with({2, 4, 2}), per_node(2)), (Numbers{0, 0, 1, 1, 2, 2}));
   EXPECT_EQ(placed({3}, hosts_with({2, 4, 2}), per_node(2)), (Numbers{0, 0, 1}));
   EXPECT_EQ(placed({0}, hosts_with({1, 1}), per_node(2, true)), (Numbers{0, 0, 1, 1}));
 }
 
-TEST(Placement, AProgramBeginsWhereTheOneBeforeEnded) {
+TEST(Placement, a_program_begins_where_the_one_before_ended) {
   EXPECT_EQ(placed({1, 3}, hosts_with({2, 2}), rules(MapBy::slot)), (Numbers{0, 0, 1, 1}));
   EXPECT_EQ(placed({1, 3}, hosts_with({2, 2}), rules(MapBy::node)), (Numbers{0, 1, 0, 1}));
   EXPECT_EQ(placed({2, 2}, hosts_with({2, 2}), per_node(1)), (Numbers{0, 1, 0, 1}));
 }
 
-TEST(Placement, TooManyRanksAreToldWithBothNumbersAndTheWayOut) {
+TEST(Placement, too_many_ranks_are_told_with_both_numbers_and_the_way_out) {
   const auto said = [](const Numbers& ranks, const Hosts& hosts, const PlacementRules& asked) {
     return refusal_of([&] { place(ranks, hosts, asked); });
   };
@@ -105,7 +105,7 @@ TEST(Placement, TooManyRanksAreToldWithBothNumbersAndTheWayOut) {
                  "more than a job can have");
 }
 
-TEST(Placement, AnyShapeKeepsTheRules) {
+TEST(Placement, any_shape_keeps_the_rules) {
   std::mt19937 random(41);
   unsigned refused = 0;
   for (int i = 0; i < 5000; ++i) {
@@ -149,7 +149,7 @@ TEST(Placement, AnyShapeKeepsTheRules) {
   EXPECT_LT(refused, 4900U);
 }
 
-TEST(Placement, TenThousandNodesTakeNoTime) {
+TEST(Placement, ten_thousand_nodes_take_no_time) {
   const auto made = place({1'280'000}, hosts_with(Numbers(10'000, 128)), rules(MapBy::node));
   EXPECT_EQ(encode(made), "10000;node@0:10000x128");
 }

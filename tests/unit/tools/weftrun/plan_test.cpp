@@ -29,7 +29,7 @@ std::string shown(const Plan& plan) {
 const Environment slurm = {
     {"SLURM_JOB_ID", "7"}, {"SLURM_JOB_NODELIST", "n[1-3]"}, {"SLURM_TASKS_PER_NODE", "2(x3)"}};
 
-TEST(Plan, WithoutAHostListItIsThisMachine) {
+TEST(Plan, without_a_host_list_it_is_this_machine) {
   const Plan plan = plan_for({});
   EXPECT_EQ(shown(plan), "head:4! 1;slot@0:1x4");
   EXPECT_TRUE(plan.alone);
@@ -39,7 +39,7 @@ TEST(Plan, WithoutAHostListItIsThisMachine) {
   EXPECT_TRUE(plan_for({"-n", "9"}).oversubscribed);  // always allowed there
 }
 
-TEST(Plan, ThisMachineUnderAnyNameIsServedByWeftrun) {
+TEST(Plan, this_machine_under_any_name_is_served_by_weftrun) {
   const Plan plan = plan_for({"-n", "4", "--host", "a:2,localhost:2"});
   EXPECT_EQ(shown(plan), "a:2 head:2! 2;slot@0:2x2");
   EXPECT_FALSE(plan.alone);
@@ -48,7 +48,7 @@ TEST(Plan, ThisMachineUnderAnyNameIsServedByWeftrun) {
   EXPECT_TRUE(plan_for({"--host", "localhost"}).alone);
 }
 
-TEST(Plan, OtherwiseWeftrunIsBehindTheNodes) {
+TEST(Plan, otherwise_weftrun_is_behind_the_nodes) {
   const Plan plan = plan_for({"-n", "4", "--host", "a:2,b:2"});
   EXPECT_EQ(plan.own, std::nullopt);
   EXPECT_EQ(plan.launcher_number(), 2U);
@@ -56,7 +56,7 @@ TEST(Plan, OtherwiseWeftrunIsBehindTheNodes) {
   EXPECT_FALSE(plan_for({"--host", "a"}).alone);
 }
 
-TEST(Plan, NodesWithoutRanksAreLeftOut) {
+TEST(Plan, nodes_without_ranks_are_left_out) {
   const Plan plan = plan_for({"-n", "3", "--host", "a:2,b:2,c:2,head:2"});
   EXPECT_EQ(shown(plan), "a:2 b:2 2;slot@0:1x2,1x1");
   EXPECT_EQ(plan.unused, (Words{"c", "head"}));
@@ -67,13 +67,13 @@ TEST(Plan, NodesWithoutRanksAreLeftOut) {
   EXPECT_EQ(later.ranks, (std::vector<std::uint32_t>{1, 1}));
 }
 
-TEST(Plan, TooManyRanksForAListAreRefused) {
+TEST(Plan, too_many_ranks_for_a_list_are_refused) {
   expect_refusal(refusal({"-n", "5", "--host", "a:2,b:2"}),
                  "the job has 5 ranks, but the 2 nodes have 4 slots");
   EXPECT_TRUE(plan_for({"-n", "5", "--host", "a:2,b:2", "--oversubscribe"}).oversubscribed);
 }
 
-TEST(Plan, VirtualNodesHaveEnoughSlots) {
+TEST(Plan, virtual_nodes_have_enough_slots) {
   const Plan plan = plan_for({"--virtual-nodes", "3", "-n", "5"});
   EXPECT_EQ(shown(plan), "head-v0:2 head-v1:2 head-v2:2 3;slot@0:2x2,1x1");
   EXPECT_TRUE(plan.one_machine);
@@ -89,7 +89,7 @@ TEST(Plan, VirtualNodesHaveEnoughSlots) {
   expect_refusal(refusal({"--virtual-nodes", "2", "--agent", "ssh"}), "--agent has no meaning");
 }
 
-TEST(Plan, Ssh) {
+TEST(Plan, ssh) {
   const Agent agent = plan_for({"--host", "a"}).agent;
   EXPECT_EQ(agent.kind, Agent::Kind::remote);
   EXPECT_EQ(agent.words.front(), "ssh");
@@ -100,7 +100,7 @@ TEST(Plan, Ssh) {
   EXPECT_EQ(plan_for({"--host", "a", "--agent-arity", "3"}).agent.arity, 3U);
 }
 
-TEST(Plan, CommandsOfTheUsers) {
+TEST(Plan, commands_of_the_users) {
   const Agent like_ssh =
       plan_for({"--host", "a", "--agent", "scripts/hosts run"}, {{"WEFT_SSH", "other"}}).agent;
   EXPECT_EQ(like_ssh.words, (Words{"scripts/hosts", "run"}));
@@ -111,7 +111,7 @@ TEST(Plan, CommandsOfTheUsers) {
   expect_refusal(refusal({"--host", "a", "--agent", "  "}), "--agent is empty");
 }
 
-TEST(Plan, Slurm) {
+TEST(Plan, slurm) {
   const Plan plan = plan_for({}, slurm);
   EXPECT_EQ(shown(plan), "n1:2 n2:2 n3:2 3;slot@0:3x2");
   EXPECT_EQ(plan.agent.kind, Agent::Kind::slurm);
@@ -129,7 +129,7 @@ TEST(Plan, Slurm) {
   expect_refusal(refusal({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
 }
 
-TEST(Plan, NodesThatAreNamedGoBeforeAnAllocationThatIsRefused) {
+TEST(Plan, nodes_that_are_named_go_before_an_allocation_that_is_refused) {
   auto contradictory = slurm, heterogeneous = slurm;
   contradictory["SLURM_TASKS_PER_NODE"] = "2";
   heterogeneous["SLURM_HET_SIZE"] = "2";
@@ -141,7 +141,7 @@ TEST(Plan, NodesThatAreNamedGoBeforeAnAllocationThatIsRefused) {
   }
 }
 
-TEST(Plan, WeftrunOnANodeOfTheAllocation) {
+TEST(Plan, weftrun_on_a_node_of_the_allocation) {
   auto here = slurm;
   here["SLURM_JOB_NODELIST"] = "head,n[2-3]";
   const Plan plan = plan_for({}, here);
@@ -150,7 +150,7 @@ TEST(Plan, WeftrunOnANodeOfTheAllocation) {
   EXPECT_TRUE(plan_for({"-n", "2"}, here).alone);
 }
 
-TEST(Plan, WhereTheDaemonIs) {
+TEST(Plan, where_the_daemon_is) {
   EXPECT_EQ(plan_for({"--host", "a"}).agent.weftd, "/opt/bin/weftd");
   EXPECT_EQ(plan_for({"--host", "a"}, {{"WEFT_WEFTD", "/x/weftd"}}).agent.weftd, "/x/weftd");
   EXPECT_EQ(plan_for({"--host", "a", "--weftd", "/y/weftd"}, {{"WEFT_WEFTD", "/x/weftd"}}).agent.weftd,
@@ -159,7 +159,7 @@ TEST(Plan, WhereTheDaemonIs) {
   EXPECT_EQ(plan_for({"--host", "a", "--weftd", "./weftd"}).agent.weftd.front(), '/');
 }
 
-TEST(Plan, RealSurroundings) {
+TEST(Plan, real_surroundings) {
   const auto around = Surroundings::real();
   EXPECT_TRUE(around.is_here(around.host));
   EXPECT_TRUE(around.is_here("localhost"));

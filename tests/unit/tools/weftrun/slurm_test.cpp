@@ -10,20 +10,20 @@ namespace {
 
 using Counts = std::vector<std::uint32_t>;
 
-TEST(SlurmCounts, AsSlurmWritesThem) {
+TEST(SlurmCounts, as_slurm_writes_them) {
   EXPECT_EQ(read_slurm_counts("2"), (Counts{2}));
   EXPECT_EQ(read_slurm_counts("2(x3),1"), (Counts{2, 2, 2, 1}));
   EXPECT_EQ(read_slurm_counts("1,16(x2),0"), (Counts{1, 16, 16, 0}));
 }
 
-TEST(SlurmCounts, WhatIsNone) {
+TEST(SlurmCounts, what_is_none) {
   for (const char* text : {"", ",", "2,", ",2", "2(x0)", "2(x)", "2(3)", "2(x3", "2x3", "x", "-1", "2 ",
                            "2(x3)1", "2(x-1)", "4294967296", "2(x1048577)", "1(x1048576),1"})
     EXPECT_EQ(read_slurm_counts(text), std::nullopt) << text;
   EXPECT_EQ(read_slurm_counts("1(x1048576)")->size(), 1U << 20);
 }
 
-TEST(SlurmCounts, AnyBytesAreTakenOrRefused) {
+TEST(SlurmCounts, any_bytes_are_taken_or_refused) {
   std::mt19937 random(31);
   constexpr std::string_view alphabet = "12(x),0";
   for (int i = 0; i < 50'000; ++i) {
@@ -42,7 +42,7 @@ std::string allocation(const Environment& environment) {
   return text;
 }
 
-TEST(SlurmAllocation, NodesAndTasks) {
+TEST(SlurmAllocation, nodes_and_tasks) {
   EXPECT_EQ(allocation({{"SLURM_JOB_ID", "7"},
                         {"SLURM_JOB_NODELIST", "n[01-03,7],m2"},
                         {"SLURM_TASKS_PER_NODE", "2(x3),1,4"},
@@ -57,13 +57,13 @@ TEST(SlurmAllocation, NodesAndTasks) {
       "b:3 ");
 }
 
-TEST(SlurmAllocation, OutsideThereIsNone) {
+TEST(SlurmAllocation, outside_there_is_none) {
   EXPECT_EQ(allocation({}), "none");
   EXPECT_EQ(allocation({{"SLURM_JOB_ID", "7"}}), "none");
   EXPECT_EQ(allocation({{"SLURM_JOB_NODELIST", "a"}}), "none");
 }
 
-TEST(SlurmAllocation, ContradictionsAreNamed) {
+TEST(SlurmAllocation, contradictions_are_named) {
   const auto said = [](Environment environment) {
     environment["SLURM_JOB_ID"] = "7";
     return refusal_of([&] { allocation(environment); });
@@ -78,7 +78,7 @@ TEST(SlurmAllocation, ContradictionsAreNamed) {
 }
 
 // The environment of heterogeneous_jobs.html in Slurm's documentation.
-TEST(SlurmAllocation, AHeterogeneousOneIsRefusedWithWhatToDo) {
+TEST(SlurmAllocation, a_heterogeneous_one_is_refused_with_what_to_do) {
   const Environment under_salloc = {{"SLURM_JOB_ID", "11741"},
                                     {"SLURM_HET_SIZE", "2"},
                                     {"SLURM_JOB_ID_HET_GROUP_0", "11741"},

@@ -13,7 +13,7 @@
 namespace weft::shm {
 namespace {
 
-TEST(Doorbell, IsSilentWhileTheServerIsAwake) {
+TEST(Doorbell, is_silent_while_the_server_is_awake) {
   Doorbell bell;
   EXPECT_FALSE(bell.ring());
   bell.asleep();
@@ -21,7 +21,7 @@ TEST(Doorbell, IsSilentWhileTheServerIsAwake) {
   EXPECT_FALSE(bell.ring());
 }
 
-TEST(Doorbell, OneRingerASleepHasToWake) {
+TEST(Doorbell, one_ringer_a_sleep_has_to_wake) {
   Doorbell bell;
   for (int sleep = 0; sleep < 3; ++sleep) {
     bell.asleep();
@@ -32,7 +32,7 @@ TEST(Doorbell, OneRingerASleepHasToWake) {
 
 // A server that goes to sleep although a notice waits never wakes again: the clients then wait for its answer, and
 // the watchdog ends the test.
-TEST(Doorbell, NoNoticeIsSleptThrough) {
+TEST(Doorbell, no_notice_is_slept_through) {
   testing::Watchdog watchdog;
   Fd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   Doorbell bell;

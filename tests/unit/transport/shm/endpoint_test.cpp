@@ -57,13 +57,13 @@ Nonce nonce_of(const Endpoint& endpoint) {
   return packed.nonce;
 }
 
-TEST(ShmEndpoint, HasNoProviders) {
+TEST(ShmEndpoint, has_no_providers) {
   const auto endpoint = ShmTransport().open("fast");
   ASSERT_FALSE(endpoint);
   EXPECT_EQ(endpoint.error().code, Errc::not_found);
 }
 
-TEST(ShmEndpoint, WhoSleepsForRoomIsWoken) {
+TEST(ShmEndpoint, who_sleeps_for_room_is_woken) {
   testing::Watchdog watchdog;
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
@@ -98,7 +98,7 @@ TEST(ShmEndpoint, WhoSleepsForRoomIsWoken) {
   }
 }
 
-TEST(ShmEndpoint, RoomThatCameBeforeTheSleepIsSeen) {
+TEST(ShmEndpoint, room_that_came_before_the_sleep_is_seen) {
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
   const auto peer = a->reach(b->address());
@@ -116,7 +116,7 @@ TEST(ShmEndpoint, RoomThatCameBeforeTheSleepIsSeen) {
   EXPECT_TRUE(a->arm());
 }
 
-TEST(ShmEndpoint, WhatIsStartedAfterArmingWakes) {
+TEST(ShmEndpoint, what_is_started_after_arming_wakes) {
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
   const auto peer = a->reach(b->address());
@@ -154,7 +154,7 @@ TEST(ShmEndpoint, WhatIsStartedAfterArmingWakes) {
 }
 
 // Who connects and says nothing, or nonsense, or hands over something else than a ring, is let go; others go on.
-TEST(ShmEndpoint, StrangersDoNoHarm) {
+TEST(ShmEndpoint, strangers_do_no_harm) {
   testing::Watchdog watchdog;
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
@@ -199,7 +199,7 @@ TEST(ShmEndpoint, StrangersDoNoHarm) {
   EXPECT_EQ(received, 1u);
 }
 
-TEST(ShmEndpoint, AKeyFitsOnlyItsEndpoint) {
+TEST(ShmEndpoint, a_key_fits_only_its_endpoint) {
   const auto a = open_one(), b = open_one(), c = open_one();
   std::vector<std::byte> memory(100);
   const auto region = b->expose(memory);
@@ -211,7 +211,7 @@ TEST(ShmEndpoint, AKeyFitsOnlyItsEndpoint) {
 }
 
 // A slot that is used again makes a new key; the old one fits nothing.
-TEST(ShmEndpoint, AKeyOutlivesItsRegionToNoAvail) {
+TEST(ShmEndpoint, a_key_outlives_its_region_to_no_avail) {
   const auto a = open_one(), b = open_one();
   std::vector<std::byte> memory(100, std::byte{1}), target(100);
   const auto local = a->expose(target);
@@ -237,7 +237,7 @@ TEST(ShmEndpoint, AKeyOutlivesItsRegionToNoAvail) {
 }
 
 // EFAULT is the reader's error, and the owner's none.
-TEST(ShmEndpoint, MemoryThatIsNotThereIsTheReadersError) {
+TEST(ShmEndpoint, memory_that_is_not_there_is_the_readers_error) {
   const auto a = open_one(), b = open_one();
   void* at = ::mmap(nullptr, 2 * page_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(at, MAP_FAILED);
@@ -266,7 +266,7 @@ TEST(ShmEndpoint, MemoryThatIsNotThereIsTheReadersError) {
 }
 
 // V2: whoever reads a region while it goes gets an error or the region's bytes, never those that came after.
-TEST(ShmEndpoint, AReadThatMeetsTheRegionsEndIsAnError) {
+TEST(ShmEndpoint, a_read_that_meets_the_regions_end_is_an_error) {
   testing::Watchdog watchdog;
   std::vector<LiveWord> live(Exhibit::regions);
   RegionTable table(live.data());
@@ -309,7 +309,7 @@ TEST(ShmEndpoint, AReadThatMeetsTheRegionsEndIsAnError) {
   EXPECT_EQ(wrong, 0u) << "of " << read;
 }
 
-TEST(ShmEndpoint, NoRingIsLeftBehind) {
+TEST(ShmEndpoint, no_ring_is_left_behind) {
   const auto rings = [] {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
@@ -332,7 +332,7 @@ TEST(ShmEndpoint, NoRingIsLeftBehind) {
   EXPECT_EQ(rings(), before);
 }
 
-TEST(ShmEndpoint, NoDescriptorIsLeftBehind) {
+TEST(ShmEndpoint, no_descriptor_is_left_behind) {
   const auto count = [] {
     int open = 0;
     for (int fd = 0; fd < 1000; ++fd) open += ::fcntl(fd, F_GETFD) >= 0;

@@ -20,7 +20,7 @@ void use(Ring& r, testing::Random& random) {
   push(random.below(20));
 }
 
-TEST(MessageRingDamage, AReaderStaysInside) {
+TEST(MessageRingDamage, a_reader_stays_inside) {
   testing::Watchdog watchdog;
   testing::Random random;
   unsigned refused = 0;
@@ -47,7 +47,7 @@ TEST(MessageRingDamage, AReaderStaysInside) {
   EXPECT_GT(refused, 0u);
 }
 
-TEST(MessageRingDamage, AWriterStaysInside) {
+TEST(MessageRingDamage, a_writer_stays_inside) {
   testing::Watchdog watchdog;
   testing::Random random;
   unsigned refused = 0;
@@ -68,7 +68,7 @@ TEST(MessageRingDamage, AWriterStaysInside) {
 }
 
 /// Every way in which a message's own words can lie.
-TEST(MessageRingDamage, LyingLengthsAreCorrupt) {
+TEST(MessageRingDamage, lying_lengths_are_corrupt) {
   struct Lie {
     std::uint32_t length;
     std::uint16_t header;

@@ -6,7 +6,7 @@
 namespace weft::shm {
 namespace {
 
-TEST(MessageRingEdges, EmptyGivesNothing) {
+TEST(MessageRingEdges, empty_gives_nothing) {
   Ring r(256);
   EXPECT_TRUE(r.reader.is_empty());
   const auto count = r.reader.drain(r.into, [](std::uint16_t, const Message&) { ADD_FAILURE(); });
@@ -14,7 +14,7 @@ TEST(MessageRingEdges, EmptyGivesNothing) {
   EXPECT_EQ(*count, 0u);
 }
 
-TEST(MessageRingEdges, EveryLengthAtEveryPlace) {
+TEST(MessageRingEdges, every_length_at_every_place) {
   Ring r(1024);
   std::uint64_t number = 0;
   for (std::size_t length = 0; length <= r.capacity / 4; ++length) {
@@ -32,7 +32,7 @@ TEST(MessageRingEdges, EveryLengthAtEveryPlace) {
   }
 }
 
-TEST(MessageRingEdges, FillsToTheLastByteAndRefusesOneMore) {
+TEST(MessageRingEdges, fills_to_the_last_byte_and_refuses_one_more) {
   Ring r(256);
   const Numbered eight(1, 8);  // 16 bytes in the ring
   for (int i = 0; i < 16; ++i) ASSERT_TRUE(r.writer.push(eight.id, eight.message())) << i;
@@ -53,7 +53,7 @@ TEST(MessageRingEdges, FillsToTheLastByteAndRefusesOneMore) {
 }
 
 // M3: else a writer could wait for ever for room that nobody can make.
-TEST(MessageRingEdges, AnEmptyRingTakesTheLargestWhereverItStands) {
+TEST(MessageRingEdges, an_empty_ring_takes_the_largest_wherever_it_stands) {
   for (std::uint64_t steps = 0; steps < 128; ++steps) {
     Ring r(1024);
     // Written while another message is in the ring, so that the writer does not go back to the start.
@@ -75,7 +75,7 @@ TEST(MessageRingEdges, AnEmptyRingTakesTheLargestWhereverItStands) {
   }
 }
 
-TEST(MessageRingEdges, WhoIsReadAtOnceStaysAtTheStart) {
+TEST(MessageRingEdges, who_is_read_at_once_stays_at_the_start) {
   Ring r(1 << 16);
   const Numbered sent(5, 100);
   for (int i = 0; i < 10'000; ++i) {
@@ -87,7 +87,7 @@ TEST(MessageRingEdges, WhoIsReadAtOnceStaysAtTheStart) {
     ASSERT_EQ(r.data()[at], std::byte{0}) << at;
 }
 
-TEST(MessageRingEdges, AgainstAQueue) {
+TEST(MessageRingEdges, against_a_queue) {
   testing::Random random;
   Ring r(4096);
   std::deque<Numbered> model;
@@ -116,7 +116,7 @@ TEST(MessageRingEdges, AgainstAQueue) {
   EXPECT_GT(number, 1000u);
 }
 
-TEST(MessageRingEdges, OnlyAWriterThatSleepsIsRung) {
+TEST(MessageRingEdges, only_a_writer_that_sleeps_is_rung) {
   Ring r(256);
   EXPECT_FALSE(r.reader.ring());
   r.writer.want_room();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t capacity = std::uint64_t{1} << 14;
 
-TEST(MessageRingProcesses, WritersKilledAtRandomLeaveWholeMessages) {
+TEST(MessageRingProcesses, writers_killed_at_random_leave_whole_messages) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   std::uint64_t read = 0;
@@ -53,7 +53,7 @@ TEST(MessageRingProcesses, WritersKilledAtRandomLeaveWholeMessages) {
 }
 
 // A reader that dies leaves a ring that fills up, and a writer that is told so.
-TEST(MessageRingProcesses, AReaderThatIsKilledLeavesAFullRing) {
+TEST(MessageRingProcesses, a_reader_that_is_killed_leaves_a_full_ring) {
   testing::Watchdog watchdog(110);
   testing::Random random;
   for (unsigned kill = 0; kill < testing::rounds(100); ++kill) {

@@ -7,7 +7,7 @@
 namespace weft::shm {
 namespace {
 
-TEST(MessageRingThreads, NothingIsLostTornOrOutOfOrder) {
+TEST(MessageRingThreads, nothing_is_lost_torn_or_out_of_order) {
   testing::Watchdog watchdog;
   for (const std::uint64_t capacity : {std::uint64_t{128}, std::uint64_t{4096}, std::uint64_t{1} << 16}) {
     Ring r(capacity);
@@ -36,7 +36,7 @@ TEST(MessageRingThreads, NothingIsLostTornOrOutOfOrder) {
 }
 
 // M5: a writer that found the ring full sleeps until it is rung; no ring is lost.
-TEST(MessageRingThreads, AWriterThatSleepsForRoomIsRung) {
+TEST(MessageRingThreads, a_writer_that_sleeps_for_room_is_rung) {
   testing::Watchdog watchdog;
   Ring r(128);
   const std::uint64_t total = testing::rounds(200'000);

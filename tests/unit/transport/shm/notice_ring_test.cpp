@@ -25,12 +25,12 @@ struct Ring {
   }
 };
 
-TEST(NoticeRing, EmptyGivesNothing) {
+TEST(NoticeRing, empty_gives_nothing) {
   Ring r;
   EXPECT_TRUE(r.drained().empty());
 }
 
-TEST(NoticeRing, KeepsOrderAndRefusesOneTooMany) {
+TEST(NoticeRing, keeps_order_and_refuses_one_too_many) {
   Ring r;
   std::vector<std::uint32_t> pushed;
   for (std::uint32_t i = 0; i < slots; ++i) {
@@ -43,7 +43,7 @@ TEST(NoticeRing, KeepsOrderAndRefusesOneTooMany) {
   EXPECT_EQ(r.drained(), std::vector<std::uint32_t>{100});
 }
 
-TEST(NoticeRing, WrapsRoundTheSlotsAndRoundTheCounters) {
+TEST(NoticeRing, wraps_round_the_slots_and_round_the_counters) {
   Ring r;
   r.tail = r.head = 0xffffffff - 3 * slots;
   for (std::uint32_t i = 0; i < 10 * slots; i += 3) {
@@ -54,7 +54,7 @@ TEST(NoticeRing, WrapsRoundTheSlotsAndRoundTheCounters) {
   EXPECT_FALSE(r.ring.push({1, slots}));
 }
 
-TEST(NoticeRing, ALyingTailCostsAtMostOneRound) {
+TEST(NoticeRing, a_lying_tail_costs_at_most_one_round) {
   for (const std::uint32_t lie : {1000u, 0xffffffffu, 0x80000000u, slots + 1}) {
     Ring r;
     r.tail = lie;
@@ -64,7 +64,7 @@ TEST(NoticeRing, ALyingTailCostsAtMostOneRound) {
   }
 }
 
-TEST(NoticeRing, DamageNeverLeadsOutsideNorOn) {
+TEST(NoticeRing, damage_never_leads_outside_nor_on) {
   testing::Watchdog watchdog;
   testing::Random random;
   for (unsigned round = 0; round < testing::rounds(200'000); ++round) {
@@ -80,7 +80,7 @@ TEST(NoticeRing, DamageNeverLeadsOutsideNorOn) {
 }
 
 // Each notice carries its own check: a reader that runs ahead of the slot's bytes sees it break.
-TEST(NoticeRing, OneWriterOneReaderLoseNothing) {
+TEST(NoticeRing, one_writer_one_reader_lose_nothing) {
   testing::Watchdog watchdog;
   Ring r;
   const std::uint32_t total = testing::rounds(2'000'000);

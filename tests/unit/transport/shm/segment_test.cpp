@@ -26,7 +26,7 @@ bool is_zero(const std::byte* from, std::size_t bytes) {
   return std::all_of(from, from + bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-TEST(Segment, AllocatesWholePagesUntilTheLastOne) {
+TEST(Segment, allocates_whole_pages_until_the_last_one) {
   auto segment = made(4 * page);
   EXPECT_EQ(segment.allocate(1).value(), 0u);
   EXPECT_EQ(segment.allocate(page).value(), page);
@@ -37,14 +37,14 @@ TEST(Segment, AllocatesWholePagesUntilTheLastOne) {
   EXPECT_EQ(full.error().code, Errc::no_space);
 }
 
-TEST(Segment, RefusesWhatCannotFitWithoutLosingWhatCan) {
+TEST(Segment, refuses_what_cannot_fit_without_losing_what_can) {
   auto segment = made(4 * page);
   for (const std::size_t bytes : {5 * page, ~std::size_t{0}, ~std::size_t{0} - page})
     EXPECT_EQ(segment.allocate(bytes).error().code, Errc::no_space);
   EXPECT_EQ(segment.allocate(4 * page).value(), 0u);
 }
 
-TEST(Segment, ReleasedBytesReadAsZeroAndServeAgain) {
+TEST(Segment, released_bytes_read_as_zero_and_serve_again) {
   auto segment = made(8 * page);
   const auto first = segment.allocate(2 * page).value();
   const auto second = segment.allocate(2 * page).value();
@@ -55,7 +55,7 @@ TEST(Segment, ReleasedBytesReadAsZeroAndServeAgain) {
   EXPECT_EQ(segment.allocate(2 * page).value(), first);
 }
 
-TEST(Segment, AClientsMappingSeesTheZeroesToo) {
+TEST(Segment, a_clients_mapping_sees_the_zeroes_too) {
   auto segment = made(2 * page);
   const auto at = segment.allocate(page).value();
   segment.base()[at] = std::byte{7};
@@ -67,7 +67,7 @@ TEST(Segment, AClientsMappingSeesTheZeroesToo) {
 }
 
 // Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space out.
-TEST(Segment, SpaceOfAllSizesComesBackWhole) {
+TEST(Segment, space_of_all_sizes_comes_back_whole) {
   testing::Random random;
   auto segment = made(64 * page);
   struct Piece {
@@ -94,7 +94,7 @@ TEST(Segment, SpaceOfAllSizesComesBackWhole) {
   EXPECT_TRUE(segment.allocate(64 * page));  // all of it, in one piece
 }
 
-TEST(Segment, ShrinksToTheFileSizeLimitInsteadOfDying) {
+TEST(Segment, shrinks_to_the_file_size_limit_instead_of_dying) {
   const auto child = testing::start_child([] {
     const rlimit limit{16 * page + 100, RLIM_INFINITY};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
@@ -109,7 +109,7 @@ TEST(Segment, ShrinksToTheFileSizeLimitInsteadOfDying) {
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(Segment, ALimitOfNothingIsAnError) {
+TEST(Segment, a_limit_of_nothing_is_an_error) {
   const auto child = testing::start_child([] {
     const rlimit limit{100, RLIM_INFINITY};
     return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 && !Segment::create(std::size_t{1} << 20);
@@ -117,7 +117,7 @@ TEST(Segment, ALimitOfNothingIsAnError) {
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(Segment, NobodyCanShrinkOrGrowIt) {
+TEST(Segment, nobody_can_shrink_or_grow_it) {
   auto segment = made(4 * page);
   EXPECT_NE(::ftruncate(segment.fd(), page), 0);
   EXPECT_EQ(errno, EPERM);
@@ -125,7 +125,7 @@ TEST(Segment, NobodyCanShrinkOrGrowIt) {
   EXPECT_NE(::fcntl(segment.fd(), F_ADD_SEALS, F_SEAL_WRITE), 0);  // nor take the server's own writing away
 }
 
-TEST(Segment, TakesMemoryOnlyWhereItIsTouched) {
+TEST(Segment, takes_memory_only_where_it_is_touched) {
   auto segment = made(std::size_t{64} << 30);
   (void)segment.allocate(std::size_t{1} << 30);
   segment.base()[0] = segment.base()[std::size_t{1} << 29] = std::byte{1};
@@ -134,7 +134,7 @@ TEST(Segment, TakesMemoryOnlyWhereItIsTouched) {
   EXPECT_LE(facts.st_blocks, 64);  // of 512 bytes; two pages, with slack for larger ones
 }
 
-TEST(Window, WritesReachTheOtherMappingAndReadOnlyMeansIt) {
+TEST(Window, writes_reach_the_other_mapping_and_read_only_means_it) {
   auto segment = made(4 * page);
   auto writable = Window::map(segment.fd(), page, page, Window::Access::write);
   ASSERT_TRUE(writable);
@@ -152,14 +152,14 @@ TEST(Window, WritesReachTheOtherMappingAndReadOnlyMeansIt) {
   EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
 }
 
-TEST(Window, ABadDescriptorIsAnError) {
+TEST(Window, a_bad_descriptor_is_an_error) {
   const auto window = Window::map(-1, 0, page, Window::Access::read);
   ASSERT_FALSE(window);
   EXPECT_EQ(window.error().code, Errc::os);
   EXPECT_EQ(window.error().sys, EBADF);
 }
 
-TEST(Window, MovesWithoutUnmappingTwice) {
+TEST(Window, moves_without_unmapping_twice) {
   auto segment = made(2 * page);
   auto a = Window::map(segment.fd(), 0, page, Window::Access::write);
   auto b = Window::map(segment.fd(), page, page, Window::Access::write);
@@ -172,7 +172,7 @@ TEST(Window, MovesWithoutUnmappingTwice) {
   EXPECT_EQ(segment.base()[page], std::byte{3});
 }
 
-TEST(Fd, ClosesOnceAndReleases) {
+TEST(Fd, closes_once_and_releases) {
   const int raw = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   {
     Fd fd(raw);

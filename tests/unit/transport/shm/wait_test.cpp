@@ -19,7 +19,7 @@ bool yes() {
   return true;
 }
 
-TEST(WaitUntil, ATrueConditionReturnsWithoutAsking) {
+TEST(WaitUntil, a_true_condition_returns_without_asking) {
   WaitWord word;
   bool asked = false;
   EXPECT_TRUE(wait_until(word, WaitPolicy{}, Clock::now() - 1s, yes, [&] { return asked = true; }));
@@ -27,7 +27,7 @@ TEST(WaitUntil, ATrueConditionReturnsWithoutAsking) {
   EXPECT_EQ(word.sleepers.load(), 0u);
 }
 
-TEST(WaitUntil, ADeadlineEndsEveryPhase) {
+TEST(WaitUntil, a_deadline_ends_every_phase) {
   testing::Watchdog watchdog;
   const WaitPolicy policies[] = {sleep_at_once,
                                  {.spin = 50us, .yield = 2ms, .slice = 60'000ms},
@@ -42,7 +42,7 @@ TEST(WaitUntil, ADeadlineEndsEveryPhase) {
   }
 }
 
-TEST(WaitUntil, APassedDeadlineStillLooksOnce) {
+TEST(WaitUntil, a_passed_deadline_still_looks_once) {
   testing::Watchdog watchdog;
   WaitWord word;
   EXPECT_FALSE(wait_until(
@@ -52,7 +52,7 @@ TEST(WaitUntil, APassedDeadlineStillLooksOnce) {
       word, sleep_at_once, Clock::now() - 1h, [&] { return ++looks > 1; }, yes));
 }
 
-TEST(WaitUntil, EndsWhenNobodyIsLeftToWakeIt) {
+TEST(WaitUntil, ends_when_nobody_is_left_to_wake_it) {
   testing::Watchdog watchdog;
   WaitWord word;
   WaitPolicy policy = sleep_at_once;
@@ -65,7 +65,7 @@ TEST(WaitUntil, EndsWhenNobodyIsLeftToWakeIt) {
 }
 
 // A waker that died between its change and its wake: the slice finds it.
-TEST(WaitUntil, ASilentChangeIsSeenAfterASlice) {
+TEST(WaitUntil, a_silent_change_is_seen_after_a_slice) {
   testing::Watchdog watchdog;
   WaitWord word;
   WaitPolicy policy = sleep_at_once;
@@ -80,7 +80,7 @@ TEST(WaitUntil, ASilentChangeIsSeenAfterASlice) {
   silent.join();
 }
 
-TEST(WaitWord, AWakeWithoutSleepersOnlyCounts) {
+TEST(WaitWord, a_wake_without_sleepers_only_counts) {
   WaitWord word;
   word.wake_all();
   EXPECT_EQ(word.epoch.load(), 1u);
@@ -88,7 +88,7 @@ TEST(WaitWord, AWakeWithoutSleepersOnlyCounts) {
 
 // Slices of a minute: one lost wake and the watchdog ends the test. The plain number shows TSan that the word's
 // own orders carry data.
-TEST(WaitUntil, NoWakeIsLost) {
+TEST(WaitUntil, no_wake_is_lost) {
   testing::Watchdog watchdog;
   WaitWord ping, pong;
   std::atomic<std::uint32_t> turn{0};
@@ -115,7 +115,7 @@ TEST(WaitUntil, NoWakeIsLost) {
   EXPECT_EQ(plain, 2 * total);
 }
 
-TEST(WaitUntil, WakesAllWhoSleep) {
+TEST(WaitUntil, wakes_all_who_sleep) {
   testing::Watchdog watchdog;
   constexpr unsigned waiters = 5;
   WaitWord word;
@@ -139,7 +139,7 @@ TEST(WaitUntil, WakesAllWhoSleep) {
   EXPECT_EQ(word.sleepers.load(), 0u);
 }
 
-TEST(WaitUntil, WakesAcrossProcesses) {
+TEST(WaitUntil, wakes_across_processes) {
   testing::Watchdog watchdog;
   testing::SharedBlock block(4096);
   auto& word = *new (block.get()) WaitWord;
@@ -163,14 +163,14 @@ TEST(WaitUntil, WakesAcrossProcesses) {
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(WaitPolicy, SpinsOnlyWhereEveryWaiterHasACore) {
+TEST(WaitPolicy, spins_only_where_every_waiter_has_a_core) {
   const auto cores = usable_cores();
   EXPECT_GT(WaitPolicy::for_waiters(1, 4).spin.count(), 0);
   EXPECT_GT(WaitPolicy::for_waiters(cores, cores).spin.count(), 0);
   EXPECT_EQ(WaitPolicy::for_waiters(cores + 1, cores).spin.count(), 0);
 }
 
-TEST(WaitPolicy, CountsTheCoresItMayUse) {
+TEST(WaitPolicy, counts_the_cores_it_may_use) {
   const auto child = testing::start_child([] {
     cpu_set_t one;
     CPU_ZERO(&one);

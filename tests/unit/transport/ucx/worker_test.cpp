@@ -18,7 +18,7 @@ bool maps_shared_memory() {
   return all.find("ucx_shm_posix") != all.npos || all.find("/SYSV") != all.npos;
 }
 
-TEST(Worker, SharedMemoryIsOpenedWhereTheUserNamesItOnly) {
+TEST(Worker, shared_memory_is_opened_where_the_user_names_it_only) {
   ::unsetenv("UCX_TLS");
   std::string why_not;
   {
