@@ -59,6 +59,15 @@ class CheckLayers(unittest.TestCase):
         self.assert_bad("core/events/table.cpp", '"core/link/socket.hpp"',
                         "core/events may not include core/link/socket.hpp")
 
+    def test_rooms_know_those_before_them(self):
+        self.assert_good("core/server/fences/a.hpp", '"core/server/cards/b.hpp"', '"core/server/types.hpp"',
+                         '"core/server/fences/c.hpp"')
+        self.assert_good("core/server/server.hpp", '"core/server/reports/b.hpp"')
+        self.assert_bad("core/server/cards/a.hpp", '"core/server/fences/b.hpp"',
+                        "core/server/cards may not include core/server/fences/b.hpp: that room is above it")
+        self.assert_bad("core/server/cards/a.hpp", '"core/server/server.hpp"',
+                        "core/server/cards may not include core/server/server.hpp: that room is above it")
+
     def test_transport_and_contracts_do_not_know_pmix(self):
         self.assert_bad("transport/shm/a.cpp", "<pmix_common.h>", "transport/shm may not include pmix_common.h")
         self.assert_bad("include/weft/result.hpp", '"pmix.h"', "include/weft may not include pmix.h")

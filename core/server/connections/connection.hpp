@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One client's socket on the server's side. The loop thread only.
+// The socket of one client or tool at its server, and what the server knows of the process behind it. The loop's thread only.
 #pragma once
 
 #include <poll.h>
@@ -28,34 +28,42 @@ inline bool process_has_ended(int pidfd) {
   return ::poll(&watch, 1, 0) == 1;
 }
 
-class Session : public std::enable_shared_from_this<Session> {
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
  public:
   using Socket = asio::local::stream_protocol::socket;
-  struct Hooks {
-    std::function<void(const std::shared_ptr<Session>&, link::Frame)> frame;
-    std::function<void(const std::shared_ptr<Session>&)> closed;  ///< once, however it ended
+  /// The owner of the connections, which outlives them.
+  class Owner {
+   public:
+    virtual void on_frame(const std::shared_ptr<ClientConnection>& from, link::Frame frame) = 0;
+    /// Once a connection, however it ended.
+    virtual void on_closed(const std::shared_ptr<ClientConnection>& connection) = 0;
+
+   protected:
+    ~Owner() = default;
   };
 
-  Session(Socket socket, Hooks hooks)
-      : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), hooks_(std::move(hooks)) {}
+  ClientConnection(Socket socket, Owner& owner)
+      : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), owner_(owner) {}
 
-  /// Starts reading. limits: nothing but hello, and no more than a page, before the client proved who it is.
+  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity.
   void start();
-  /// The process behind the socket; also ends the session when the process ends while others hold the socket.
+  /// The process behind the socket; also ends the connection when the process ends while others hold the socket.
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
+  /// The reply to a request that carries nothing but how it ended.
+  void reply(std::uint64_t tag, pmix_status_t status);
   void close();
-  /// Closes once all is read that the process has written: its last words count, whoever ends the session.
-  void close_after_last_words(std::function<void()> then = nullptr);
-  /// The host accepts the process: its frames are read from here on, which wait until then.
+  /// Closes when all is read that the process has written, then calls `then`.
+  void close_when_drained(std::function<void()> then = nullptr);
+  /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
   void admit();
   int native_handle() { return socket_.native_handle(); }
 
   // What the server knows about the client.
-  bool greeted = false;
-  bool is_tool = false;  ///< it looks on: a member of no job
+  bool is_known = false;  ///< its hello was accepted
+  bool is_tool = false;   ///< an observer: a member of no job
   bool finalized = false;
-  bool leaving = false;  ///< the host wants it gone: of what it still says only clean-up registrations count
+  bool leaving = false;  ///< the host ends it: of its frames only clean-up registrations count
   bool has_segment = false;
   bool attached = false;      ///< it found the segment by itself and waits for no welcome
   bool card_is_ours = false;  ///< the server writes its card
@@ -68,18 +76,6 @@ class Session : public std::enable_shared_from_this<Session> {
   bool wants_all_events = false;
   std::vector<pmix_status_t> wanted_events;
 
-  /// A fence of the whole job that the server enters for a client without a segment.
-  struct ProxyFence {
-    store::Generation generation;
-    std::uint64_t tag;
-    bool collect = false;
-    bool arrived = false;
-    std::shared_ptr<asio::steady_timer> timer = nullptr;  ///< of its deadline, if it has one
-  };
-  std::deque<ProxyFence> proxy_fences;
-  store::Generation proxy_next = 0;
-  bool proxy_stale = false;  ///< proxy_next ran ahead of a broken board
-
  private:
   void wait_for_process();
   void read_header();
@@ -88,14 +84,14 @@ class Session : public std::enable_shared_from_this<Session> {
 
   Socket socket_;
   asio::posix::stream_descriptor pid_watch_;
-  Hooks hooks_;
+  Owner& owner_;
   std::vector<std::function<void()>> when_closed_;
   link::FrameHeader header_{};
   link::Frame frame_{};
   std::deque<std::vector<std::byte>> outbox_;
   bool closed_ = false;
   bool admitted_ = false;
-  bool in_hook_ = false;
+  bool in_owner_ = false;
 };
 
 }  // namespace weft::server

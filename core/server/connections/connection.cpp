@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/clients/connection.hpp"
+#include "core/server/connections/connection.hpp"
 
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -9,6 +9,8 @@
 #include <asio/read.hpp>
 #include <asio/write.hpp>
 
+#include "core/link/messages.hpp"
+
 namespace weft::server {
 namespace {
 
@@ -16,10 +18,10 @@ constexpr std::uint32_t max_hello = 4096;
 
 }  // namespace
 
-void Session::start() {
+void ClientConnection::start() {
   ucred peer{};
   socklen_t length = sizeof peer;
-  // Who connected, by the kernel's word and not by the client's.
+  // The kernel says which process connected, not the client.
   if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return close();
   pid = peer.pid;
   uid = peer.uid;
@@ -27,7 +29,7 @@ void Session::start() {
   read_header();
 }
 
-Result<void> Session::watch_process() {
+Result<void> ClientConnection::watch_process() {
   const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
   if (fd < 0) return fail(Errc::os, "pidfd_open", errno);
   pid_watch_.assign(fd);
@@ -35,18 +37,18 @@ Result<void> Session::watch_process() {
   return {};
 }
 
-void Session::wait_for_process() {
+void ClientConnection::wait_for_process() {
   pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read,
                         [weak = weak_from_this()](const std::error_code& error) {
                           const auto self = weak.lock();
                           if (error || !self || self->closed_) return;
                           if (process_has_ended(self->pid_watch_.native_handle()))
-                            return self->close_after_last_words();
+                            return self->close_when_drained();
                           self->wait_for_process();
                         });
 }
 
-void Session::close_after_last_words(std::function<void()> then) {
+void ClientConnection::close_when_drained(std::function<void()> then) {
   if (closed_) return then ? then() : void();
   if (then) when_closed_.push_back(std::move(then));
   if (!admitted_) return close();  // nothing reads the socket yet
@@ -56,7 +58,7 @@ void Session::close_after_last_words(std::function<void()> then) {
   if (error) close();
 }
 
-void Session::read_header() {
+void ClientConnection::read_header() {
   asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
                      if (error || self->closed_) return self->close();
@@ -64,26 +66,27 @@ void Session::read_header() {
                    });
 }
 
-void Session::read_payload() {
-  if (header_.bytes > (greeted ? link::max_payload : max_hello)) return close();
+void ClientConnection::read_payload() {
+  if (header_.bytes > (is_known ? link::max_payload : max_hello)) return close();
   frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
   asio::async_read(socket_, asio::buffer(frame_.payload),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
-                     // Closed meanwhile: a frame that was read already belongs to nobody any more.
+                     // Closed meanwhile: a frame that was read already is dropped.
                      if (error || self->closed_) return self->close();
-                     self->in_hook_ = true;
-                     self->hooks_.frame(self, std::move(self->frame_));
-                     self->in_hook_ = false;
+                     self->in_owner_ = true;
+                     self->owner_.on_frame(self, std::move(self->frame_));
+                     self->in_owner_ = false;
                      if (!self->closed_ && self->admitted_) self->read_header();
                    });
 }
 
-void Session::admit() {
+void ClientConnection::admit() {
   admitted_ = true;
-  if (!in_hook_ && !closed_) read_header();
+  if (!in_owner_ && !closed_) read_header();
 }
 
-void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload) {
+void ClientConnection::send(link::MessageType type, std::uint64_t tag,
+                            const std::vector<std::byte>& payload) {
   if (closed_) return;
   auto frame = link::make_frame(type, tag, payload);
   if (outbox_.empty()) {
@@ -97,7 +100,11 @@ void Session::send(link::MessageType type, std::uint64_t tag, const std::vector<
   if (outbox_.size() == 1) write_next();
 }
 
-void Session::write_next() {
+void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {
+  send(link::MessageType::done, tag, link::encode(link::Done{status}));
+}
+
+void ClientConnection::write_next() {
   asio::async_write(socket_, asio::buffer(outbox_.front()),
                     [self = shared_from_this()](const std::error_code& error, std::size_t) {
                       if (error || self->closed_) return self->close();
@@ -106,7 +113,7 @@ void Session::write_next() {
                     });
 }
 
-void Session::close() {
+void ClientConnection::close() {
   if (closed_) return;
   closed_ = true;
   // Out of epoll first, which close() would leave to the kernel: a child that the host is just starting may hold copies
@@ -115,7 +122,7 @@ void Session::close() {
   if (pid_watch_.is_open()) ::close(pid_watch_.release());
   if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
   const auto self = shared_from_this();
-  hooks_.closed(self);
+  owner_.on_closed(self);
   for (const auto& then : std::exchange(when_closed_, {})) then();
 }
 
