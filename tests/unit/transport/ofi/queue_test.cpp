@@ -170,7 +170,7 @@ TEST_F(QueueTest, arm_for_a_while) {
 
 /// FI_CONTEXT and FI_CONTEXT2: the library may write over the first bytes of what op_context points to.
 TEST(ContextTest, the_first_bytes_are_the_librarys) {
-  Carrier carrier;
+  Transfer carrier;
   Context* context = &carrier;
   EXPECT_EQ(static_cast<void*>(&context->library), static_cast<void*>(context));
   EXPECT_GE(sizeof context->library, sizeof(fi_context2));

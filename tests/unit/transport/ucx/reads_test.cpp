@@ -117,13 +117,13 @@ bool until(Step&& step, Done&& done) {
   return true;
 }
 
-bool is_over(ucs_status_ptr_t request) {
+bool is_complete(ucs_status_ptr_t request) {
   return !UCS_PTR_IS_PTR(request) || ucp_request_check_status(request) != UCS_INPROGRESS;
 }
 ucs_status_t outcome(ucs_status_ptr_t request) {
   return UCS_PTR_IS_PTR(request) ? ucp_request_check_status(request) : UCS_PTR_RAW_STATUS(request);
 }
-void let_go(ucs_status_ptr_t request) {
+void finish_close(ucs_status_ptr_t request) {
   if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
 }
 
@@ -142,10 +142,10 @@ TEST(UcxReads, a_worker_that_offers_rma_gives_away_memory_that_it_never_exposed)
         reader.progress();
         owner.progress();
       },
-      [&] { return is_over(request); }));
+      [&] { return is_complete(request); }));
   EXPECT_EQ(outcome(request), UCS_OK);
   EXPECT_EQ(found, secret);
-  let_go(request);
+  finish_close(request);
 }
 
 TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
@@ -171,10 +171,10 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
     ours.progress();
   };
   const auto say = [&](std::size_t times) {
-    const MessageFront front{7, 0, 0};
-    const auto said = reader.say(std::as_bytes(std::span(&front, 1)));
-    const bool arrived = until(step, [&] { return is_over(said) && heard == times; });
-    let_go(said);
+    const MessagePrefix prefix{7, 0, 0};
+    const auto said = reader.say(std::as_bytes(std::span(&prefix, 1)));
+    const bool arrived = until(step, [&] { return is_complete(said) && heard == times; });
+    finish_close(said);
     return arrived;
   };
   ASSERT_TRUE(say(1));
@@ -186,7 +186,7 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
   EXPECT_EQ(found, std::string(secret.size(), ' '));
   EXPECT_TRUE(say(3)) << "the connection is as good as before";
   reader.leave();
-  let_go(request);
+  finish_close(request);
 }
 
 }  // namespace
