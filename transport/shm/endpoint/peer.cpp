@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/peer.hpp"
+#include "transport/shm/endpoint/peer.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <new>
 
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::shm {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the conformance suite cannot ask of every transport: strangers, damage, and sleeping for room.
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "transport/base/operations.hpp"
-#include "transport/shm/memory.hpp"
-#include "transport/shm/peer.hpp"
+#include "transport/shm/endpoint/memory.hpp"
+#include "transport/shm/endpoint/peer.hpp"
 
 namespace weft::shm {
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "transport/shm/memory.hpp"
-#include "transport/shm/message_ring.hpp"
+#include "transport/shm/endpoint/memory.hpp"
+#include "transport/shm/endpoint/message_ring.hpp"
 #include "transport/shm/socket.hpp"
 
 namespace weft::shm {

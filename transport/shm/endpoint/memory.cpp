@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/memory.hpp"
+#include "transport/shm/endpoint/memory.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -10,7 +10,7 @@
 #include <bit>
 #include <cerrno>
 
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::shm {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <deque>
 
-#include "tests/unit/transport/shm/rings.hpp"
+#include "tests/unit/transport/shm/endpoint/rings.hpp"
 
 namespace weft::shm {
 namespace {
