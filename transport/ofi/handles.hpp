@@ -47,7 +47,7 @@ class Descriptor {
 
 /// For calls that return 0 or a negative fabric errno, which equals the system's errno where the system has
 /// one.
-inline tl::unexpected<Error> failed(const char* what, long code) noexcept {
+inline Unexpected failed(const char* what, long code) noexcept {
   return fail(code == -FI_ENOMEM ? Errc::no_memory : Errc::os, what, static_cast<int>(-code));
 }
 
