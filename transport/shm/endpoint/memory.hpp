@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What an endpoint shows to its peers, and reads of a peer's memory that ask nothing of the peer.
+// The pages that an endpoint shares with its peers, and reads of a peer's memory that need no help of the
+// peer.
 //
-//   | EndpointHeader, 1 page: peers may write | live, `regions` words: peers only read |
+//   | EndpointHeader, 1 page: peers may write | epochs, `regions` words: peers only read |
 //
-// V1  One writer of `live`: the endpoint. A word counts the lives of its slot: odd while a region lives there. A key
-//     carries the odd number; it is used once, so a key that outlived its region fits nothing.
-// V2  A region's word turns even before its owner may free the memory. A reader looks at it before and after the
-//     copy: if it held the key's number both times, the bytes are the region's.
-// V3  Which process that is, only the kernel says (SO_PEERCRED of the socket that the address names); that it lived
-//     during the copy, the socket says that is still open after it (ShmEndpoint::progress).
-// Crash: an owner that is killed leaves odd words behind; its memory is gone, and its socket closed.
+// V1  The only writer of `epochs` is the endpoint. A word counts the uses of its slot: odd while a region
+//     occupies it. A key carries the odd number, which is used once, so a key that outlived its region
+//     matches nothing.
+// V2  The word of a region becomes even before its owner may free the memory. A reader compares it before and
+//     after the copy: if it held the key's number both times, the bytes are the region's.
+// V3  Only the kernel identifies the process (SO_PEERCRED of the socket that the address names). That it
+//     lived during the copy follows from its socket, which is still open afterwards (ShmEndpoint::progress).
+// Crash: an owner that is killed leaves odd words behind; its memory no longer exists, and its socket is
+// closed.
 #pragma once
 
 #include <array>
@@ -25,9 +28,10 @@
 
 namespace weft::shm {
 
-using Nonce = std::array<std::byte, 16>;  ///< makes an endpoint's name one that nobody guesses or meets again
+/// Random, so that the name of an endpoint cannot be guessed and never recurs
+using Nonce = std::array<std::byte, 16>;
 
-/// Complete before the endpoint's address is handed to anybody.
+/// Complete before the endpoint gives out its address.
 struct EndpointHeader {
   static constexpr std::uint64_t this_layout = 0x3130'4d48'5354'4657;  // "WFTSHM01"
   std::uint64_t layout = this_layout;
@@ -36,18 +40,20 @@ struct EndpointHeader {
 };
 static_assert(sizeof(EndpointHeader) == 128);
 
-using LiveWord = std::atomic<std::uint64_t>;
-struct Exhibit {
+/// Odd while the region of that slot is exposed (V1).
+using RegionEpoch = std::atomic<std::uint64_t>;
+/// Layout of the shared pages.
+struct SharedPages {
   static constexpr std::uint32_t regions = 16384;
-  static constexpr std::size_t live_at = page_bytes;
-  static constexpr std::size_t bytes = live_at + page_aligned(regions * sizeof(LiveWord));
+  static constexpr std::size_t epochs_at = page_bytes;
+  static constexpr std::size_t bytes = epochs_at + page_aligned(regions * sizeof(RegionEpoch));
 };
 
 struct PackedAddress {
   static constexpr std::uint32_t this_magic = 0x314d4853;  // "SHM1"
   std::uint32_t magic = this_magic;
-  std::int32_t exhibit = -1;  ///< the memfd's descriptor in the endpoint's process
-  Nonce nonce{};              ///< names the socket
+  std::int32_t shared_fd = -1;  ///< number of the memfd's descriptor in the endpoint's process
+  Nonce nonce{};                ///< the name of the socket
 };
 static_assert(sizeof(PackedAddress) == 24);
 
@@ -55,36 +61,36 @@ struct PackedKey {
   static constexpr std::uint32_t this_magic = 0x4b4d4853;  // "SHMK"
   std::uint32_t magic = this_magic;
   std::uint32_t slot = 0;
-  std::uint64_t life = 0;              ///< what `live` holds (V1)
+  std::uint64_t epoch = 0;             ///< value of the epoch while the region is exposed (V1)
   std::uint64_t base = 0, length = 0;  ///< in the owner's address space
-  Nonce of{};                          ///< the endpoint
+  Nonce endpoint{};                    ///< the endpoint that exposes the region
 };
 static_assert(sizeof(PackedKey) == 48);
 
-/// The owner's side of `live`.
+/// The owner's side of the epochs.
 class RegionTable {
  public:
-  explicit RegionTable(LiveWord* live) noexcept : live_(live) {}
-  struct Place {
+  explicit RegionTable(RegionEpoch* epochs) noexcept : epochs_(epochs) {}
+  struct Entry {
     std::uint32_t slot;
-    std::uint64_t life;
+    std::uint64_t epoch;
   };
-  /// Errors: no_memory (every slot is taken).
-  Result<Place> take();
-  void drop(std::uint32_t slot) noexcept;
+  /// Errors: no_memory (all slots are in use).
+  Result<Entry> allocate();
+  void retire(std::uint32_t slot) noexcept;
 
  private:
-  LiveWord* live_;
+  RegionEpoch* epochs_;
   std::uint32_t used_ = 0;
   std::vector<std::uint32_t> free_;
 };
 
-/// Copies from a process of the same user; the bounds are checked, and the region is looked at before and after (V2).
-/// Errors: invalid (outside of the region, or it is gone), peer_lost (no such process), os.
-Result<void> read_region(pid_t process, const LiveWord* live, const PackedKey& key, std::uint64_t offset,
+/// Copies from a process of the same user. Checks the bounds, and the epoch before and after the copy (V2).
+/// Errors: invalid (outside of the region, or the region no longer exists), peer_lost (no such process), os.
+Result<void> read_region(pid_t process, const RegionEpoch* epochs, const PackedKey& key, std::uint64_t offset,
                          MutableBytes into) noexcept;
 
-/// Is reading another process's memory allowed here at all? Errors: not_found, with what forbids it.
+/// Checks whether this host allows reading the memory of other processes. Errors: not_found, with the reason.
 Result<void> can_read_processes() noexcept;
 
 class ShmEndpoint;
@@ -92,14 +98,14 @@ class ShmPeer;
 
 class ShmKey final : public RemoteKey {
  public:
-  ShmKey(ShmPeer& of, const PackedKey& key) : peer(of), packed(key) {}
+  ShmKey(ShmPeer& owner, const PackedKey& key) : peer(owner), packed(key) {}
   ShmPeer& peer;
   PackedKey packed;
 };
 
 class ShmRegion final : public MemoryRegion {
  public:
-  ShmRegion(ShmEndpoint& owner, std::span<std::byte> memory, RegionTable::Place place, const Nonce& of);
+  ShmRegion(ShmEndpoint& owner, std::span<std::byte> memory, RegionTable::Entry entry, const Nonce& endpoint);
   ~ShmRegion() override;
   Bytes packed_key() const noexcept override { return std::as_bytes(std::span(&key_, 1)); }
   std::span<std::byte> memory() const noexcept { return memory_; }
