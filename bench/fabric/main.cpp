@@ -63,7 +63,7 @@ class Side {
 
  private:
   bool sleeps_;
-  transport::Registry::Opened opened_;
+  transport::Registry::OpenResult opened_;
 };
 
 struct One : Completion {

@@ -35,7 +35,7 @@ void Probes::start(Connection& connection) noexcept {
   Probe probe{&connection, socket, 0};
   const int error = ::connect(socket, reinterpret_cast<const sockaddr*>(&to), length) == 0 ? 0 : errno;
   if (error != EINPROGRESS) {
-    // Other errors, such as EADDRNOTAVAIL, are local and say nothing about the peer.
+    // Other errors, such as EADDRNOTAVAIL, are local and do not concern the peer.
     if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) probe.error = error;
     probe.socket = -1;
     ::close(socket);

@@ -173,7 +173,7 @@ Result<Provider> choose(const Options& options, std::string& why_not) {
     const auto rank = rank_of(*at);
     if (name.empty() && (rank == unknown || !known[rank].is_default)) continue;
     const auto network = network_of(*at, interfaces);
-    if (!networks->take(network)) {
+    if (!networks->accepts(network)) {
       auto text = transport::to_text(network);
       if (std::find(excluded.begin(), excluded.end(), text) == excluded.end())
         excluded.push_back(std::move(text));

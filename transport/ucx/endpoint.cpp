@@ -327,7 +327,7 @@ void UcxEndpoint::reply_to_get(const GetRequest& request, ucp_ep_h reader) noexc
   std::memcpy(transfer->bytes(), &reply, sizeof reply);
   if (length != 0)
     std::memcpy(transfer->bytes() + sizeof reply, found->second.data() + request.offset, length);
-  // on failure the connection is lost, and the requester is told by its own UCP
+  // on failure the connection is lost, and UCP reports that to the requester
   (void)submit(*transfer, reader);
 }
 
