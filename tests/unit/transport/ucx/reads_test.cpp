@@ -14,7 +14,7 @@
 namespace weft::ucx {
 namespace {
 
-/// A worker on UCP's own interface, as anybody could have one.
+/// A worker on UCP's own interface, as any process can create it.
 class Stranger {
  public:
   explicit Stranger(std::uint64_t features) {
@@ -86,7 +86,7 @@ class Stranger {
     return ucp_am_send_nbx(to_, message_channel, nullptr, 0, bytes.data(), bytes.size(), &params);
   }
 
-  /// Ends what is open; UCP aborts where a worker goes with a read that nobody answered.
+  /// Ends what is open; UCP aborts if a worker is destroyed with an unanswered read.
   void leave() {
     if (to_ == nullptr) return;
     ucp_request_param_t params{};
@@ -127,7 +127,7 @@ void finish_close(ucs_status_ptr_t request) {
   if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
 }
 
-constexpr char secret_text[] = "what nobody was given a key of";
+constexpr char secret_text[] = "memory whose key was given to no peer";
 
 TEST(UcxReads, a_worker_that_offers_rma_gives_away_memory_that_it_never_exposed) {
   const std::string secret(secret_text);

@@ -153,7 +153,8 @@ TEST(ShmEndpoint, what_is_started_after_arming_wakes) {
   EXPECT_EQ(::poll(&waits, 1, 1000), 1);
 }
 
-// Who connects and says nothing, or nonsense, or hands over something else than a ring, is let go; others go on.
+// A process that connects and sends nothing, or garbage, or a descriptor that is not a ring, is disconnected;
+// others go on.
 TEST(ShmEndpoint, strangers_do_no_harm) {
   testing::Watchdog watchdog;
   std::size_t received = 0;
@@ -265,7 +266,8 @@ TEST(ShmEndpoint, memory_that_is_not_there_is_the_readers_error) {
   ::munmap(at, page_bytes);
 }
 
-// V2: whoever reads a region while it goes gets an error or the region's bytes, never those that came after.
+// V2: a reader of a region that is being destroyed gets an error or the bytes of the region, never those
+// stored later.
 TEST(ShmEndpoint, a_read_that_meets_the_regions_end_is_an_error) {
   testing::Watchdog watchdog;
   std::vector<RegionEpoch> epochs(SharedPages::regions);
