@@ -25,7 +25,7 @@ struct HandlerSpec {
   std::vector<pmix_status_t> codes;  ///< empty: any code
   Category category = Category::any_code;
   Position position = Position::prepend;
-  /// Before, after: the name of another handler, which need not exist (yet)
+  /// before, after: the name of another handler, which need not exist (yet).
   std::string name, before, after;
   pmix_data_range_t source_range = PMIX_RANGE_UNDEF;
   std::optional<std::vector<pmix_proc_t>> custom_range;  ///< the accepted sources, for PMIX_RANGE_CUSTOM

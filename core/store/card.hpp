@@ -70,7 +70,7 @@ struct CardWindow {
 struct CardImage {
   std::uint64_t published = 0;  ///< bytes of data that the rank has committed; 0: none yet
   bool whole = false;           ///< all bytes from `from` on were in the window
-  /// Bytes of each piece, from `from` on, that contain all of them
+  /// Bytes of each piece, from `from` on, that contain all of them.
   std::uint64_t page_bytes = 0, rest_bytes = 0;
   std::vector<CardRecord> records;  ///< for other nodes, oldest first; only if whole
 };

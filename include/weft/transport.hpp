@@ -46,7 +46,7 @@ struct Capabilities {
   std::size_t max_message = 0;  ///< header + payload of one send(); at least 1024
   std::size_t max_header = 0;   ///< header of one send(); at least 128
   std::size_t max_get = 0;      ///< size of one get(); the caller splits larger reads
-  /// A get() costs the target no processor time; otherwise it needs the target's progress()
+  /// A get() costs the target no processor time; otherwise it needs the target's progress().
   bool rma = false;
   bool ordered = false;       ///< see Order above
   bool wait_fd = false;       ///< arm() and wait_fd() work; otherwise the owner polls
@@ -153,7 +153,7 @@ struct TransportModule {
   static constexpr std::uint32_t current_version = 1;  ///< changes with every change of the types above
   std::uint32_t version = current_version;
   const char* name = "";
-  /// Returns NULL when out of memory; the caller deletes the object
+  /// Returns NULL when out of memory; the caller deletes the object.
   Transport* (*make)() noexcept = nullptr;
 };
 

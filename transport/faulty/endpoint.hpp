@@ -110,7 +110,7 @@ class FaultyEndpoint final : public Endpoint {
   std::deque<FaultyPeer*> to_lose_;
   std::deque<Late> late_;
   std::deque<LateMessage> late_messages_;
-  /// The last round in which this wrapper rejected an operation
+  /// The last round in which this wrapper rejected an operation.
   std::uint64_t rejected_in_ = ~std::uint64_t{0};
 };
 

@@ -91,7 +91,7 @@ class OfiEndpoint final : public Endpoint {
   std::size_t open_reads_ = 0;
   Probes probes_;
   bool can_probe_ = false;
-  /// Limit of transfers to one connection, so that it cannot fill the queue that all share
+  /// Limit of transfers to one connection, so that it cannot fill the queue that all share.
   std::uint32_t max_posted_ = 1;
   std::chrono::steady_clock::time_point last_probe_;
   bool armed_ = false;       ///< the owner may have slept since the last progress()

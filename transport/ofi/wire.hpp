@@ -12,7 +12,7 @@ struct MessagePrefix {
   std::uint16_t magic = ours;
   std::uint16_t id = 0;
   std::uint32_t header_bytes = 0;
-  /// Incarnation of the receiver: after a restart another endpoint may listen on the same port
+  /// Incarnation of the receiver: after a restart another endpoint may listen on the same port.
   std::uint64_t to = 0;
 };
 static_assert(sizeof(MessagePrefix) == 16);

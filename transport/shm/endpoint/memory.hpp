@@ -28,7 +28,7 @@
 
 namespace weft::shm {
 
-/// Random, so that the name of an endpoint cannot be guessed and never recurs
+/// Random, so that the name of an endpoint cannot be guessed and never recurs.
 using Nonce = std::array<std::byte, 16>;
 
 /// Complete before the endpoint gives out its address.
