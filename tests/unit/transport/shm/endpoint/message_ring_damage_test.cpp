@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes written wrong by the other side: an error at worst, never a step outside nor a loop without an end.
-#include "tests/unit/transport/shm/rings.hpp"
+#include "tests/unit/transport/shm/endpoint/rings.hpp"
 
 namespace weft::shm {
 namespace {

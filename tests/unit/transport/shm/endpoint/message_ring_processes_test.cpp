@@ -3,7 +3,7 @@
 #include <csignal>
 #include <thread>
 
-#include "tests/unit/transport/shm/rings.hpp"
+#include "tests/unit/transport/shm/endpoint/rings.hpp"
 #include "transport/shm/wait.hpp"
 
 namespace weft::shm {

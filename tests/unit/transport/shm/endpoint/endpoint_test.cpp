@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the conformance suite cannot ask of every transport: strangers, damage, and sleeping for room.
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -153,7 +153,8 @@ TEST(ShmEndpoint, what_is_started_after_arming_wakes) {
   EXPECT_EQ(::poll(&waits, 1, 1000), 1);
 }
 
-// Who connects and says nothing, or nonsense, or hands over something else than a ring, is let go; others go on.
+// A process that connects and sends nothing, or garbage, or a descriptor that is not a ring, is disconnected;
+// others go on.
 TEST(ShmEndpoint, strangers_do_no_harm) {
   testing::Watchdog watchdog;
   std::size_t received = 0;
@@ -165,14 +166,14 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
   for (int kind = 0; kind < 8; ++kind) {
     const auto socket = connect_to(name);
     ASSERT_TRUE(socket);
-    Greeting greeting;
+    RingOffer offer;
     auto ring = Segment::create(kind == 1 ? ring_bytes / 2 : ring_bytes);
     ASSERT_TRUE(ring);
     Fd unsealed(::memfd_create("unsealed", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(unsealed.get(), ring_bytes), 0);
-    if (kind == 2) greeting.layout ^= 1;
-    if (kind == 3) greeting.capacity *= 2;
-    auto bytes = std::as_bytes(std::span(&greeting, 1));
+    if (kind == 2) offer.layout ^= 1;
+    if (kind == 3) offer.capacity *= 2;
+    auto bytes = std::as_bytes(std::span(&offer, 1));
     if (kind == 4) bytes = bytes.first(7);
     if (kind == 5) {  // no descriptor
       ASSERT_EQ(::send(socket->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -265,11 +266,12 @@ TEST(ShmEndpoint, memory_that_is_not_there_is_the_readers_error) {
   ::munmap(at, page_bytes);
 }
 
-// V2: whoever reads a region while it goes gets an error or the region's bytes, never those that came after.
+// V2: a reader of a region that is being destroyed gets an error or the bytes of the region, never those
+// stored later.
 TEST(ShmEndpoint, a_read_that_meets_the_regions_end_is_an_error) {
   testing::Watchdog watchdog;
-  std::vector<LiveWord> live(Exhibit::regions);
-  RegionTable table(live.data());
+  std::vector<RegionEpoch> epochs(SharedPages::regions);
+  RegionTable table(epochs.data());
   std::vector<std::byte> memory(64 << 10), target(64 << 10);
   std::mutex mutex;
   PackedKey shown;
@@ -277,16 +279,16 @@ TEST(ShmEndpoint, a_read_that_meets_the_regions_end_is_an_error) {
   std::thread owner([&] {
     while (!stop) {
       std::fill(memory.begin(), memory.end(), std::byte{1});
-      const auto place = table.take();
+      const auto entry = table.allocate();
       {
         const std::lock_guard lock(mutex);
-        shown.slot = place->slot;
-        shown.life = place->life;
+        shown.slot = entry->slot;
+        shown.epoch = entry->epoch;
         shown.base = reinterpret_cast<std::uintptr_t>(memory.data());
         shown.length = memory.size();
       }
       std::this_thread::yield();
-      table.drop(place->slot);
+      table.retire(entry->slot);
       std::fill(memory.begin(), memory.end(), std::byte{2});
     }
   });
@@ -299,7 +301,7 @@ TEST(ShmEndpoint, a_read_that_meets_the_regions_end_is_an_error) {
       key = shown;
     }
     if (key.length == 0) continue;
-    const auto got = read_region(::getpid(), live.data(), key, 0, target);
+    const auto got = read_region(::getpid(), epochs.data(), key, 0, target);
     wrong += got && !std::all_of(target.begin(), target.end(), right);
     ++(got ? read : gone);
     if (!got) std::this_thread::yield();

@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A byte ring in shared memory: one process writes messages, one reads them, and neither trusts the other.
+// A byte ring in shared memory: one process writes messages, another reads them, and neither trusts the
+// other.
 //
 //   | tail, 1 line (writer) | head, 1 line (reader) | room, 1 line | bytes, `capacity` of them |
 //   a message:  | length 4 | of it header 2 | id 2 | header and payload | up to a multiple of 8 |
 //   a skip:     | ~0 4 | not used 4 | ... up to the end of the ring: the next message is at its start
 //
-// One writer, because a writer that is killed between taking its place in a shared ring and filling it would leave
-// a hole that the others must wait for. Here it takes nothing down but its own ring.
+// A ring has one writer, because a writer that is killed between reserving space in a shared ring and filling
+// it would leave a hole that the other writers wait for. Here it loses nothing but its own ring.
 //
 // M1  One writer, one reader.
-// M2  tail and head count bytes since the ring began; they only grow, by multiples of 8, and
-//     head <= tail <= head + capacity. A count lies at (count % capacity). What lies between head and tail stays.
-// M3  A message lies in one piece and is at most capacity / 4 long: an empty ring takes each, wherever it starts.
-// M4  Each side keeps its own count in private memory and only tells the shared one. The other side's count is
-//     checked against M2 before it is used, a length is loaded once and then checked, and the bytes are copied out
-//     before anybody looks at them: what is checked cannot change afterwards.
+// M2  tail and head count bytes since the ring was created. Both only grow, by multiples of 8, and
+//     head <= tail <= head + capacity. Byte n is at n % capacity. Bytes between head and tail do not change.
+// M3  A message is contiguous and at most capacity / 4 long, so an empty ring takes any message, wherever it
+//     starts.
+// M4  Each side keeps its own count in private memory and only publishes it in the shared header. The count
+//     of the other side is checked against M2 before use; a length is loaded once and then checked; the bytes
+//     are copied out before the handler reads them. So nothing changes after it was checked.
 // M5  room is a doorbell from the reader to a writer that found the ring full and is about to sleep.
-// Crash: a writer that dies inside push() has not stored tail: as if it had never called. A reader that dies leaves
-//     a ring that fills up. Each learns of the other's death elsewhere (endpoint.hpp).
+// Crash: a writer that dies inside push() has not stored tail: the message was never sent. A reader that dies
+// leaves a ring that fills up. Each side learns of the other's death from the socket (endpoint.hpp).
 #pragma once
 
 #include <algorithm>
@@ -50,14 +52,15 @@ static_assert(sizeof(RingHeader::Record) == 8);
 
 class RingWriter {
  public:
-  /// capacity: bytes behind the header, a power of two, at least 64. A new ring is all zero.
+  /// capacity: bytes that follow the header; a power of two, at least 64. The memory of a new ring is all
+  /// zero.
   RingWriter(RingHeader& header, std::uint64_t capacity) noexcept
       : header_(header), data_(reinterpret_cast<std::byte*>(&header + 1)), capacity_(capacity) {}
 
   std::uint64_t max_message() const noexcept { return capacity_ / 4; }
 
-  /// A message of at most max_message(), its header of at most 65535. Errors, the ring is unchanged then: again
-  /// (full), corrupt (the reader's count breaks M2).
+  /// Sends a message of at most max_message() bytes with a header of at most 65535. Errors, which leave the
+  /// ring unchanged: again (full), corrupt (the reader's count breaks M2).
   Result<void> push(std::uint16_t id, const Message& message) noexcept {
     const std::uint64_t length = message.header.size() + message.payload.size();
     const std::uint64_t need = sizeof(RingHeader::Record) + RingHeader::padded(length);
@@ -65,12 +68,13 @@ class RingWriter {
     if (capacity_ - at < need) {
       skipped = capacity_ - at;
     } else if (at >= capacity_ / 16 && need <= at) {
-      // Whoever is read at once stays in the same few pages: less memory, and warm in the caches.
-      if (!look()) return fail(Errc::corrupt, "the reader's count");
+      // If the reader keeps up, restarts at the ring's beginning and so stays in the same few pages: less
+      // memory, and warm caches.
+      if (!refresh_head()) return fail(Errc::corrupt, "the reader's count");
       if (head_ == tail_) skipped = capacity_ - at;
     }
     if (tail_ - head_ + skipped + need > capacity_) {
-      if (!look()) return fail(Errc::corrupt, "the reader's count");
+      if (!refresh_head()) return fail(Errc::corrupt, "the reader's count");
       if (tail_ - head_ + skipped + need > capacity_) return fail(Errc::again);
     }
     if (skipped != 0) {
@@ -87,7 +91,8 @@ class RingWriter {
     return {};
   }
 
-  /// After `again`: was anything read since? want_room() before the last look; then the reader rings.
+  /// After `again`: true once the reader has read more. Before it sleeps, the writer calls want_room() and
+  /// then this once more; the reader rings from then on.
   bool has_room_now() const noexcept {
     return header_.head.load(std::memory_order_acquire) != head_;  // H2 <- H1
   }
@@ -95,7 +100,7 @@ class RingWriter {
   void have_room() noexcept { header_.room.awake(); }
 
  private:
-  bool look() noexcept {
+  bool refresh_head() noexcept {
     const auto head = header_.head.load(std::memory_order_acquire);  // H2 <- H1: those bytes were copied out
     if (tail_ - head > capacity_ || (head & 7) != 0) return false;   // M4
     head_ = head;
@@ -109,7 +114,7 @@ class RingWriter {
   std::byte* data_;
   std::uint64_t capacity_;
   std::uint64_t tail_ = 0;  // M4
-  std::uint64_t head_ = 0;  // as last seen
+  std::uint64_t head_ = 0;  // as last loaded
 };
 
 class RingReader {
@@ -121,10 +126,11 @@ class RingReader {
     return header_.tail.load(std::memory_order_acquire) == head_;
   }  // T2 <- T1
 
-  /// Calls see(id, message) for each message that was there when it began, the bytes copied to `into` (capacity / 4
-  /// of them at least); returns how many. Error: corrupt; read no further then.
-  template <class See>
-  Result<std::size_t> drain(std::span<std::byte> into, See&& see) noexcept {
+  /// Calls visit(id, message) for each message that was in the ring at the start of the call, with the bytes
+  /// copied to `into` (at least capacity / 4 of them). Returns their number. Error: corrupt; the ring must
+  /// not be read any further.
+  template <class Visit>
+  Result<std::size_t> drain(std::span<std::byte> into, Visit&& visit) noexcept {
     const auto tail = header_.tail.load(std::memory_order_acquire);  // T2 <- T1
     if (tail - head_ > capacity_ || (tail & 7) != 0) return fail(Errc::corrupt, "the writer's count");
     std::size_t count = 0;
@@ -144,19 +150,19 @@ class RingReader {
       advance(whole);
       ++count;
       const Bytes bytes = Bytes(into).first(record.length);
-      see(record.id, Message{bytes.first(record.header), bytes.subspan(record.header)});
+      visit(record.id, Message{bytes.first(record.header), bytes.subspan(record.header)});
     }
     return count;
   }
 
-  /// After a drain(). True: the writer sleeps until there is room, and it is the caller who has to wake it.
+  /// To be called after drain(). True: the writer sleeps until there is room, and the caller must wake it.
   [[nodiscard]] bool ring() noexcept { return header_.room.ring(); }
 
  private:
   RingHeader::Record get(std::uint64_t at) noexcept {
     // An atomic load, so that a compiler cannot load it again after the check.
     std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(data_ + at));
-    return std::bit_cast<RingHeader::Record>(word.load(std::memory_order_relaxed));  // T2 ordered it
+    return std::bit_cast<RingHeader::Record>(word.load(std::memory_order_relaxed));  // ordered by T2
   }
   void advance(std::uint64_t bytes) noexcept {
     head_ += bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/memory.hpp"
+#include "transport/shm/endpoint/memory.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -10,47 +10,49 @@
 #include <bit>
 #include <cerrno>
 
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::shm {
 
-Result<RegionTable::Place> RegionTable::take() {
+Result<RegionTable::Entry> RegionTable::allocate() {
   std::uint32_t slot;
   if (!free_.empty()) {
     slot = free_.back();
     free_.pop_back();
-  } else if (used_ < Exhibit::regions) {
+  } else if (used_ < SharedPages::regions) {
     free_.reserve(
         std::max<std::size_t>(free_.capacity(), std::bit_ceil(used_ + 1)));  // so that drop() cannot fail
     slot = used_++;
   } else {
     return fail(Errc::no_memory, "too many exposed regions");
   }
-  const auto life = live_[slot].load(std::memory_order_relaxed) + 1;  // only the owner stores it (V1)
-  live_[slot].store(life, std::memory_order_release);
-  return Place{slot, life};
+  // Relaxed: only the owner stores it (V1)
+  const auto epoch = epochs_[slot].load(std::memory_order_relaxed) + 1;
+  epochs_[slot].store(epoch, std::memory_order_release);
+  return Entry{slot, epoch};
 }
 
-void RegionTable::drop(std::uint32_t slot) noexcept {
-  live_[slot].store(live_[slot].load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);  // L1 -> L2
+void RegionTable::retire(std::uint32_t slot) noexcept {
+  epochs_[slot].store(epochs_[slot].load(std::memory_order_relaxed) + 1,
+                      std::memory_order_relaxed);  // L1 -> L2
   std::atomic_thread_fence(
       std::memory_order_release);  // L1: before anything the owner does to the memory now
   free_.push_back(slot);
 }
 
-Result<void> read_region(pid_t process, const LiveWord* live, const PackedKey& key, std::uint64_t offset,
+Result<void> read_region(pid_t process, const RegionEpoch* epochs, const PackedKey& key, std::uint64_t offset,
                          MutableBytes into) noexcept {
   if (offset > key.length || into.size() > key.length - offset)
     return fail(Errc::invalid, "outside of the exposed region");
-  if (live[key.slot].load(std::memory_order_acquire) != key.life)
-    return fail(Errc::invalid, "the exposed region is gone");
+  if (epochs[key.slot].load(std::memory_order_acquire) != key.epoch)
+    return fail(Errc::invalid, "the exposed region no longer exists");
   const iovec to{into.data(), into.size()};
   const iovec from{reinterpret_cast<void*>(key.base + offset), into.size()};
   const auto got = ::process_vm_readv(process, &to, 1, &from, 1, 0);
   const int error = errno;
-  std::atomic_thread_fence(std::memory_order_acquire);             // L2 <- L1
-  if (live[key.slot].load(std::memory_order_relaxed) != key.life)  // L2
-    return fail(Errc::invalid, "the exposed region went during the read");
+  std::atomic_thread_fence(std::memory_order_acquire);                // L2 <- L1
+  if (epochs[key.slot].load(std::memory_order_relaxed) != key.epoch)  // L2
+    return fail(Errc::invalid, "the exposed region was withdrawn during the read");
   if (got == static_cast<ssize_t>(into.size())) return {};
   if (got < 0 && error == ESRCH) return fail(Errc::peer_lost);
   return fail(Errc::os, "process_vm_readv", got < 0 ? error : EFAULT);
@@ -63,7 +65,8 @@ Result<void> can_read_processes() noexcept {
   const iovec from{const_cast<std::uint32_t*>(&source), sizeof source};
   if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) != sizeof target || target != source)
     return fail(Errc::not_found, "process_vm_readv is not allowed here (a seccomp filter?)", errno);
-  // Where the Yama module restricts it to descendants, a process may still name who may: its own user's processes.
+  // Where the Yama module restricts reads to descendants, a process may still name the processes that may
+  // read it: those of its own user.
   Fd scope(::open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC));
   char level = '0';
   if (!scope || ::read(scope.get(), &level, 1) != 1 || level == '0') return {};
@@ -75,18 +78,18 @@ Result<void> can_read_processes() noexcept {
   return fail(Errc::not_found, "kernel.yama.ptrace_scope forbids reading the memory of other processes");
 }
 
-ShmRegion::ShmRegion(ShmEndpoint& owner, std::span<std::byte> memory, RegionTable::Place place,
-                     const Nonce& of)
+ShmRegion::ShmRegion(ShmEndpoint& owner, std::span<std::byte> memory, RegionTable::Entry entry,
+                     const Nonce& endpoint)
     : owner_(owner), memory_(memory) {
-  key_.slot = place.slot;
-  key_.life = place.life;
+  key_.slot = entry.slot;
+  key_.epoch = entry.epoch;
   key_.base = reinterpret_cast<std::uintptr_t>(memory.data());
   key_.length = memory.size();
-  key_.of = of;
+  key_.endpoint = endpoint;
 }
 
 ShmRegion::~ShmRegion() {
-  owner_.forget(key_.slot);
+  owner_.retire_region(key_.slot);
   owner_.cancel_if([this](const transport::Operation& o) { return o.region == this; });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <deque>
 
-#include "tests/unit/transport/shm/rings.hpp"
+#include "tests/unit/transport/shm/endpoint/rings.hpp"
 
 namespace weft::shm {
 namespace {
@@ -52,7 +52,7 @@ TEST(MessageRingEdges, fills_to_the_last_byte_and_refuses_one_more) {
   EXPECT_TRUE(r.writer.push(eight.id, eight.message()));
 }
 
-// M3: else a writer could wait for ever for room that nobody can make.
+// M3: otherwise a writer could wait for ever for room that its reader cannot make.
 TEST(MessageRingEdges, an_empty_ring_takes_the_largest_wherever_it_stands) {
   for (std::uint64_t steps = 0; steps < 128; ++steps) {
     Ring r(1024);

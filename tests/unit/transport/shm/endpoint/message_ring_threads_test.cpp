@@ -2,7 +2,7 @@
 // One writer and one reader in one process: where TSan sees an order that is too weak.
 #include <thread>
 
-#include "tests/unit/transport/shm/rings.hpp"
+#include "tests/unit/transport/shm/endpoint/rings.hpp"
 
 namespace weft::shm {
 namespace {

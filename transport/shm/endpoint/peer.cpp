@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/peer.hpp"
+#include "transport/shm/endpoint/peer.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstdio>
 #include <new>
 
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::shm {
 
@@ -23,7 +23,7 @@ std::string socket_name(const Nonce& nonce) {
 }
 
 ShmPeer::~ShmPeer() {
-  owner_.leave(*this);
+  owner_.remove_peer(*this);
   if (socket_) owner_.unwatch(socket_);
 }
 
@@ -46,24 +46,25 @@ Result<void> ShmPeer::try_connect() {
   const auto process = same_user_at(*socket);
   if (!process) return fail(Errc::os, process.error().what, process.error().sys);
 
-  // Through /proc the other end need not lift a finger for it.
+  // Opened through /proc, so the receiver need not take part.
   char path[48];
-  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(*process), address_.exhibit);
-  Fd exhibit(::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!exhibit) {
-    if (errno == ENOENT || errno == ESRCH) return fail(Errc::peer_lost, "it went while it was connected to");
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", static_cast<int>(*process), address_.shared_fd);
+  Fd shared(::open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!shared) {
+    if (errno == ENOENT || errno == ESRCH)
+      return fail(Errc::peer_lost, "the peer ended while this process connected");
     return fail(Errc::os, "opening a peer's memfd in /proc", errno);
   }
-  if (!is_sealed(exhibit, Exhibit::bytes))
-    return fail(Errc::peer_lost, "what the address names is not an endpoint");
-  auto front = Window::map(exhibit.get(), 0, Exhibit::live_at, Window::Access::write);
-  auto live =
-      Window::map(exhibit.get(), Exhibit::live_at, Exhibit::bytes - Exhibit::live_at, Window::Access::read);
-  if (!front) return fail(front.error());
-  if (!live) return fail(live.error());
-  const auto& header = *reinterpret_cast<const EndpointHeader*>(front->base());
+  if (!is_sealed(shared, SharedPages::bytes))
+    return fail(Errc::peer_lost, "the process at this address is not an endpoint");
+  auto header_page = Window::map(shared.get(), 0, SharedPages::epochs_at, Window::Access::write);
+  auto epoch_pages = Window::map(shared.get(), SharedPages::epochs_at,
+                                 SharedPages::bytes - SharedPages::epochs_at, Window::Access::read);
+  if (!header_page) return fail(header_page.error());
+  if (!epoch_pages) return fail(epoch_pages.error());
+  const auto& header = *reinterpret_cast<const EndpointHeader*>(header_page->base());
   if (header.layout != EndpointHeader::this_layout || header.nonce != address_.nonce)
-    return fail(Errc::peer_lost, "what the address names is somebody else's");
+    return fail(Errc::peer_lost, "the address belongs to another endpoint");
 
   auto ring = Segment::create(ring_bytes);
   if (!ring) return fail(ring.error());
@@ -71,15 +72,15 @@ Result<void> ShmPeer::try_connect() {
   auto memory = Window::map(ring->fd(), 0, ring_bytes, Window::Access::write);
   if (!memory) return fail(memory.error());
   auto& words = *::new (static_cast<void*>(memory->base())) RingHeader;
-  const Greeting greeting;
-  if (auto sent = send_descriptor(*socket, std::as_bytes(std::span(&greeting, 1)), ring->fd()); !sent)
+  const RingOffer offer;
+  if (auto sent = send_descriptor(*socket, std::as_bytes(std::span(&offer, 1)), ring->fd()); !sent)
     return fail(sent.error());
   if (auto watched = owner_.watch(*socket, *this); !watched) return watched;
 
   socket_ = std::move(*socket);
   process_ = *process;
-  front_ = std::move(*front);
-  live_ = std::move(*live);
+  header_page_ = std::move(*header_page);
+  epoch_pages_ = std::move(*epoch_pages);
   memory_ = std::move(*memory);
   writer_.emplace(words, ring_capacity);
   return {};
@@ -88,18 +89,18 @@ Result<void> ShmPeer::try_connect() {
 Result<void> ShmPeer::push(std::uint16_t id, const Message& message) noexcept {
   if (auto pushed = writer_->push(id, message); !pushed) {
     if (pushed.error().code == Errc::again) return pushed;
-    lose();  // it wrote nonsense into our ring
+    lose();  // the receiver has damaged the ring
     return fail(Errc::peer_lost);
   }
-  if (reinterpret_cast<EndpointHeader*>(front_.base())->bell.ring()) nudge(socket_);
+  if (reinterpret_cast<EndpointHeader*>(header_page_.base())->bell.ring()) nudge(socket_);
   return {};
 }
 
 Result<void> ShmPeer::read(const PackedKey& key, std::uint64_t offset, MutableBytes into) noexcept {
-  return read_region(process_, reinterpret_cast<const LiveWord*>(live_.base()), key, offset, into);
+  return read_region(process_, reinterpret_cast<const RegionEpoch*>(epoch_pages_.base()), key, offset, into);
 }
 
-bool ShmPeer::hear() noexcept {
+bool ShmPeer::on_readable() noexcept {
   if (state_ != State::connected || take_nudges(socket_)) return false;
   lose();
   return true;

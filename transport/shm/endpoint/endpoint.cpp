@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -17,9 +17,9 @@
 namespace weft::shm {
 namespace {
 
-constexpr unsigned look_every =
-    32;  // calls of progress() between two looks at the sockets, which cost a system call
-constexpr std::size_t max_get = std::size_t{4} << 20;  // it is copied at once: about a millisecond
+constexpr unsigned poll_every =
+    32;  // calls of progress() between two polls of the sockets, which cost a system call
+constexpr std::size_t max_get = std::size_t{4} << 20;  // copied inside get(): about a millisecond
 
 }  // namespace
 
@@ -40,33 +40,33 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   Nonce nonce;
   if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
     return fail(Errc::os, "getrandom", errno);
-  auto exhibit = Segment::create(Exhibit::bytes);
-  if (!exhibit) return fail(exhibit.error());
-  if (exhibit->size() != Exhibit::bytes) return fail(Errc::os, "RLIMIT_FSIZE is too low", EFBIG);
+  auto shared = Segment::create(SharedPages::bytes);
+  if (!shared) return fail(shared.error());
+  if (shared->size() != SharedPages::bytes) return fail(Errc::os, "RLIMIT_FSIZE is too low", EFBIG);
   auto listener = listen_to(socket_name(nonce));
   if (!listener) return fail(listener.error());
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(Errc::os, "epoll_create1", errno);
-  Fd reminder(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!reminder) return fail(Errc::os, "eventfd", errno);
-  std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(*exhibit), std::move(*listener),
-                                                        std::move(epoll), std::move(reminder), nonce));
-  if (auto watched = endpoint->watch(endpoint->listener_, endpoint->listening_); !watched)
+  Fd self_event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!self_event) return fail(Errc::os, "eventfd", errno);
+  std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(*shared), std::move(*listener),
+                                                        std::move(epoll), std::move(self_event), nonce));
+  if (auto watched = endpoint->watch(endpoint->listener_, endpoint->listener_source_); !watched)
     return fail(watched.error());
-  if (auto watched = endpoint->watch(endpoint->reminder_, endpoint->reminding_); !watched)
+  if (auto watched = endpoint->watch(endpoint->self_event_, endpoint->self_source_); !watched)
     return fail(watched.error());
   return endpoint;
 }
 
-ShmEndpoint::ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, Fd reminder, const Nonce& nonce)
-    : exhibit_(std::move(exhibit)),
+ShmEndpoint::ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce)
+    : shared_(std::move(shared)),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),
-      reminder_(std::move(reminder)),
+      self_event_(std::move(self_event)),
       nonce_(nonce),
-      regions_(reinterpret_cast<LiveWord*>(exhibit_.base() + Exhibit::live_at)),
+      regions_(reinterpret_cast<RegionEpoch*>(shared_.base() + SharedPages::epochs_at)),
       message_(ring_capacity / 4) {
-  ::new (static_cast<void*>(exhibit_.base())) EndpointHeader;
+  ::new (static_cast<void*>(shared_.base())) EndpointHeader;
   header().nonce = nonce;
   capabilities_ = {.max_inline = message_.size(),
                    .max_message = message_.size(),
@@ -76,7 +76,7 @@ ShmEndpoint::ShmEndpoint(Segment exhibit, Fd listener, Fd epoll, Fd reminder, co
                    .ordered = true,
                    .wait_fd = true,
                    .detects_loss = true};
-  const PackedAddress packed{.exhibit = exhibit_.fd(), .nonce = nonce};
+  const PackedAddress packed{.shared_fd = shared_.fd(), .nonce = nonce};
   const auto bytes = std::as_bytes(std::span(&packed, 1));
   address_.bytes.assign(bytes.begin(), bytes.end());
 }
@@ -89,7 +89,7 @@ Result<std::unique_ptr<Peer>> ShmEndpoint::reach(const Address& address) {
   PackedAddress packed;
   if (address.bytes.size() != sizeof packed) return fail(Errc::corrupt, "not the address of a shm endpoint");
   std::memcpy(&packed, address.bytes.data(), sizeof packed);
-  if (packed.magic != PackedAddress::this_magic || packed.exhibit < 0)
+  if (packed.magic != PackedAddress::this_magic || packed.shared_fd < 0)
     return fail(Errc::corrupt, "not the address of a shm endpoint");
   auto peer = std::make_unique<ShmPeer>(*this, packed);
   if (auto connected = peer->connect(); !connected && connected.error().code == Errc::os)
@@ -99,9 +99,9 @@ Result<std::unique_ptr<Peer>> ShmEndpoint::reach(const Address& address) {
 
 Result<std::unique_ptr<MemoryRegion>> ShmEndpoint::expose(std::span<std::byte> memory) {
   if (memory.empty()) return fail(Errc::invalid, "no memory to expose");
-  const auto place = regions_.take();
-  if (!place) return fail(place.error());
-  return std::make_unique<ShmRegion>(*this, memory, *place, nonce_);
+  const auto entry = regions_.allocate();
+  if (!entry) return fail(entry.error());
+  return std::make_unique<ShmRegion>(*this, memory, *entry, nonce_);
 }
 
 Result<std::unique_ptr<RemoteKey>> ShmEndpoint::import_key(Peer& peer, Bytes packed) {
@@ -109,8 +109,8 @@ Result<std::unique_ptr<RemoteKey>> ShmEndpoint::import_key(Peer& peer, Bytes pac
   if (packed.size() != sizeof key) return fail(Errc::corrupt, "not the key of a shm region");
   std::memcpy(&key, packed.data(), sizeof key);
   auto& owner = static_cast<ShmPeer&>(peer);
-  if (key.magic != PackedKey::this_magic || key.slot >= Exhibit::regions || key.length == 0 ||
-      key.base + key.length < key.base || !owner.is_of(key.of))
+  if (key.magic != PackedKey::this_magic || key.slot >= SharedPages::regions || key.length == 0 ||
+      key.base + key.length < key.base || !owner.belongs_to(key.endpoint))
     return fail(Errc::corrupt, "not the key of a region of that peer");
   return std::make_unique<ShmKey>(owner, key);
 }
@@ -128,7 +128,7 @@ Result<void> ShmEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
     return fail(Errc::invalid, "the message is larger than max_message, or its header than max_header");
   if (auto connected = peer.connect(); !connected) return connected;
   if (auto pushed = peer.push(id, message); !pushed) {
-    if (pushed.error().code == Errc::again) starve(peer);
+    if (pushed.error().code == Errc::again) wait_for_room(peer);
     return pushed;
   }
   start(completion, peer, nullptr);
@@ -142,45 +142,45 @@ Result<void> ShmEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   if (into.length > capabilities_.max_get || into.offset > room || into.length > room - into.offset)
     return fail(Errc::invalid, "a get that is too long or leaves the local region");
   if (auto connected = key.peer.connect(); !connected) return connected;
-  Open& open = start(completion, key.peer, &region);
-  gets_are_open_ = true;
+  ShmOperation& operation = start(completion, key.peer, &region);
+  has_new_gets_ = true;
   if (into.length == 0) return {};
   const auto read = key.peer.read(key.packed, from.offset, region.memory().subspan(into.offset, into.length));
   if (!read) {
-    open.failed = true;
-    open.why = read.error();
+    operation.failed = true;
+    operation.why = read.error();
   }
   return {};
 }
 
 std::size_t ShmEndpoint::progress() noexcept {
   std::size_t handled = 0;
-  const auto last = started_;  // what handlers and done() start belongs to the next call
-  bool look = std::exchange(gets_are_open_, false);  // E2
+  const auto last = started_;  // operations that handlers and done() start belong to the next call
+  bool poll = std::exchange(has_new_gets_, false);  // E2
   if (std::exchange(armed_, false)) {
     header().bell.awake();
-    look = true;
+    poll = true;
   }
-  if (look || ++calls_ >= look_every) {
+  if (poll || ++calls_ >= poll_every) {
     calls_ = 0;
-    handled += look_at_sockets();
+    handled += poll_sockets();
   }
-  if (!starved_.empty()) handled += feed_starved();
+  if (!waiting_for_room_.empty()) handled += remove_unblocked();
   handled += receive();
-  handled += complete(last);
+  handled += end_operations(last);
   return handled;
 }
 
 Result<void> ShmEndpoint::arm() noexcept {
   if (operations_.size() != 0) return fail(Errc::again);
   header().bell.asleep();  // E1
-  for (auto* peer : starved_) peer->ring().want_room();
-  const auto has_word = [](const std::unique_ptr<Incoming>& from) {
+  for (auto* peer : waiting_for_room_) peer->ring().want_room();
+  const auto has_message = [](const std::unique_ptr<Incoming>& from) {
     return from->ended || (from->ring && !from->ring->is_empty());
   };
-  const auto is_fed = [](ShmPeer* peer) { return peer->is_lost() || peer->ring().has_room_now(); };
-  const bool waits = (handler_ != nullptr && std::any_of(incoming_.begin(), incoming_.end(), has_word)) ||
-                     std::any_of(starved_.begin(), starved_.end(), is_fed);
+  const auto has_room = [](ShmPeer* peer) { return peer->is_lost() || peer->ring().has_room_now(); };
+  const bool waits = (handler_ != nullptr && std::any_of(incoming_.begin(), incoming_.end(), has_message)) ||
+                     std::any_of(waiting_for_room_.begin(), waiting_for_room_.end(), has_room);
   if (waits) {
     header().bell.awake();
     return fail(Errc::again);
@@ -189,7 +189,7 @@ Result<void> ShmEndpoint::arm() noexcept {
   return {};
 }
 
-Result<void> ShmEndpoint::watch(const Fd& socket, Watched& as) noexcept {
+Result<void> ShmEndpoint::watch(const Fd& socket, EventSource& as) noexcept {
   epoll_event event{};
   event.events = EPOLLIN | EPOLLRDHUP;
   event.data.ptr = &as;
@@ -198,58 +198,60 @@ Result<void> ShmEndpoint::watch(const Fd& socket, Watched& as) noexcept {
   return {};
 }
 
-/// Before it is closed: a child between fork and exec has a copy, which would keep it watched.
+/// Called before the socket is closed: a child between fork and exec holds a copy, which would keep it in the
+/// epoll set.
 void ShmEndpoint::unwatch(const Fd& socket) noexcept {
   if (socket) ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, socket.get(), nullptr);
 }
 
-void ShmEndpoint::leave(ShmPeer& peer) noexcept {
-  std::erase(starved_, &peer);
+void ShmEndpoint::remove_peer(ShmPeer& peer) noexcept {
+  std::erase(waiting_for_room_, &peer);
   cancel_if([&peer](const transport::Operation& o) { return o.peer == &peer; });
 }
 
-void ShmEndpoint::starve(ShmPeer& peer) {
-  if (!std::exchange(peer.starved, true)) starved_.push_back(&peer);
+void ShmEndpoint::wait_for_room(ShmPeer& peer) {
+  if (!std::exchange(peer.waits_for_room, true)) waiting_for_room_.push_back(&peer);
   if (!armed_) return;
   peer.ring().want_room();
-  if (peer.ring().has_room_now()) remind();
+  if (peer.ring().has_room_now()) wake_self();
 }
 
-void ShmEndpoint::remind() noexcept {
-  ::eventfd_write(reminder_.get(), 1);
+void ShmEndpoint::wake_self() noexcept {
+  ::eventfd_write(self_event_.get(), 1);
 }
 
-ShmEndpoint::Open& ShmEndpoint::start(Completion& completion, const Peer& peer, const MemoryRegion* region) {
-  Open& open = operations_.open<Open>(completion, peer, region);
-  open.number = ++started_;
-  if (armed_) remind();  // its done() is owed
-  return open;
+ShmEndpoint::ShmOperation& ShmEndpoint::start(Completion& completion, const Peer& peer,
+                                              const MemoryRegion* region) {
+  ShmOperation& operation = operations_.open<ShmOperation>(completion, peer, region);
+  operation.number = ++started_;
+  if (armed_) wake_self();  // progress() must call its done()
+  return operation;
 }
 
-std::size_t ShmEndpoint::look_at_sockets() noexcept {
+std::size_t ShmEndpoint::poll_sockets() noexcept {
   std::array<epoll_event, 64> events;
   std::size_t handled = 0;
   for (int pass = 0; pass < 64; ++pass) {
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
-      auto& watched = *static_cast<Watched*>(events[static_cast<std::size_t>(i)].data.ptr);
+      auto& watched = *static_cast<EventSource*>(events[static_cast<std::size_t>(i)].data.ptr);
       switch (watched.kind) {
-        case Watched::Kind::listener:
+        case EventSource::Kind::listener:
           handled += accept_all();
           break;
-        case Watched::Kind::incoming:
-          hear(static_cast<Incoming&>(watched));
+        case EventSource::Kind::incoming:
+          on_readable(static_cast<Incoming&>(watched));
           break;
-        case Watched::Kind::peer:
-          handled += static_cast<ShmPeer&>(watched).hear();
+        case EventSource::Kind::peer:
+          handled += static_cast<ShmPeer&>(watched).on_readable();
           break;
-        case Watched::Kind::self:
+        case EventSource::Kind::self:
           eventfd_t times;
-          ::eventfd_read(reminder_.get(), &times);
+          ::eventfd_read(self_event_.get(), &times);
           break;
       }
     }
-    if (count < static_cast<int>(events.size())) break;  // else there may be more, and E2 wants all
+    if (count < static_cast<int>(events.size())) break;  // a full batch: there may be more, and E2 needs all
   }
   return handled;
 }
@@ -259,61 +261,61 @@ std::size_t ShmEndpoint::accept_all() noexcept {
   for (;;) {
     auto socket = accept_from(listener_);
     if (!socket) return accepted;
-    if (!same_user_at(*socket)) continue;  // a stranger's, closed here
+    if (!same_user_at(*socket)) continue;  // a process of another user: closed here
     try {
       incoming_.push_back(std::make_unique<Incoming>(std::move(*socket)));
     } catch (const std::bad_alloc&) {
-      continue;  // its sender sees a lost peer
+      continue;  // out of memory: the sender loses its peer
     }
     Incoming& incoming = *incoming_.back();
     if (watch(incoming.socket, incoming))
-      greet(incoming);
+      accept_ring(incoming);
     else
-      end(incoming);
+      close_incoming(incoming);
     ++accepted;
   }
 }
 
-/// Takes the ring over. Nothing is believed but what the kernel says about the descriptor.
-void ShmEndpoint::greet(Incoming& incoming) noexcept {
-  Greeting greeting;
-  auto memfd = receive_descriptor(incoming.socket, std::as_writable_bytes(std::span(&greeting, 1)));
+/// Maps the ring that the sender offers. Trusts only what the kernel reports about the descriptor.
+void ShmEndpoint::accept_ring(Incoming& incoming) noexcept {
+  RingOffer offer;
+  auto memfd = receive_descriptor(incoming.socket, std::as_writable_bytes(std::span(&offer, 1)));
   if (!memfd && memfd.error().code == Errc::again) return;
-  if (!memfd || greeting.layout != Greeting::this_layout || greeting.capacity != ring_capacity ||
+  if (!memfd || offer.layout != RingOffer::this_layout || offer.capacity != ring_capacity ||
       !is_sealed(*memfd, ring_bytes))
-    return end(incoming);
+    return close_incoming(incoming);
   auto memory = Window::map(memfd->get(), 0, ring_bytes, Window::Access::write);
-  if (!memory) return end(incoming);
+  if (!memory) return close_incoming(incoming);
   incoming.memory = std::move(*memory);
   incoming.ring.emplace(*reinterpret_cast<RingHeader*>(incoming.memory.base()), ring_capacity);
 }
 
-void ShmEndpoint::hear(Incoming& incoming) noexcept {
-  if (!incoming.ring && !incoming.ended) return greet(incoming);
-  if (!take_nudges(incoming.socket)) end(incoming);
+void ShmEndpoint::on_readable(Incoming& incoming) noexcept {
+  if (!incoming.ring && !incoming.ended) return accept_ring(incoming);
+  if (!take_nudges(incoming.socket)) close_incoming(incoming);
 }
 
-/// What is in its ring is still read: receive() lets go of it when that is empty.
-void ShmEndpoint::end(Incoming& incoming) noexcept {
+/// receive() still reads what is in the ring, and drops the connection when the ring is empty.
+void ShmEndpoint::close_incoming(Incoming& incoming) noexcept {
   incoming.ended = true;
   unwatch(incoming.socket);
   incoming.socket.reset();
 }
 
-std::size_t ShmEndpoint::feed_starved() noexcept {
-  return std::erase_if(starved_, [](ShmPeer* peer) {
+std::size_t ShmEndpoint::remove_unblocked() noexcept {
+  return std::erase_if(waiting_for_room_, [](ShmPeer* peer) {
     if (!peer->is_lost() && !peer->ring().has_room_now()) return false;
     peer->ring().have_room();
-    peer->starved = false;
+    peer->waits_for_room = false;
     return true;
   });
 }
 
 std::size_t ShmEndpoint::receive() noexcept {
-  if (handler_ == nullptr) return 0;  // they wait
+  if (handler_ == nullptr) return 0;  // messages wait in their rings
   std::size_t handled = 0;
   bool some_ended = false;
-  // Handlers cannot change the list: only look_at_sockets() does.
+  // Handlers cannot change the list: only poll_sockets() does.
   for (const auto& incoming : incoming_) {
     some_ended = some_ended || incoming->ended;
     if (!incoming->ring || incoming->ring->is_empty()) continue;
@@ -321,7 +323,7 @@ std::size_t ShmEndpoint::receive() noexcept {
         message_, [this](std::uint16_t id, const Message& message) { handler_(handler_self_, id, message); });
     if (!count) {
       incoming->ring.reset();
-      end(*incoming);
+      close_incoming(*incoming);
       some_ended = true;
       continue;
     }
@@ -334,16 +336,16 @@ std::size_t ShmEndpoint::receive() noexcept {
   return handled;
 }
 
-std::size_t ShmEndpoint::complete(std::uint64_t last) noexcept {
+std::size_t ShmEndpoint::end_operations(std::uint64_t last) noexcept {
   std::size_t ended = 0;
   for (auto* first = operations_.first(); first != nullptr; first = operations_.first()) {
-    const auto& open = static_cast<const Open&>(*first);
-    if (open.number > last) break;
+    const auto& operation = static_cast<const ShmOperation&>(*first);
+    if (operation.number > last) break;
     Result<void> outcome;
-    if (static_cast<const ShmPeer*>(open.peer)->is_lost())
+    if (static_cast<const ShmPeer*>(operation.peer)->is_lost())
       outcome = fail(Errc::peer_lost);
-    else if (open.failed)
-      outcome = fail(open.why);
+    else if (operation.failed)
+      outcome = fail(operation.why);
     operations_.end(*first, outcome);
     ++ended;
   }

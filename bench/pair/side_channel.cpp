@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "bench/pair/meeting.hpp"
+#include "bench/pair/side_channel.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -29,7 +29,7 @@ Addresses resolve(const std::string& at) {
 
 }  // namespace
 
-Meeting Meeting::await(const std::string& at) {
+SideChannel SideChannel::accept(const std::string& at) {
   const auto addresses = resolve(at);
   const int listener = ::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int yes = 1;
@@ -39,44 +39,44 @@ Meeting Meeting::await(const std::string& at) {
   const int client = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) die_of_errno("accept");
   ::close(listener);
-  return Meeting(client);
+  return SideChannel(client);
 }
 
-Meeting Meeting::join(const std::string& at) {
+SideChannel SideChannel::connect(const std::string& at) {
   const auto addresses = resolve(at);
-  for (;;) {  // the server may start later; the watchdog bounds it
+  for (;;) {  // the server may start later; the watchdog limits the wait
     const int client = ::socket(addresses->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (client < 0) die_of_errno("socket");
-    if (::connect(client, addresses->ai_addr, addresses->ai_addrlen) == 0) return Meeting(client);
+    if (::connect(client, addresses->ai_addr, addresses->ai_addrlen) == 0) return SideChannel(client);
     if (errno != ECONNREFUSED) die_of_errno(at.c_str());
     ::close(client);
     ::usleep(2000);
   }
 }
 
-Meeting::~Meeting() {
+SideChannel::~SideChannel() {
   if (socket_ >= 0) ::close(socket_);
 }
 
-void Meeting::give(std::span<const std::byte> bytes) {
+void SideChannel::send(std::span<const std::byte> bytes) {
   const auto length = static_cast<std::uint32_t>(bytes.size());
   if (::send(socket_, &length, sizeof length, MSG_NOSIGNAL) != sizeof length ||
       ::send(socket_, bytes.data(), length, MSG_NOSIGNAL) != static_cast<ssize_t>(length))
-    die_of_errno("what the other side is told");
+    die_of_errno("sending to the other side");
 }
 
-std::vector<std::byte> Meeting::take() {
+std::vector<std::byte> SideChannel::receive() {
   std::uint32_t length = 0;
   constexpr std::uint32_t most = 64 << 10;
   if (::recv(socket_, &length, sizeof length, MSG_WAITALL) != sizeof length || length > most)
-    die("the other side", "left before it said where it is");
+    die("the other side", "ended before it sent its address");
   std::vector<std::byte> out(length);
   if (::recv(socket_, out.data(), length, MSG_WAITALL) != static_cast<ssize_t>(length))
-    die("the other side", "left before it said where it is");
+    die("the other side", "ended before it sent its address");
   return out;
 }
 
-bool Meeting::over() const noexcept {
+bool SideChannel::is_closed() const noexcept {
   pollfd waits{socket_, POLLIN, 0};
   return ::poll(&waits, 1, 0) != 0;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tests/unit/transport/shm/testing.hpp"
-#include "transport/shm/message_ring.hpp"
+#include "transport/shm/endpoint/message_ring.hpp"
 
 namespace weft::shm {
 
