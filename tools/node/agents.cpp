@@ -23,7 +23,6 @@
 
 #include "tools/node/agent_words.hpp"
 #include "tools/node/fd.hpp"
-#include "tools/node/spawn.hpp"
 
 namespace weft::node {
 namespace {
@@ -68,8 +67,12 @@ using OnePtr = std::shared_ptr<One>;
 
 class Agents::Crew : public std::enable_shared_from_this<Crew> {
  public:
-  Crew(asio::io_context& loop, Events events, std::string own_node)
-      : loop_(loop), patience_(loop), events_(std::move(events)), own_node_(std::move(own_node)) {}
+  Crew(asio::io_context& loop, const Spawner& spawner, Events events, std::string own_node)
+      : loop_(loop),
+        spawner_(spawner),
+        patience_(loop),
+        events_(std::move(events)),
+        own_node_(std::move(own_node)) {}
 
   void start(const StartMessage& message, std::string_view release);
   void expect_end() { is_expected_ = true; }
@@ -93,6 +96,7 @@ class Agents::Crew : public std::enable_shared_from_this<Crew> {
   void told_all_ended();
 
   asio::io_context& loop_;
+  const Spawner& spawner_;
   asio::steady_timer patience_;
   Events events_;
   std::string own_node_;
@@ -123,7 +127,7 @@ void Agents::Crew::start_one(StartMessage part, const std::string& path, std::st
   request.envp = environ;
   request.streams[0] = input.read.get();
   request.streams[1] = request.streams[2] = output.write.get();
-  const SpawnResult started = spawn(request);
+  const SpawnResult started = spawner_.spawn(request);
   if (started.pid < 0)
     return report(
         {one->part.nodes, agent_not_started(one->part, one->words, started.step, started.error), {}});
@@ -276,8 +280,8 @@ bool Agents::Crew::collected(pid_t pid, int wait_status) {
   return true;
 }
 
-Agents::Agents(asio::io_context& loop, Events events, std::string own_node)
-    : crew_(std::make_shared<Crew>(loop, std::move(events), std::move(own_node))) {}
+Agents::Agents(asio::io_context& loop, const Spawner& spawner, Events events, std::string own_node)
+    : crew_(std::make_shared<Crew>(loop, spawner, std::move(events), std::move(own_node))) {}
 Agents::~Agents() {
   crew_->abandon();
 }

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "tools/node/agent.hpp"
+#include "tools/node/spawn.hpp"
 #include "tools/node/start_message.hpp"
 
 namespace weft::node {
@@ -36,8 +37,8 @@ class Agents {
     /// After end(): none is left.
     std::function<void()> all_ended;
   };
-  /// own_node: for the words of failures; empty in weftrun, where "here" says enough.
-  Agents(asio::io_context& loop, Events events, std::string own_node = {});
+  /// spawner: outlives this object. own_node: for the words of failures; empty in weftrun, where "here" says enough.
+  Agents(asio::io_context& loop, const Spawner& spawner, Events events, std::string own_node = {});
   ~Agents();
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;

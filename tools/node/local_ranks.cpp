@@ -71,9 +71,10 @@ JobMap map_of(const Launch& launch, const RankTable& table, std::uint32_t node) 
 
 }  // namespace
 
-LocalRanks::LocalRanks(asio::io_context& loop, const std::string& session, std::uint32_t node,
-                       bool has_other_children, Events events)
+LocalRanks::LocalRanks(asio::io_context& loop, const Spawner& spawner, const std::string& session,
+                       std::uint32_t node, bool has_other_children, Events events)
     : loop_(loop),
+      spawner_(spawner),
       node_(node),
       events_(std::move(events)),
       mark_(fmt::format("WEFT_NODE={}.{}", session, node)),
@@ -126,7 +127,7 @@ void LocalRanks::admit(Server& server) {
 
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = raise_descriptor_limit();
-  processes_ = std::make_unique<Processes>(map_.size);
+  processes_ = std::make_unique<Processes>(spawner_, map_.size);
   for (std::size_t place = 0; place < ranks_.size(); ++place) {
     try {
       const SpawnResult result = start_rank(place, connect, descriptor_limit);

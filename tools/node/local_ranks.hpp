@@ -45,9 +45,9 @@ class LocalRanks {
   };
 
   /// While the process has one thread. session: the launch's name, the same on all nodes; it and the number tell the
-  /// node's processes from those of others on the same machine.
-  LocalRanks(asio::io_context& loop, const std::string& session, std::uint32_t node, bool has_other_children,
-             Events events);
+  /// node's processes from those of others on the same machine. spawner: outlives this object.
+  LocalRanks(asio::io_context& loop, const Spawner& spawner, const std::string& session, std::uint32_t node,
+             bool has_other_children, Events events);
 
   /// Decides where each rank goes and finds the programs. notes: receives what the user should know. Throws Stop.
   void plan(const Launch& launch, const RankTable& table, std::vector<std::string>& notes);
@@ -90,6 +90,7 @@ class LocalRanks {
   void collect();
 
   asio::io_context& loop_;
+  const Spawner& spawner_;
   std::uint32_t node_;
   Events events_;
   std::string mark_;  // "NAME=VALUE" that each of their processes has in its environment

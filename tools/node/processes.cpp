@@ -9,7 +9,7 @@
 namespace weft::node {
 
 SpawnResult Processes::start(Rank rank, const SpawnRequest& request) {
-  const SpawnResult result = spawn(request);
+  const SpawnResult result = spawner_.spawn(request);
   if (result.pid > 0) {
     processes_[index(rank)] = {result.pid, true};
     by_pid_.emplace(result.pid, rank);

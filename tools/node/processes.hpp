@@ -16,7 +16,8 @@ namespace weft::node {
 
 class Processes {
  public:
-  explicit Processes(std::uint32_t size) : processes_(size) {}
+  /// spawner: outlives this object. size: ranks of the job.
+  Processes(const Spawner& spawner, std::uint32_t size) : spawner_(spawner), processes_(size) {}
 
   /// Starts the process of `rank`. On failure nothing is there for it.
   SpawnResult start(Rank rank, const SpawnRequest& request);
@@ -43,6 +44,7 @@ class Processes {
     pid_t pid = -1;
     bool lives = false;
   };
+  const Spawner& spawner_;
   std::vector<Process> processes_;
   std::unordered_map<pid_t, Rank> by_pid_;  // of the living
   std::uint32_t living_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/node/spawn.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -10,9 +11,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <memory>
+#include <span>
 
 namespace weft::node {
 namespace {
@@ -21,7 +26,8 @@ namespace {
 /// hear of a failure.
 struct Handover {
   const SpawnRequest* request;
-  sigset_t mask;  ///< the parent's, to be restored in the child
+  std::span<const int> kept;  ///< descriptors beside the streams, ascending
+  sigset_t mask;              ///< the parent's, to be restored in the child
   pid_t parent;
   int error = 0;
   const char* step = nullptr;
@@ -65,6 +71,25 @@ int place_streams(const int (&streams)[3]) noexcept {
   return 0;
 }
 
+/// Of this process only: the child shares its parent's memory, not its table of descriptors.
+void close_all_in(unsigned first, unsigned last) noexcept {
+  if (first > last || ::syscall(SYS_close_range, first, last, 0U) == 0) return;
+  struct rlimit limit {};  // Linux before 5.9
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  for (rlim_t fd = first; fd <= last && fd < limit.rlim_cur; ++fd) ::close(static_cast<int>(fd));
+}
+
+/// Afterwards only the streams and `kept` are open: nothing else is ours to give away, and a program that holds the other
+/// end of a socket or pipe keeps it from ever being seen closed.
+void close_others(std::span<const int> kept) noexcept {
+  unsigned first = 3;
+  for (const int fd : kept) {
+    close_all_in(first, static_cast<unsigned>(fd) - 1);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  close_all_in(first, ~0U);
+}
+
 int limit_descriptors(unsigned long soft) noexcept {
   struct rlimit limit {};
   if (soft == 0 || ::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
@@ -86,6 +111,7 @@ int run_child(void* argument) noexcept {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != handover.parent) ::_exit(127);  // it died before that took effect
   if (place_streams(request.streams) != 0) fails("its standard streams cannot be set up");
+  close_others(handover.kept);
   if (request.directory != nullptr && ::chdir(request.directory) != 0)
     fails("its directory cannot be entered");
   if (request.affinity != nullptr &&
@@ -110,10 +136,23 @@ void* child_stack() noexcept {
 
 }  // namespace
 
-SpawnResult spawn(const SpawnRequest& request) noexcept {
+Spawner::Spawner() {
+  struct Closer {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Closer> directory(::opendir("/proc/self/fd"));
+  while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
+    const int fd = std::atoi(entry->d_name);  // 0 for "." and ".."
+    const int flags = fd > 2 ? ::fcntl(fd, F_GETFD) : -1;
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) given_.push_back(fd);
+  }
+  std::sort(given_.begin(), given_.end());
+}
+
+SpawnResult Spawner::spawn(const SpawnRequest& request) const noexcept {
   void* const stack = child_stack();
   if (stack == MAP_FAILED) return {-1, ENOMEM, "there is no memory for it"};
-  Handover handover{&request, {}, ::getpid()};
+  Handover handover{&request, given_, {}, ::getpid()};
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &handover.mask);

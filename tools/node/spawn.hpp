@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstddef>
+#include <vector>
 
 namespace weft::node {
 
@@ -25,9 +26,20 @@ struct SpawnResult {
   const char* step = nullptr;  ///< what failed, as words for the user
 };
 
-/// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed
-/// by the kernel when the calling thread ends. Returns when the program runs or has failed to. Must be called
-/// by a thread that lives as long as weftrun does. Cost: about one execve.
-SpawnResult spawn(const SpawnRequest& request) noexcept;
+/// Starts programs that get their three streams, the descriptors that this process itself was given by its parent, and
+/// no other: libraries of fabrics open many that would outlive an execve.
+class Spawner {
+ public:
+  /// Notes what this process was given, so construct it before anything is opened.
+  Spawner();
+
+  /// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed
+  /// by the kernel when the calling thread ends. Returns when the program runs or has failed to. Must be called
+  /// by a thread that lives as long as weftrun does. Cost: about one execve.
+  SpawnResult spawn(const SpawnRequest& request) const noexcept;
+
+ private:
+  std::vector<int> given_;  // from 3 up, ascending
+};
 
 }  // namespace weft::node

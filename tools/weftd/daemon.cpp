@@ -41,11 +41,12 @@ void change_directory(const std::string& directory) {
 
 }  // namespace
 
-Daemon::Daemon(StartMessage message, std::size_t self, std::string release)
-    : message_(std::move(message)),
+Daemon::Daemon(const Spawner& spawner, StartMessage message, std::size_t self, std::string release)
+    : spawner_(spawner),
+      message_(std::move(message)),
       self_(message_.nodes.at(self)),
       release_(std::move(release)),
-      ranks_(loop_, message_.nspace, self_.number, true,
+      ranks_(loop_, spawner, message_.nspace, self_.number, true,
              {[this](const LocalRanks::Ended& ended) { on_rank_ended(ended); },
               [this](Rank rank) { tell(report::Late{rank}); },
               [this](const AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
@@ -83,7 +84,7 @@ void Daemon::start_server() {
 /// With a tree of agents a start message names those that its receiver starts, too.
 void Daemon::start_subtree() {
   if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
-  agents_.emplace(loop_,
+  agents_.emplace(loop_, spawner_,
                   Agents::Events{[this](const Agents::Failure& failure) {
                                    report::Unreached report{{}, failure.line, failure.how};
                                    for (const auto& node : failure.nodes) report.nodes.push_back(node.number);

@@ -24,8 +24,8 @@ namespace weft::weftd {
 
 class Daemon {
  public:
-  /// self: this node's place in message.nodes; release: our own.
-  Daemon(StartMessage message, std::size_t self, std::string release);
+  /// spawner: outlives this object. self: this node's place in message.nodes; release: our own.
+  Daemon(const Spawner& spawner, StartMessage message, std::size_t self, std::string release);
 
   /// weftd's exit status. Throws Stop when it cannot begin.
   int run();
@@ -61,6 +61,7 @@ class Daemon {
   template <class Report>
   void tell(const Report& report, Session::Done done = {});
 
+  const Spawner& spawner_;
   StartMessage message_;
   NodeName self_;
   std::string release_;

@@ -11,6 +11,7 @@
 
 #include "tools/node/environment.hpp"
 #include "tools/node/fd.hpp"
+#include "tools/node/spawn.hpp"
 #include "tools/node/start_message.hpp"
 #include "tools/node/stop.hpp"
 #include "tools/weftd/daemon.hpp"
@@ -35,13 +36,14 @@ int run(int argc, char** argv) {
     throw Stop(exit_status::usage,
                fmt::format("there is no option '{}'; weftrun starts weftd, see weftd --help", word));
   }
+  const Spawner spawner;  // first: it notes what is open
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);
   forget_other_jobs();
   StartMessage message = read_start_message(STDIN_FILENO, WEFT_VERSION);
   adopt_settings(message.settings);
   const std::size_t self = find_self(message, OwnNames::here());
-  return Daemon(std::move(message), self, WEFT_VERSION).run();
+  return Daemon(spawner, std::move(message), self, WEFT_VERSION).run();
 }
 
 }  // namespace

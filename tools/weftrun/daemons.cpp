@@ -40,8 +40,9 @@ std::chrono::milliseconds launch_timeout() {
 
 }  // namespace
 
-Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan,
-                 const RankTable& table, std::string release, bool goes_on, DaemonsWatcher& watcher)
+Daemons::Daemons(asio::io_context& loop, const Spawner& spawner, const SessionIdentity& identity,
+                 const Plan& plan, const RankTable& table, std::string release, bool goes_on,
+                 DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
       plan_(plan),
@@ -59,7 +60,7 @@ Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const 
                      if (is_daemon(node))
                        lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
                    }}),
-      agents_(loop,
+      agents_(loop, spawner,
               Agents::Events{[this](const Agents::Failure& failure) {
                                std::vector<std::uint32_t> numbers;
                                for (const auto& node : failure.nodes) numbers.push_back(node.number);

@@ -44,8 +44,8 @@ class DaemonsWatcher {
 class Daemons {
  public:
   /// When the PMIx server runs. Throws Stop. table must outlive this. goes_on: the job outlives lost nodes.
-  Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan, const RankTable& table,
-          std::string release, bool goes_on, DaemonsWatcher& watcher);
+  Daemons(asio::io_context& loop, const Spawner& spawner, const SessionIdentity& identity, const Plan& plan,
+          const RankTable& table, std::string release, bool goes_on, DaemonsWatcher& watcher);
 
   /// They have WEFT_LAUNCH_TIMEOUT seconds from here to `started`.
   void start();

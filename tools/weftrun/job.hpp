@@ -28,8 +28,8 @@ namespace weft::weftrun {
 
 class Job final : DaemonsWatcher {
  public:
-  /// release: weftrun's own, "0.1.0".
-  Job(Options options, Plan plan, std::string release);
+  /// spawner: outlives this object. release: weftrun's own, "0.1.0".
+  Job(const Spawner& spawner, Options options, Plan plan, std::string release);
 
   /// Returns weftrun's exit status. Throws Stop when the job cannot be set up; no process is left then.
   int run();
@@ -102,6 +102,7 @@ class Job final : DaemonsWatcher {
   messages::Where where(Rank rank) const;
   bool wants_bindings() const noexcept { return options_.report_bindings || options_.verbose; }
 
+  const Spawner& spawner_;
   Options options_;
   Plan plan_;
   std::string release_;

@@ -54,8 +54,9 @@ bool is_ignored(int signal) noexcept {
 
 }  // namespace
 
-Job::Job(Options options, Plan plan, std::string release)
-    : options_(std::move(options)),
+Job::Job(const Spawner& spawner, Options options, Plan plan, std::string release)
+    : spawner_(spawner),
+      options_(std::move(options)),
       plan_(std::move(plan)),
       release_(std::move(release)),
       table_(plan_.distribution),
@@ -101,7 +102,8 @@ void Job::plan_own_node() {
     if (daemons_) daemons_->collected(pid, status);
   };
   // While there is one thread.
-  local_ = std::make_unique<LocalRanks>(loop_, launch_.nspace, *plan_.own, !plan_.alone, std::move(events));
+  local_ = std::make_unique<LocalRanks>(loop_, spawner_, launch_.nspace, *plan_.own, !plan_.alone,
+                                        std::move(events));
   std::vector<std::string> notes;
   local_->plan(launch_, table_, notes);
   for (const auto& note : notes) say(note);
@@ -117,8 +119,9 @@ void Job::start_server() {
   server_ = std::make_unique<Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) local_->admit(*server_);
   DaemonsWatcher& watcher = *this;
-  if (!plan_.alone) daemons_ = std::make_unique<Daemons>(loop_, identity, plan_, table_, release_,
-                                                            options_.on_failure == OnFailure::go_on, watcher);
+  if (!plan_.alone)
+    daemons_ = std::make_unique<Daemons>(loop_, spawner_, identity, plan_, table_, release_,
+                                         options_.on_failure == OnFailure::go_on, watcher);
 }
 
 void Job::make_input() {

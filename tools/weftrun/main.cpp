@@ -12,6 +12,7 @@
 
 #include "tools/node/environment.hpp"
 #include "tools/node/fd.hpp"
+#include "tools/node/spawn.hpp"
 #include "tools/node/stop.hpp"
 #include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
@@ -31,6 +32,7 @@ int run(int argc, char** argv) {
   if (options.show_version) {
     return print(fmt::format("weftrun {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   }
+  const Spawner spawner;  // before anything is opened
   ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   forget_other_jobs();
@@ -42,7 +44,7 @@ int run(int argc, char** argv) {
     if (options.dry_run) return print(text);
     fmt::print(stderr, "{}", text);
   }
-  return Job(std::move(options), std::move(plan), WEFT_VERSION).run();
+  return Job(spawner, std::move(options), std::move(plan), WEFT_VERSION).run();
 }
 
 }  // namespace

@@ -62,6 +62,7 @@ class AgentsTest : public testing::Test {
   }
 
   std::string directory;
+  const Spawner spawner;
   asio::io_context loop;
   std::vector<Agents::Failure> failures;
   std::vector<std::string> said;
@@ -71,7 +72,7 @@ class AgentsTest : public testing::Test {
 constexpr const char* echo_its_part = "sed -u -n 's/^\\(node\\|audience\\) //p'";  // until the input ends
 
 TEST_F(AgentsTest, each_is_told_its_part_and_keeps_its_input_until_the_end) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message(echo_its_part, 3), "1.0");
   wait_for([this] { return said.size() == 6; });
   std::sort(said.begin(), said.end());
@@ -83,7 +84,7 @@ TEST_F(AgentsTest, each_is_told_its_part_and_keeps_its_input_until_the_end) {
 }
 
 TEST_F(AgentsTest, a_long_message_goes_through_whole) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   auto large = message("sed -n '/^end$/q; p' | cksum; exec cat", 20'000, Agent::Kind::remote);
   large.agent.words = {"sh", "-c", "exec {command}"};
   large.agent.arity = 1;
@@ -100,7 +101,7 @@ TEST_F(AgentsTest, a_long_message_goes_through_whole) {
 }
 
 TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("echo first; printf 'the last one' >&2; exit 3", 1), "1.0");
   wait_for([this] { return !failures.empty(); });
   ASSERT_EQ(failures.size(), 1U);
@@ -115,7 +116,7 @@ TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
 }
 
 TEST_F(AgentsTest, who_keeps_its_output_open_is_not_waited_for) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("sleep 1000 & echo $!; exit 1", 1), "1.0");
   wait_for([this] { return !failures.empty() && !said.empty(); });
   const pid_t left = std::stoi(said[0].substr(4));
@@ -123,7 +124,7 @@ TEST_F(AgentsTest, who_keeps_its_output_open_is_not_waited_for) {
 }
 
 TEST_F(AgentsTest, a_missing_program_is_one_failure_for_all) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   auto none = message("", 5);
   none.agent.weftd = directory + "/absent";
   agents.start(none, "1.0");
@@ -136,7 +137,7 @@ TEST_F(AgentsTest, a_missing_program_is_one_failure_for_all) {
 }
 
 TEST_F(AgentsTest, a_program_that_cannot_run_is_reported_for_each) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   auto broken = message("", 2);
   std::ofstream(broken.agent.weftd) << "#!/no/such/interpreter\n";
   agents.start(broken, "1.0");
@@ -146,7 +147,7 @@ TEST_F(AgentsTest, a_program_that_cannot_run_is_reported_for_each) {
 
 TEST_F(AgentsTest, expected_ends_are_no_failures) {
   ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("read line; echo up; read line2 < " + directory + "/fifo; exit 9", 1), "1.0");
   wait_for([this] { return !said.empty(); });
   agents.expect_end();
@@ -158,7 +159,7 @@ TEST_F(AgentsTest, expected_ends_are_no_failures) {
 }
 
 TEST_F(AgentsTest, one_that_does_not_obey_is_killed) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("trap '' TERM HUP; echo up; while :; do sleep 1000; done", 2), "1.0");
   wait_for([this] { return said.size() == 2; });
   end(agents, 20ms);
@@ -166,7 +167,7 @@ TEST_F(AgentsTest, one_that_does_not_obey_is_killed) {
 }
 
 TEST_F(AgentsTest, a_stopped_one_gets_its_signal) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(
       message("trap 'echo told; exit 0' TERM; echo up $$; kill -STOP $$; while :; do read x; done", 1),
       "1.0");
@@ -175,7 +176,7 @@ TEST_F(AgentsTest, a_stopped_one_gets_its_signal) {
 }
 
 TEST_F(AgentsTest, lines_are_bounded) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short; exec cat > /dev/null", 1),
                "1.0");
   wait_for([this] { return said.size() == 2; });
@@ -185,7 +186,7 @@ TEST_F(AgentsTest, lines_are_bounded) {
 }
 
 TEST_F(AgentsTest, whoever_collects_children_may_tell_of_it) {
-  Agents agents(loop, events());
+  Agents agents(loop, spawner, events());
   agents.start(message("exit 7", 1), "1.0");
   int status = 0;
   pid_t pid = 0;
@@ -198,7 +199,7 @@ TEST_F(AgentsTest, whoever_collects_children_may_tell_of_it) {
 
 TEST_F(AgentsTest, none_outlives_the_object) {
   {
-    Agents agents(loop, events());
+    Agents agents(loop, spawner, events());
     agents.start(message("trap '' TERM HUP PIPE; echo up; while :; do sleep 1000; done", 3), "1.0");
     wait_for([this] { return said.size() == 3; });
   }
@@ -217,7 +218,7 @@ TEST_F(AgentsTest, none_outlives_the_process) {
   const pid_t launcher = ::fork();
   if (launcher == 0) {
     asio::io_context own_loop;
-    Agents agents(own_loop, {});
+    Agents agents(own_loop, spawner, {});
     agents.start(message_, "1.0");
     own_loop.run();
     ::_exit(0);
