@@ -1,17 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of weftrun: its pure parts, and the program itself with real processes.
-find_package(GTest REQUIRED)
+# Tests of weftrun and weftd as programs.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-include(GoogleTest)
-
-add_executable(weftrun_parts_test
-  ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_protocol_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)
-target_link_libraries(weftrun_parts_test PRIVATE weftrun_parts GTest::gtest_main)
-gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)
 
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)

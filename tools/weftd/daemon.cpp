@@ -12,18 +12,21 @@
 #include <cstdio>
 #include <utility>
 
-#include "tools/node/launch_tree.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftd {
 namespace {
 
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
 /// What may take its time once the launcher is gone: the last output, and daemons that this one has started.
 constexpr std::chrono::seconds patience{2};
-constexpr std::uint32_t most_ranks = 1U << 24;
 
-SessionIdentity identity_of(const StartMessage& message, const NodeName& self) {
-  SessionIdentity identity;
+host::SessionIdentity identity_of(const launch::StartMessage& message, const launch::NodeName& self) {
+  host::SessionIdentity identity;
   identity.nspace = message.nspace;
   identity.number = self.number;
   identity.servers = message.servers;
@@ -41,22 +44,26 @@ void change_directory(const std::string& directory) {
 
 }  // namespace
 
-Daemon::Daemon(const Spawner& spawner, StartMessage message, std::size_t self, std::string release)
+Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, std::size_t self,
+               std::string release)
     : spawner_(spawner),
       message_(std::move(message)),
       self_(message_.nodes.at(self)),
       release_(std::move(release)),
       ranks_(loop_, spawner, message_.nspace, self_.number, true,
-             {[this](const LocalRanks::Ended& ended) { on_rank_ended(ended); },
-              [this](Rank rank) { tell(report::Late{rank}); },
-              [this](const AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
+             {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
+              [this](Rank rank) { tell(channel::report::Late{rank}); },
+              [this](const host::AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
               [this](pid_t pid, int status) {
                 if (agents_) agents_->collected(pid, status);
               }}),
       streams_(
-          loop_, [this](const report::Output& output, const Session::Done& done) { tell(output, done); },
+          loop_,
+          [this](const channel::report::Output& output, const channel::Session::Done& done) {
+            tell(output, done);
+          },
           [this] { leave_when_done(); }),
-      input_pipes_(loop_, [this] { tell(report::InputUnwanted{}); }) {
+      input_pipes_(loop_, [this] { tell(channel::report::InputUnwanted{}); }) {
   message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
 }
 
@@ -76,24 +83,26 @@ void Daemon::start_server() {
   server_.emplace(identity, nullptr);
   session_.emplace(
       loop_, identity,
-      Session::Events{[this](std::uint32_t from, Subject subject, const std::string& bytes,
-                             const Session::Answer& answer) { receive(from, subject, bytes, answer); },
-                      [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+      channel::Session::Events{
+          [this](std::uint32_t from, channel::Subject subject, const std::string& bytes,
+                 const channel::Session::Answer& answer) { receive(from, subject, bytes, answer); },
+          [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
 }
 
 /// With a tree of agents a start message names those that its receiver starts, too.
 void Daemon::start_subtree() {
-  if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
+  if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, spawner_,
-                  Agents::Events{[this](const Agents::Failure& failure) {
-                                   report::Unreached report{{}, failure.line, failure.how};
-                                   for (const auto& node : failure.nodes) report.nodes.push_back(node.number);
-                                   tell(report);
-                                 },
-                                 [](const NodeName&, const std::string& line) {
-                                   fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
-                                 },
-                                 [this] { loop_.stop(); }},
+                  launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
+                                           channel::report::Unreached report{{}, failure.line, failure.how};
+                                           for (const auto& node : failure.nodes)
+                                             report.nodes.push_back(node.number);
+                                           tell(report);
+                                         },
+                                         [](const launch::NodeName&, const std::string& line) {
+                                           fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
+                                         },
+                                         [this] { loop_.stop(); }},
                   self_.host);
   agents_->start(message_, release_);
 }
@@ -117,31 +126,32 @@ void Daemon::await_signal() {
 }
 
 void Daemon::say_hello() {
-  tell(report::Hello{release_, self_.host, session_->contact(), ::getpid()});
+  tell(channel::report::Hello{release_, self_.host, session_->contact(), ::getpid()});
 }
 
 template <class Report>
-void Daemon::tell(const Report& report, Session::Done done) {
+void Daemon::tell(const Report& report, channel::Session::Done done) {
   session_->send({message_.launcher.number}, report, std::move(done));
 }
 
 // ---- orders
 
-void Daemon::receive(std::uint32_t, Subject subject, const std::string& bytes, Session::Answer answer) {
-  if (subject == Subject::input) {
-    const auto order = decode<order::Input>(bytes);
+void Daemon::receive(std::uint32_t, channel::Subject subject, const std::string& bytes,
+                     channel::Session::Answer answer) {
+  if (subject == channel::Subject::input) {
+    const auto order = channel::decode<channel::order::Input>(bytes);
     return order ? give_input(*order, std::move(answer)) : answer();
   }
   answer();
   switch (subject) {
-    case Subject::launch:
-      if (const auto order = decode<Launch>(bytes)) pass_on(*order, bytes);
+    case channel::Subject::launch:
+      if (const auto order = channel::decode<channel::Launch>(bytes)) pass_on(*order, bytes);
       return;
-    case Subject::signal:
+    case channel::Subject::signal:
       return obey(bytes, &Daemon::signal);
-    case Subject::output_unwanted:
+    case channel::Subject::output_unwanted:
       return obey(bytes, &Daemon::close_output);
-    case Subject::end:
+    case channel::Subject::end:
       return obey(bytes, &Daemon::end);
     default:
       return;  // reports are the launcher's to read
@@ -150,34 +160,35 @@ void Daemon::receive(std::uint32_t, Subject subject, const std::string& bytes, S
 
 template <class Message>
 void Daemon::obey(const std::string& bytes, void (Daemon::*what)(const Message&)) {
-  if (const auto message = decode<Message>(bytes)) (this->*what)(*message);
+  if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
 /// First to those behind us in the tree, who wait; to reach them takes their contacts, and so do our ranks' fences.
-void Daemon::pass_on(const Launch& launch, const std::string& bytes) {
+void Daemon::pass_on(const channel::Launch& launch, const std::string& bytes) {
   session_->deliver(launch.contacts, [this, launch, bytes](bool) {
-    for (const auto child : children_of(self_.number, message_.servers, message_.launcher.number))
-      session_->send({child}, Subject::launch, bytes);
+    for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
+      session_->send({child}, channel::Subject::launch, bytes);
     this->launch(launch);
   });
 }
 
-void Daemon::launch(const Launch& launch) {
+void Daemon::launch(const channel::Launch& launch) {
   if (is_over_ || is_ending_ || has_ranks_) return;
-  report::Started report;
+  channel::report::Started report;
   has_ranks_ = true;
   try {
-    const auto distribution =
-        decode_distribution(launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), most_ranks);
-    const RankTable table(distribution);
+    const auto distribution = placement::decode_distribution(
+        launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
+    const placement::RankTable table(distribution);
     if (launch.hosts.size() != table.nodes() || self_.number >= table.nodes() || launch.apps.empty())
       throw Stop(exit_status::own_failure, messages::damaged_order());
     change_directory(launch.directory);
     ranks_.plan(launch, table, report.notes);
     ranks_.admit(*server_);
     const auto failure = ranks_.start([&](Rank rank) {
-      return LocalRanks::Streams{launch.input.includes(rank) ? input_pipes_.connect(rank) : nothing_to_read(),
-                                 streams_.connect(rank, Stream::out), streams_.connect(rank, Stream::error)};
+      return ranks::LocalRanks::Streams{
+          launch.input.includes(rank) ? input_pipes_.connect(rank) : ranks::nothing_to_read(),
+          streams_.connect(rank, channel::Stream::out), streams_.connect(rank, channel::Stream::error)};
     });
     for (const Rank rank : ranks_.all())
       if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
@@ -192,26 +203,26 @@ void Daemon::launch(const Launch& launch) {
   ranks_.living() != 0 ? ranks_.watch() : on_settled();
 }
 
-void Daemon::give_input(const order::Input& order, Session::Answer answer) {
+void Daemon::give_input(const channel::order::Input& order, channel::Session::Answer answer) {
   if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(answer));
   input_pipes_.close();
   answer();
 }
 
-void Daemon::signal(const order::Signal& order) {
+void Daemon::signal(const channel::order::Signal& order) {
   const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
   if (!has_ranks_ && is_end && !is_over_ && order.ranks.empty()) {
     is_over_ = true;  // the launch message takes another way and may come later
-    return tell(report::Settled{});
+    return tell(channel::report::Settled{});
   }
   ranks_.send(order.number, order.ranks);
 }
 
-void Daemon::close_output(const order::OutputUnwanted& order) {
+void Daemon::close_output(const channel::order::OutputUnwanted& order) {
   streams_.close(order.stream);
 }
 
-void Daemon::end(const order::End&) {
+void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
   ranks_.end_orphans();  // also what keeps the pipes open for writing
@@ -221,22 +232,23 @@ void Daemon::end(const order::End&) {
 
 // ---- what happens here
 
-void Daemon::on_rank_ended(const LocalRanks::Ended& ended) {
+void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
   input_pipes_.disconnect(ended.rank);
   // A launcher that has only lost its agent hears of that: ranks that we have killed for it would hide the reason.
   if (!has_launcher_) return;
-  tell(report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
-                     streams_.said(ended.rank, Stream::out), streams_.said(ended.rank, Stream::error)});
+  tell(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
+                              streams_.said(ended.rank, channel::Stream::out),
+                              streams_.said(ended.rank, channel::Stream::error)});
 }
 
-void Daemon::on_abort(const AbortRequest& request) {
-  tell(report::Aborted{request.from, request.status, request.message, request.named});
+void Daemon::on_abort(const host::AbortRequest& request) {
+  tell(channel::report::Aborted{request.from, request.status, request.message, request.named});
 }
 
 void Daemon::on_settled() {
   has_ranks_ = false;
   is_over_ = true;
-  if (has_launcher_) tell(report::Settled{});
+  if (has_launcher_) tell(channel::report::Settled{});
   if (!is_ending_) return;
   ranks_.end_orphans();
   leave_when_done();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One node of a launch: says where it is, does what the launcher orders (tools/node/protocol.hpp), and ends everything it
+// One node of a launch: says where it is, does what the launcher orders (tools/channel/protocol.hpp), and ends everything it
 // has started when the launcher is gone. Everything here runs on the thread that calls run().
 #pragma once
 
@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agents.hpp"
-#include "tools/node/input_pipes.hpp"
-#include "tools/node/local_ranks.hpp"
-#include "tools/node/session.hpp"
-#include "tools/node/start_message.hpp"
+#include "tools/channel/session.hpp"
+#include "tools/launch/agents.hpp"
+#include "tools/launch/start_message.hpp"
+#include "tools/ranks/input_pipes.hpp"
+#include "tools/ranks/local_ranks.hpp"
 #include "tools/weftd/streams.hpp"
 
 namespace weft::weftd {
@@ -25,7 +25,8 @@ namespace weft::weftd {
 class Daemon {
  public:
   /// spawner: outlives this object. self: this node's place in message.nodes; release: our own.
-  Daemon(const Spawner& spawner, StartMessage message, std::size_t self, std::string release);
+  Daemon(const process::Spawner& spawner, launch::StartMessage message, std::size_t self,
+         std::string release);
 
   /// weftd's exit status. Throws Stop when it cannot begin.
   int run();
@@ -39,42 +40,43 @@ class Daemon {
   void say_hello();
 
   // What the launcher orders.
-  void receive(std::uint32_t from, Subject subject, const std::string& bytes, Session::Answer answer);
+  void receive(std::uint32_t from, channel::Subject subject, const std::string& bytes,
+               channel::Session::Answer answer);
   template <class Message>
   void obey(const std::string& bytes, void (Daemon::*what)(const Message&));
-  void pass_on(const Launch& launch, const std::string& bytes);
-  void launch(const Launch& launch);
-  void start_ranks(const Launch& launch);
-  void give_input(const order::Input& order, Session::Answer answer);
-  void signal(const order::Signal& order);
-  void close_output(const order::OutputUnwanted& order);
-  void end(const order::End&);
+  void pass_on(const channel::Launch& launch, const std::string& bytes);
+  void launch(const channel::Launch& launch);
+  void start_ranks(const channel::Launch& launch);
+  void give_input(const channel::order::Input& order, channel::Session::Answer answer);
+  void signal(const channel::order::Signal& order);
+  void close_output(const channel::order::OutputUnwanted& order);
+  void end(const channel::order::End&);
 
   // What happens here.
-  void on_rank_ended(const LocalRanks::Ended& ended);
-  void on_abort(const AbortRequest& request);
+  void on_rank_ended(const ranks::LocalRanks::Ended& ended);
+  void on_abort(const host::AbortRequest& request);
   void on_settled();
   void on_node_lost(std::uint32_t node);
   void lose_launcher();
 
   void leave_when_done();
   template <class Report>
-  void tell(const Report& report, Session::Done done = {});
+  void tell(const Report& report, channel::Session::Done done = {});
 
-  const Spawner& spawner_;
-  StartMessage message_;
-  NodeName self_;
+  const process::Spawner& spawner_;
+  launch::StartMessage message_;
+  launch::NodeName self_;
   std::string release_;
   asio::io_context loop_{1};
   asio::posix::stream_descriptor input_{loop_};  // the agent's end of it is open as long as we are wanted
   asio::signal_set signals_{loop_};
   asio::steady_timer patience_{loop_};
-  LocalRanks ranks_;
-  std::optional<Server> server_;
-  std::optional<Session> session_;
-  std::optional<Agents> agents_;  // of the daemons that this one has started
+  ranks::LocalRanks ranks_;
+  std::optional<host::Server> server_;
+  std::optional<channel::Session> session_;
+  std::optional<launch::Agents> agents_;  // of the daemons that this one has started
   Streams streams_;
-  InputPipes input_pipes_;
+  ranks::InputPipes input_pipes_;
   bool has_ranks_ = false;  // and they have not settled
   bool is_over_ = false;    // they have, or their end was ordered before the launch message came
   bool is_ending_ = false;  // nothing is started any more; leaves when all is written

@@ -13,33 +13,31 @@
 #include <memory>
 #include <utility>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/protocol.hpp"
+#include "tools/channel/protocol.hpp"
+#include "tools/process/fd.hpp"
 
 namespace weft::weftd {
-
-using namespace node;
 
 class Streams {
  public:
   /// done: the launcher has written it; false: it cannot be reached.
-  using Send = std::function<void(const report::Output&, std::function<void(bool)> done)>;
+  using Send = std::function<void(const channel::report::Output&, std::function<void(bool)> done)>;
   /// drained: every stream has come to its end and is written, or nobody is there to do so.
   Streams(asio::io_context& loop, Send send, std::function<void()> drained);
 
   /// The end that the rank gets; close it here once it has started. Throws Stop (own_failure).
-  Fd connect(Rank rank, Stream stream);
+  process::Fd connect(job::Rank rank, channel::Stream stream);
   /// How many bytes it has written so far.
-  std::uint64_t said(Rank rank, Stream stream) const;
+  std::uint64_t said(job::Rank rank, channel::Stream stream) const;
   /// Nobody reads these: whoever writes gets SIGPIPE.
-  void close(Stream stream);
+  void close(channel::Stream stream);
   void close_all();
   bool is_drained() const noexcept { return sources_.empty(); }
 
  private:
   struct Source {
     asio::posix::stream_descriptor pipe;
-    report::Output last;
+    channel::report::Output last;
     std::uint64_t taken_bytes = 0;
   };
   using SourcePtr = std::shared_ptr<Source>;  // shared with its waiting handler
@@ -51,7 +49,7 @@ class Streams {
   asio::io_context& loop_;
   Send send_;
   std::function<void()> drained_;
-  std::map<std::pair<Rank, Stream>, SourcePtr> sources_;
+  std::map<std::pair<job::Rank, channel::Stream>, SourcePtr> sources_;
 };
 
 }  // namespace weft::weftd

@@ -14,14 +14,18 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/node/agent_words.hpp"
-#include "tools/node/environment.hpp"
-#include "tools/node/launch_tree.hpp"
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/launch/agent_words.hpp"
+#include "tools/launch/settings.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 constexpr std::chrono::seconds default_launch_timeout{60};
 
@@ -40,9 +44,9 @@ std::chrono::milliseconds launch_timeout() {
 
 }  // namespace
 
-Daemons::Daemons(asio::io_context& loop, const Spawner& spawner, const SessionIdentity& identity,
-                 const Plan& plan, const RankTable& table, std::string release, bool goes_on,
-                 DaemonsWatcher& watcher)
+Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
+                 const host::SessionIdentity& identity, const Plan& plan, const placement::RankTable& table,
+                 std::string release, bool goes_on, DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
       plan_(plan),
@@ -52,25 +56,27 @@ Daemons::Daemons(asio::io_context& loop, const Spawner& spawner, const SessionId
       watcher_(watcher),
       nodes_(plan.nodes.size()),
       session_(loop, identity,
-               Session::Events{
-                   [this](std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer) {
-                     receive(from, subject, std::move(bytes), std::move(answer));
-                   },
-                   [this](std::uint32_t node, const std::string& why) {
-                     if (is_daemon(node))
-                       lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
-                   }}),
+               channel::Session::Events{[this](std::uint32_t from, channel::Subject subject,
+                                               std::string bytes, channel::Session::Answer answer) {
+                                          receive(from, subject, std::move(bytes), std::move(answer));
+                                        },
+                                        [this](std::uint32_t node, const std::string& why) {
+                                          if (is_daemon(node))
+                                            lose({node},
+                                                 messages::node_lost(nodes_[node].host, why, then({node})));
+                                        }}),
       agents_(loop, spawner,
-              Agents::Events{[this](const Agents::Failure& failure) {
-                               std::vector<std::uint32_t> numbers;
-                               for (const auto& node : failure.nodes) numbers.push_back(node.number);
-                               lose_agent(std::move(numbers), failure.line, failure.how);
-                             },
-                             [this](const NodeName& node, const std::string& line) {
-                               const bool says_who = line.rfind("weft", 0) == 0;
-                               watcher_.on_said(says_who ? line : fmt::format("[{}] {}", node.host, line));
-                             },
-                             [this] { watcher_.on_all_left(); }}),
+              launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
+                                       std::vector<std::uint32_t> numbers;
+                                       for (const auto& node : failure.nodes) numbers.push_back(node.number);
+                                       lose_agent(std::move(numbers), failure.line, failure.how);
+                                     },
+                                     [this](const launch::NodeName& node, const std::string& line) {
+                                       const bool says_who = line.rfind("weft", 0) == 0;
+                                       watcher_.on_said(says_who ? line
+                                                                 : fmt::format("[{}] {}", node.host, line));
+                                     },
+                                     [this] { watcher_.on_all_left(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -83,19 +89,20 @@ bool Daemons::is_daemon(std::uint32_t number) const noexcept {
   return number < nodes_.size() && (!plan_.own || number != *plan_.own);
 }
 
-StartMessage Daemons::start_message() const {
-  StartMessage message;
+launch::StartMessage Daemons::start_message() const {
+  launch::StartMessage message;
   message.nspace = identity_.nspace;
   message.servers = identity_.servers;
   message.launcher = {identity_.number, identity_.host};
   std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
   message.transport = session_.transport();
   message.contact = session_.contact();
-  message.settings = server_settings(environ);
+  message.settings = launch::server_settings(environ);
   message.agent = plan_.agent;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (is_daemon(i)) message.nodes.push_back({i, nodes_[i].host});
-  if (message.agent.kind == Agent::Kind::slurm) message.audience = StartMessage::Audience::all;
+  if (message.agent.kind == launch::Agent::Kind::slurm)
+    message.audience = launch::StartMessage::Audience::all;
   return message;
 }
 
@@ -120,21 +127,22 @@ void Daemons::on_time_up() {
     auto single = message;
     single.nodes = {node};
     lose({node.number},
-         state.is_there ? messages::node_did_not_start(node.host, seconds, then({node.number}))
-                        : messages::node_did_not_report(
-                              node.host, seconds, fmt::format("{}", fmt::join(agent_command(single), " "))));
+         state.is_there
+             ? messages::node_did_not_start(node.host, seconds, then({node.number}))
+             : messages::node_did_not_report(
+                   node.host, seconds, fmt::format("{}", fmt::join(launch::agent_command(single), " "))));
   }
 }
 
 // ---- orders
 
-void Daemons::launch(Launch launch, std::function<void()> ready) {
+void Daemons::launch(channel::Launch launch, std::function<void()> ready) {
   if (is_cancelled_) return;
   is_launched_ = true;
   for (const auto& node : nodes_)
     if (!node.contact.empty()) launch.contacts.push_back(node.contact);
   launch.contacts.push_back(session_.contact());
-  for (const auto child : children_of(identity_.number, identity_.servers, identity_.number))
+  for (const auto child : channel::children_of(identity_.number, identity_.servers, identity_.number))
     session_.send({child}, launch);
   ready();
 }
@@ -159,26 +167,26 @@ void Daemons::signal(int number, const std::vector<Rank>& named, std::function<v
     if (named.empty())
       all.push_back(node);
     else
-      session_.send({node}, order::Signal{number, list});
+      session_.send({node}, channel::order::Signal{number, list});
   }
-  session_.send(all, order::Signal{number, {}}, [sent = std::move(sent)](bool) {
+  session_.send(all, channel::order::Signal{number, {}}, [sent = std::move(sent)](bool) {
     if (sent) sent();
   });
 }
 
 void Daemons::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
-  session_.send({node}, order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
+  session_.send({node}, channel::order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
 }
 
-void Daemons::close_output(Stream stream) {
-  session_.send(reachable(), order::OutputUnwanted{stream});
+void Daemons::close_output(channel::Stream stream) {
+  session_.send(reachable(), channel::order::OutputUnwanted{stream});
 }
 
 void Daemons::end() {
   is_ending_ = true;
   limit_.cancel();
   agents_.expect_end();
-  session_.send(reachable(), order::End{});
+  session_.send(reachable(), channel::order::End{});
 }
 
 void Daemons::finish(std::chrono::milliseconds patience) {
@@ -194,53 +202,54 @@ std::vector<std::uint32_t> Daemons::reachable() const {
 
 // ---- reports
 
-void Daemons::receive(std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer) {
+void Daemons::receive(std::uint32_t from, channel::Subject subject, std::string bytes,
+                      channel::Session::Answer answer) {
   if (!is_daemon(from) || nodes_[from].is_lost) return answer();
-  if (subject != Subject::output) {
+  if (subject != channel::Subject::output) {
     answer();
     return take_report(from, subject, bytes);
   }
-  report::Output output;
+  channel::report::Output output;
   if (!read(bytes, output, from) || !is_of(output.rank, from)) return answer();
   watcher_.on_output(std::move(output), std::move(answer));
 }
 
-void Daemons::take_report(std::uint32_t from, Subject subject, const std::string& bytes) {
+void Daemons::take_report(std::uint32_t from, channel::Subject subject, const std::string& bytes) {
   switch (subject) {
-    case Subject::hello: {
-      report::Hello hello;
+    case channel::Subject::hello: {
+      channel::report::Hello hello;
       if (read(bytes, hello, from)) on_hello(from, hello);
       return;
     }
-    case Subject::unreached: {
-      report::Unreached unreached;
+    case channel::Subject::unreached: {
+      channel::report::Unreached unreached;
       if (!read(bytes, unreached, from)) return;
       return lose_agent(std::move(unreached.nodes), unreached.line, unreached.how);
     }
-    case Subject::started: {
-      report::Started started;
+    case channel::Subject::started: {
+      channel::report::Started started;
       if (read(bytes, started, from)) on_started(from, started);
       return;
     }
-    case Subject::ended: {
-      report::Ended ended;
+    case channel::Subject::ended: {
+      channel::report::Ended ended;
       if (read(bytes, ended, from) && is_of(ended.rank, from)) watcher_.on_ended(ended);
       return;
     }
-    case Subject::late: {
-      report::Late late;
+    case channel::Subject::late: {
+      channel::report::Late late;
       if (read(bytes, late, from) && is_of(late.rank, from)) watcher_.on_late(late.rank);
       return;
     }
-    case Subject::aborted: {
-      report::Aborted aborted;
+    case channel::Subject::aborted: {
+      channel::report::Aborted aborted;
       if (read(bytes, aborted, from) && is_of(aborted.from, from))
         watcher_.on_aborted({aborted.from, aborted.status, aborted.message, aborted.named});
       return;
     }
-    case Subject::input_unwanted:
+    case channel::Subject::input_unwanted:
       return watcher_.on_input_unwanted(from);
-    case Subject::settled:
+    case channel::Subject::settled:
       return settle(from);
     default:
       return;  // orders are for daemons
@@ -250,7 +259,7 @@ void Daemons::take_report(std::uint32_t from, Subject subject, const std::string
 /// A daemon that says what cannot be read is of no use: it is lost.
 template <class Report>
 bool Daemons::read(const std::string& bytes, Report& report, std::uint32_t from) {
-  auto decoded = decode<Report>(bytes);
+  auto decoded = channel::decode<Report>(bytes);
   if (!decoded) {
     lose({from}, messages::damaged_report(nodes_[from].host, then({from})));
     return false;
@@ -263,7 +272,7 @@ bool Daemons::is_of(Rank rank, std::uint32_t node) const noexcept {
   return index(rank) < table_.size() && table_.node_of(rank) == node;
 }
 
-void Daemons::on_hello(std::uint32_t from, const report::Hello& hello) {
+void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) {
   auto& node = nodes_[from];
   if (node.is_there) return;
   watcher_.on_explained(
@@ -279,7 +288,7 @@ void Daemons::on_hello(std::uint32_t from, const report::Hello& hello) {
   });
 }
 
-void Daemons::on_started(std::uint32_t from, const report::Started& started) {
+void Daemons::on_started(std::uint32_t from, const channel::report::Started& started) {
   auto& node = nodes_[from];
   if (node.is_started || started.pids.size() > table_.ranks_on(from).size()) return;
   node.is_started = true;

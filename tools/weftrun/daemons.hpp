@@ -10,26 +10,24 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agents.hpp"
-#include "tools/node/launch.hpp"
-#include "tools/node/server.hpp"
-#include "tools/node/session.hpp"
+#include "tools/channel/launch.hpp"
+#include "tools/channel/session.hpp"
+#include "tools/host/server.hpp"
+#include "tools/launch/agents.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
-
-using namespace node;
 
 /// What daemons tell: of ranks that are theirs. None of it is called from inside a call of Daemons.
 class DaemonsWatcher {
  public:
   virtual ~DaemonsWatcher() = default;
   virtual void on_all_there() = 0;  ///< each daemon has reported: the job can be launched
-  virtual void on_node_started(std::uint32_t node, const report::Started& report) = 0;
-  virtual void on_output(report::Output report, Session::Answer written) = 0;
-  virtual void on_ended(const report::Ended& report) = 0;
-  virtual void on_late(Rank rank) = 0;
-  virtual void on_aborted(const AbortRequest& request) = 0;
+  virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
+  virtual void on_output(channel::report::Output report, channel::Session::Answer written) = 0;
+  virtual void on_ended(const channel::report::Ended& report) = 0;
+  virtual void on_late(job::Rank rank) = 0;
+  virtual void on_aborted(const host::AbortRequest& request) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Once a node: none of its ranks lives. It may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
@@ -44,20 +42,21 @@ class DaemonsWatcher {
 class Daemons {
  public:
   /// When the PMIx server runs. Throws Stop. table must outlive this. goes_on: the job outlives lost nodes.
-  Daemons(asio::io_context& loop, const Spawner& spawner, const SessionIdentity& identity, const Plan& plan,
-          const RankTable& table, std::string release, bool goes_on, DaemonsWatcher& watcher);
+  Daemons(asio::io_context& loop, const process::Spawner& spawner, const host::SessionIdentity& identity,
+          const Plan& plan, const placement::RankTable& table, std::string release, bool goes_on,
+          DaemonsWatcher& watcher);
 
   /// They have WEFT_LAUNCH_TIMEOUT seconds from here to `started`.
   void start();
   /// Fills in the contacts and sends it down the tree. ready: this server may start ranks of its own. After
   /// on_all_there().
-  void launch(Launch launch, std::function<void()> ready);
+  void launch(channel::Launch launch, std::function<void()> ready);
 
   /// To all nodes that have unsettled ranks; named: to those ranks only. Before launch() SIGTERM and SIGKILL keep all
   /// nodes from being launched. sent: optional, when it has reached them.
-  void signal(int number, const std::vector<Rank>& named = {}, std::function<void()> sent = {});
+  void signal(int number, const std::vector<job::Rank>& named = {}, std::function<void()> sent = {});
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
-  void close_output(Stream stream);
+  void close_output(channel::Stream stream);
   /// For whoever collects all children of this process.
   void collected(pid_t pid, int wait_status) { agents_.collected(pid, wait_status); }
   /// What ranks left behind is to be ended; the ends of daemons that come from now on are as they should be.
@@ -70,13 +69,14 @@ class Daemons {
     std::string host, contact;
     bool is_there = false, is_started = false, is_settled = false, is_lost = false;
   };
-  void receive(std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer);
-  void take_report(std::uint32_t from, Subject subject, const std::string& bytes);
+  void receive(std::uint32_t from, channel::Subject subject, std::string bytes,
+               channel::Session::Answer answer);
+  void take_report(std::uint32_t from, channel::Subject subject, const std::string& bytes);
   template <class Report>
   bool read(const std::string& bytes, Report& report, std::uint32_t from);
-  bool is_of(Rank rank, std::uint32_t node) const noexcept;
-  void on_hello(std::uint32_t from, const report::Hello& hello);
-  void on_started(std::uint32_t from, const report::Started& started);
+  bool is_of(job::Rank rank, std::uint32_t node) const noexcept;
+  void on_hello(std::uint32_t from, const channel::report::Hello& hello);
+  void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);
   /// Of those that are not lost yet the first gets the line.
   void lose(const std::vector<std::uint32_t>& nodes, const std::string& line);
@@ -85,18 +85,18 @@ class Daemons {
   void on_time_up();
   bool is_daemon(std::uint32_t number) const noexcept;
   std::vector<std::uint32_t> reachable() const;
-  StartMessage start_message() const;
+  launch::StartMessage start_message() const;
 
   asio::io_context& loop_;
-  SessionIdentity identity_;
+  host::SessionIdentity identity_;
   const Plan& plan_;
-  const RankTable& table_;
+  const placement::RankTable& table_;
   std::string release_;
   bool goes_on_;
   DaemonsWatcher& watcher_;
   std::vector<Node> nodes_;  // by number; weftrun's own settles here only when nothing is launched
-  Session session_;
-  Agents agents_;
+  channel::Session session_;
+  launch::Agents agents_;
   asio::steady_timer limit_;
   std::chrono::milliseconds launch_timeout_;
   std::size_t there_ = 0, started_ = 0, daemons_ = 0;

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tools/node/mapping.hpp"
-#include "tools/node/processors.hpp"
+#include "tools/placement/mapping.hpp"
+#include "tools/placement/processors.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
@@ -13,8 +13,8 @@ namespace weft::weftrun {
 /// A machine of which the processors are known: this one, or the one that WEFT_TOPOLOGY describes, which then stands for
 /// every node.
 struct KnownMachine {
-  Topology topology;
-  Processors processors;
+  placement::Topology topology;
+  placement::Processors processors;
   bool is_every_node = false;
   std::string from;  ///< as words for the user
 

@@ -13,13 +13,11 @@
 #include <set>
 #include <string>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/input_pipes.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/ranks/input_pipes.hpp"
 #include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
-
-using namespace node;
 
 class Input {
  public:
@@ -31,16 +29,16 @@ class Input {
   };
 
   /// size: ranks in the job; the target, if one, is among them.
-  Input(asio::io_context& loop, InputTarget target, std::uint32_t size, Others others);
+  Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others);
 
   /// What a rank of this node gets as descriptor 0; close it here once the rank has started. Throws Stop (own_failure).
-  Fd connect(Rank rank);
+  process::Fd connect(job::Rank rank);
 
   /// After all ranks are connected, and again when weftrun may have come to the terminal's foreground.
   void resume();
 
   /// The rank of this node has gone; it need not be waited for any more.
-  void disconnect(Rank rank);
+  void disconnect(job::Rank rank);
   /// No rank of that node reads any more.
   void disconnect_node(std::uint32_t node);
 
@@ -53,7 +51,7 @@ class Input {
   void taken();
   void close_if_unwanted();
 
-  InputTarget target_;
+  job::InputTarget target_;
   Others others_;
   bool copies_ = false;
   bool terminal_ = false;
@@ -61,7 +59,7 @@ class Input {
   bool ended_ = false;
   std::size_t takers_ = 0;  // that do not have all of the last buffer yet
   asio::posix::stream_descriptor source_;
-  InputPipes pipes_;
+  ranks::InputPipes pipes_;
 };
 
 }  // namespace weft::weftrun

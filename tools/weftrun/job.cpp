@@ -13,10 +13,13 @@
 #include <memory>
 #include <utility>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
+namespace exit_status = messages::exit_status;
 
 constexpr std::chrono::seconds grace_time{2};
 /// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
@@ -36,11 +39,11 @@ int Job::run() {
   ::setenv("UCX_LOG_FILE", "stderr", 0);
   output_ = std::make_unique<Output>(
       loop_, options_.output_directory, options_.tag_output,
-      Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
-                     [this](const std::string& what, int error) {
-                       raise(Event::output_lost, exit_status::own_failure,
-                             messages::output_lost(what, error));
-                     }});
+      Output::Events{
+          [this] { on_output_drained(); }, [this](channel::Stream stream) { on_output_unread(stream); },
+          [this](const std::string& what, int error) {
+            raise(Event::output_lost, exit_status::own_failure, messages::output_lost(what, error));
+          }});
   plan_own_node();
   start_server();
   served_ = Clock::now();
@@ -194,7 +197,7 @@ void Job::on_node_settled(std::uint32_t) {
   if (--nodes_to_settle_ == 0) raise(Event::all_gone);
 }
 
-void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
+void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, Said said) {
   const auto [rank, status, connected, finalized] = ended;
   auto& state = ranks_[index(rank)];
   state.lives = false;
@@ -220,7 +223,7 @@ void Job::on_late(Rank rank) {
        messages::rank_left_without_finalize(where(rank), then()), About{rank});
 }
 
-void Job::on_aborted(const AbortRequest& request) {
+void Job::on_aborted(const host::AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
@@ -229,7 +232,7 @@ void Job::on_aborted(const AbortRequest& request) {
 }
 
 /// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.
-void Job::end_named(const AbortRequest& request) {
+void Job::end_named(const host::AbortRequest& request) {
   const int exit_code = exit_code_for(request.status);
   if (goes_on())
     bear(exit_code, fmt::format("rank {}", number(request.from)));
@@ -289,9 +292,9 @@ void Job::conclude() {
 }
 
 /// As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
-void Job::on_output_unread(Stream stream) {
+void Job::on_output_unread(channel::Stream stream) {
   if (daemons_) daemons_->close_output(stream);
-  explain(messages::reader_gone(stream == Stream::out ? "standard output" : "standard error"));
+  explain(messages::reader_gone(stream == channel::Stream::out ? "standard output" : "standard error"));
 }
 
 // ---- what is told
@@ -315,7 +318,7 @@ void Job::report_times() {
 std::vector<Rank> Job::living_ranks() const {
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    if (ranks_[i].lives) ranks.push_back(rank_at(i));
+    if (ranks_[i].lives) ranks.push_back(job::rank_at(i));
   return ranks;
 }
 

@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/node/distribution.hpp"
-#include "tools/node/local_ranks.hpp"
-#include "tools/node/messages.hpp"
-#include "tools/node/server.hpp"
+#include "tools/host/server.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/ranks/local_ranks.hpp"
 #include "tools/weftrun/daemons.hpp"
 #include "tools/weftrun/input.hpp"
 #include "tools/weftrun/job_states.hpp"
@@ -29,7 +29,7 @@ namespace weft::weftrun {
 class Job final : DaemonsWatcher {
  public:
   /// spawner: outlives this object. release: weftrun's own, "0.1.0".
-  Job(const Spawner& spawner, Options options, Plan plan, std::string release);
+  Job(const process::Spawner& spawner, Options options, Plan plan, std::string release);
 
   /// Returns weftrun's exit status. Throws Stop when the job cannot be set up; no process is left then.
   int run();
@@ -45,11 +45,11 @@ class Job final : DaemonsWatcher {
 
   // What daemons tell.
   void on_all_there() override;
-  void on_node_started(std::uint32_t node, const report::Started& report) override;
-  void on_output(report::Output report, Session::Answer written) override;
-  void on_ended(const report::Ended& report) override;
-  void on_late(Rank rank) override;
-  void on_aborted(const AbortRequest& request) override;
+  void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
+  void on_output(channel::report::Output report, channel::Session::Answer written) override;
+  void on_ended(const channel::report::Ended& report) override;
+  void on_late(job::Rank rank) override;
+  void on_aborted(const host::AbortRequest& request) override;
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
@@ -62,7 +62,7 @@ class Job final : DaemonsWatcher {
   /// exit_code and line: what to give and to tell if this is the reason for the end; `about`: whose end is told, and how
   /// much it has said before.
   struct About {
-    Rank rank;
+    job::Rank rank;
     Said said{};
   };
   void raise(Event event, int exit_code, const std::string& line, std::optional<About> about = std::nullopt);
@@ -77,41 +77,41 @@ class Job final : DaemonsWatcher {
   void await_end_signal();
   void await_relayed_signal();
   void on_node_runs();
-  void on_rank_end(const LocalRanks::Ended& ended, Said said);
+  void on_rank_end(const ranks::LocalRanks::Ended& ended, Said said);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();
   void on_output_drained();
   void conclude();
-  void on_output_unread(Stream stream);
+  void on_output_unread(channel::Stream stream);
 
   // The actions.
-  void send(int signal, const std::vector<Rank>& ranks = {});
+  void send(int signal, const std::vector<job::Rank>& ranks = {});
   void stop_ranks();
   void drain();
   void finish();
   void start_grace();
-  void end_named(const AbortRequest& request);
+  void end_named(const host::AbortRequest& request);
 
   // What is told.
   void say(const std::string& line);
   void explain(const std::string& text);  ///< --verbose
   void report_environment();
   void report_times();
-  std::vector<Rank> living_ranks() const;
-  messages::Where where(Rank rank) const;
+  std::vector<job::Rank> living_ranks() const;
+  messages::Where where(job::Rank rank) const;
   bool wants_bindings() const noexcept { return options_.report_bindings || options_.verbose; }
 
-  const Spawner& spawner_;
+  const process::Spawner& spawner_;
   Options options_;
   Plan plan_;
   std::string release_;
-  Launch launch_;
-  RankTable table_;
+  channel::Launch launch_;
+  placement::RankTable table_;
   asio::io_context loop_{1};
   std::unique_ptr<Output> output_;
-  std::unique_ptr<LocalRanks> local_;  // null: weftrun's machine has none of the ranks
-  std::unique_ptr<Server> server_;
+  std::unique_ptr<ranks::LocalRanks> local_;  // null: weftrun's machine has none of the ranks
+  std::unique_ptr<host::Server> server_;
   std::unique_ptr<Daemons> daemons_;  // null: this node is the only one
   std::unique_ptr<Input> input_;
   asio::signal_set end_signals_{loop_}, relayed_signals_{loop_};

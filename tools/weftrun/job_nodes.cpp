@@ -4,10 +4,13 @@
 
 #include <utility>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
 namespace weft::weftrun {
+
+using job::Rank;
+namespace exit_status = messages::exit_status;
 
 void Job::on_all_there() {
   if (state_ != State::starting) return;
@@ -17,10 +20,11 @@ void Job::on_all_there() {
   });
 }
 
-void Job::on_node_started(std::uint32_t node, const report::Started& report) {
+void Job::on_node_started(std::uint32_t node, const channel::report::Started& report) {
   const auto ranks = table_.ranks_on(node);
   for (std::size_t i = 0; i < report.pids.size(); ++i) {
-    auto& state = ranks_[index(ranks[i])];  // its end may be expected already: a rank of a faster node asked for it
+    auto& state =
+        ranks_[index(ranks[i])];  // its end may be expected already: a rank of a faster node asked for it
     state.pid = report.pids[i];
     state.lives = true;
     output_->connect_remote(ranks[i]);
@@ -31,11 +35,11 @@ void Job::on_node_started(std::uint32_t node, const report::Started& report) {
   raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
 }
 
-void Job::on_output(report::Output report, Session::Answer written) {
+void Job::on_output(channel::report::Output report, channel::Session::Answer written) {
   output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
 }
 
-void Job::on_ended(const report::Ended& report) {
+void Job::on_ended(const channel::report::Ended& report) {
   on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
               {report.out_bytes, report.error_bytes});
 }

@@ -13,11 +13,15 @@
 #include <csignal>
 #include <filesystem>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
@@ -41,7 +45,7 @@ std::string current_directory() {
 }
 
 std::string new_key() {
-  std::string key(StartMessage::Key{}.size(), '\0');
+  std::string key(launch::StartMessage::Key{}.size(), '\0');
   if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
     throw Stop(exit_status::own_failure, messages::no_key(errno));
   return key;
@@ -54,7 +58,7 @@ bool is_ignored(int signal) noexcept {
 
 }  // namespace
 
-Job::Job(const Spawner& spawner, Options options, Plan plan, std::string release)
+Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release)
     : spawner_(spawner),
       options_(std::move(options)),
       plan_(std::move(plan)),
@@ -79,7 +83,7 @@ void Job::plan_launch() {
   launch_.one_machine = plan_.one_machine;
   launch_.wants_bindings = wants_bindings();
   launch_.input = options_.input;
-  if (launch_.input.kind == InputTarget::Kind::one && number(launch_.input.rank) >= table_.size())
+  if (launch_.input.kind == job::InputTarget::Kind::one && number(launch_.input.rank) >= table_.size())
     throw Stop(exit_status::usage, messages::no_such_input_rank(launch_.input.rank, table_.size()));
   nodes_to_start_ = nodes_to_settle_ = table_.nodes();
 }
@@ -90,33 +94,33 @@ void Job::plan_own_node() {
     if (!plan_.own || table_.node_of(rank) != *plan_.own) output_->make_files(rank);
   }
   if (!plan_.own) return;
-  LocalRanks::Events events;
-  events.ended = [this](const LocalRanks::Ended& ended) {
+  ranks::LocalRanks::Events events;
+  events.ended = [this](const ranks::LocalRanks::Ended& ended) {
     input_->disconnect(ended.rank);
     on_rank_end(ended, {});
   };
   events.connected_late = [this](Rank rank) { on_late(rank); };
-  events.abort = [this](const AbortRequest& request) { on_aborted(request); };
+  events.abort = [this](const host::AbortRequest& request) { on_aborted(request); };
   events.settled = [this] { on_node_settled(*plan_.own); };
   events.other_child = [this](pid_t pid, int status) {
     if (daemons_) daemons_->collected(pid, status);
   };
   // While there is one thread.
-  local_ = std::make_unique<LocalRanks>(loop_, spawner_, launch_.nspace, *plan_.own, !plan_.alone,
-                                        std::move(events));
+  local_ = std::make_unique<ranks::LocalRanks>(loop_, spawner_, launch_.nspace, *plan_.own, !plan_.alone,
+                                               std::move(events));
   std::vector<std::string> notes;
   local_->plan(launch_, table_, notes);
   for (const auto& note : notes) say(note);
 }
 
 void Job::start_server() {
-  SessionIdentity identity;
+  host::SessionIdentity identity;
   identity.nspace = launch_.nspace + "-weftrun";
   identity.number = plan_.alone ? 0 : plan_.launcher_number();
   identity.servers = plan_.alone ? 1 : plan_.servers();
   identity.host = plan_.own ? plan_.nodes[*plan_.own].name : host_name();
   if (!plan_.alone) identity.key = new_key();
-  server_ = std::make_unique<Server>(identity, local_ ? local_->topology() : nullptr);
+  server_ = std::make_unique<host::Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) local_->admit(*server_);
   DaemonsWatcher& watcher = *this;
   if (!plan_.alone)
@@ -155,7 +159,7 @@ void Job::catch_signals() {
 void Job::start_own_ranks() {
   const auto failure = local_->start([this](Rank rank) {
     auto output = output_->connect(rank);
-    return LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
+    return ranks::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
   });
   for (const Rank rank : local_->all()) {
     const int pid = local_->pid(rank);

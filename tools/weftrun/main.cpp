@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/environment.hpp"
-#include "tools/node/fd.hpp"
-#include "tools/node/spawn.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/spawn.hpp"
+#include "tools/ranks/environment.hpp"
 #include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
@@ -21,6 +21,9 @@
 
 namespace weft::weftrun {
 namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
@@ -32,10 +35,10 @@ int run(int argc, char** argv) {
   if (options.show_version) {
     return print(fmt::format("weftrun {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   }
-  const Spawner spawner;  // before anything is opened
-  ensure_standard_descriptors();
+  const process::Spawner spawner;  // before anything is opened
+  process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
-  forget_other_jobs();
+  ranks::forget_other_jobs();
   Plan plan = make_plan(options, Surroundings::real());
   if (options.dry_run || options.explain) {
     const char* described = std::getenv("WEFT_TOPOLOGY");

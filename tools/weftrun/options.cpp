@@ -11,23 +11,28 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
-#include "tools/weftrun/hosts.hpp"
+#include "tools/allocation/hosts.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
 constexpr std::uint32_t most_virtual_nodes = 4096;
-constexpr Names<RankBy, 2> order_names{{{"slot", RankBy::slot}, {"node", RankBy::node}}};
-constexpr Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
+constexpr job::Names<placement::RankBy, 2> order_names{
+    {{"slot", placement::RankBy::slot}, {"node", placement::RankBy::node}}};
+constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Stop(exit_status::usage, messages::usage(what));
 }
 
 template <class Value, std::size_t n>
-Value named(const char* option, const std::string& text, const node::Names<Value, n>& names) {
+Value named(const char* option, const std::string& text, const job::Names<Value, n>& names) {
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
@@ -58,7 +63,7 @@ VirtualNodes virtual_nodes(const std::string& text) {
   VirtualNodes made;
   made.nodes = count_of("--virtual-nodes", text.substr(0, colon), "nodes", 1, most_virtual_nodes);
   if (colon < text.size())
-    made.slots = count_of("--virtual-nodes K:", text.substr(colon + 1), "slots", 1, most_ranks_a_node);
+    made.slots = count_of("--virtual-nodes K:", text.substr(colon + 1), "slots", 1, job::most_ranks_a_node);
   return made;
 }
 
@@ -67,16 +72,16 @@ std::uint32_t ranks_per_node(const std::string& text) {
   const auto colon = text.find(':', 4);
   if (colon == std::string::npos || text.substr(colon) != ":node")
     refuse(fmt::format("--map-by '{}' is unknown; with ppr it is ppr:N:node, N ranks on each node", text));
-  return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, most_ranks_a_node);
+  return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, job::most_ranks_a_node);
 }
 
-InputTarget input_target(const std::string& text) {
-  if (text == "all") return {InputTarget::Kind::all, Rank{0}};
-  if (text == "none") return {InputTarget::Kind::none, Rank{0}};
+job::InputTarget input_target(const std::string& text) {
+  if (text == "all") return {job::InputTarget::Kind::all, Rank{0}};
+  if (text == "none") return {job::InputTarget::Kind::none, Rank{0}};
   const auto rank = whole_number(text);
   if (!rank)
     refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
-  return {InputTarget::Kind::one, Rank{*rank}};
+  return {job::InputTarget::Kind::one, Rank{*rank}};
 }
 
 std::chrono::milliseconds time_limit(const std::string& text) {
@@ -90,9 +95,9 @@ std::chrono::milliseconds time_limit(const std::string& text) {
   return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
 }
 
-EnvironmentSetting environment_setting(const std::string& text) {
+job::EnvironmentSetting environment_setting(const std::string& text) {
   const auto equals = text.find('=');
-  EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
+  job::EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
   if (equals != std::string::npos) setting.value = text.substr(equals + 1);
   if (setting.name.empty())
     refuse(fmt::format("-x '{}' names no variable; write -x NAME or -x NAME=VALUE", text));
@@ -221,13 +226,13 @@ std::vector<std::vector<std::string>> split_at_colons(const std::vector<std::str
   return sections;
 }
 
-App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
-  App app;
+job::App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
+  job::App app;
   if (program.empty()) refuse("no program is named");
   if (program.front().empty()) refuse("the program's name is empty");
   app.argv = std::move(program);
   if (!raw.ranks.empty())
-    app.ranks = count_of("-n", raw.ranks, "ranks", 1, most_ranks);
+    app.ranks = count_of("-n", raw.ranks, "ranks", 1, job::most_ranks);
   else if (!single)
     refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
   for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
@@ -243,19 +248,19 @@ void take_node_options(const Raw& raw, Options& options) {
     refuse("--host, --hostfile and --virtual-nodes each say which nodes to use; give one of them");
   options.agent = raw.agent;
   options.weftd = raw.weftd;
-  if (!raw.arity.empty()) options.arity = count_of("--agent-arity", raw.arity, "daemons", 0, most_ranks);
+  if (!raw.arity.empty()) options.arity = count_of("--agent-arity", raw.arity, "daemons", 0, job::most_ranks);
   if (!raw.on_failure.empty()) options.on_failure = named("--on-failure", raw.on_failure, failure_names);
 }
 
 void take_placement_options(const Raw& raw, Options& options) {
-  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, node::bind_names);
+  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, job::bind_names);
   if (raw.map.compare(0, 4, "ppr:") == 0)
     options.per_node = ranks_per_node(raw.map);
   else if (!raw.map.empty())
-    options.map = named("--map-by", raw.map, node::map_names);
+    options.map = named("--map-by", raw.map, job::map_names);
   if (!raw.per_node.empty()) {
     if (options.per_node) refuse("-N and --map-by ppr:N:node say the same; give one of them");
-    options.per_node = count_of("-N", raw.per_node, "ranks", 1, most_ranks_a_node);
+    options.per_node = count_of("-N", raw.per_node, "ranks", 1, job::most_ranks_a_node);
   }
   if (!raw.order.empty()) options.order = named("--rank-by", raw.order, order_names);
   options.oversubscribe = raw.oversubscribe;

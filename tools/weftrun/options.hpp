@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/app.hpp"
-#include "tools/node/distribution.hpp"
-#include "tools/node/input_pipes.hpp"
-#include "tools/node/rank.hpp"
+#include "tools/job/app.hpp"
+#include "tools/job/rank.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/ranks/input_pipes.hpp"
 
 namespace weft::weftrun {
-
-using namespace node;  // the launcher is made of the same parts as a daemon, and of the user's side
 
 /// --virtual-nodes K[:SLOTS]
 struct VirtualNodes {
@@ -27,7 +25,7 @@ struct VirtualNodes {
 enum class OnFailure { end, go_on };
 
 struct Options {
-  std::vector<App> apps;
+  std::vector<job::App> apps;
   std::vector<std::string> hosts;             ///< the values of --host
   std::string hostfile;                       ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
@@ -37,11 +35,11 @@ struct Options {
   bool oversubscribe = false;
   bool dry_run = false;
   bool explain = false;
-  BindTo bind = BindTo::automatic;
-  MapBy map = MapBy::automatic;
-  std::optional<std::uint32_t> per_node;  ///< --map-by ppr:N:node, or -N
-  std::optional<RankBy> order;            ///< --rank-by
-  InputTarget input;
+  job::BindTo bind = job::BindTo::automatic;
+  job::MapBy map = job::MapBy::automatic;
+  std::optional<std::uint32_t> per_node;   ///< --map-by ppr:N:node, or -N
+  std::optional<placement::RankBy> order;  ///< --rank-by
+  job::InputTarget input;
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;

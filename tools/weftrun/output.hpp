@@ -8,20 +8,18 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/protocol.hpp"
-#include "tools/node/rank.hpp"
+#include "tools/channel/protocol.hpp"
+#include "tools/job/rank.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/weftrun/sink.hpp"
 
 namespace weft::weftrun {
 
-using namespace node;
-
 class Output {
  public:
   struct Events {
-    std::function<void()> drained;              ///< every rank's output has been written to its end
-    std::function<void(Stream stream)> unread;  ///< its reader has gone
+    std::function<void()> drained;                       ///< every rank's output has been written to its end
+    std::function<void(channel::Stream stream)> unread;  ///< its reader has gone
     std::function<void(const std::string& what, int error)> lost;  ///< a write failed otherwise
   };
 
@@ -30,32 +28,32 @@ class Output {
 
   /// What a rank gets as descriptors 1 and 2; close them here once it has started. Throws Stop (own_failure).
   struct Ends {
-    Fd out, error;
+    process::Fd out, error;
   };
-  Ends connect(Rank rank);
+  Ends connect(job::Rank rank);
 
   /// The same for a rank of another node, whose bytes come by take(). make_files(): before anything is started, so that
   /// what cannot be written is known. Throws Stop (own_failure).
-  void make_files(Rank rank) const;
-  void connect_remote(Rank rank);
+  void make_files(job::Rank rank) const;
+  void connect_remote(job::Rank rank);
   /// The next bytes of its stream; none: the end. taken: when they are written, or never can be.
-  void take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken);
+  void take(job::Rank rank, channel::Stream stream, std::string bytes, std::function<void()> taken);
   /// Its node is lost.
-  void lose_remote(Rank rank);
+  void lose_remote(job::Rank rank);
 
   /// The file with the rank's standard error; empty when it is forwarded.
-  std::string error_file(Rank rank) const;
+  std::string error_file(job::Rank rank) const;
 
   void say(std::string line);
   /// After what an ended rank has said on standard error; said: how much that is, of a rank of another node.
-  void say_after(Rank rank, std::string line, Said said = {});
+  void say_after(job::Rank rank, std::string line, Said said = {});
   bool is_drained() const noexcept;
   void abandon();
 
  private:
-  Ends open_files(Rank rank) const;
-  std::string file_of(Rank rank, Stream stream) const;
-  void append_to_file(Rank rank, Stream stream, const std::string& bytes);
+  Ends open_files(job::Rank rank) const;
+  std::string file_of(job::Rank rank, channel::Stream stream) const;
+  void append_to_file(job::Rank rank, channel::Stream stream, const std::string& bytes);
   void check_drained();
 
   std::string directory_;

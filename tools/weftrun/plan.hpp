@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agent.hpp"
-#include "tools/node/distribution.hpp"
+#include "tools/launch/agent.hpp"
+#include "tools/placement/distribution.hpp"
 #include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
@@ -22,16 +22,16 @@ struct PlannedNode {
 };
 
 struct Plan {
-  std::vector<PlannedNode> nodes;    ///< those that get ranks; their numbers are their places here
-  std::vector<std::uint32_t> ranks;  ///< of each app, final
-  node::Distribution distribution;   ///< over `nodes`
-  std::optional<std::uint32_t> own;  ///< the node that weftrun serves
-  bool alone = false;                ///< one node, and it is this one: no daemon, no fabric, no key
-  bool one_machine = false;          ///< virtual nodes: all share the processors of this machine
-  bool oversubscribed = false;       ///< a node has more ranks than slots
-  Agent agent;                       ///< for the nodes but `own`; not filled in when `alone`
-  std::vector<std::string> unused;   ///< nodes of the host list that get no rank
-  std::vector<std::string> because;  ///< one sentence a decision, for --explain
+  std::vector<PlannedNode> nodes;        ///< those that get ranks; their numbers are their places here
+  std::vector<std::uint32_t> ranks;      ///< of each app, final
+  placement::Distribution distribution;  ///< over `nodes`
+  std::optional<std::uint32_t> own;      ///< the node that weftrun serves
+  bool alone = false;                    ///< one node, and it is this one: no daemon, no fabric, no key
+  bool one_machine = false;              ///< virtual nodes: all share the processors of this machine
+  bool oversubscribed = false;           ///< a node has more ranks than slots
+  launch::Agent agent;                   ///< for the nodes but `own`; not filled in when `alone`
+  std::vector<std::string> unused;       ///< nodes of the host list that get no rank
+  std::vector<std::string> because;      ///< one sentence a decision, for --explain
 
   /// The launcher's number behind the nodes', unless it serves one of them.
   std::uint32_t launcher_number() const noexcept {

@@ -16,23 +16,25 @@
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+
 constexpr std::size_t chunk_bytes = 64 * 1024;        // as much as a pipe holds by default
 constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
 /// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them
 /// does not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
-Fd own_descriptor(int fd, bool& may_block) {
+process::Fd own_descriptor(int fd, bool& may_block) {
   struct stat status {};
   const bool waits_for_reader =
       ::fstat(fd, &status) == 0 &&
       (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode));
   may_block = false;
   if (waits_for_reader && !S_ISSOCK(status.st_mode)) {
-    Fd reopened = reopen_nonblocking(fd, O_WRONLY);
+    process::Fd reopened = process::reopen_nonblocking(fd, O_WRONLY);
     if (reopened) return reopened;
   }
   may_block = waits_for_reader;
-  return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  return process::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
 }
 
 bool can_take(int fd) {
@@ -58,14 +60,14 @@ ssize_t write_some(int fd, const char* bytes, std::size_t length, bool may_block
 
 Sink::Sink(asio::io_context& loop, int fd, Events events)
     : writer_(loop), may_block_(false), events_(std::move(events)) {
-  Fd own = own_descriptor(fd, may_block_);
+  process::Fd own = own_descriptor(fd, may_block_);
   if (own)
     writer_.assign(own.release());
   else
     broken_ = true;
 }
 
-void Sink::attach(Fd pipe, Rank rank, bool tagged) {
+void Sink::attach(process::Fd pipe, Rank rank, bool tagged) {
   if (broken_) return;  // closes the pipe: its writer gets SIGPIPE
   auto source = std::make_shared<Source>(
       Source{asio::posix::stream_descriptor(writer_.get_executor()), rank, LineTagger(rank), tagged});
@@ -74,7 +76,7 @@ void Sink::attach(Fd pipe, Rank rank, bool tagged) {
   await(source);
 }
 
-void Sink::attach_remote(Rank rank, Stream stream, bool tagged) {
+void Sink::attach_remote(Rank rank, channel::Stream stream, bool tagged) {
   if (broken_) return;
   auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
                                                 LineTagger(rank), tagged, true, stream});
@@ -82,7 +84,7 @@ void Sink::attach_remote(Rank rank, Stream stream, bool tagged) {
   remote_.emplace(std::pair(rank, stream), std::move(source));
 }
 
-void Sink::take(Rank rank, Stream stream, std::string chunk, std::function<void()> taken) {
+void Sink::take(Rank rank, channel::Stream stream, std::string chunk, std::function<void()> taken) {
   const auto at = remote_.find({rank, stream});
   if (at == remote_.end()) return taken();  // nobody reads it: it is dropped
   const SourcePtr source = at->second;
@@ -91,7 +93,7 @@ void Sink::take(Rank rank, Stream stream, std::string chunk, std::function<void(
   pump();
 }
 
-void Sink::lose_remote(Rank rank, Stream stream) {
+void Sink::lose_remote(Rank rank, channel::Stream stream) {
   take(rank, stream, {}, [] {});
 }
 
@@ -194,7 +196,8 @@ Sink::Before Sink::read_before(Line& line) {
   for (const auto& source : line.after) {
     if (!source->is_open) continue;
     if (source->is_remote) {
-      if (source->taken_bytes >= (source->stream == Stream::out ? line.said.out : line.said.error)) continue;
+      if (source->taken_bytes >= (source->stream == channel::Stream::out ? line.said.out : line.said.error))
+        continue;
       if (take_chunk(source)) return Before::came;
       rest = Before::awaited;
       continue;

@@ -18,14 +18,12 @@
 #include <utility>
 #include <vector>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/line_tagger.hpp"
-#include "tools/node/protocol.hpp"
-#include "tools/node/rank.hpp"
+#include "tools/channel/protocol.hpp"
+#include "tools/job/rank.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/weftrun/line_tagger.hpp"
 
 namespace weft::weftrun {
-
-using namespace node;
 
 /// How many bytes a rank of another node has written on each stream.
 struct Said {
@@ -43,20 +41,20 @@ class Sink {
   Sink(asio::io_context& loop, int fd, Events events);
 
   /// Everything read from `pipe` (non-blocking) until its end; with `tagged` line by line.
-  void attach(Fd pipe, Rank rank, bool tagged);
+  void attach(process::Fd pipe, job::Rank rank, bool tagged);
 
   /// The same of a rank of another node, whose bytes come by take().
-  void attach_remote(Rank rank, Stream stream, bool tagged);
+  void attach_remote(job::Rank rank, channel::Stream stream, bool tagged);
   /// The next bytes of that rank; none: the end. taken: when they are written, or never can be.
-  void take(Rank rank, Stream stream, std::string chunk, std::function<void()> taken);
+  void take(job::Rank rank, channel::Stream stream, std::string chunk, std::function<void()> taken);
   /// Nothing more comes of it.
-  void lose_remote(Rank rank, Stream stream);
+  void lose_remote(job::Rank rank, channel::Stream stream);
 
   /// A line of weftrun's own, on a line of its own, before anything not yet read.
   void say(std::string line);
 
   /// The same about a rank that has ended: after what that rank has still written. said: how much that is in all, of a rank of another node.
-  void say_after(Rank rank, std::string line, Said said = {});
+  void say_after(job::Rank rank, std::string line, Said said = {});
 
   /// Closes all pipes; what is not written yet is dropped.
   void abandon();
@@ -70,11 +68,11 @@ class Sink {
   };
   struct Source {
     asio::posix::stream_descriptor pipe;
-    Rank rank;
+    job::Rank rank;
     LineTagger tagger;
     bool tagged;
     bool is_remote = false;
-    Stream stream = Stream::out;  // of a remote one
+    channel::Stream stream = channel::Stream::out;  // of a remote one
     std::deque<Chunk>
         chunks{};  // of a remote one; its sender waits for taken(), so there is one, and perhaps the end
     std::uint64_t taken_bytes = 0;  // of a remote one, since its start
@@ -107,7 +105,7 @@ class Sink {
   bool may_block_;  // the stream could not be reopened: write small pieces when poll agrees
   Events events_;
   std::unordered_set<SourcePtr> sources_;
-  std::map<std::pair<Rank, Stream>, SourcePtr> remote_;
+  std::map<std::pair<job::Rank, channel::Stream>, SourcePtr> remote_;
   std::vector<std::function<void()>> taken_;  // of the chunks in the buffer
   std::deque<SourcePtr> readable_;  // in the order in which they became so: every rank gets its turn
   std::deque<Line> lines_;

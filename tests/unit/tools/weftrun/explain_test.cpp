@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/weftrun/explain.hpp"
 
+#include <gtest/gtest.h>
+
 #include "tests/unit/tools/weftrun/surroundings.hpp"
 
 namespace weft::weftrun {

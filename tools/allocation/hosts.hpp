@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which nodes the user names: --host and --hostfile as text, and what they mean. Pure functions. Errors are thrown as
+// Stop (usage) with one line.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/job/rank.hpp"
+
+namespace weft::allocation {
+
+struct Host {
+  std::string name;
+  std::uint32_t slots = 1;  ///< ranks that it has room for
+  std::uint32_t max_slots =
+      job::most_ranks_a_node;  ///< that it takes when oversubscription is allowed; never below slots
+  bool here = false;           ///< this machine: weftrun itself serves it
+  bool operator==(const Host&) const = default;
+};
+using Hosts = std::vector<Host>;
+
+/// The values of all --host: "a:2,b", "n[01-04]:8". Without a number a mention is one slot. A host that is named twice
+/// has the sum, in the place where it is named first.
+Hosts read_host_option(const std::vector<std::string>& texts);
+
+/// Lines "name [slots=N] [max_slots=N]" or "name:N", '#' begins a comment. `file` is for the complaints.
+Hosts read_hostfile(std::string_view text, const std::string& file);
+Hosts read_hostfile(const std::string& file);
+
+/// Names for which is_here() says so become `own_name`, and are one host.
+Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
+                    const std::function<bool(const std::string&)>& is_here);
+
+/// Could be a host's name or address; never an option of ssh. Complaints begin with `where`.
+void check_host_name(std::string_view name, std::string_view where);
+
+}  // namespace weft::allocation
