@@ -10,8 +10,8 @@ namespace weft::channel {
 /// Eight: ten thousand nodes are five levels, and a server's first sends to its children overlap.
 inline constexpr std::uint32_t tree_arity = 8;
 
-/// Whom `self` passes the message on to.
-///   servers   how many there are: numbers 0 to servers-1, the launcher's among them
+/// The servers that `self` passes the message on to.
+///   servers   their count: numbers 0 to servers-1, the launcher's among them
 inline std::vector<std::uint32_t> children_of(std::uint32_t self, std::uint32_t servers,
                                               std::uint32_t launcher) {
   // The launcher has position 0, the others close up behind it.

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What weftrun and its daemons say to each other once they are a session (docs/design/nodes.md): each message is one
-// event between servers, with one byte object. Orders go from the launcher to daemons, reports the other way.
+// The messages between launcher and daemons (docs/design/nodes.md): each is one event between servers, with one byte
+// object. Orders go from the launcher to daemons, reports the other way.
 //
 //   daemon                          launcher
-//   hello, unreached -------------------->     where I am; whom I could not start
-//        <------------------------- launch     down a tree: who gets it passes it on (launch_tree.hpp)
+//   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
+//        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
 //        <--- input, signal, output_unwanted   any time from then on
-//   started, output, ended, late, aborted, input_unwanted -->
-//   settled ----------------------------->     no rank of mine lives, and nothing more is to be told of them
-//        <---------------------------- end     what ranks left behind is ended; then the rest of their output, and I leave
+//   started, output, ended, connected_late, aborted, input_unwanted -->
+//   settled ----------------------------->     no rank of this node lives, and no report about one follows
+//        <---------------------------- end     the daemon ends what ranks left behind, sends the rest of their output, exits
 #pragma once
 
 #include <pmix_common.h>
@@ -23,7 +23,7 @@
 
 namespace weft::channel {
 
-enum class Subject : std::uint8_t {
+enum class MessageType : std::uint8_t {
   launch,
   input,
   signal,
@@ -31,31 +31,31 @@ enum class Subject : std::uint8_t {
   end,
   hello,
   started,
-  unreached,
+  unreachable,
   output,
   ended,
-  late,
+  connected_late,
   aborted,
   input_unwanted,
   settled,
 };
-inline constexpr std::uint8_t subject_count = 14;
+inline constexpr std::uint8_t message_type_count = 14;
 
-/// The event's code; all below it are a host's own.
-constexpr pmix_status_t code_of(Subject subject) noexcept {
-  return PMIX_EXTERNAL_ERR_BASE - 1 - static_cast<pmix_status_t>(subject);
+/// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
+constexpr pmix_status_t event_code_of(MessageType type) noexcept {
+  return PMIX_EXTERNAL_ERR_BASE - 1 - static_cast<pmix_status_t>(type);
 }
-constexpr Subject subject_of(pmix_status_t code) noexcept {
-  return static_cast<Subject>(PMIX_EXTERNAL_ERR_BASE - 1 - code);
+constexpr MessageType message_type_of(pmix_status_t code) noexcept {
+  return static_cast<MessageType>(PMIX_EXTERNAL_ERR_BASE - 1 - code);
 }
 
 enum class Stream : std::uint8_t { out, error };
 
 namespace order {
 
-/// Bytes for the standard input of those ranks of the node that read it; none: its end.
+/// Bytes for the standard input of those ranks of the node that read it; no bytes: its end.
 struct Input {
-  static constexpr Subject subject = Subject::input;
+  static constexpr MessageType type = MessageType::input;
   std::string bytes;
 };
 template <class Archive>
@@ -63,9 +63,9 @@ void fields(Archive& archive, Input& message) {
   archive(message.bytes);
 }
 
-/// To the process groups of these ranks; none named: of all that the node has.
+/// A signal for the process groups of these ranks; no ranks: of all ranks of the node.
 struct Signal {
-  static constexpr Subject subject = Subject::signal;
+  static constexpr MessageType type = MessageType::signal;
   std::int32_t number = 0;
   std::vector<job::Rank> ranks;
 };
@@ -75,9 +75,9 @@ void fields(Archive& archive, Signal& message) {
   archive(message.ranks);
 }
 
-/// Nobody reads this stream of weftrun's any more: ranks that write there are to get SIGPIPE.
+/// This stream of weftrun has lost its reader: ranks that write to it are to get SIGPIPE.
 struct OutputUnwanted {
-  static constexpr Subject subject = Subject::output_unwanted;
+  static constexpr MessageType type = MessageType::output_unwanted;
   Stream stream = Stream::out;
 };
 template <class Archive>
@@ -86,7 +86,7 @@ void fields(Archive& archive, OutputUnwanted& message) {
 }
 
 struct End {
-  static constexpr Subject subject = Subject::end;
+  static constexpr MessageType type = MessageType::end;
 };
 template <class Archive>
 void fields(Archive&, End&) {}
@@ -96,7 +96,7 @@ void fields(Archive&, End&) {}
 namespace report {
 
 struct Hello {
-  static constexpr Subject subject = Subject::hello;
+  static constexpr MessageType type = MessageType::hello;
   std::string version, host, contact;
   std::int32_t pid = 0;
 };
@@ -108,13 +108,13 @@ void fields(Archive& archive, Hello& message) {
   archive(message.pid);
 }
 
-/// The node's ranks have been started, or why not all of them.
+/// The node's ranks have been started, or why some have not.
 struct Started {
-  static constexpr Subject subject = Subject::started;
-  std::vector<std::int32_t> pids;  ///< of those that were, in the order of the ranks
+  static constexpr MessageType type = MessageType::started;
+  std::vector<std::int32_t> pids;  ///< of the ranks that were started, in the order of the ranks
   std::vector<std::string> notes;  ///< for the user: bindings, variables that are not set
-  std::int32_t exit_code = 0;      ///< weftrun's, where one could not be started
-  std::string failure;             ///< empty: all of them run
+  std::int32_t exit_code = 0;      ///< weftrun's, if a rank could not be started
+  std::string failure;             ///< empty: all ranks run
 };
 template <class Archive>
 void fields(Archive& archive, Started& message) {
@@ -124,22 +124,23 @@ void fields(Archive& archive, Started& message) {
   archive(message.failure);
 }
 
-/// Daemons that this one was to start (a tree of agents) and that cannot be reached.
-struct Unreached {
-  static constexpr Subject subject = Subject::unreached;
+/// Nodes that this daemon was to bring in (a tree of agents) and could not.
+struct Unreachable {
+  static constexpr MessageType type = MessageType::unreachable;
   std::vector<std::uint32_t> nodes;
   std::string line, how;  ///< as Agents::Failure
 };
 template <class Archive>
-void fields(Archive& archive, Unreached& message) {
+void fields(Archive& archive, Unreachable& message) {
   archive(message.nodes);
   archive(message.line);
   archive(message.how);
 }
 
-/// The next bytes of a rank's stream; none: its end. Answered when they are written: the next come then.
+/// The next bytes of a rank's stream; no bytes: its end. The launcher replies when they are written, and the daemon sends the
+/// next ones then.
 struct Output {
-  static constexpr Subject subject = Subject::output;
+  static constexpr MessageType type = MessageType::output;
   job::Rank rank{0};
   Stream stream = Stream::out;
   std::string bytes;
@@ -152,11 +153,11 @@ void fields(Archive& archive, Output& message) {
 }
 
 struct Ended {
-  static constexpr Subject subject = Subject::ended;
+  static constexpr MessageType type = MessageType::ended;
   job::Rank rank{0};
   std::int32_t wait_status = 0;
   bool connected = false, finalized = false;
-  /// How many bytes of each stream it had written by then: a line about its end comes after them.
+  /// How many bytes the rank had written to each stream by then: a line about its end is printed after them.
   std::uint64_t out_bytes = 0, error_bytes = 0;
 };
 template <class Archive>
@@ -169,22 +170,22 @@ void fields(Archive& archive, Ended& message) {
   archive(message.error_bytes);
 }
 
-/// Of one that has ended it turns out only now that it had been connected.
-struct Late {
-  static constexpr Subject subject = Subject::late;
+/// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the server.
+struct ConnectedLate {
+  static constexpr MessageType type = MessageType::connected_late;
   job::Rank rank{0};
 };
 template <class Archive>
-void fields(Archive& archive, Late& message) {
+void fields(Archive& archive, ConnectedLate& message) {
   archive(message.rank);
 }
 
 struct Aborted {
-  static constexpr Subject subject = Subject::aborted;
+  static constexpr MessageType type = MessageType::aborted;
   job::Rank from{0};
   std::int32_t status = 0;
   std::string message;
-  std::vector<job::Rank> named;  ///< none: the whole job
+  std::vector<job::Rank> named;  ///< empty: the whole job
 };
 template <class Archive>
 void fields(Archive& archive, Aborted& message) {
@@ -196,13 +197,13 @@ void fields(Archive& archive, Aborted& message) {
 
 /// No rank of the node reads its standard input any more.
 struct InputUnwanted {
-  static constexpr Subject subject = Subject::input_unwanted;
+  static constexpr MessageType type = MessageType::input_unwanted;
 };
 template <class Archive>
 void fields(Archive&, InputUnwanted&) {}
 
 struct Settled {
-  static constexpr Subject subject = Subject::settled;
+  static constexpr MessageType type = MessageType::settled;
 };
 template <class Archive>
 void fields(Archive&, Settled&) {}

@@ -2,8 +2,8 @@
 // Structures as bytes and back. A structure lists its fields once, in `template <class Archive> void fields(Archive&)`;
 // writing and reading are two archives. Integers are little-endian, strings and lists begin with their length.
 //
-// Reading is bounded: no length is believed that the bytes at hand cannot hold, so a damaged message costs no more memory
-// than a right one of its size. A message that is cut, too long, or of another version is no message.
+// Reading is bounded: a length that the bytes at hand cannot hold is refused, so a damaged message costs no more memory
+// than a right one of its size. A message that is cut, too long, or of another version is refused.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class WireWriter {
   template <class T>
   void operator()(const std::vector<T>& list) {
     (*this)(static_cast<std::uint32_t>(list.size()));
-    for (const auto& one : list) (*this)(one);
+    for (const auto& element : list) (*this)(element);
   }
   template <class T>
   void operator()(const std::optional<T>& value) {
@@ -46,7 +46,7 @@ class WireWriter {
   template <class T>
   requires requires(T& value, WireWriter& writer) { fields(writer, value); }
   void operator()(const T& value) {
-    fields(*this, const_cast<T&>(value));  // one list of fields serves both directions; this one changes none
+    fields(*this, const_cast<T&>(value));  // fields() serves both directions; this archive changes nothing
   }
   std::string take() && { return std::move(bytes_); }
 

@@ -142,7 +142,7 @@ struct Upcalls {
   }
 };
 
-Server::Server(const SessionIdentity& identity, hwloc_topology_t topology) {
+Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
   static pmix_server_module_t module{};  // the library may keep the address
   module.client_connected2 = &Upcalls::connected;
   module.client_finalized = &Upcalls::finalized;

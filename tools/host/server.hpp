@@ -36,7 +36,7 @@ class Server {
   };
 
   /// topology: this machine's, if it is loaded already. Throws Stop (own_failure).
-  Server(const SessionIdentity& identity, hwloc_topology_t topology);
+  Server(const ServerIdentity& identity, hwloc_topology_t topology);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -8,7 +8,7 @@
 namespace weft::host {
 
 /// What PMIx_server_init is told. One server: no fabric, and the rest is not looked at.
-struct SessionIdentity {
+struct ServerIdentity {
   std::string nspace;
   std::uint32_t number = 0;
   std::uint32_t servers = 1;

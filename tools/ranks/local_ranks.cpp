@@ -55,7 +55,8 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
   return list;
 }
 
-host::JobMap map_of(const channel::Launch& launch, const placement::RankTable& table, std::uint32_t node) {
+host::JobMap map_of(const channel::order::Launch& launch, const placement::RankTable& table,
+                    std::uint32_t node) {
   host::JobMap map;
   map.nspace = launch.nspace;
   map.host = launch.hosts[node];
@@ -87,7 +88,7 @@ LocalRanks::LocalRanks(asio::io_context& loop, const process::Spawner& spawner, 
       orphans_(mark_, guard_.pid(), has_other_children),
       child_signals_(loop) {}
 
-void LocalRanks::plan(const channel::Launch& launch, const placement::RankTable& table,
+void LocalRanks::plan(const channel::order::Launch& launch, const placement::RankTable& table,
                       std::vector<std::string>& notes) {
   map_ = map_of(launch, table, node_);
   const auto ranks = table.ranks_on(node_);

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/channel/launch.hpp"
+#include "tools/channel/launch_order.hpp"
 #include "tools/host/job_info.hpp"
 #include "tools/host/server.hpp"
 #include "tools/messages/messages.hpp"
@@ -50,7 +50,7 @@ class LocalRanks {
              std::uint32_t node, bool has_other_children, Events events);
 
   /// Decides where each rank goes and finds the programs. notes: receives what the user should know. Throws Stop.
-  void plan(const channel::Launch& launch, const placement::RankTable& table,
+  void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
   /// NULL unless ranks are bound; for the PMIx server.

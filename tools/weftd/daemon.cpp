@@ -25,8 +25,8 @@ namespace exit_status = messages::exit_status;
 /// What may take its time once the launcher is gone: the last output, and daemons that this one has started.
 constexpr std::chrono::seconds patience{2};
 
-host::SessionIdentity identity_of(const launch::StartMessage& message, const launch::NodeName& self) {
-  host::SessionIdentity identity;
+host::ServerIdentity identity_of(const launch::StartMessage& message, const launch::NodeName& self) {
+  host::ServerIdentity identity;
   identity.nspace = message.nspace;
   identity.number = self.number;
   identity.servers = message.servers;
@@ -52,14 +52,14 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
       release_(std::move(release)),
       ranks_(loop_, spawner, message_.nspace, self_.number, true,
              {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
-              [this](Rank rank) { tell(channel::report::Late{rank}); },
+              [this](Rank rank) { tell(channel::report::ConnectedLate{rank}); },
               [this](const host::AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
               [this](pid_t pid, int status) {
                 if (agents_) agents_->collected(pid, status);
               }}),
       streams_(
           loop_,
-          [this](const channel::report::Output& output, const channel::Session::Done& done) {
+          [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
             tell(output, done);
           },
           [this] { leave_when_done(); }),
@@ -81,12 +81,11 @@ int Daemon::run() {
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
   server_.emplace(identity, nullptr);
-  session_.emplace(
-      loop_, identity,
-      channel::Session::Events{
-          [this](std::uint32_t from, channel::Subject subject, const std::string& bytes,
-                 const channel::Session::Answer& answer) { receive(from, subject, bytes, answer); },
-          [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+  channel_.emplace(loop_, identity,
+                   channel::ServerChannel::Events{
+                       [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                              const channel::Reply& reply) { receive(from, type, bytes, reply); },
+                       [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
 }
 
 /// With a tree of agents a start message names those that its receiver starts, too.
@@ -94,7 +93,7 @@ void Daemon::start_subtree() {
   if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, spawner_,
                   launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
-                                           channel::report::Unreached report{{}, failure.line, failure.how};
+                                           channel::report::Unreachable report{{}, failure.line, failure.how};
                                            for (const auto& node : failure.nodes)
                                              report.nodes.push_back(node.number);
                                            tell(report);
@@ -126,32 +125,32 @@ void Daemon::await_signal() {
 }
 
 void Daemon::say_hello() {
-  tell(channel::report::Hello{release_, self_.host, session_->contact(), ::getpid()});
+  tell(channel::report::Hello{release_, self_.host, channel_->contact(), ::getpid()});
 }
 
 template <class Report>
-void Daemon::tell(const Report& report, channel::Session::Done done) {
-  session_->send({message_.launcher.number}, report, std::move(done));
+void Daemon::tell(const Report& report, channel::ServerChannel::Done done) {
+  channel_->send({message_.launcher.number}, report, std::move(done));
 }
 
 // ---- orders
 
-void Daemon::receive(std::uint32_t, channel::Subject subject, const std::string& bytes,
-                     channel::Session::Answer answer) {
-  if (subject == channel::Subject::input) {
+void Daemon::receive(std::uint32_t, channel::MessageType type, const std::string& bytes,
+                     channel::Reply reply) {
+  if (type == channel::MessageType::input) {
     const auto order = channel::decode<channel::order::Input>(bytes);
-    return order ? give_input(*order, std::move(answer)) : answer();
+    return order ? give_input(*order, std::move(reply)) : reply();
   }
-  answer();
-  switch (subject) {
-    case channel::Subject::launch:
-      if (const auto order = channel::decode<channel::Launch>(bytes)) pass_on(*order, bytes);
+  reply();
+  switch (type) {
+    case channel::MessageType::launch:
+      if (const auto order = channel::decode<channel::order::Launch>(bytes)) pass_on(*order, bytes);
       return;
-    case channel::Subject::signal:
+    case channel::MessageType::signal:
       return obey(bytes, &Daemon::signal);
-    case channel::Subject::output_unwanted:
+    case channel::MessageType::output_unwanted:
       return obey(bytes, &Daemon::close_output);
-    case channel::Subject::end:
+    case channel::MessageType::end:
       return obey(bytes, &Daemon::end);
     default:
       return;  // reports are the launcher's to read
@@ -164,15 +163,15 @@ void Daemon::obey(const std::string& bytes, void (Daemon::*what)(const Message&)
 }
 
 /// First to those behind us in the tree, who wait; to reach them takes their contacts, and so do our ranks' fences.
-void Daemon::pass_on(const channel::Launch& launch, const std::string& bytes) {
-  session_->deliver(launch.contacts, [this, launch, bytes](bool) {
+void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
+  channel_->add_contacts(launch.contacts, [this, launch, bytes](bool) {
     for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
-      session_->send({child}, channel::Subject::launch, bytes);
+      channel_->send({child}, channel::MessageType::launch, bytes);
     this->launch(launch);
   });
 }
 
-void Daemon::launch(const channel::Launch& launch) {
+void Daemon::launch(const channel::order::Launch& launch) {
   if (is_over_ || is_ending_ || has_ranks_) return;
   channel::report::Started report;
   has_ranks_ = true;
@@ -203,10 +202,10 @@ void Daemon::launch(const channel::Launch& launch) {
   ranks_.living() != 0 ? ranks_.watch() : on_settled();
 }
 
-void Daemon::give_input(const channel::order::Input& order, channel::Session::Answer answer) {
-  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(answer));
+void Daemon::give_input(const channel::order::Input& order, channel::Reply reply) {
+  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(reply));
   input_pipes_.close();
-  answer();
+  reply();
 }
 
 void Daemon::signal(const channel::order::Signal& order) {

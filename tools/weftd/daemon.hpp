@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/channel/session.hpp"
+#include "tools/channel/server_channel.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/start_message.hpp"
 #include "tools/ranks/input_pipes.hpp"
@@ -40,14 +40,13 @@ class Daemon {
   void say_hello();
 
   // What the launcher orders.
-  void receive(std::uint32_t from, channel::Subject subject, const std::string& bytes,
-               channel::Session::Answer answer);
+  void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   template <class Message>
   void obey(const std::string& bytes, void (Daemon::*what)(const Message&));
-  void pass_on(const channel::Launch& launch, const std::string& bytes);
-  void launch(const channel::Launch& launch);
-  void start_ranks(const channel::Launch& launch);
-  void give_input(const channel::order::Input& order, channel::Session::Answer answer);
+  void pass_on(const channel::order::Launch& launch, const std::string& bytes);
+  void launch(const channel::order::Launch& launch);
+  void start_ranks(const channel::order::Launch& launch);
+  void give_input(const channel::order::Input& order, channel::Reply reply);
   void signal(const channel::order::Signal& order);
   void close_output(const channel::order::OutputUnwanted& order);
   void end(const channel::order::End&);
@@ -61,7 +60,7 @@ class Daemon {
 
   void leave_when_done();
   template <class Report>
-  void tell(const Report& report, channel::Session::Done done = {});
+  void tell(const Report& report, channel::ServerChannel::Done done = {});
 
   const process::Spawner& spawner_;
   launch::StartMessage message_;
@@ -73,7 +72,7 @@ class Daemon {
   asio::steady_timer patience_{loop_};
   ranks::LocalRanks ranks_;
   std::optional<host::Server> server_;
-  std::optional<channel::Session> session_;
+  std::optional<channel::ServerChannel> channel_;
   std::optional<launch::Agents> agents_;  // of the daemons that this one has started
   Streams streams_;
   ranks::InputPipes input_pipes_;

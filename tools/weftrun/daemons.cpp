@@ -45,7 +45,7 @@ std::chrono::milliseconds launch_timeout() {
 }  // namespace
 
 Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
-                 const host::SessionIdentity& identity, const Plan& plan, const placement::RankTable& table,
+                 const host::ServerIdentity& identity, const Plan& plan, const placement::RankTable& table,
                  std::string release, bool goes_on, DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
@@ -55,16 +55,14 @@ Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
       goes_on_(goes_on),
       watcher_(watcher),
       nodes_(plan.nodes.size()),
-      session_(loop, identity,
-               channel::Session::Events{[this](std::uint32_t from, channel::Subject subject,
-                                               std::string bytes, channel::Session::Answer answer) {
-                                          receive(from, subject, std::move(bytes), std::move(answer));
-                                        },
-                                        [this](std::uint32_t node, const std::string& why) {
-                                          if (is_daemon(node))
-                                            lose({node},
-                                                 messages::node_lost(nodes_[node].host, why, then({node})));
-                                        }}),
+      channel_(loop, identity,
+               channel::ServerChannel::Events{
+                   [this](std::uint32_t from, channel::MessageType type, std::string bytes,
+                          channel::Reply reply) { receive(from, type, std::move(bytes), std::move(reply)); },
+                   [this](std::uint32_t node, const std::string& why) {
+                     if (is_daemon(node))
+                       lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
+                   }}),
       agents_(loop, spawner,
               launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
                                        std::vector<std::uint32_t> numbers;
@@ -95,8 +93,8 @@ launch::StartMessage Daemons::start_message() const {
   message.servers = identity_.servers;
   message.launcher = {identity_.number, identity_.host};
   std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
-  message.transport = session_.transport();
-  message.contact = session_.contact();
+  message.transport = channel_.transport();
+  message.contact = channel_.contact();
   message.settings = launch::server_settings(environ);
   message.agent = plan_.agent;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
@@ -136,14 +134,14 @@ void Daemons::on_time_up() {
 
 // ---- orders
 
-void Daemons::launch(channel::Launch launch, std::function<void()> ready) {
+void Daemons::launch(channel::order::Launch launch, std::function<void()> ready) {
   if (is_cancelled_) return;
   is_launched_ = true;
   for (const auto& node : nodes_)
     if (!node.contact.empty()) launch.contacts.push_back(node.contact);
-  launch.contacts.push_back(session_.contact());
+  launch.contacts.push_back(channel_.contact());
   for (const auto child : channel::children_of(identity_.number, identity_.servers, identity_.number))
-    session_.send({child}, launch);
+    channel_.send({child}, launch);
   ready();
 }
 
@@ -167,26 +165,26 @@ void Daemons::signal(int number, const std::vector<Rank>& named, std::function<v
     if (named.empty())
       all.push_back(node);
     else
-      session_.send({node}, channel::order::Signal{number, list});
+      channel_.send({node}, channel::order::Signal{number, list});
   }
-  session_.send(all, channel::order::Signal{number, {}}, [sent = std::move(sent)](bool) {
+  channel_.send(all, channel::order::Signal{number, {}}, [sent = std::move(sent)](bool) {
     if (sent) sent();
   });
 }
 
 void Daemons::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
-  session_.send({node}, channel::order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
+  channel_.send({node}, channel::order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
 }
 
 void Daemons::close_output(channel::Stream stream) {
-  session_.send(reachable(), channel::order::OutputUnwanted{stream});
+  channel_.send(reachable(), channel::order::OutputUnwanted{stream});
 }
 
 void Daemons::end() {
   is_ending_ = true;
   limit_.cancel();
   agents_.expect_end();
-  session_.send(reachable(), channel::order::End{});
+  channel_.send(reachable(), channel::order::End{});
 }
 
 void Daemons::finish(std::chrono::milliseconds patience) {
@@ -202,54 +200,54 @@ std::vector<std::uint32_t> Daemons::reachable() const {
 
 // ---- reports
 
-void Daemons::receive(std::uint32_t from, channel::Subject subject, std::string bytes,
-                      channel::Session::Answer answer) {
-  if (!is_daemon(from) || nodes_[from].is_lost) return answer();
-  if (subject != channel::Subject::output) {
-    answer();
-    return take_report(from, subject, bytes);
+void Daemons::receive(std::uint32_t from, channel::MessageType type, std::string bytes,
+                      channel::Reply reply) {
+  if (!is_daemon(from) || nodes_[from].is_lost) return reply();
+  if (type != channel::MessageType::output) {
+    reply();
+    return take_report(from, type, bytes);
   }
   channel::report::Output output;
-  if (!read(bytes, output, from) || !is_of(output.rank, from)) return answer();
-  watcher_.on_output(std::move(output), std::move(answer));
+  if (!read(bytes, output, from) || !is_of(output.rank, from)) return reply();
+  watcher_.on_output(std::move(output), std::move(reply));
 }
 
-void Daemons::take_report(std::uint32_t from, channel::Subject subject, const std::string& bytes) {
-  switch (subject) {
-    case channel::Subject::hello: {
+void Daemons::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes) {
+  switch (type) {
+    case channel::MessageType::hello: {
       channel::report::Hello hello;
       if (read(bytes, hello, from)) on_hello(from, hello);
       return;
     }
-    case channel::Subject::unreached: {
-      channel::report::Unreached unreached;
+    case channel::MessageType::unreachable: {
+      channel::report::Unreachable unreached;
       if (!read(bytes, unreached, from)) return;
       return lose_agent(std::move(unreached.nodes), unreached.line, unreached.how);
     }
-    case channel::Subject::started: {
+    case channel::MessageType::started: {
       channel::report::Started started;
       if (read(bytes, started, from)) on_started(from, started);
       return;
     }
-    case channel::Subject::ended: {
+    case channel::MessageType::ended: {
       channel::report::Ended ended;
       if (read(bytes, ended, from) && is_of(ended.rank, from)) watcher_.on_ended(ended);
       return;
     }
-    case channel::Subject::late: {
-      channel::report::Late late;
+    case channel::MessageType::connected_late: {
+      channel::report::ConnectedLate late;
       if (read(bytes, late, from) && is_of(late.rank, from)) watcher_.on_late(late.rank);
       return;
     }
-    case channel::Subject::aborted: {
+    case channel::MessageType::aborted: {
       channel::report::Aborted aborted;
       if (read(bytes, aborted, from) && is_of(aborted.from, from))
         watcher_.on_aborted({aborted.from, aborted.status, aborted.message, aborted.named});
       return;
     }
-    case channel::Subject::input_unwanted:
+    case channel::MessageType::input_unwanted:
       return watcher_.on_input_unwanted(from);
-    case channel::Subject::settled:
+    case channel::MessageType::settled:
       return settle(from);
     default:
       return;  // orders are for daemons
@@ -281,7 +279,7 @@ void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
     return lose({from}, messages::other_version(node.host, hello.version, release_));
   node.is_there = true;
   node.contact = hello.contact;
-  session_.deliver({hello.contact}, [this, from](bool is_right) {
+  channel_.add_contacts({hello.contact}, [this, from](bool is_right) {
     if (!is_right) return lose({from}, messages::damaged_report(nodes_[from].host));
     if (++there_ != daemons_ || is_cancelled_) return;
     watcher_.on_all_there();

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/channel/launch.hpp"
-#include "tools/channel/session.hpp"
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/server_channel.hpp"
 #include "tools/host/server.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/weftrun/plan.hpp"
@@ -24,7 +24,7 @@ class DaemonsWatcher {
   virtual ~DaemonsWatcher() = default;
   virtual void on_all_there() = 0;  ///< each daemon has reported: the job can be launched
   virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
-  virtual void on_output(channel::report::Output report, channel::Session::Answer written) = 0;
+  virtual void on_output(channel::report::Output report, channel::Reply written) = 0;
   virtual void on_ended(const channel::report::Ended& report) = 0;
   virtual void on_late(job::Rank rank) = 0;
   virtual void on_aborted(const host::AbortRequest& request) = 0;
@@ -42,7 +42,7 @@ class DaemonsWatcher {
 class Daemons {
  public:
   /// When the PMIx server runs. Throws Stop. table must outlive this. goes_on: the job outlives lost nodes.
-  Daemons(asio::io_context& loop, const process::Spawner& spawner, const host::SessionIdentity& identity,
+  Daemons(asio::io_context& loop, const process::Spawner& spawner, const host::ServerIdentity& identity,
           const Plan& plan, const placement::RankTable& table, std::string release, bool goes_on,
           DaemonsWatcher& watcher);
 
@@ -50,7 +50,7 @@ class Daemons {
   void start();
   /// Fills in the contacts and sends it down the tree. ready: this server may start ranks of its own. After
   /// on_all_there().
-  void launch(channel::Launch launch, std::function<void()> ready);
+  void launch(channel::order::Launch launch, std::function<void()> ready);
 
   /// To all nodes that have unsettled ranks; named: to those ranks only. Before launch() SIGTERM and SIGKILL keep all
   /// nodes from being launched. sent: optional, when it has reached them.
@@ -69,9 +69,8 @@ class Daemons {
     std::string host, contact;
     bool is_there = false, is_started = false, is_settled = false, is_lost = false;
   };
-  void receive(std::uint32_t from, channel::Subject subject, std::string bytes,
-               channel::Session::Answer answer);
-  void take_report(std::uint32_t from, channel::Subject subject, const std::string& bytes);
+  void receive(std::uint32_t from, channel::MessageType type, std::string bytes, channel::Reply reply);
+  void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   template <class Report>
   bool read(const std::string& bytes, Report& report, std::uint32_t from);
   bool is_of(job::Rank rank, std::uint32_t node) const noexcept;
@@ -88,14 +87,14 @@ class Daemons {
   launch::StartMessage start_message() const;
 
   asio::io_context& loop_;
-  host::SessionIdentity identity_;
+  host::ServerIdentity identity_;
   const Plan& plan_;
   const placement::RankTable& table_;
   std::string release_;
   bool goes_on_;
   DaemonsWatcher& watcher_;
   std::vector<Node> nodes_;  // by number; weftrun's own settles here only when nothing is launched
-  channel::Session session_;
+  channel::ServerChannel channel_;
   launch::Agents agents_;
   asio::steady_timer limit_;
   std::chrono::milliseconds launch_timeout_;

@@ -46,7 +46,7 @@ class Job final : DaemonsWatcher {
   // What daemons tell.
   void on_all_there() override;
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
-  void on_output(channel::report::Output report, channel::Session::Answer written) override;
+  void on_output(channel::report::Output report, channel::Reply written) override;
   void on_ended(const channel::report::Ended& report) override;
   void on_late(job::Rank rank) override;
   void on_aborted(const host::AbortRequest& request) override;
@@ -106,7 +106,7 @@ class Job final : DaemonsWatcher {
   Options options_;
   Plan plan_;
   std::string release_;
-  channel::Launch launch_;
+  channel::order::Launch launch_;
   placement::RankTable table_;
   asio::io_context loop_{1};
   std::unique_ptr<Output> output_;

@@ -35,7 +35,7 @@ void Job::on_node_started(std::uint32_t node, const channel::report::Started& re
   raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
 }
 
-void Job::on_output(channel::report::Output report, channel::Session::Answer written) {
+void Job::on_output(channel::report::Output report, channel::Reply written) {
   output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
 }
 

@@ -114,7 +114,7 @@ void Job::plan_own_node() {
 }
 
 void Job::start_server() {
-  host::SessionIdentity identity;
+  host::ServerIdentity identity;
   identity.nspace = launch_.nspace + "-weftrun";
   identity.number = plan_.alone ? 0 : plan_.launcher_number();
   identity.servers = plan_.alone ? 1 : plan_.servers();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What weftrun and its daemons say to each other: messages survive the way and nothing else does; the tree of launch
-// messages reaches everybody once.
+// Messages are the same after the way, and nothing else is taken for one; the tree of launch messages reaches each daemon once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/channel/launch.hpp"
+#include "tools/channel/launch_order.hpp"
 #include "tools/channel/launch_tree.hpp"
 #include "tools/channel/protocol.hpp"
 
@@ -18,8 +17,8 @@ namespace {
 
 using job::Rank;
 
-Launch a_launch() {
-  Launch launch;
+order::Launch a_launch() {
+  order::Launch launch;
   launch.nspace = "weft-a-1";
   launch.hosts = {"a", "b"};
   launch.contacts = {std::string("\0\1\2", 3), ""};
@@ -45,10 +44,10 @@ std::vector<std::string> one_of_each() {
           encode(order::End{}),
           encode(report::Hello{"0.1.0", "a", "contact", 17}),
           encode(report::Started{{1, 2}, {"note"}, 127, "no"}),
-          encode(report::Unreached{{4, 5}, "line", "how"}),
+          encode(report::Unreachable{{4, 5}, "line", "how"}),
           encode(report::Output{Rank{9}, Stream::error, "bytes"}),
           encode(report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7}),
-          encode(report::Late{Rank{2}}),
+          encode(report::ConnectedLate{Rank{2}}),
           encode(report::Aborted{Rank{2}, -1, "why", {Rank{0}}}),
           encode(report::InputUnwanted{}),
           encode(report::Settled{})};
@@ -69,13 +68,14 @@ std::size_t count_readable(const std::string& bytes) {
 
 std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<Launch, order::Input, order::Signal, order::OutputUnwanted, order::End, report::Hello,
-                        report::Started, report::Unreached, report::Output, report::Ended, report::Late,
-                        report::Aborted, report::InputUnwanted, report::Settled>(bytes);
+                        report::Started, report::Unreachable, report::Output, report::Ended,
+                        report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled>(
+      bytes);
 }
 
 TEST(Protocol, every_message_survives) {
   for (const auto& bytes : one_of_each()) EXPECT_GE(readable_as_any(bytes), 1U);
-  const auto launch = decode<Launch>(encode(a_launch()));
+  const auto launch = decode<order::Launch>(encode(a_launch()));
   ASSERT_TRUE(launch);
   EXPECT_EQ(launch->contacts, a_launch().contacts);
   EXPECT_EQ(launch->apps[1].settings[0].value, "1");
@@ -90,8 +90,8 @@ TEST(Protocol, every_message_survives) {
 TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
   const auto bytes = encode(a_launch());
   for (std::size_t length = 0; length < bytes.size(); ++length)
-    EXPECT_FALSE(decode<Launch>(bytes.substr(0, length))) << length;
-  EXPECT_FALSE(decode<Launch>(bytes + '\0'));
+    EXPECT_FALSE(decode<order::Launch>(bytes.substr(0, length))) << length;
+  EXPECT_FALSE(decode<order::Launch>(bytes + '\0'));
 }
 
 TEST(Protocol, another_version_is_not_read) {
@@ -104,7 +104,7 @@ TEST(Protocol, another_version_is_not_read) {
 TEST(Protocol, lengths_that_the_bytes_cannot_hold_are_not_believed) {
   std::string bytes = {static_cast<char>(wire_version), '\xff', '\xff', '\xff', '\xff'};
   EXPECT_FALSE(decode<order::Input>(bytes));
-  EXPECT_FALSE(decode<report::Unreached>(bytes + "line"));
+  EXPECT_FALSE(decode<report::Unreachable>(bytes + "line"));
 }
 
 TEST(Protocol, damaged_messages_are_refused_or_read_as_what_they_say) {
@@ -121,13 +121,13 @@ TEST(Protocol, damaged_messages_are_refused_or_read_as_what_they_say) {
 
 TEST(Protocol, codes_are_the_hosts_own_and_tell_the_subject) {
   std::set<pmix_status_t> codes;
-  for (std::uint8_t i = 0; i < subject_count; ++i) {
-    const auto subject = static_cast<Subject>(i);
-    EXPECT_LT(code_of(subject), PMIX_EXTERNAL_ERR_BASE);
-    EXPECT_EQ(subject_of(code_of(subject)), subject);
-    codes.insert(code_of(subject));
+  for (std::uint8_t i = 0; i < message_type_count; ++i) {
+    const auto type = static_cast<MessageType>(i);
+    EXPECT_LT(event_code_of(type), PMIX_EXTERNAL_ERR_BASE);
+    EXPECT_EQ(message_type_of(event_code_of(type)), type);
+    codes.insert(event_code_of(type));
   }
-  EXPECT_EQ(codes.size(), subject_count);
+  EXPECT_EQ(codes.size(), message_type_count);
 }
 
 TEST(LaunchTree, reaches_every_server_once_from_any_launcher) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A job as its launcher tells it to all nodes: O(nodes) bytes; each computes its own ranks from it.
+// The order that starts a job: the same O(nodes) bytes for all nodes, from which each computes its own ranks.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
 
-namespace weft::channel {
+namespace weft::channel::order {
 
 struct Launch {
-  static constexpr Subject subject = Subject::launch;
+  static constexpr MessageType type = MessageType::launch;
   std::string nspace;
   std::vector<std::string> hosts;     ///< of the nodes, by number
-  std::vector<std::string> contacts;  ///< of all servers of the session
-  std::string distribution;           ///< which rank is where: encode(Distribution)
-  std::uint32_t slots = 0;            ///< of all nodes; 0: nobody counts them
+  std::vector<std::string> contacts;  ///< of all servers of the launch
+  std::string distribution;           ///< which rank is on which node: encode(Distribution)
+  std::uint32_t slots = 0;            ///< of all nodes; 0: not counted
   std::uint32_t session = 0;          ///< PMIX_SESSION_ID
   std::vector<job::App> apps;
-  std::vector<std::string> environment;  ///< of weftrun, without what another launcher left there
+  std::vector<std::string> environment;  ///< of weftrun
   std::string directory;                 ///< weftrun's own
   job::BindTo bind = job::BindTo::automatic;
   job::MapBy map = job::MapBy::automatic;
   bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
-  bool wants_bindings = false;  ///< `started` is to say where each rank is bound
+  bool wants_bindings = false;  ///< `started` is to list where each rank is bound
   job::InputTarget input;
 };
 
@@ -49,4 +49,4 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.input);
 }
 
-}  // namespace weft::channel
+}  // namespace weft::channel::order
