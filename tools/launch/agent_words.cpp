@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// A line for people; what is longer than a screen helps nobody.
+/// Longer commands are cut: a line that fills a screen is not read.
 constexpr std::size_t longest_command = 400;
 
 void replace_all(std::string& text, std::string_view mark, const std::string& value) {
@@ -45,8 +45,8 @@ Words remote_command(const Agent& agent, const NodeName& node) {
   return words;
 }
 
-/// The step has the nodes' processors beside other steps (--overlap) and binds nothing: the daemons do that. One that
-/// ends does not take the others along, and none waits for another's end.
+/// The step shares the nodes' processors with other steps (--overlap) and binds nothing: the daemons do that. A daemon
+/// that ends does not end the others, and the step does not wait for the others when a daemon has ended.
 Words slurm_command(const Agent& agent, const std::vector<NodeName>& nodes) {
   Words names;
   for (const auto& node : nodes) names.push_back(node.host);
@@ -75,7 +75,7 @@ std::string all_of(const std::vector<NodeName>& nodes) {
   return fmt::format("the {} nodes '{}' to '{}'", nodes.size(), nodes.front().host, nodes.back().host);
 }
 
-/// Of one agent: "node 'a' and 3 that it was to start".
+/// The nodes of one agent: "node 'a' and 3 that it was to start".
 std::string which(const StartMessage& message) {
   const auto& nodes = message.nodes;
   if (nodes.size() == 1 || message.agent.kind == Agent::Kind::slurm) return all_of(nodes);
@@ -88,7 +88,7 @@ std::string how(std::optional<int> status) {
   return fmt::format("exited with status {}", WEXITSTATUS(*status));
 }
 
-/// The dynamic linker ends with the status of a program that is not there.
+/// The dynamic linker exits with the status of a missing program.
 bool lacks_library(std::string_view last_line) noexcept {
   return last_line.find("error while loading shared libraries") != std::string_view::npos;
 }
@@ -207,7 +207,7 @@ std::string quoted(const std::string& word) {
   return "'" + text + "'";
 }
 
-bool means_nothing(const Agent& agent, std::string_view line) noexcept {
+bool is_noise(const Agent& agent, std::string_view line) noexcept {
   return agent.kind == Agent::Kind::slurm &&
          line.find("cluster configuration lacks support for cpu binding") != std::string_view::npos;
 }
@@ -237,7 +237,7 @@ std::string agent_end(const Words& words, std::optional<int> status, std::string
 std::string agent_ended(const StartMessage& message, const Words& words, std::optional<int> status,
                         std::string_view last_line, std::string_view from) {
   const std::string line = fmt::format("{}: {}", which(message), agent_end(words, status, last_line));
-  // A daemon that came up and could not go on has said what to do.
+  // A daemon that started and could not go on has written what to do.
   if (last_line.substr(0, 6) == "weftd:") return line;
   return fmt::format("{}. What to do: {}", line, advice(message, words, status, last_line, from));
 }

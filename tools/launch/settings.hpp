@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The variables of the launcher's environment that the daemons get too.
+// Which variables of the launcher's environment the daemons get.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace weft::launch {
 
 /// True for a variable that a server or its fabric reads: WEFT_*, FI_*, UCX_*. Servers that disagree about some of them
-/// (WEFT_FENCE, WEFT_COLLECTIVE) fail each other's fences. What names one process, and WEFT_TRANSPORT, of which the
-/// launcher says what it has opened, are none.
+/// (WEFT_FENCE, WEFT_COLLECTIVE) fail each other's fences. False for variables that name one process, and for
+/// WEFT_TRANSPORT: the start message names the transport that the launcher has opened.
 bool is_server_setting(const char* variable) noexcept;
-/// Those of an environment.
+/// The server settings of an environment.
 std::vector<std::string> server_settings(char* const* inherited);
-/// Sets them in this process's own. Before any thread is there.
+/// Sets them in this process's environment. While it has one thread.
 void adopt_settings(const std::vector<std::string>& settings);
 
 }  // namespace weft::launch

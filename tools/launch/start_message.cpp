@@ -87,7 +87,7 @@ std::optional<std::string> unescaped(std::string_view text) {
   return out;
 }
 
-/// Takes a message apart line by line; whatever is not as it must be ends in one place, with the line's number.
+/// Reads a message line by line; every defect ends in refuse(), with the line's number.
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
@@ -201,7 +201,7 @@ void read_nodes(Lines& lines, StartMessage& message) {
   if (message.nodes.empty()) lines.refuse("there is no node");
 }
 
-/// Only of what begins as a message it makes sense to wait for the rest.
+/// False: the bytes so far cannot begin a message, so waiting for more is of no use.
 bool can_become_whole(std::string_view text) noexcept {
   const auto length = std::min(text.size(), first_words.size());
   return text.size() <= longest_start_message && text.substr(0, length) == first_words.substr(0, length);
@@ -236,7 +236,7 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
   StartMessage message;
   message.nspace = lines.text("nspace");
   message.servers = lines.number(lines.value("servers"), most_servers);
-  if (message.nspace.empty() || message.servers < 2) lines.refuse("that is no session of several servers");
+  if (message.nspace.empty() || message.servers < 2) lines.refuse("that is no launch of several servers");
   message.launcher = read_node(lines, lines.value("launcher"), message.servers);
   const std::string key = lines.bytes("key", message.key.size());
   if (key.size() != message.key.size()) lines.refuse("the key is too short");
@@ -288,7 +288,7 @@ std::size_t find_self(const StartMessage& message, const allocation::OwnNames& o
   const auto find = [&](const auto& is_it) {
     return static_cast<std::size_t>(std::find_if(nodes.begin(), nodes.end(), is_it) - nodes.begin());
   };
-  // What Slurm calls this node decides; several of its nodes may be one machine.
+  // Slurm's name for this node decides, since several of its nodes may be one machine.
   std::size_t at = find([&](const NodeName& node) { return node.host == own.slurm_node; });
   if (at == nodes.size() && own.slurm_node.empty())
     at = find([&](const NodeName& node) { return own.mean(node.host); });

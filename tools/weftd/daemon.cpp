@@ -55,7 +55,7 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
               [this](Rank rank) { tell(channel::report::ConnectedLate{rank}); },
               [this](const host::AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
               [this](pid_t pid, int status) {
-                if (agents_) agents_->collected(pid, status);
+                if (agents_) agents_->on_child_exit(pid, status);
               }}),
       streams_(
           loop_,
@@ -275,7 +275,7 @@ void Daemon::lose_launcher() {
 void Daemon::leave_when_done() {
   if (!is_ending_ || is_leaving_ || has_ranks_ || !streams_.is_drained()) return;
   is_leaving_ = true;
-  if (agents_ && agents_->living() != 0)
+  if (agents_ && agents_->running() != 0)
     agents_->end(patience);  // they would die with us: then all_ended
   else
     asio::post(loop_, [this] { loop_.stop(); });

@@ -58,7 +58,7 @@ class Daemons {
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
   void close_output(channel::Stream stream);
   /// For whoever collects all children of this process.
-  void collected(pid_t pid, int wait_status) { agents_.collected(pid, wait_status); }
+  void collected(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
   /// What ranks left behind is to be ended; the ends of daemons that come from now on are as they should be.
   void end();
   /// Waits for their ends, no longer than `patience` and some.

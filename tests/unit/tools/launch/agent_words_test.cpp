@@ -87,9 +87,9 @@ TEST(AgentCommand, slurm) {
 
 TEST(AgentWords, one_warning_of_sruns) {
   const Agent slurm{Agent::Kind::slurm, {"srun"}, 0, "/w"}, ssh{Agent::Kind::remote, {"ssh"}, 0, "/w"};
-  EXPECT_TRUE(means_nothing(slurm, "srun: cluster configuration lacks support for cpu binding"));
-  EXPECT_FALSE(means_nothing(slurm, "srun: error: Only allocated 1 nodes asked for 2"));
-  EXPECT_FALSE(means_nothing(ssh, "srun: cluster configuration lacks support for cpu binding"));
+  EXPECT_TRUE(is_noise(slurm, "srun: cluster configuration lacks support for cpu binding"));
+  EXPECT_FALSE(is_noise(slurm, "srun: error: Only allocated 1 nodes asked for 2"));
+  EXPECT_FALSE(is_noise(ssh, "srun: cluster configuration lacks support for cpu binding"));
 }
 
 TEST(AgentCommand, nothing_secret_is_on_it) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Agents that are small shell scripts: what they are given, what is heard of them, and that none stays.
+// Agents that are small shell scripts: what they get, what is reported of them, and that no process stays.
 #include "tools/launch/agents.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class AgentsTest : public testing::Test {
   Agents::Events events() {
     return {
         [this](const Agents::Failure& failure) { failures.push_back(failure); },
-        [this](const NodeName& node, const std::string& line) { said.push_back(node.host + ": " + line); },
+        [this](const NodeName& node, const std::string& line) { lines.push_back(node.host + ": " + line); },
         [this] { all_ended = true; }};
   }
   /// Runs the loop until `condition` holds.
@@ -58,14 +58,14 @@ class AgentsTest : public testing::Test {
     agents.end(patience);
     EXPECT_FALSE(all_ended);  // not from inside
     wait_for([this] { return all_ended; });
-    EXPECT_EQ(agents.living(), 0U);
+    EXPECT_EQ(agents.running(), 0U);
   }
 
   std::string directory;
   const process::Spawner spawner;
   asio::io_context loop;
   std::vector<Agents::Failure> failures;
-  std::vector<std::string> said;
+  std::vector<std::string> lines;
   bool all_ended = false;
 };
 
@@ -74,11 +74,11 @@ constexpr const char* echo_its_part = "sed -u -n 's/^\\(node\\|audience\\) //p'"
 TEST_F(AgentsTest, each_is_told_its_part_and_keeps_its_input_until_the_end) {
   Agents agents(loop, spawner, events());
   agents.start(message(echo_its_part, 3), "1.0");
-  wait_for([this] { return said.size() == 6; });
-  std::sort(said.begin(), said.end());
-  EXPECT_EQ(said,
+  wait_for([this] { return lines.size() == 6; });
+  std::sort(lines.begin(), lines.end());
+  EXPECT_EQ(lines,
             (std::vector<std::string>{"n0: 0 n0", "n0: one", "n1: 1 n1", "n1: one", "n2: 2 n2", "n2: one"}));
-  EXPECT_EQ(agents.living(), 3U);
+  EXPECT_EQ(agents.running(), 3U);
   end(agents);
   EXPECT_TRUE(failures.empty());
 }
@@ -89,14 +89,14 @@ TEST_F(AgentsTest, a_long_message_goes_through_whole) {
   large.agent.words = {"sh", "-c", "exec {command}"};
   large.agent.arity = 1;
   agents.start(large, "1.0");
-  wait_for([this] { return !said.empty(); });
+  wait_for([this] { return !lines.empty(); });
   const auto text = encode(parts_of(large).at(0), "1.0");
   std::ofstream(directory + "/expected") << text.substr(0, text.size() - 4);
   FILE* pipe = ::popen(("cksum < " + directory + "/expected").c_str(), "r");
   char expected[128] = {};
   ASSERT_NE(std::fgets(expected, sizeof expected, pipe), nullptr);
   ::pclose(pipe);
-  EXPECT_EQ(said[0] + "\n", std::string("n0: ") + expected);
+  EXPECT_EQ(lines[0] + "\n", std::string("n0: ") + expected);
   end(agents);
 }
 
@@ -110,16 +110,16 @@ TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
   EXPECT_NE(failures[0].line.find("exited with status 3; the last it said was: the last one"),
             std::string::npos)
       << failures[0].line;
-  EXPECT_EQ(said, (std::vector<std::string>{"n0: first", "n0: the last one"}));
-  EXPECT_EQ(agents.living(), 0U);
+  EXPECT_EQ(lines, (std::vector<std::string>{"n0: first", "n0: the last one"}));
+  EXPECT_EQ(agents.running(), 0U);
   end(agents);
 }
 
 TEST_F(AgentsTest, who_keeps_its_output_open_is_not_waited_for) {
   Agents agents(loop, spawner, events());
   agents.start(message("sleep 1000 & echo $!; exit 1", 1), "1.0");
-  wait_for([this] { return !failures.empty() && !said.empty(); });
-  const pid_t left = std::stoi(said[0].substr(4));
+  wait_for([this] { return !failures.empty() && !lines.empty(); });
+  const pid_t left = std::stoi(lines[0].substr(4));
   EXPECT_EQ(::kill(left, SIGKILL), 0);
 }
 
@@ -149,10 +149,10 @@ TEST_F(AgentsTest, expected_ends_are_no_failures) {
   ASSERT_EQ(::mkfifo((directory + "/fifo").c_str(), 0600), 0);
   Agents agents(loop, spawner, events());
   agents.start(message("read line; echo up; read line2 < " + directory + "/fifo; exit 9", 1), "1.0");
-  wait_for([this] { return !said.empty(); });
+  wait_for([this] { return !lines.empty(); });
   agents.expect_end();
   std::ofstream(directory + "/fifo") << "go\n";
-  wait_for([&] { return agents.living() == 0; });
+  wait_for([&] { return agents.running() == 0; });
   loop.restart();
   loop.poll();
   EXPECT_TRUE(failures.empty());
@@ -161,7 +161,7 @@ TEST_F(AgentsTest, expected_ends_are_no_failures) {
 TEST_F(AgentsTest, one_that_does_not_obey_is_killed) {
   Agents agents(loop, spawner, events());
   agents.start(message("trap '' TERM HUP; echo up; while :; do sleep 1000; done", 2), "1.0");
-  wait_for([this] { return said.size() == 2; });
+  wait_for([this] { return lines.size() == 2; });
   end(agents, 20ms);
   EXPECT_TRUE(failures.empty());
 }
@@ -171,7 +171,7 @@ TEST_F(AgentsTest, a_stopped_one_gets_its_signal) {
   agents.start(
       message("trap 'echo told; exit 0' TERM; echo up $$; kill -STOP $$; while :; do read x; done", 1),
       "1.0");
-  wait_for([this] { return !said.empty(); });
+  wait_for([this] { return !lines.empty(); });
   end(agents, 20ms);
 }
 
@@ -179,9 +179,9 @@ TEST_F(AgentsTest, lines_are_bounded) {
   Agents agents(loop, spawner, events());
   agents.start(message("head -c 1000000 /dev/zero | tr '\\0' x; echo; echo short; exec cat > /dev/null", 1),
                "1.0");
-  wait_for([this] { return said.size() == 2; });
-  EXPECT_EQ(said[0], "n0: " + std::string(4096, 'x'));
-  EXPECT_EQ(said[1], "n0: short");
+  wait_for([this] { return lines.size() == 2; });
+  EXPECT_EQ(lines[0], "n0: " + std::string(4096, 'x'));
+  EXPECT_EQ(lines[1], "n0: short");
   end(agents);
 }
 
@@ -191,8 +191,8 @@ TEST_F(AgentsTest, whoever_collects_children_may_tell_of_it) {
   int status = 0;
   pid_t pid = 0;
   while ((pid = ::waitpid(-1, &status, 0)) < 0 && errno == EINTR) continue;
-  EXPECT_TRUE(agents.collected(pid, status));
-  EXPECT_FALSE(agents.collected(1, 0));
+  EXPECT_TRUE(agents.on_child_exit(pid, status));
+  EXPECT_FALSE(agents.on_child_exit(1, 0));
   wait_for([this] { return !failures.empty(); });
   EXPECT_NE(failures[0].line.find("status 7"), std::string::npos);
 }
@@ -201,7 +201,7 @@ TEST_F(AgentsTest, none_outlives_the_object) {
   {
     Agents agents(loop, spawner, events());
     agents.start(message("trap '' TERM HUP PIPE; echo up; while :; do sleep 1000; done", 3), "1.0");
-    wait_for([this] { return said.size() == 3; });
+    wait_for([this] { return lines.size() == 3; });
   }
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
