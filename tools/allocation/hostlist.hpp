@@ -13,15 +13,15 @@ namespace weft::allocation {
 inline constexpr std::size_t most_hosts = 1U << 20;
 
 /// The names in Slurm's order: the last brackets of a name vary fastest, of those before them the first ones. Numbers
-/// have the width of the first of their range. Nothing: the text is none, or names more than most_hosts; complaint says
-/// in one line what is wrong. The empty text has no names.
+/// have the width of the first of their range. Nothing: the text is no host list, or names more than most_hosts; complaint is
+/// then a line that says what is wrong. The empty text has no names.
 std::optional<std::vector<std::string>> expand_hostlist(std::string_view text, std::string& complaint);
 
-/// The shortest list that expand_hostlist() makes these names of, in their order, with brackets at the end of names
-/// only, which every release of Slurm reads.
+/// The shortest list that expand_hostlist() expands to these names in this order, with brackets only at the end of names:
+/// every release of Slurm reads that.
 std::string compress_hostlist(const std::vector<std::string>& names);
 
-/// At commas outside of brackets.
+/// Splits at commas outside of brackets.
 std::vector<std::string_view> split_hostlist(std::string_view text);
 
 }  // namespace weft::allocation

@@ -107,8 +107,8 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
   // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
   const std::uint32_t room = slots ? *slots : most.value_or(1);
   if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
-  for (const auto& one : names) {
-    Host& host = hosts.add(one, room);
+  for (const auto& host_name : names) {
+    Host& host = hosts.add(host_name, room);
     if (most) host.max_slots = *most;
   }
 }
@@ -133,7 +133,7 @@ Hosts read_host_option(const std::vector<std::string>& texts) {
     for (const auto part : split_hostlist(text)) {
       const auto [name, slots] = split_at_colon(part);
       const auto room = slots ? slot_count(*slots, where) : 1;
-      for (const auto& one : names_of(name, where)) hosts.add(one, room);
+      for (const auto& host_name : names_of(name, where)) hosts.add(host_name, room);
     }
   }
   return std::move(hosts).take();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which nodes the user names: --host and --hostfile as text, and what they mean. Pure functions. Errors are thrown as
-// Stop (usage) with one line.
+// The nodes that the user names with --host and --hostfile. Pure functions. Errors are thrown as Stop (usage) with one
+// line.
 #pragma once
 
 #include <cstdint>
@@ -17,25 +17,25 @@ struct Host {
   std::string name;
   std::uint32_t slots = 1;  ///< ranks that it has room for
   std::uint32_t max_slots =
-      job::most_ranks_a_node;  ///< that it takes when oversubscription is allowed; never below slots
+      job::most_ranks_a_node;  ///< ranks that it takes when oversubscription is allowed; never below slots
   bool here = false;           ///< this machine: weftrun itself serves it
   bool operator==(const Host&) const = default;
 };
 using Hosts = std::vector<Host>;
 
 /// The values of all --host: "a:2,b", "n[01-04]:8". Without a number a mention is one slot. A host that is named twice
-/// has the sum, in the place where it is named first.
+/// has the sum of its slots, at the place of its first mention.
 Hosts read_host_option(const std::vector<std::string>& texts);
 
-/// Lines "name [slots=N] [max_slots=N]" or "name:N", '#' begins a comment. `file` is for the complaints.
+/// Lines "name [slots=N] [max_slots=N]" or "name:N", '#' begins a comment. `file` is its name, for error messages.
 Hosts read_hostfile(std::string_view text, const std::string& file);
 Hosts read_hostfile(const std::string& file);
 
-/// Names for which is_here() says so become `own_name`, and are one host.
+/// Hosts whose names mean this machine, as is_here() tells, become one host with the name `own_name`.
 Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
                     const std::function<bool(const std::string&)>& is_here);
 
-/// Could be a host's name or address; never an option of ssh. Complaints begin with `where`.
+/// Throws Stop unless `name` can be a host's name or address, and no option of ssh. The error message begins with `where`.
 void check_host_name(std::string_view name, std::string_view where);
 
 }  // namespace weft::allocation

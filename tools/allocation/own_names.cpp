@@ -91,13 +91,13 @@ OwnNames OwnNames::here() {
   return names;
 }
 
-bool OwnNames::mean(std::string_view name) const {
+bool OwnNames::matches(std::string_view name) const {
   if (same_host(name, host) || same_host(name, slurm_node) || same_letters(name, "localhost")) return true;
   const auto address = literal(name);
   return address && is_own(*address);
 }
 
-bool certainly_elsewhere(const std::string& name) {
+bool resolves_elsewhere(const std::string& name) {
   addrinfo* list = nullptr;
   addrinfo wanted{};
   wanted.ai_socktype = SOCK_STREAM;

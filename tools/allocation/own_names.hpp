@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this machine is called: host lists, Slurm and the machine itself need not use the same name for it.
+// The names of this machine: host lists, Slurm and the machine itself need not use the same one.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ struct OwnNames {
   std::string slurm_node;  ///< SLURMD_NODENAME, which may differ; may be empty
   static OwnNames here();
 
-  /// `name` is one of these, with or without domain, or localhost, or an address of one of the network cards. Asks no
-  /// resolver: a list may be long, and a resolver may take seconds for each.
-  bool mean(std::string_view name) const;
+  /// True if `name` is one of these, with or without domain, or localhost, or an address of a network card. Asks no
+  /// resolver: a list may be long, and a resolver may take seconds for each name.
+  bool matches(std::string_view name) const;
 };
 
-/// The resolver knows `name`, and none of its addresses is this machine's. May take seconds.
-bool certainly_elsewhere(const std::string& name);
+/// True if the resolver knows `name` and none of its addresses is this machine's. May take seconds.
+bool resolves_elsewhere(const std::string& name);
 
 /// "a" and "a.cluster.org" are the same host, "a.one.org" and "a.two.org" are not. Letter case does not matter.
 bool same_host(std::string_view one, std::string_view other) noexcept;

@@ -22,9 +22,9 @@ struct JobMap {
   std::uint32_t size = 0;
   std::vector<job::App> apps;
   placement::Policy policy;
-  std::vector<placement::Place> places;  ///< one for each rank of this node, in the order of the ranks
-  std::uint32_t cores = 1;               ///< of this node
-  std::string rank_by = "slot";          ///< how ranks were numbered over the nodes: PMIX_RANKBY
+  std::vector<placement::Binding> bindings;  ///< one for each rank of this node, in the order of the ranks
+  std::uint32_t cores = 1;                   ///< of this node
+  std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
 
   // Of several nodes; all empty in a job of this node alone.
   std::vector<std::string> node_names;                    ///< by node number
@@ -36,7 +36,7 @@ struct JobMap {
   std::size_t app_of(job::Rank rank) const noexcept;
   job::Rank first_rank_of(std::size_t app) const noexcept;
   std::uint32_t nodes() const noexcept;
-  /// Those of this node, ascending: `places`, localities and PMIX_LOCAL_RANK count in this order.
+  /// Those of this node, ascending: `bindings`, localities and PMIX_LOCAL_RANK count in this order.
   std::vector<job::Rank> local_ranks() const;
 };
 

@@ -78,9 +78,9 @@ std::vector<Locality> localities_of(const JobMap& map) {
   std::vector<Locality> localities;
   if (map.policy.bind == job::BindTo::none) return localities;
   hwloc_bitmap_t bits = hwloc_bitmap_alloc();
-  for (const auto& place : map.places) {
+  for (const auto& binding : map.bindings) {
     hwloc_bitmap_zero(bits);
-    for (const unsigned processor : place.processors) hwloc_bitmap_set(bits, processor);
+    for (const unsigned processor : binding.processors) hwloc_bitmap_set(bits, processor);
     localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
                           generated(&PMIx_server_generate_locality_string, bits)});
   }
@@ -249,7 +249,7 @@ bool Server::settle(std::function<void()> then) {
     ++asked;
     wait->open.fetch_add(1, std::memory_order_relaxed);
     const auto name = name_of_rank(rank);
-    // Answered by the library's thread when it has dealt with what is there of this process.
+    // Answered by the library's thread when it has round_robin with what is there of this process.
     PMIx_server_deregister_client(&name, &Wait::ready, wait);
   }
   if (asked != 0) {

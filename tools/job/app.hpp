@@ -12,10 +12,10 @@
 namespace weft::job {
 
 enum class BindTo { automatic, none, core, numa, socket, hwthread };
-/// Over nodes `core`, `numa` and `socket` are as `slot`, and within a node `node` is: a node's share is what it is.
+/// How ranks are round_robin out. Among nodes `core`, `numa` and `socket` mean `slot`; within a node `node` means `slot`.
 enum class MapBy { automatic, slot, node, core, numa, socket };
 
-/// How the command line spells them.
+/// The spellings of the command line.
 template <class Value, std::size_t n>
 using Names = std::array<std::pair<const char*, Value>, n>;
 inline constexpr Names<BindTo, 5> bind_names{{{"none", BindTo::none},
@@ -42,13 +42,13 @@ inline const char* name_of(MapBy map) noexcept {
   return name_in(map_names, map);
 }
 
-/// -x NAME (no value: as weftrun's own environment has it) or -x NAME=VALUE.
+/// -x NAME (no value: that of weftrun's own environment) or -x NAME=VALUE.
 struct EnvironmentSetting {
   std::string name;
   std::optional<std::string> value;
 };
 
-/// One program of the job, as written between two colons.
+/// One program of the job: what stands between two colons of the command line.
 struct App {
   std::vector<std::string> argv;             ///< argv[0] as the user wrote it
   std::uint32_t ranks = 0;                   ///< 0 only for a single program without -n: one per core

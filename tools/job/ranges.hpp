@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// "0-3,7": how a set of ranks or processors is written everywhere.
+// A set of ranks or processors as text: "0-3,7".
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace weft::job {
 
-/// numbers: ascending, none twice; of any container, integers or Rank.
+/// numbers: ascending, without duplicates; any container of integers or Rank.
 template <class Numbers>
 std::string ranges(const Numbers& numbers) {
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which process of the job. A type of its own, so that it is never mixed up with a pid, a status or a core.
+// The number of a process in its job. A type of its own, so that a rank is never mixed up with a pid, a status or a core.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +19,9 @@ constexpr Rank rank_at(std::size_t i) noexcept {
   return Rank{static_cast<std::uint32_t>(i)};
 }
 
-/// PMIX_LOCAL_RANK has 16 bits.
+/// Bound of a node's ranks: PMIX_LOCAL_RANK has 16 bits.
 inline constexpr std::uint32_t most_ranks_a_node = 65'535;
-/// Of a job; a bound for typing errors, far below what the wire formats carry.
+/// Bound of a job's size: catches typing errors, and is far below what the wire formats carry.
 inline constexpr std::uint32_t most_ranks = 1U << 24;
 
 }  // namespace weft::job

@@ -276,7 +276,7 @@ std::size_t find_self(const StartMessage& message, const allocation::OwnNames& o
   if (message.audience == StartMessage::Audience::one) {
     const auto& name = nodes.front().host;
     const bool is_virtual = message.agent.kind == Agent::Kind::fork;
-    if (!is_virtual && !own.mean(name) && allocation::certainly_elsewhere(name)) {
+    if (!is_virtual && !own.matches(name) && allocation::resolves_elsewhere(name)) {
       throw Stop(
           exit_status::own_failure,
           fmt::format("this machine is '{}', but the daemon for '{}' was started here, which has other "
@@ -291,7 +291,7 @@ std::size_t find_self(const StartMessage& message, const allocation::OwnNames& o
   // Slurm's name for this node decides, since several of its nodes may be one machine.
   std::size_t at = find([&](const NodeName& node) { return node.host == own.slurm_node; });
   if (at == nodes.size() && own.slurm_node.empty())
-    at = find([&](const NodeName& node) { return own.mean(node.host); });
+    at = find([&](const NodeName& node) { return own.matches(node.host); });
   if (at < nodes.size()) return at;
   throw Stop(
       exit_status::own_failure,

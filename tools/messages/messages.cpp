@@ -166,34 +166,34 @@ std::string node_did_not_report(std::string_view host, double seconds, std::stri
       host, seconds, command, end_of_job);
 }
 
-std::string node_did_not_start(std::string_view host, double seconds, std::string_view then) {
+std::string node_did_not_start(std::string_view host, double seconds, std::string_view consequence) {
   return fmt::format(
       "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to "
       "do: see whether "
       "the program's file system hangs there, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
-      host, seconds, then);
+      host, seconds, consequence);
 }
 
-std::string node_lost(std::string_view host, std::string_view why, std::string_view then) {
+std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence) {
   return fmt::format(
       "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there "
       "(dmesg)",
-      host, why.empty() ? "its daemon does not answer" : why, then);
+      host, why.empty() ? "its daemon does not answer" : why, consequence);
 }
 
-std::string daemon_ended(std::string_view host, std::string_view how, std::string_view then) {
+std::string daemon_ended(std::string_view host, std::string_view how, std::string_view consequence) {
   return fmt::format(
       "node {} is lost: its daemon had been running, then {}; {}. What to do: see there who ended weftd, or "
       "whether "
       "memory ran out (dmesg)",
-      host, how, then);
+      host, how, consequence);
 }
 
-std::string damaged_report(std::string_view host, std::string_view then) {
+std::string damaged_report(std::string_view host, std::string_view consequence) {
   return fmt::format(
       "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of "
       "one build",
-      host, then);
+      host, consequence);
 }
 
 std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours) {
@@ -201,22 +201,22 @@ std::string other_version(std::string_view host, std::string_view theirs, std::s
                      host, theirs, ours, end_of_job);
 }
 
-std::string rank_killed(const Where& where, int signal, bool core_dumped, std::string_view then) {
-  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), then,
+std::string rank_killed(const Where& where, int signal, bool core_dumped, std::string_view consequence) {
+  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), consequence,
                      signal_advice(signal, core_dumped, where));
 }
 
-std::string rank_failed(const Where& where, int status, bool in_between, std::string_view then) {
+std::string rank_failed(const Where& where, int status, bool in_between, std::string_view consequence) {
   const char* when = in_between ? " after PMIx_Init but without PMIx_Finalize" : "";
-  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, then,
+  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, consequence,
                      see_output(where));
 }
 
-std::string rank_left_without_finalize(const Where& where, std::string_view then) {
+std::string rank_left_without_finalize(const Where& where, std::string_view consequence) {
   return fmt::format(
       "{} exited with status 0 after PMIx_Init but without PMIx_Finalize; {}. What to do: see "
       "that every way out of the program calls MPI_Finalize",
-      at(where), then);
+      at(where), consequence);
 }
 
 std::string rank_aborted(const Where& where, int status, std::string_view text,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Why weftrun ends before or instead of the job: one line for the user and the exit status that goes with it.
+// Why a tool ends before or instead of its job: one line for the user, and an exit status.
 #pragma once
 
 #include <stdexcept>
@@ -17,7 +17,7 @@ constexpr int not_found = 127;       ///< a program is not there
 constexpr int signal_base = 128;     ///< + the number of the signal that ended a rank or weftrun
 }  // namespace exit_status
 
-/// Thrown while a job is set up, caught in main(). By then destructors have undone what had been done.
+/// Thrown while a job is set up, caught in main(); destructors undo the set-up on the way.
 class Stop : public std::runtime_error {
  public:
   Stop(int exit_code, const std::string& line) : std::runtime_error(line), exit_code_(exit_code) {}

@@ -82,8 +82,8 @@ void walk(const Distribution::AppShare& app, See&& see) {
       for (std::uint32_t i = 0; i < app.counts[node]; ++i) see(node);
     return;
   }
-  for (std::uint32_t dealt = 0; !round.empty(); ++dealt) {
-    std::erase_if(round, [&](std::uint32_t node) { return app.counts[node] <= dealt; });
+  for (std::uint32_t given = 0; !round.empty(); ++given) {
+    std::erase_if(round, [&](std::uint32_t node) { return app.counts[node] <= given; });
     for (const auto node : round) see(node);
   }
 }

@@ -15,7 +15,7 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// What a rank can be placed on: a core or a hardware thread, and where it belongs. Null: the machine does not tell.
+/// What a rank can be bound to: a core or a hardware thread, and what it belongs to. Null: not known.
 struct Slot {
   hwloc_obj_t unit;
   hwloc_obj_t core;
@@ -41,7 +41,7 @@ hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders)
   return at == holders.end() ? nullptr : *at;
 }
 
-/// In the order of the cores, or of their threads. Machines that tell no cores (some virtual ones) have their threads as
+/// In the order of the cores, or of their threads. Where hwloc finds no cores (some virtual machines) threads count as
 /// cores.
 std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
   const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE), sockets = objects(topology, HWLOC_OBJ_PACKAGE);
@@ -56,23 +56,23 @@ std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
 }
 
 /// One slot of each group in turn, the groups in the order in which they first appear; within a group in their order.
-std::vector<Slot> dealt(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
+std::vector<Slot> round_robin(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
   std::vector<hwloc_obj_t> groups;
-  std::vector<std::vector<Slot>> hands;
+  std::vector<std::vector<Slot>> queues;
   for (const Slot& slot : slots) {
     const auto at =
         static_cast<std::size_t>(std::find(groups.begin(), groups.end(), slot.*group) - groups.begin());
     if (at == groups.size()) {
       groups.push_back(slot.*group);
-      hands.emplace_back();
+      queues.emplace_back();
     }
-    hands[at].push_back(slot);
+    queues[at].push_back(slot);
   }
   std::vector<Slot> in_turn;
-  // A smaller group drops out when its slots are dealt: none is used twice while another is free.
+  // A smaller group drops out when its slots are round_robin: none is used twice while another is free.
   for (std::size_t round = 0; in_turn.size() < slots.size(); ++round) {
-    for (const auto& hand : hands) {
-      if (round < hand.size()) in_turn.push_back(hand[round]);
+    for (const auto& queue : queues) {
+      if (round < queue.size()) in_turn.push_back(queue[round]);
     }
   }
   return in_turn;
@@ -83,11 +83,11 @@ std::vector<Slot> in_order(hwloc_topology_t topology, const Policy& policy) {
   auto slots = slots_of(topology, threads);
   switch (policy.map) {
     case job::MapBy::numa:
-      return dealt(slots, &Slot::node);
+      return round_robin(slots, &Slot::node);
     case job::MapBy::socket:
-      return dealt(slots, &Slot::socket);
+      return round_robin(slots, &Slot::socket);
     case job::MapBy::core:  // with threads: the first of each core before the second of any
-      return threads ? dealt(slots, &Slot::core) : slots;
+      return threads ? round_robin(slots, &Slot::core) : slots;
     case job::MapBy::automatic:
     case job::MapBy::slot:
     case job::MapBy::node:
@@ -96,13 +96,13 @@ std::vector<Slot> in_order(hwloc_topology_t topology, const Policy& policy) {
   return slots;
 }
 
-Place place_on(hwloc_obj_t object, const char* kind) {
-  Place place;
-  place.label = fmt::format("{} {}", kind, object->logical_index);
+Binding binding_to(hwloc_obj_t object, const char* kind) {
+  Binding binding;
+  binding.label = fmt::format("{} {}", kind, object->logical_index);
   for (int cpu = hwloc_bitmap_first(object->cpuset); cpu >= 0; cpu = hwloc_bitmap_next(object->cpuset, cpu)) {
-    place.processors.push_back(static_cast<unsigned>(cpu));
+    binding.processors.push_back(static_cast<unsigned>(cpu));
   }
-  return place;
+  return binding;
 }
 
 /// hwloc's plugins find devices (PCI, GPUs). Loading them takes longer than all that is asked here.
@@ -185,22 +185,22 @@ Processors processors_in(hwloc_topology_t topology) {
   return {threads, cores != 0 ? cores : threads, std::max(1U, count(HWLOC_OBJ_NUMANODE))};
 }
 
-std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
-                               std::uint32_t before) {
-  std::vector<Place> places(ranks);
-  if (policy.bind == job::BindTo::none) return places;
+std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                std::uint32_t before) {
+  std::vector<Binding> bindings(ranks);
+  if (policy.bind == job::BindTo::none) return bindings;
   const auto slots = in_order(topology, policy);
   if (slots.empty()) throw Stop(exit_status::own_failure, messages::no_topology());
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const Slot& slot = slots[(std::uint64_t{before} + rank) % slots.size()];
     if (policy.bind == job::BindTo::numa && slot.node != nullptr)
-      places[rank] = place_on(slot.node, "NUMA node");
+      bindings[rank] = binding_to(slot.node, "NUMA node");
     else if (policy.bind == job::BindTo::socket && slot.socket != nullptr)
-      places[rank] = place_on(slot.socket, "socket");
+      bindings[rank] = binding_to(slot.socket, "socket");
     else
-      places[rank] = place_on(slot.unit, policy.bind == job::BindTo::hwthread ? "hwthread" : "core");
+      bindings[rank] = binding_to(slot.unit, policy.bind == job::BindTo::hwthread ? "hwthread" : "core");
   }
-  return places;
+  return bindings;
 }
 
 }  // namespace weft::placement

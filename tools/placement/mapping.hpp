@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rank runs where on its node: the policy (what the options and the number of ranks ask for) and the placement
-// (which processors that means on this machine). Both are pure functions.
+// Where on its node a rank runs: the policy that follows from the options and the number of ranks, and the processors of
+// each rank under that policy. Both are pure functions.
 #pragma once
 
 #include <hwloc.h>
@@ -15,20 +15,20 @@
 
 namespace weft::placement {
 
-/// Never `automatic`: that has been decided.
+/// Never `automatic`.
 struct Policy {
   job::BindTo bind = job::BindTo::none;
   job::MapBy map = job::MapBy::slot;
   bool oversubscribed = false;  ///< more ranks than cores
 };
 
-/// Without options as mpirun 4 does it: up to two ranks are bound to cores, more to NUMA nodes, and none when
-/// they outnumber the cores. Binding to the only NUMA node binds to nothing and is left out.
-///   ranks  on this machine: of virtual nodes those of all of them
+/// The defaults are mpirun 4's: up to two ranks are bound to cores, more ranks to NUMA nodes, and ranks that outnumber the
+/// cores are not bound. Binding to the only NUMA node would have no effect and is left out.
+///   ranks  on this machine; for virtual nodes the ranks of all of them
 Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
                      job::MapBy map) noexcept;
 
-struct Place {
+struct Binding {
   std::vector<unsigned> processors;  ///< the operating system's numbers, ascending; empty: not bound
   std::string label;                 ///< "core 3", "NUMA node 1"
 };
@@ -46,13 +46,13 @@ Topology load_topology();
 /// "pack:2 [numa] core:4 pu:2" (hwloc's synthetic topologies). Throws Stop (usage).
 Topology described_topology(const std::string& description);
 
-/// What count_processors() says of this machine.
+/// Counts in a topology what count_processors() counts in this machine.
 Processors processors_in(hwloc_topology_t topology);
 
-/// One place for each rank of a node, in the order of their local ranks. Where there are more ranks than cores
-/// (hardware threads, if they are bound to those) the cores are used again from the first.
-///   before  so many ranks of others have the first places: virtual nodes share a machine
-std::vector<Place> place_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
-                               std::uint32_t before = 0);
+/// One binding for each rank of a node, in the order of local ranks. If there are more ranks than cores (hardware
+/// threads, if ranks are bound to those), the cores are used again from the first.
+///   before  number of ranks of other virtual nodes on this machine, which have the first cores
+std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                std::uint32_t before = 0);
 
 }  // namespace weft::placement

@@ -31,11 +31,11 @@ class Placer {
     share.order = rules_.order.value_or(by_node ? RankBy::node : RankBy::slot);
     const std::uint32_t all = ranks != 0 ? ranks : as_many_as_fit();
     if (rules_.per_node)
-      so_many_on_each(share, all);
+      fixed_number_on_each(share, all);
     else if (by_node)
-      deal(share, all);
+      round_robin(share, all);
     else
-      fill(share, all);
+      fill_in_order(share, all);
     return share;
   }
 
@@ -59,7 +59,7 @@ class Placer {
     return free;
   }
 
-  void give(Share& share, std::uint32_t node, std::uint32_t ranks) {
+  void assign(Share& share, std::uint32_t node, std::uint32_t ranks) {
     share.counts[node] += ranks;
     used_[node] += ranks;
   }
@@ -71,7 +71,7 @@ class Placer {
     return static_cast<std::uint32_t>(most - std::min<std::uint64_t>(most, used_[node]));
   }
 
-  void fill(Share& share, std::uint32_t left) {
+  void fill_in_order(Share& share, std::uint32_t left) {
     bool is_first = true;
     while (left > 0) {
       bool is_full = true;  // for good
@@ -80,7 +80,7 @@ class Placer {
         is_full = is_full && used_[i] >= hosts_[i].max_slots;
         if (taken == 0) continue;
         if (std::exchange(is_first, false)) share.first_node = i;
-        give(share, i, taken);
+        assign(share, i, taken);
         left -= taken;
       }
       if (left == 0) return;
@@ -89,11 +89,11 @@ class Placer {
     }
   }
 
-  void deal(Share& share, std::uint32_t left) {
+  void round_robin(Share& share, std::uint32_t left) {
     share.first_node = next_;
     bool is_first = true;
     while (left > 0) {
-      // Whose slots are all taken drops out; when all have, oversubscription begins for all that may have more.
+      // A node whose slots are all taken drops out; when all nodes have, oversubscription begins.
       std::vector<std::uint32_t> round;
       const bool slots_are_left = free_slots() > 0;
       if (!slots_are_left && !rules_.may_oversubscribe) refuse();
@@ -104,14 +104,14 @@ class Placer {
       if (round.empty()) refuse();
       for (const auto i : round) {
         if (std::exchange(is_first, false)) share.first_node = i;
-        give(share, i, 1);
+        assign(share, i, 1);
         next_ = (i + 1) % nodes();
         if (--left == 0) return;
       }
     }
   }
 
-  void so_many_on_each(Share& share, std::uint32_t left) {
+  void fixed_number_on_each(Share& share, std::uint32_t left) {
     const std::uint32_t each = *rules_.per_node;
     if (left > std::uint64_t{each} * nodes()) {
       throw Stop(
@@ -134,7 +134,7 @@ class Placer {
                 each, used_[i] + taken,
                 rules_.may_oversubscribe ? "" : ", or allow it with --oversubscribe")));
       }
-      give(share, i, taken);
+      assign(share, i, taken);
       left -= taken;
     }
   }
@@ -162,10 +162,10 @@ class Placer {
 
   const allocation::Hosts& hosts_;
   const PlacementRules& rules_;
-  std::uint64_t wanted_;             // by all programs, for the complaint
+  std::uint64_t wanted_;             // by all programs, for the error message
   std::vector<std::uint32_t> used_;  // ranks on each node so far
   std::uint64_t rounds_ = 1;         // by slot: how often the slots of each node are taken
-  std::uint32_t next_ = 0;           // by node: whose turn it is
+  std::uint32_t next_ = 0;           // by node: the node that gets the next rank
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What can be known about the processors without loading a topology: hwloc takes milliseconds, a job of
-// trivial ranks is over in that time.
+// Processors counted without loading a topology: hwloc takes milliseconds, in which a job of trivial ranks ends.
 #pragma once
 
 #include <cstdint>

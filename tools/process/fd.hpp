@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file descriptor that closes itself, and the few things weftrun does with descriptors.
+// A file descriptor that closes itself, and what the tools do with descriptors.
 #pragma once
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ struct Pipe {
   Fd read, write;
 };
 
-/// Both ends close on exec. `reader_waits` / `writer_waits` false: that end never blocks.
+/// Both ends close on exec. `reader_waits` false: the read end never blocks; `writer_waits` alike.
 /// Throws Stop (own_failure) when the process or the system is out of descriptors.
 Pipe make_pipe(bool reader_waits, bool writer_waits);
 

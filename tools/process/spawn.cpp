@@ -22,8 +22,7 @@
 namespace weft::process {
 namespace {
 
-/// Lives on the parent's stack and is shared with the child until it has called execve: no pipe is needed to
-/// hear of a failure.
+/// On the parent's stack, and shared with the child until its execve: no pipe is needed to report a failure.
 struct Handover {
   const SpawnRequest* request;
   std::span<const int> kept;  ///< descriptors beside the streams, ascending
@@ -33,8 +32,8 @@ struct Handover {
   const char* step = nullptr;
 };
 
-/// Signals that weftrun catches or ignores; the ranks start with the system's default. Those that were
-/// ignored when weftrun was started (nohup) stay so: weftrun has not touched them.
+/// Signals that the tools catch or ignore; programs start with the system's default. Those that were
+/// ignored when weftrun was started (nohup) stay so: weftrun has not changed them.
 constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
                                SIGCONT, SIGCHLD, SIGPIPE, SIGQUIT, SIGTTIN, SIGTTOU};
 
@@ -79,8 +78,8 @@ void close_all_in(unsigned first, unsigned last) noexcept {
   for (rlim_t fd = first; fd <= last && fd < limit.rlim_cur; ++fd) ::close(static_cast<int>(fd));
 }
 
-/// Afterwards only the streams and `kept` are open: nothing else is ours to give away, and a program that holds the other
-/// end of a socket or pipe keeps it from ever being seen closed.
+/// Afterwards only the streams and `kept` are open. A socket or pipe of ours that a rank held would never be seen closed by
+/// its peer.
 void close_others(std::span<const int> kept) noexcept {
   unsigned first = 3;
   for (const int fd : kept) {
@@ -144,15 +143,15 @@ Spawner::Spawner() {
   while (const dirent* entry = directory ? ::readdir(directory.get()) : nullptr) {
     const int fd = std::atoi(entry->d_name);  // 0 for "." and ".."
     const int flags = fd > 2 ? ::fcntl(fd, F_GETFD) : -1;
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) given_.push_back(fd);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) inherited_.push_back(fd);
   }
-  std::sort(given_.begin(), given_.end());
+  std::sort(inherited_.begin(), inherited_.end());
 }
 
 SpawnResult Spawner::spawn(const SpawnRequest& request) const noexcept {
   void* const stack = child_stack();
   if (stack == MAP_FAILED) return {-1, ENOMEM, "there is no memory for it"};
-  Handover handover{&request, given_, {}, ::getpid()};
+  Handover handover{&request, inherited_, {}, ::getpid()};
   sigset_t all;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &handover.mask);

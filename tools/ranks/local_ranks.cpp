@@ -32,12 +32,12 @@ unsigned long raise_descriptor_limit() noexcept {
   return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? before : 0;
 }
 
-std::vector<unsigned long> affinity_mask(const placement::Place& place) {
+std::vector<unsigned long> affinity_mask(const placement::Binding& binding) {
   constexpr unsigned bits = 8 * sizeof(unsigned long);
   std::vector<unsigned long> mask;
-  if (place.processors.empty()) return mask;
-  mask.resize(place.processors.back() / bits + 1);
-  for (const unsigned processor : place.processors) mask[processor / bits] |= 1UL << (processor % bits);
+  if (binding.processors.empty()) return mask;
+  mask.resize(binding.processors.back() / bits + 1);
+  for (const unsigned processor : binding.processors) mask[processor / bits] |= 1UL << (processor % bits);
   return mask;
 }
 
@@ -104,8 +104,8 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
                                          launch.map);
   // Milliseconds that only a job with bound ranks has to pay.
   if (map_.policy.bind != job::BindTo::none) topology_ = placement::load_topology();
-  map_.places = topology_ ? placement::place_ranks(topology_.get(), local, map_.policy, before)
-                          : std::vector<placement::Place>(local);
+  map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
+                            : std::vector<placement::Binding>(local);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   const auto inherited = pointers(launch.environment);
   const auto library_path = library_directory();
@@ -135,12 +135,12 @@ void LocalRanks::admit(host::Server& server) {
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = raise_descriptor_limit();
   processes_ = std::make_unique<Processes>(spawner_, map_.size);
-  for (std::size_t place = 0; place < ranks_.size(); ++place) {
+  for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
     try {
-      const process::SpawnResult result = start_rank(place, connect, descriptor_limit);
+      const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
       if (result.pid > 0) continue;
       return Failure{exit_code_for_start(result.error),
-                     messages::start_failed(where(ranks_[place]), result.step, result.error)};
+                     messages::start_failed(where(ranks_[index_here]), result.step, result.error)};
     } catch (const Stop& stop) {  // no descriptors, no environment: the ranks before this one run already
       return Failure{stop.exit_code(), stop.what()};
     }
@@ -148,21 +148,22 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
   return std::nullopt;
 }
 
-RankIdentity LocalRanks::identity_of(std::size_t place) const {
-  return {ranks_[place], map_.size, static_cast<std::uint32_t>(place),
+RankIdentity LocalRanks::identity_of(std::size_t index_here) const {
+  return {ranks_[index_here], map_.size, static_cast<std::uint32_t>(index_here),
           static_cast<std::uint32_t>(ranks_.size())};
 }
 
-process::SpawnResult LocalRanks::start_rank(std::size_t place, const std::function<Streams(Rank)>& connect,
+process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
+                                            const std::function<Streams(Rank)>& connect,
                                             unsigned long descriptor_limit) {
-  const Rank rank = ranks_[place];
+  const Rank rank = ranks_[index_here];
   const std::size_t app = map_.app_of(rank);
   Variables own = server_->environment_of(rank);
-  const Variables identity = rank_environment(identity_of(place));
+  const Variables identity = rank_environment(identity_of(index_here));
   own.insert(own.end(), identity.begin(), identity.end());
   const auto envp = make_envp(environments_[app], own);
   const auto argv = pointers(map_.apps[app].argv);
-  const auto affinity = affinity_mask(map_.places[place]);
+  const auto affinity = affinity_mask(map_.bindings[index_here]);
   const Streams streams = connect(rank);
 
   process::SpawnRequest request;
@@ -231,7 +232,8 @@ std::uint32_t LocalRanks::count_connected() const noexcept {
 std::vector<std::string> LocalRanks::bindings() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    lines.push_back(messages::binding(ranks_[i], map_.host, map_.places[i].label, map_.places[i].processors));
+    lines.push_back(
+        messages::binding(ranks_[i], map_.host, map_.bindings[i].label, map_.bindings[i].processors));
   return lines;
 }
 

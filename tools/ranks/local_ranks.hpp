@@ -83,9 +83,9 @@ class LocalRanks {
   std::vector<std::string> description(const Variables& inherited) const;
 
  private:
-  process::SpawnResult start_rank(std::size_t place, const std::function<Streams(job::Rank)>& connect,
+  process::SpawnResult start_rank(std::size_t index_here, const std::function<Streams(job::Rank)>& connect,
                                   unsigned long descriptor_limit);
-  RankIdentity identity_of(std::size_t place) const;
+  RankIdentity identity_of(std::size_t index_here) const;
   messages::Where where(job::Rank rank) const;
   void await_child();
   void collect();

@@ -21,7 +21,8 @@ const char* meaning_of(job::MapBy map) noexcept {
     case job::MapBy::core:
     case job::MapBy::numa:
     case job::MapBy::socket:
-      return "each node is filled before the next one is begun; on a node the ranks are dealt to these in "
+      return "each node is filled before the next one is begun; on a node the ranks are round_robin to these "
+             "in "
              "turn";
     case job::MapBy::automatic:
     case job::MapBy::slot:
@@ -112,25 +113,25 @@ class Writer {
     const auto ranks = table_.ranks_on(i);
     add("node {} '{}', {} slot{}, {}: rank{} {}", i, node.name, node.slots, plural(node.slots),
         node.here ? "this machine" : "a daemon", plural(ranks.size()), job::ranges(ranks));
-    std::vector<placement::Place> places(ranks.size());
+    std::vector<placement::Binding> bindings(ranks.size());
     const bool known = is_known(node);
     if (known) {
       const placement::Policy policy = policy_on(i);
       add("  {}", binding_reason(options_, policy, machine_.processors, ranks_beside(i)));
-      places = placement::place_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()),
-                                      policy, before_);
+      bindings = placement::bind_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()),
+                                       policy, before_);
     } else {
       add("  the node itself chooses processors when it knows its own");
     }
     if (plan_.one_machine) before_ += static_cast<std::uint32_t>(ranks.size());
-    for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, places[k], known);
+    for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, bindings[k], known);
   }
 
-  void rank(Rank rank, std::size_t slot, const placement::Place& place, bool known) {
+  void rank(Rank rank, std::size_t slot, const placement::Binding& binding, bool known) {
     const auto& program = options_.apps[table_.app_of(rank)].argv.front();
-    if (!place.processors.empty())
-      add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, place.label,
-          job::ranges(place.processors));
+    if (!binding.processors.empty())
+      add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, binding.label,
+          job::ranges(binding.processors));
     else
       add("  rank {} ({}): slot {}{}", number(rank), program, slot, known ? ", not bound" : "");
   }

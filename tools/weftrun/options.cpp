@@ -147,7 +147,7 @@ void add_node_options(CLI::App& grammar, Raw& raw) {
 void add_placement_options(CLI::App& grammar, Raw& raw) {
   grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa, socket, hwthread")
       ->type_name("WHAT");
-  grammar.add_option("--map-by", raw.map, "Place ranks by: slot, node, numa, core, socket, ppr:N:node")
+  grammar.add_option("--map-by", raw.map, "Binding ranks by: slot, node, numa, core, socket, ppr:N:node")
       ->type_name("WHAT");
   grammar.add_option("--rank-by", raw.order, "Number the ranks by: slot, node")->type_name("WHAT");
   grammar.add_option("-N,--npernode", raw.per_node, "N ranks on each node, as --map-by ppr:N:node")

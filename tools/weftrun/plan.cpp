@@ -116,7 +116,7 @@ bool slurm_has_all(const Plan& plan, const Surroundings& around) {
 }
 
 launch::Agent remote_agent(std::vector<std::string> words, const Options& options) {
-  // A command with places to fill in may well exist on this machine only.
+  // A command with bindings to fill in may well exist on this machine only.
   const bool is_template = std::any_of(words.begin(), words.end(), [](const auto& word) {
     return word.find("{command}") != std::string::npos;
   });
@@ -214,7 +214,7 @@ Surroundings Surroundings::real() {
   around.cores = placement::count_processors().cores;
   std::error_code error;
   around.program_directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
-  around.is_here = [names](const std::string& name) { return names.mean(name); };
+  around.is_here = [names](const std::string& name) { return names.matches(name); };
   return around;
 }
 

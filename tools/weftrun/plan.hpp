@@ -22,7 +22,7 @@ struct PlannedNode {
 };
 
 struct Plan {
-  std::vector<PlannedNode> nodes;        ///< those that get ranks; their numbers are their places here
+  std::vector<PlannedNode> nodes;        ///< those that get ranks; their numbers are their bindings here
   std::vector<std::uint32_t> ranks;      ///< of each app, final
   placement::Distribution distribution;  ///< over `nodes`
   std::optional<std::uint32_t> own;      ///< the node that weftrun serves

@@ -19,17 +19,17 @@ TEST(OwnNames, same_host) {
 TEST(OwnNames, what_means_this_machine) {
   const OwnNames own{"node1.cluster.org", "c17"};
   for (const char* name : {"node1", "Node1.cluster.org", "c17", "localhost", "127.0.0.1", "127.9.9.9", "::1"})
-    EXPECT_TRUE(own.mean(name)) << name;
+    EXPECT_TRUE(own.matches(name)) << name;
   for (const char* name : {"node2", "node1.other.org", "192.0.2.7", "2001:db8::7", "c1", ""})
-    EXPECT_FALSE(own.mean(name)) << name;
-  EXPECT_TRUE(OwnNames::here().mean(OwnNames::here().host));
+    EXPECT_FALSE(own.matches(name)) << name;
+  EXPECT_TRUE(OwnNames::here().matches(OwnNames::here().host));
 }
 
 TEST(OwnNames, only_what_resolves_elsewhere_is_certain) {
-  EXPECT_TRUE(certainly_elsewhere("192.0.2.7"));
-  EXPECT_FALSE(certainly_elsewhere("127.0.0.1"));
-  EXPECT_FALSE(certainly_elsewhere("localhost"));
-  EXPECT_FALSE(certainly_elsewhere("a-name-without-an-address.invalid"));
+  EXPECT_TRUE(resolves_elsewhere("192.0.2.7"));
+  EXPECT_FALSE(resolves_elsewhere("127.0.0.1"));
+  EXPECT_FALSE(resolves_elsewhere("localhost"));
+  EXPECT_FALSE(resolves_elsewhere("a-name-without-an-address.invalid"));
 }
 
 }  // namespace

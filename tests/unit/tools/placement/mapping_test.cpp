@@ -25,9 +25,9 @@ Topology synthetic(const char* description) {
   return Topology(raw);
 }
 
-std::vector<std::vector<unsigned>> processors_of(const std::vector<Place>& places) {
+std::vector<std::vector<unsigned>> processors_of(const std::vector<Binding>& bindings) {
   std::vector<std::vector<unsigned>> all;
-  for (const auto& place : places) all.push_back(place.processors);
+  for (const auto& binding : bindings) all.push_back(binding.processors);
   return all;
 }
 
@@ -37,64 +37,64 @@ constexpr const char* two_nodes_four_cores_two_threads = "pack:2 [numa] core:4 p
 
 TEST(Placement, cores_in_order) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
-  const auto places = place_ranks(machine.get(), 3, {job::BindTo::core, job::MapBy::core, false});
-  EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {2, 3}, {4, 5}}));
-  EXPECT_EQ(places[2].label, "core 2");
+  const auto bindings = bind_ranks(machine.get(), 3, {job::BindTo::core, job::MapBy::core, false});
+  EXPECT_EQ(processors_of(bindings), (Sets{{0, 1}, {2, 3}, {4, 5}}));
+  EXPECT_EQ(bindings[2].label, "core 2");
 }
 
 TEST(Placement, map_by_numa_deals_to_the_nodes_in_turn) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
-  const auto places = place_ranks(machine.get(), 4, {job::BindTo::core, job::MapBy::numa, false});
-  EXPECT_EQ(processors_of(places), (Sets{{0, 1}, {8, 9}, {2, 3}, {10, 11}}));
+  const auto bindings = bind_ranks(machine.get(), 4, {job::BindTo::core, job::MapBy::numa, false});
+  EXPECT_EQ(processors_of(bindings), (Sets{{0, 1}, {8, 9}, {2, 3}, {10, 11}}));
 }
 
 TEST(Placement, bind_to_numa_gives_the_whole_node) {
   const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
-  const auto by_slot = place_ranks(machine.get(), 4, {job::BindTo::numa, job::MapBy::slot, false});
+  const auto by_slot = bind_ranks(machine.get(), 4, {job::BindTo::numa, job::MapBy::slot, false});
   EXPECT_EQ(processors_of(by_slot), (Sets{{0, 1}, {0, 1}, {2, 3}, {2, 3}}));
-  const auto by_node = place_ranks(machine.get(), 4, {job::BindTo::numa, job::MapBy::numa, false});
+  const auto by_node = bind_ranks(machine.get(), 4, {job::BindTo::numa, job::MapBy::numa, false});
   EXPECT_EQ(processors_of(by_node), (Sets{{0, 1}, {2, 3}, {0, 1}, {2, 3}}));
   EXPECT_EQ(by_node[1].label, "NUMA node 1");
 }
 
 TEST(Placement, bind_to_socket) {
   const auto machine = synthetic("pack:2 numa:2 core:2 pu:1");
-  const auto places = place_ranks(machine.get(), 3, {job::BindTo::socket, job::MapBy::socket, false});
-  EXPECT_EQ(processors_of(places), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}}));
-  EXPECT_EQ(places[1].label, "socket 1");
-  const auto cores = place_ranks(machine.get(), 4, {job::BindTo::core, job::MapBy::socket, false});
+  const auto bindings = bind_ranks(machine.get(), 3, {job::BindTo::socket, job::MapBy::socket, false});
+  EXPECT_EQ(processors_of(bindings), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}}));
+  EXPECT_EQ(bindings[1].label, "socket 1");
+  const auto cores = bind_ranks(machine.get(), 4, {job::BindTo::core, job::MapBy::socket, false});
   EXPECT_EQ(processors_of(cores), (Sets{{0}, {4}, {1}, {5}}));
 }
 
 TEST(Placement, bind_to_hardware_threads) {
   const auto machine = synthetic("pack:1 core:2 pu:2");
-  const auto by_slot = place_ranks(machine.get(), 5, {job::BindTo::hwthread, job::MapBy::slot, false});
+  const auto by_slot = bind_ranks(machine.get(), 5, {job::BindTo::hwthread, job::MapBy::slot, false});
   EXPECT_EQ(processors_of(by_slot), (Sets{{0}, {1}, {2}, {3}, {0}}));
   EXPECT_EQ(by_slot[3].label, "hwthread 3");
-  const auto by_core = place_ranks(machine.get(), 4, {job::BindTo::hwthread, job::MapBy::core, false});
+  const auto by_core = bind_ranks(machine.get(), 4, {job::BindTo::hwthread, job::MapBy::core, false});
   EXPECT_EQ(processors_of(by_core), (Sets{{0}, {2}, {1}, {3}}));
 }
 
 TEST(Placement, within_a_node_map_by_node_is_as_by_slot) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
-  EXPECT_EQ(processors_of(place_ranks(machine.get(), 9, {job::BindTo::core, job::MapBy::node, false})),
-            processors_of(place_ranks(machine.get(), 9, {job::BindTo::core, job::MapBy::slot, false})));
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 9, {job::BindTo::core, job::MapBy::node, false})),
+            processors_of(bind_ranks(machine.get(), 9, {job::BindTo::core, job::MapBy::slot, false})));
 }
 
 TEST(Placement, virtual_nodes_share_the_machine) {
   const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
   for (const auto map : {job::MapBy::slot, job::MapBy::numa}) {
     const Policy policy{job::BindTo::core, map, false};
-    auto parts = processors_of(place_ranks(machine.get(), 3, policy));
-    for (const auto& set : processors_of(place_ranks(machine.get(), 4, policy, 3))) parts.push_back(set);
-    EXPECT_EQ(parts, processors_of(place_ranks(machine.get(), 7, policy)));
+    auto parts = processors_of(bind_ranks(machine.get(), 3, policy));
+    for (const auto& set : processors_of(bind_ranks(machine.get(), 4, policy, 3))) parts.push_back(set);
+    EXPECT_EQ(parts, processors_of(bind_ranks(machine.get(), 7, policy)));
   }
 }
 
 TEST(Placement, a_machine_that_tells_no_cores_has_its_threads) {
   const auto machine = synthetic("pu:3");
   for (const auto bind : {job::BindTo::core, job::BindTo::hwthread}) {
-    EXPECT_EQ(processors_of(place_ranks(machine.get(), 4, {bind, job::MapBy::slot, false})),
+    EXPECT_EQ(processors_of(bind_ranks(machine.get(), 4, {bind, job::MapBy::slot, false})),
               (Sets{{0}, {1}, {2}, {0}}));
   }
   EXPECT_EQ(processors_in(machine.get()).cores, 3U);
@@ -117,8 +117,8 @@ TEST(DescribedTopology, synthetic_text_or_file) {
 
 TEST(Placement, more_ranks_than_cores_begin_again) {
   const auto machine = synthetic("pack:1 [numa] core:2 pu:1");
-  const auto places = place_ranks(machine.get(), 5, {job::BindTo::core, job::MapBy::slot, true});
-  EXPECT_EQ(processors_of(places), (Sets{{0}, {1}, {0}, {1}, {0}}));
+  const auto bindings = bind_ranks(machine.get(), 5, {job::BindTo::core, job::MapBy::slot, true});
+  EXPECT_EQ(processors_of(bindings), (Sets{{0}, {1}, {0}, {1}, {0}}));
 }
 
 TEST(Placement, no_core_twice_while_another_is_free) {
@@ -127,14 +127,14 @@ TEST(Placement, no_core_twice_while_another_is_free) {
   hwloc_bitmap_set_range(allowed, 0, 4);  // four cores of the first node, one of the second
   ASSERT_EQ(hwloc_topology_restrict(machine.get(), allowed, 0), 0);
   hwloc_bitmap_free(allowed);
-  const auto places = place_ranks(machine.get(), 5, {job::BindTo::core, job::MapBy::numa, false});
-  EXPECT_EQ(processors_of(places), (Sets{{0}, {4}, {1}, {2}, {3}}));
+  const auto bindings = bind_ranks(machine.get(), 5, {job::BindTo::core, job::MapBy::numa, false});
+  EXPECT_EQ(processors_of(bindings), (Sets{{0}, {4}, {1}, {2}, {3}}));
 }
 
 TEST(Placement, not_bound_has_no_processors) {
   const auto machine = synthetic(two_nodes_four_cores_two_threads);
-  const auto places = place_ranks(machine.get(), 2, {job::BindTo::none, job::MapBy::slot, false});
-  EXPECT_EQ(processors_of(places), (Sets{{}, {}}));
+  const auto bindings = bind_ranks(machine.get(), 2, {job::BindTo::none, job::MapBy::slot, false});
+  EXPECT_EQ(processors_of(bindings), (Sets{{}, {}}));
 }
 
 Policy automatic(std::uint32_t ranks, Processors processors) {
