@@ -65,8 +65,8 @@ void InfoList::add_bool(const char* key, bool value) {
 }
 
 void InfoList::add_bytes(const char* key, const std::string& value) {
-  auto* copy =
-      static_cast<char*>(std::malloc(value.size() + 1));  // at least one: no bytes are not "no memory"
+  auto* copy = static_cast<char*>(
+      std::malloc(value.size() + 1));  // at least one byte, so that null means out of memory
   if (copy == nullptr) throw std::bad_alloc();
   std::memcpy(copy, value.data(), value.size());
   auto& info = next(key);
@@ -105,7 +105,7 @@ void InfoList::add_topology(const char* key, pmix_topology_t* value) {
 }
 
 void InfoList::add_array(const char* key, InfoList inner) {
-  // malloc, since whoever destructs the value frees it.
+  // malloc, since the destructor of the value calls free.
   auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
   auto* entries = static_cast<pmix_info_t*>(std::calloc(inner.size(), sizeof(pmix_info_t)));
   if (array == nullptr || entries == nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds pmix_info_t arrays with the types written where the keys are: consumers compare value types
+// Builds pmix_info_t arrays with the type of each value in the name of the call: consumers compare value types
 // strictly.
 #pragma once
 
@@ -27,7 +27,7 @@ class InfoList {
   void add_rank(const char* key, job::Rank value);
   void add_string(const char* key, const std::string& value);
   void add_bool(const char* key, bool value);
-  void add_bytes(const char* key, const std::string& value);  ///< a byte object
+  void add_bytes(const char* key, const std::string& value);  ///< as PMIX_BYTE_OBJECT
   void add_pointer(const char* key, void* value);
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// `value` and its topology stay the caller's; this list does not free them.

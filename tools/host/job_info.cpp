@@ -46,14 +46,14 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
 
 InfoList session_level(const JobMap& map) {
   InfoList infos;
-  // One launcher, one session: its pid is unique as long as it lives.
+  // A session for each launcher: its pid is unique as long as it runs.
   infos.add_u32(PMIX_SESSION_ID, map.session != 0 ? map.session : static_cast<std::uint32_t>(::getpid()));
   infos.add_u32(PMIX_UNIV_SIZE, map.size);
   infos.add_string(PMIX_NODE_LIST, node_list(map));
   return infos;
 }
 
-/// Of this node. What the others have is theirs to say.
+/// Of this node; each node registers its own.
 InfoList node_level(const JobMap& map) {
   InfoList infos;
   infos.add_u32(PMIX_NODEID, map.node);
@@ -79,10 +79,10 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   return infos;
 }
 
-/// An unbound rank has neither: Open MPI then takes its peers as "on the same node", which is all that is true.
+/// An unbound rank has neither: Open MPI then takes its peers to be on the same node and assumes no more.
 InfoList rank_level(Rank rank, const Locality& locality) {
   InfoList infos;
-  infos.add_rank(PMIX_RANK, rank);  // first: it says whose the others are
+  infos.add_rank(PMIX_RANK, rank);  // first: the rank that the others belong to
   if (!locality.cpuset.empty()) infos.add_string(PMIX_CPUSET, locality.cpuset);
   if (!locality.locality.empty()) infos.add_string(PMIX_LOCALITY_STRING, locality.locality);
   return infos;

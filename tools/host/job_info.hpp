@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the ranks can read about their job without asking anybody: the argument of
+// What the ranks can read about their job without a request to the server: the argument of
 // PMIx_server_register_nspace.
 #pragma once
 
@@ -14,7 +14,7 @@
 namespace weft::host {
 
 /// A job as it is going to run. `apps[a].ranks` is final; ranks are numbered through the apps in their order.
-/// What concerns the job is the same on all its nodes, whoever fills this in there.
+/// What concerns the job is the same on all its nodes.
 struct JobMap {
   std::string nspace;
   std::string host;       ///< this node's name
@@ -26,17 +26,17 @@ struct JobMap {
   std::uint32_t cores = 1;                   ///< of this node
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
 
-  // Of several nodes; all empty in a job of this node alone.
+  // Only in a job of several nodes; else empty.
   std::vector<std::string> node_names;                    ///< by node number
   std::vector<std::vector<std::uint32_t>> ranks_of_node;  ///< by node number; each ascending
-  std::uint32_t node = 0;                                 ///< the number of this one
-  std::uint32_t slots = 0;    ///< of all nodes together; 0: the launcher does not count them
-  std::uint32_t session = 0;  ///< PMIX_SESSION_ID; 0: this process's pid
+  std::uint32_t node = 0;                                 ///< the number of this node
+  std::uint32_t slots = 0;                                ///< of all nodes together; 0: not counted
+  std::uint32_t session = 0;                              ///< PMIX_SESSION_ID; 0: this process's pid
 
   std::size_t app_of(job::Rank rank) const noexcept;
   job::Rank first_rank_of(std::size_t app) const noexcept;
   std::uint32_t nodes() const noexcept;
-  /// Those of this node, ascending: `bindings`, localities and PMIX_LOCAL_RANK count in this order.
+  /// The ranks of this node, ascending: `bindings`, localities and PMIX_LOCAL_RANK are in this order.
   std::vector<job::Rank> local_ranks() const;
 };
 
@@ -45,13 +45,13 @@ struct Locality {
   std::string cpuset, locality;
 };
 
-/// What PMIx_generate_regex and PMIx_generate_ppn want: "a,b,c" and "0,1;2,3;4".
+/// The arguments of PMIx_generate_regex and PMIx_generate_ppn: "a,b,c" and "0,1;2,3;4".
 std::string node_list(const JobMap& map);
 std::string rank_list(const JobMap& map);
 
-/// The same on every node but for the node's own array and those of its ranks, which hold only what the map cannot say
-/// (docs/design/nodes.md): the server derives everything else.
-/// localities: one for each rank of this node, or none at all when nothing is bound. node_map, proc_map: from
+/// The same on every node but for the arrays of the node and of its ranks, which hold only what does not follow from the
+/// map (docs/design/nodes.md): the server derives everything else.
+/// localities: one for each rank of this node; empty if ranks are not bound. node_map, proc_map: from
 /// PMIx_generate_* of the lists above.
 InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
                   const std::string& proc_map);

@@ -22,8 +22,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// Whom the upcalls speak to; they carry no context of ours. Set before the library starts, cleared after its
-/// end.
+/// The object that the upcalls work on, for the library passes them no context of ours. Set before the job is registered,
+/// cleared after the library's end.
 std::atomic<Server*> current{nullptr};
 
 void require(pmix_status_t status, const char* step) {
@@ -31,7 +31,7 @@ void require(pmix_status_t status, const char* step) {
   throw Stop(exit_status::own_failure, messages::server_failed(step, PMIx_Error_string(status)));
 }
 
-/// Many registrations under way at once: one wait for all of them instead of two thread switches for each.
+/// Registrations in flight: one wait for all of them instead of two thread switches for each.
 class Outstanding {
  public:
   static void completed(pmix_status_t status, void* self) {
@@ -44,7 +44,7 @@ class Outstanding {
     const std::lock_guard lock(mutex_);
     ++count_;
   }
-  /// returned: what the call said. Anything but PMIX_SUCCESS means that its callback never comes.
+  /// returned: by the call itself. Anything but PMIX_SUCCESS means that its callback never comes.
   void began(pmix_status_t returned) {
     if (returned != PMIX_SUCCESS) completed(returned, this);
   }
@@ -61,7 +61,7 @@ class Outstanding {
   pmix_status_t worst_ = PMIX_SUCCESS;
 };
 
-/// The library's text for a set of processors, or "" where it has none to give.
+/// The library's text for a set of processors; empty if it has none.
 std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), hwloc_bitmap_t bits) {
   char source[] = "hwloc";
   pmix_cpuset_t cpuset;
@@ -110,7 +110,7 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
 
 }  // namespace
 
-/// Called on the library's thread. They only note what happened: the answer must not wait for weftrun's loop.
+/// Called on the library's thread. They only record what happened: the library must not wait for the loop of the tool.
 struct Upcalls {
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {
@@ -134,7 +134,7 @@ struct Upcalls {
     Server* server = current.load(std::memory_order_acquire);
     auto* marks = server == nullptr ? nullptr : server->marks_of(*proc);
     if (marks == nullptr) return PMIX_ERR_NOT_FOUND;
-    // Either this sees that the process has ended, or ended() comes later and its caller sees this mark.
+    // Either this sees that the process has ended, or mark_ended() comes later and its caller sees this mark.
     const auto before = marks->fetch_or(mark, std::memory_order_acq_rel);
     const bool is_late = mark == Server::connected_mark && (before & Server::ended_mark) != 0;
     if (is_late) server->events_.connected_late(Rank{proc->rank});
@@ -161,7 +161,7 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
   char source[] = "hwloc";
   loaded.source = source;
   loaded.topology = topology;
-  // Ours, so that the library need not spend milliseconds on loading its own.
+  // The loaded one, so that the library does not spend milliseconds on loading it again.
   if (topology != nullptr) infos.add_topology(PMIX_TOPOLOGY2, &loaded);
   require(PMIx_server_init(&module, infos.data(), infos.size()), "PMIx_server_init");
 }
@@ -220,44 +220,44 @@ std::vector<std::string> Server::environment_of(Rank rank) const {
   return variables;
 }
 
-void Server::ended(Rank rank) noexcept {
+void Server::mark_ended(Rank rank) noexcept {
   marks_[index(rank)].fetch_or(ended_mark, std::memory_order_acq_rel);
 }
 
-void Server::forget(Rank rank) noexcept {
+void Server::deregister(Rank rank) noexcept {
   const auto name = name_of_rank(rank);
   PMIx_server_deregister_client(
       &name, [](pmix_status_t, void*) {}, nullptr);
 }
 
-bool Server::settle(std::function<void()> then) {
-  // Holds one for this function itself; the last one to be ready calls and frees it.
+bool Server::await_late_connections(std::function<void()> done) {
+  // `open` counts this function too; the last that is ready calls done and frees this.
   struct Wait {
-    std::function<void()> then;
+    std::function<void()> done;
     std::atomic<std::uint32_t> open{1};
     static void ready(pmix_status_t, void* self) {
       auto* wait = static_cast<Wait*>(self);
       if (wait->open.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      wait->then();
+      wait->done();
       delete wait;
     }
   };
-  auto* wait = new Wait{std::move(then)};
-  std::uint32_t asked = 0;
+  auto* wait = new Wait{std::move(done)};
+  std::uint32_t awaited = 0;
   for (const Rank rank : local_) {
     if (marks_[index(rank)].load(std::memory_order_acquire) != ended_mark) continue;
-    ++asked;
+    ++awaited;
     wait->open.fetch_add(1, std::memory_order_relaxed);
     const auto name = name_of_rank(rank);
-    // Answered by the library's thread when it has round_robin with what is there of this process.
+    // The library's thread calls back when it has handled all that this process sent.
     PMIx_server_deregister_client(&name, &Wait::ready, wait);
   }
-  if (asked != 0) {
+  if (awaited != 0) {
     Wait::ready(PMIX_SUCCESS, wait);
   } else {
     delete wait;
   }
-  return asked != 0;
+  return awaited != 0;
 }
 
 bool Server::has_connected(Rank rank) const noexcept {

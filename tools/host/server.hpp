@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// This process as the PMIx server of its node's ranks: start, registration, and what the library tells back.
+// This process as the PMIx server of its node's ranks: start, registration, upcalls.
 #pragma once
 
 #include <hwloc.h>
@@ -21,27 +21,27 @@ struct AbortRequest {
   job::Rank from{0};
   int status = 0;
   std::string message;
-  std::vector<job::Rank> named;  ///< whom to end, ascending; empty: the whole job
+  std::vector<job::Rank> named;  ///< the ranks to end, ascending; empty: the whole job
 };
 
-/// One at a time in a process, as the library has it. The destructor ends the library's server role.
+/// One object at a time in a process, for the library has one server role. The destructor ends that.
 class Server {
  public:
   /// These run on a thread of the library.
   struct Events {
-    std::function<void(AbortRequest)> abort;  ///< before the rank that asked is answered
-    /// The library tells of a rank only now that it connected, after ended() for it: PMIx_Init does not wait
-    /// for the server, so a process may be gone before the server has looked.
+    std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
+    /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does not wait
+    /// for the server, so a process may end before the server has read its hello.
     std::function<void(job::Rank)> connected_late;
   };
 
-  /// topology: this machine's, if it is loaded already. Throws Stop (own_failure).
+  /// topology: this machine's; null: not loaded. Throws Stop (own_failure).
   Server(const ServerIdentity& identity, hwloc_topology_t topology);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// The job, and those of its ranks that are of this node. topology: null unless ranks are bound. Once. Throws Stop
+  /// Registers the job, and its ranks on this node (local). topology: null unless ranks are bound. Once. Throws Stop
   /// (own_failure).
   void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
                     Events events);
@@ -49,15 +49,15 @@ class Server {
   /// What this rank needs in its environment to find the server, each "NAME=VALUE". Throws Stop (own_failure).
   std::vector<std::string> environment_of(job::Rank rank) const;
 
-  /// The rank's process is gone.
-  void ended(job::Rank rank) noexcept;
+  /// The rank's process has ended.
+  void mark_ended(job::Rank rank) noexcept;
 
-  /// It has failed before PMIx_Init: nobody is to wait for it in a fence.
-  void forget(job::Rank rank) noexcept;
+  /// The rank has failed before PMIx_Init: fences do not wait for it.
+  void deregister(job::Rank rank) noexcept;
 
-  /// Makes the library look at what ended ranks may have left in its sockets; false: there is none to look
-  /// at. then: runs on any thread, once, after every connected_late of such ranks.
-  bool settle(std::function<void()> then);
+  /// Waits until the library has read what ended ranks may have left in its sockets. false: there is no such rank, and
+  /// done is not called. done: on any thread, once, after every connected_late of these ranks.
+  bool await_late_connections(std::function<void()> done);
 
   /// Any thread. A rank that has finalized was connected too.
   bool has_connected(job::Rank rank) const noexcept;
@@ -77,7 +77,7 @@ class Server {
   std::string nspace_;  // of the job
   std::uint32_t size_ = 0;
   std::vector<job::Rank> local_;
-  std::unique_ptr<Marks[]> marks_;  // of all ranks; from the library's thread and, ended_mark, from our own
+  std::unique_ptr<Marks[]> marks_;  // of all ranks; the library's thread sets them, ours sets ended_mark
   Events events_;
 };
 

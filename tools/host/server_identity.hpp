@@ -7,7 +7,7 @@
 
 namespace weft::host {
 
-/// What PMIx_server_init is told. One server: no fabric, and the rest is not looked at.
+/// For PMIx_server_init. With one server there is no fabric, and the members after `servers` have no effect.
 struct ServerIdentity {
   std::string nspace;
   std::uint32_t number = 0;
@@ -15,7 +15,7 @@ struct ServerIdentity {
   std::string host;
   std::string key;        ///< 32 bytes
   std::string transport;  ///< empty: the library's choice
-  std::string contact;    ///< of the launcher, for a daemon
+  std::string contact;    ///< the launcher's, for a daemon
 };
 
 }  // namespace weft::host

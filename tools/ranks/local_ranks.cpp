@@ -205,15 +205,15 @@ void LocalRanks::await_child() {
 void LocalRanks::collect() {
   const auto all = processes_->collect(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
-    server_->ended(rank);
-    if (wait_status != 0 && !server_->has_connected(rank)) server_->forget(rank);
+    server_->mark_ended(rank);
+    if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
   }
   if (processes_->living() != 0 || is_settling_) return;
   is_settling_ = true;
   // One may have left right after PMIx_Init, and the library has not told of it yet.
   const auto settled = [this] { asio::post(loop_, [this] { events_.settled(); }); };
-  if (!server_->settle(settled)) settled();
+  if (!server_->await_late_connections(settled)) settled();
 }
 
 void LocalRanks::send(int signal, const std::vector<Rank>& ranks) const {
