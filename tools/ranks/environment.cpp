@@ -69,7 +69,7 @@ void forget_other_jobs() {
 
 std::string library_directory() {
   Dl_info found{};
-  // Any function of the library tells where it was loaded from.
+  // The address of any function of the library leads to the file that it was loaded from.
   if (::dladdr(reinterpret_cast<const void*>(&PMIx_Get_version), &found) == 0) return {};
   if (found.dli_fname == nullptr) return {};
   std::array<char, PATH_MAX> resolved;
@@ -107,10 +107,10 @@ Variables app_environment(char* const* inherited, const job::App& app, const std
       missing.push_back(setting.name);
   }
   if (!library_path.empty()) prepend_library_path(variables, library_path);
-  // Open MPI 4 asks its "schizo" layer who launched it and becomes N jobs of one rank if nobody answers. This
-  // variable makes it answer "direct launch by a PMIx server", and nothing else in Open MPI reads it.
+  // Open MPI 4 asks its "schizo" layer how it was launched, and becomes N jobs of one rank if that does not know. This
+  // variable makes it answer "direct launch by a PMIx server"; nothing else in Open MPI reads it.
   set_unless_set(variables, "JSM_JSRUN_PORT=0");
-  // mpirun tells MPI so when it oversubscribes: waiting ranks then yield instead of spinning on a core that
+  // mpirun sets this when it oversubscribes: waiting ranks then yield instead of spinning on a core that
   // the rank they wait for needs.
   if (oversubscribed) set_unless_set(variables, "OMPI_MCA_mpi_oversubscribe=1");
   return variables;
@@ -130,7 +130,7 @@ std::vector<char*> make_envp(const Variables& shared, const Variables& own) {
   std::vector<std::string_view> names;
   names.reserve(own.size());
   for (const auto& variable : own) names.push_back(name_part(variable));
-  // execve takes char* and writes to none of them.
+  // execve takes char* and does not write to the strings.
   for (const auto& variable : shared) {
     const bool replaced = std::find(names.begin(), names.end(), name_part(variable)) != names.end();
     if (!replaced) envp.push_back(const_cast<char*>(variable.c_str()));

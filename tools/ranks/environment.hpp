@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of the ranks: weftrun's own, without what another launcher left in it, with -x, with what
-// the PMIx server asks for, and with what Open MPI needs to see that it was launched.
+// The environment of the ranks: weftrun's own, without the variables of another launcher, with -x, with those
+// of the PMIx server, and with those from which Open MPI knows that it was launched.
 #pragma once
 
 #include <cstdint>
@@ -22,11 +22,11 @@ bool belongs_to_another_job(const char* variable) noexcept;
 void forget_other_jobs();
 
 /// The directory of the libpmix that weftrun itself has loaded, so that the ranks load the same; empty when
-/// the dynamic linker finds it there without being told (then naming it could only hide a program's own
+/// the dynamic linker searches it anyway (then naming it could only hide a program's own
 /// libraries).
 std::string library_directory();
 
-/// What all ranks of one program share.
+/// The variables that all ranks of one program share.
 ///   inherited   weftrun's environment (`environ`)
 ///   missing     receives the names of -x NAME settings that have no value here
 Variables app_environment(char* const* inherited, const job::App& app, const std::string& library_path,
@@ -44,7 +44,7 @@ Variables rank_environment(const RankIdentity& identity);
 /// Sets or replaces; `assignment` is "NAME=VALUE".
 void set_variable(Variables& variables, const std::string& assignment);
 
-/// An envp of pointers into `shared` and `own`; of two that set one name `own` wins. Both must outlive the
+/// An envp of pointers into `shared` and `own`; where both set a name, `own` wins. Both must outlive the
 /// result.
 std::vector<char*> make_envp(const Variables& shared, const Variables& own);
 

@@ -64,7 +64,7 @@ void InputPipes::write_to(Rank rank, const ReaderPtr& reader) {
                               });
       return;
     } else if (errno != EINTR) {
-      return forget(rank);  // it has closed its standard input, or is gone
+      return remove(rank);  // the rank has closed its standard input, or has ended
     }
   }
 }
@@ -75,7 +75,7 @@ void InputPipes::check_taken() {
   std::exchange(taken_, nullptr)();
 }
 
-void InputPipes::forget(Rank rank) {
+void InputPipes::remove(Rank rank) {
   const auto at = readers_.find(rank);
   if (at == readers_.end()) return;
   at->second->pipe.close();
@@ -84,7 +84,7 @@ void InputPipes::forget(Rank rank) {
 }
 
 void InputPipes::disconnect(Rank rank) {
-  forget(rank);
+  remove(rank);
   check_taken();
 }
 

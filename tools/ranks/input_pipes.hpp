@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The standard input of this node's ranks: one buffer at a time, at the pace of the slowest that still reads.
+// The standard input of this node's ranks: one buffer at a time, at the pace of the slowest rank that still reads.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -14,21 +14,21 @@
 
 namespace weft::ranks {
 
-/// /dev/null. Throws Stop (own_failure).
+/// /dev/null, for a rank that gets no input. Throws Stop (own_failure).
 process::Fd nothing_to_read();
 
 class InputPipes {
  public:
-  /// unwanted: the last reader has gone; once, unless it was close() that ended them.
+  /// unwanted: the last reader has closed its end; once, and not for close().
   InputPipes(asio::io_context& loop, std::function<void()> unwanted);
 
-  /// What a rank gets as descriptor 0; close it here once the rank has started. Throws Stop (own_failure).
+  /// Descriptor 0 of a rank; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
 
-  /// taken: when all that still read have all of it; perhaps before this returns. One write at a time.
+  /// taken: when all ranks that still read have got all of it; perhaps before this returns. One write at a time.
   void write(std::string bytes, std::function<void()> taken);
 
-  /// The rank has gone; it need not be waited for any more.
+  /// The rank has ended: writes do not wait for it any more.
   void disconnect(job::Rank rank);
   void close();
   bool empty() const noexcept { return readers_.empty(); }
@@ -42,7 +42,7 @@ class InputPipes {
   using ReaderPtr = std::shared_ptr<Reader>;  // shared with its waiting handler
 
   void write_to(job::Rank rank, const ReaderPtr& reader);
-  void forget(job::Rank rank);
+  void remove(job::Rank rank);
   void check_taken();
 
   asio::io_context& loop_;

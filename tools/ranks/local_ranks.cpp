@@ -41,7 +41,7 @@ std::vector<unsigned long> affinity_mask(const placement::Binding& binding) {
   return mask;
 }
 
-/// Programs have been looked at before, so this is a missing interpreter, a wrong format, or a limit.
+/// The program has been found before, so this is a missing interpreter, a wrong format, or a limit.
 int exit_code_for_start(int error) noexcept {
   const bool is_program =
       error == ENOENT || error == ENOEXEC || error == EACCES || error == E2BIG || error == ELIBBAD;
@@ -85,7 +85,7 @@ LocalRanks::LocalRanks(asio::io_context& loop, const process::Spawner& spawner, 
       mark_(fmt::format("WEFT_NODE={}.{}", session, node)),
       shared_files_path_(shared_files_path(session, node)),
       guard_(mark_, shared_files_path_),
-      orphans_(mark_, guard_.pid(), has_other_children),
+      orphan_reaper_(mark_, guard_.pid(), has_other_children),
       child_signals_(loop) {}
 
 void LocalRanks::plan(const channel::order::Launch& launch, const placement::RankTable& table,
@@ -96,13 +96,13 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   const auto local = static_cast<std::uint32_t>(ranks_.size());
   const placement::Processors processors = placement::count_processors();
   map_.cores = processors.cores;
-  // Nodes that share a machine share its processors: who comes before us has the first of them.
+  // Virtual nodes share the processors of a machine: the nodes before this one have the first of them.
   std::uint32_t before = 0;
   for (std::uint32_t node = 0; launch.one_machine && node < node_; ++node)
     before += static_cast<std::uint32_t>(table.ranks_on(node).size());
   map_.policy = placement::choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind,
                                          launch.map);
-  // Milliseconds that only a job with bound ranks has to pay.
+  // Takes milliseconds, so only for a job with bound ranks.
   if (map_.policy.bind != job::BindTo::none) topology_ = placement::load_topology();
   map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
                             : std::vector<placement::Binding>(local);
@@ -120,7 +120,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   }
 }
 
-void LocalRanks::admit(host::Server& server) {
+void LocalRanks::register_with(host::Server& server) {
   server_ = &server;
   host::Server::Events events;
   events.abort = [this](host::AbortRequest request) {
@@ -141,7 +141,7 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
       if (result.pid > 0) continue;
       return Failure{exit_code_for_start(result.error),
                      messages::start_failed(where(ranks_[index_here]), result.step, result.error)};
-    } catch (const Stop& stop) {  // no descriptors, no environment: the ranks before this one run already
+    } catch (const Stop& stop) {  // no descriptors or no environment; the ranks before this one run already
       return Failure{stop.exit_code(), stop.what()};
     }
   }
@@ -185,33 +185,33 @@ messages::Where LocalRanks::where(Rank rank) const {
 }
 
 void LocalRanks::watch() {
-  sigset_t children;  // a parent may have left it blocked, and without it no end would ever be seen
+  sigset_t children;  // a parent may have left SIGCHLD blocked, and then no end would be seen
   ::sigemptyset(&children);
   ::sigaddset(&children, SIGCHLD);
   ::pthread_sigmask(SIG_UNBLOCK, &children, nullptr);
   child_signals_.add(SIGCHLD);
   await_child();
-  asio::post(loop_, [this] { collect(); });  // one may have ended before
+  asio::post(loop_, [this] { reap(); });  // a rank may have ended before
 }
 
 void LocalRanks::await_child() {
   child_signals_.async_wait([this](const asio::error_code& error, int) {
     if (error) return;
-    await_child();  // first: an exit during collect() is signalled again
-    collect();
+    await_child();  // first: an exit during reap() is signalled again
+    reap();
   });
 }
 
-void LocalRanks::collect() {
-  const auto all = processes_->collect(events_.other_child);
+void LocalRanks::reap() {
+  const auto all = processes_->reap(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
     server_->mark_ended(rank);
     if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
   }
-  if (processes_->living() != 0 || is_settling_) return;
+  if (processes_->running() != 0 || is_settling_) return;
   is_settling_ = true;
-  // One may have left right after PMIx_Init, and the library has not told of it yet.
+  // A rank may have ended right after PMIx_Init, before the library has reported its connection.
   const auto settled = [this] { asio::post(loop_, [this] { events_.settled(); }); };
   if (!server_->await_late_connections(settled)) settled();
 }
@@ -221,8 +221,8 @@ void LocalRanks::send(int signal, const std::vector<Rank>& ranks) const {
   ranks.empty() ? processes_->send(signal) : processes_->send(signal, ranks);
 }
 
-void LocalRanks::end_orphans() {
-  orphans_.end();
+void LocalRanks::reap_orphans() {
+  orphan_reaper_.reap();
 }
 
 std::uint32_t LocalRanks::count_connected() const noexcept {

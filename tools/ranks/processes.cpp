@@ -15,12 +15,12 @@ process::SpawnResult Processes::start(Rank rank, const process::SpawnRequest& re
   if (result.pid > 0) {
     processes_[index(rank)] = {result.pid, true};
     by_pid_.emplace(result.pid, rank);
-    ++living_;
+    ++running_count_;
   }
   return result;
 }
 
-std::vector<Processes::Ended> Processes::collect(const std::function<void(pid_t, int)>& other) {
+std::vector<Processes::Ended> Processes::reap(const std::function<void(pid_t, int)>& other) {
   std::vector<Ended> ended;
   for (;;) {
     int wait_status = 0;
@@ -33,29 +33,29 @@ std::vector<Processes::Ended> Processes::collect(const std::function<void(pid_t,
       continue;
     }
     ended.push_back({at->second, wait_status});
-    // From here on the number may belong to somebody else: nothing is sent to it any more.
-    processes_[index(at->second)].lives = false;
+    // From here on another process may have this pid: no signal is sent to it any more.
+    processes_[index(at->second)].is_running = false;
     by_pid_.erase(at);
-    --living_;
+    --running_count_;
   }
 }
 
 void Processes::send(int signal) const {
   for (const auto& process : processes_) {
-    if (process.lives) ::kill(-process.pid, signal);
+    if (process.is_running) ::kill(-process.pid, signal);
   }
 }
 
 void Processes::send(int signal, const std::vector<Rank>& ranks) const {
   for (const Rank rank : ranks) {
-    if (index(rank) < processes_.size() && lives(rank)) ::kill(-pid(rank), signal);
+    if (index(rank) < processes_.size() && is_running(rank)) ::kill(-pid(rank), signal);
   }
 }
 
-std::vector<Rank> Processes::living_ranks() const {
+std::vector<Rank> Processes::running_ranks() const {
   std::vector<Rank> ranks;
   for (std::size_t i = 0; i < processes_.size(); ++i) {
-    if (processes_[i].lives) ranks.push_back(job::rank_at(i));
+    if (processes_[i].is_running) ranks.push_back(job::rank_at(i));
   }
   return ranks;
 }

@@ -17,15 +17,15 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-enum class Found { runnable, not_runnable, absent };
+enum class FileState { runnable, not_runnable, absent };
 
 /// reason: filled in for not_runnable.
-Found look_at(const std::string& path, std::string& reason) {
+FileState state_of(const std::string& path, std::string& reason) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return Found::absent;
+    if (errno == ENOENT || errno == ENOTDIR) return FileState::absent;
     reason = std::strerror(errno);
-    return Found::not_runnable;
+    return FileState::not_runnable;
   }
   if (S_ISDIR(status.st_mode))
     reason = "it is a directory";
@@ -34,8 +34,8 @@ Found look_at(const std::string& path, std::string& reason) {
   else if (::access(path.c_str(), X_OK) != 0)
     reason = std::strerror(errno);
   else
-    return Found::runnable;
-  return Found::not_runnable;
+    return FileState::runnable;
+  return FileState::not_runnable;
 }
 
 void check_directory(const std::string& directory) {
@@ -69,9 +69,9 @@ std::string search(const std::string& name, std::string_view path, const std::st
     std::string candidate(path.substr(begin, end - begin));
     candidate =
         (candidate.empty() ? "." : candidate) + "/" + name;  // an empty entry is the current directory
-    const Found found = look_at(seen_from_here(candidate, directory), reason);
-    if (found == Found::runnable) return candidate;
-    if (found == Found::not_runnable && first_reason.empty()) first_reason = reason;
+    const FileState state = state_of(seen_from_here(candidate, directory), reason);
+    if (state == FileState::runnable) return candidate;
+    if (state == FileState::not_runnable && first_reason.empty()) first_reason = reason;
     begin = end + 1;
   }
   if (!first_reason.empty()) {
@@ -87,12 +87,12 @@ std::string find_program(const job::App& app, const Variables& environment) {
   const std::string& name = app.argv.front();
   if (name.find('/') == std::string::npos) return search(name, search_path(environment), app.directory);
   std::string reason;
-  switch (look_at(seen_from_here(name, app.directory), reason)) {
-    case Found::runnable:
+  switch (state_of(seen_from_here(name, app.directory), reason)) {
+    case FileState::runnable:
       return name;
-    case Found::not_runnable:
+    case FileState::not_runnable:
       throw Stop(exit_status::not_executable, messages::program_not_executable(name, reason));
-    case Found::absent:
+    case FileState::absent:
       break;
   }
   const std::string from = app.directory.empty() ? "the current directory" : app.directory;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the file to execute before anything is started, so that a typing error costs one line and nothing
-// else.
+// Finds the file to execute before anything is started, so that a typing error costs one line and starts
+// no process.
 #pragma once
 
 #include <string>

@@ -24,7 +24,7 @@ std::string shared_files_path(const std::string& session, std::uint32_t node) {
 }
 
 void remove_shared_files(const std::string& path) noexcept {
-  std::error_code ignored;  // nobody is left to be told
+  std::error_code ignored;  // of a clean-up at the end: there is nothing to do about it
   std::filesystem::remove_all(path, ignored);
 }
 

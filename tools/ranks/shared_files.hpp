@@ -9,21 +9,21 @@
 
 namespace weft::ranks {
 
-/// Where the folder of a virtual node is, whether it exists or not. session: the launch's name.
+/// The path of a virtual node's folder, whether it exists or not. session: the launch's name.
 std::string shared_files_path(const std::string& session, std::uint32_t node);
 
-/// Removes the folder and all in it, without following links; one that is not there is no error.
+/// Removes the folder and all in it, without following links; a missing folder is no error.
 void remove_shared_files(const std::string& path) noexcept;
 
 class SharedFiles {
  public:
-  /// Makes the folder, for this user only. Throws Stop (own_failure) if it cannot, or if there is something already.
+  /// Makes the folder, for this user only. Throws Stop (own_failure) if that fails, or if the path exists.
   explicit SharedFiles(std::string path);
   ~SharedFiles() { remove_shared_files(path_); }
   SharedFiles(const SharedFiles&) = delete;
   SharedFiles& operator=(const SharedFiles&) = delete;
 
-  /// Tells Open MPI of it. What the user has chosen himself stays.
+  /// Adds the variables that make Open MPI use it. Those that the user has set stay.
   void add_to(Variables& variables) const;
 
  private:

@@ -74,7 +74,7 @@ int Daemon::run() {
   start_subtree();
   say_hello();
   loop_.run();
-  ranks_.end_orphans();  // where patience was too short for an orderly end
+  ranks_.reap_orphans();  // where patience was too short for an orderly end
   return has_launcher_ ? 0 : exit_status::own_failure;
 }
 
@@ -183,7 +183,7 @@ void Daemon::launch(const channel::order::Launch& launch) {
       throw Stop(exit_status::own_failure, messages::damaged_order());
     change_directory(launch.directory);
     ranks_.plan(launch, table, report.notes);
-    ranks_.admit(*server_);
+    ranks_.register_with(*server_);
     const auto failure = ranks_.start([&](Rank rank) {
       return ranks::LocalRanks::Streams{
           launch.input.includes(rank) ? input_pipes_.connect(rank) : ranks::nothing_to_read(),
@@ -199,7 +199,7 @@ void Daemon::launch(const channel::order::Launch& launch) {
     report.failure = stop.what();
   }
   tell(report);
-  ranks_.living() != 0 ? ranks_.watch() : on_settled();
+  ranks_.running() != 0 ? ranks_.watch() : on_settled();
 }
 
 void Daemon::give_input(const channel::order::Input& order, channel::Reply reply) {
@@ -224,7 +224,7 @@ void Daemon::close_output(const channel::order::OutputUnwanted& order) {
 void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
-  ranks_.end_orphans();  // also what keeps the pipes open for writing
+  ranks_.reap_orphans();  // also what keeps the pipes open for writing
   if (agents_) agents_->expect_end();
   leave_when_done();
 }
@@ -249,7 +249,7 @@ void Daemon::on_settled() {
   is_over_ = true;
   if (has_launcher_) tell(channel::report::Settled{});
   if (!is_ending_) return;
-  ranks_.end_orphans();
+  ranks_.reap_orphans();
   leave_when_done();
 }
 
@@ -263,7 +263,7 @@ void Daemon::lose_launcher() {
   has_launcher_ = is_over_;
   is_ending_ = true;
   ranks_.send(SIGKILL);
-  if (!has_ranks_) ranks_.end_orphans();
+  if (!has_ranks_) ranks_.reap_orphans();
   if (agents_) agents_->end(patience);
   patience_.expires_after(patience);
   patience_.async_wait([this](const asio::error_code& error) {

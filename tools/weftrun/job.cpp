@@ -55,7 +55,7 @@ int Job::run() {
   else
     is_launched_ = true, start_own_ranks();
   loop_.run();
-  if (local_) local_->end_orphans();
+  if (local_) local_->reap_orphans();
   report_times();
   if (local_)
     explain(fmt::format("{} of {} ranks{} connected to the PMIx server", local_->count_connected(),
@@ -166,7 +166,7 @@ void Job::drain() {
   ++grace_round_;
   grace_.cancel();
   input_->close();
-  if (local_) local_->end_orphans();  // also what keeps the pipes open for writing
+  if (local_) local_->reap_orphans();  // also what keeps the pipes open for writing
   if (daemons_) daemons_->end();
   // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
   if (time_is_up_) start_grace();

@@ -121,7 +121,7 @@ void Job::start_server() {
   identity.host = plan_.own ? plan_.nodes[*plan_.own].name : host_name();
   if (!plan_.alone) identity.key = new_key();
   server_ = std::make_unique<host::Server>(identity, local_ ? local_->topology() : nullptr);
-  if (local_) local_->admit(*server_);
+  if (local_) local_->register_with(*server_);
   DaemonsWatcher& watcher = *this;
   if (!plan_.alone)
     daemons_ = std::make_unique<Daemons>(loop_, spawner_, identity, plan_, table_, release_,

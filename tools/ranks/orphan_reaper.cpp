@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/ranks/remains.hpp"
+#include "tools/ranks/orphan_reaper.hpp"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -54,7 +54,7 @@ struct Stat {
   pid_t parent = 0;
 };
 
-/// A zombie without parent for a process that has gone meanwhile.
+/// For a process that has ended meanwhile: a zombie without parent.
 Stat stat_of(pid_t pid) {
   const std::string stat = contents(fmt::format("/proc/{}/stat", pid));
   const auto name_end = stat.rfind(')');  // a program's name may hold spaces and parentheses
@@ -62,25 +62,26 @@ Stat stat_of(pid_t pid) {
   return {stat[name_end + 2], static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10))};
 }
 
-/// A process in the middle of an execve has no environment to be read for a moment.
-enum class Has { no, yes, unknown };
+/// unknown: in the middle of an execve the environment of a process cannot be read.
+enum class HasMark { no, yes, unknown };
 
-Has has_variable(pid_t pid, const std::string& mark) {
+HasMark mark_of(pid_t pid, const std::string& mark) {
   const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
-  if (variables.size() == 1) return Has::unknown;
-  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos ? Has::yes
-                                                                                                 : Has::no;
+  if (variables.size() == 1) return HasMark::unknown;
+  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos
+             ? HasMark::yes
+             : HasMark::no;
 }
 
 /// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked while it was
 /// being found, or have been in an execve. The bound is for processes that the kernel cannot end (waiting for a dead
-/// disk): the guard does not outlive it.
+/// disk).
 void kill_job(const std::string& mark) {
   constexpr int most_passes = 5000, passes_without = 5;
   for (int pass = 0, without = 0; pass < most_passes && without < passes_without; ++pass) {
     ++without;
     each_process([&](pid_t pid) {
-      if (pid == ::getpid() || has_variable(pid, mark) != Has::yes) return;
+      if (pid == ::getpid() || mark_of(pid, mark) != HasMark::yes) return;
       if (::kill(pid, SIGKILL) == 0) without = 0;
     });
     ::usleep(1000);
@@ -88,7 +89,7 @@ void kill_job(const std::string& mark) {
 }
 
 [[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
-  // Out of reach of the terminal's signals, and holding nothing open that somebody might wait for the end of.
+  // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
   ::setsid();
   ::prctl(PR_SET_NAME, "weftrun-guard");
   sigset_t all;
@@ -110,34 +111,34 @@ void kill_job(const std::string& mark) {
 
 }  // namespace
 
-Orphans::Orphans(const std::string& mark, pid_t guard, bool has_other_children)
+OrphanReaper::OrphanReaper(const std::string& mark, pid_t guard, bool has_other_children)
     : mark_(mark), spared_{guard} {
   siginfo_t info{};
   // The guard is invisible to wait.
-  are_others_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
-  if (are_others_) {
+  has_other_children_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (has_other_children_) {
     each_process([&](pid_t pid) {
       if (stat_of(pid).parent == ::getpid()) spared_.push_back(pid);
     });
   }
-  are_others_ |= has_other_children;
+  has_other_children_ |= has_other_children;
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-Orphans::Found Orphans::find() const {
+OrphanReaper::Found OrphanReaper::find() const {
   Found found;
   each_process([&](pid_t pid) {
     const auto [state, parent] = stat_of(pid);
     if (parent != ::getpid() || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return;
-    const auto ours = are_others_ ? has_variable(pid, mark_) : Has::yes;
-    if (ours == Has::yes) found.orphans.push_back(pid);
-    if (ours == Has::unknown && state != 'Z') found.look_again = true;
+    const auto ours = has_other_children_ ? mark_of(pid, mark_) : HasMark::yes;
+    if (ours == HasMark::yes) found.orphans.push_back(pid);
+    if (ours == HasMark::unknown && state != 'Z') found.look_again = true;
   });
   return found;
 }
 
-void Orphans::end() {
-  // Only a child of somebody else's that has emptied its environment uses this bound up.
+void OrphanReaper::reap() {
+  // Reached only if a child that is not the job's has emptied its environment.
   constexpr int most_looks = 100;
   for (int look = 0; look < most_looks; ++look) {
     siginfo_t info{};
@@ -146,7 +147,8 @@ void Orphans::end() {
     const auto [orphans, look_again] = find();
     if (orphans.empty() && !look_again) return;
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
-    for (const pid_t pid : orphans) ::waitpid(pid, nullptr, 0);  // their children are ours then
+    for (const pid_t pid : orphans)
+      ::waitpid(pid, nullptr, 0);  // then their children are children of this process
     if (!orphans.empty())
       look = 0;
     else
@@ -156,8 +158,8 @@ void Orphans::end() {
 
 Guard::Guard(const std::string& mark, const std::string& shared_files) {
   process::Pipe pipe = process::make_pipe(true, true);
-  // A fork without an exit signal: such a child is neither reported nor found by wait, so that "no child
-  // left" speaks of ranks and what they started.
+  // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is about ranks
+  // and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
   if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
@@ -166,7 +168,7 @@ Guard::Guard(const std::string& mark, const std::string& shared_files) {
 
 Guard::~Guard() {
   const char good_bye = 1;
-  // Without a guard (it was killed) there is nobody to tell; SIGPIPE is ignored.
+  // If the guard was killed the write fails; SIGPIPE is ignored.
   if (::write(line_.get(), &good_bye, 1) == 1) ::waitpid(pid_, nullptr, __WCLONE);
 }
 
