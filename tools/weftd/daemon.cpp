@@ -22,7 +22,7 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// What may take its time once the launcher is gone: the last output, and daemons that this one has started.
+/// Time for the last output, and for daemons that this daemon has started, once the launcher is lost.
 constexpr std::chrono::seconds patience{2};
 
 host::ServerIdentity identity_of(const launch::StartMessage& message, const launch::NodeName& self) {
@@ -50,20 +50,21 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
       message_(std::move(message)),
       self_(message_.nodes.at(self)),
       release_(std::move(release)),
-      ranks_(loop_, spawner, message_.nspace, self_.number, true,
-             {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
-              [this](Rank rank) { tell(channel::report::ConnectedLate{rank}); },
-              [this](const host::AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
-              [this](pid_t pid, int status) {
-                if (agents_) agents_->on_child_exit(pid, status);
-              }}),
+      ranks_(
+          loop_, spawner, message_.nspace, self_.number, true,
+          {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
+           [this](Rank rank) { send_report(channel::report::ConnectedLate{rank}); },
+           [this](const host::AbortRequest& request) { on_abort_called(request); }, [this] { on_settled(); },
+           [this](pid_t pid, int status) {
+             if (agents_) agents_->on_child_exit(pid, status);
+           }}),
       streams_(
           loop_,
           [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
-            tell(output, done);
+            send_report(output, done);
           },
-          [this] { leave_when_done(); }),
-      input_pipes_(loop_, [this] { tell(channel::report::InputUnwanted{}); }) {
+          [this] { exit_when_done(); }),
+      input_pipes_(loop_, [this] { send_report(channel::report::InputUnwanted{}); }) {
   message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
 }
 
@@ -72,9 +73,9 @@ int Daemon::run() {
   await_end_of_input();
   await_signal();
   start_subtree();
-  say_hello();
+  send_hello();
   loop_.run();
-  ranks_.reap_orphans();  // where patience was too short for an orderly end
+  ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
   return has_launcher_ ? 0 : exit_status::own_failure;
 }
 
@@ -88,7 +89,7 @@ void Daemon::start_server() {
                        [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
 }
 
-/// With a tree of agents a start message names those that its receiver starts, too.
+/// In a tree of agents the start message also names the nodes whose daemons its receiver starts.
 void Daemon::start_subtree() {
   if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, spawner_,
@@ -96,10 +97,11 @@ void Daemon::start_subtree() {
                                            channel::report::Unreachable report{{}, failure.line, failure.how};
                                            for (const auto& node : failure.nodes)
                                              report.nodes.push_back(node.number);
-                                           tell(report);
+                                           send_report(report);
                                          },
                                          [](const launch::NodeName&, const std::string& line) {
-                                           fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
+                                           fmt::print(stderr, "{}\n",
+                                                      line);  // to the agent, and so up to weftrun
                                          },
                                          [this] { loop_.stop(); }},
                   self_.host);
@@ -113,23 +115,23 @@ void Daemon::await_end_of_input() {
     std::array<char, 512> ignored;
     const auto length = ::read(input_.native_handle(), ignored.data(), ignored.size());
     if (length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN))) return await_end_of_input();
-    lose_launcher();
+    on_launcher_lost();
   });
 }
 
 void Daemon::await_signal() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals_.add(signal);
   signals_.async_wait([this](const asio::error_code& error, int) {
-    if (!error) lose_launcher();
+    if (!error) on_launcher_lost();
   });
 }
 
-void Daemon::say_hello() {
-  tell(channel::report::Hello{release_, self_.host, channel_->contact(), ::getpid()});
+void Daemon::send_hello() {
+  send_report(channel::report::Hello{release_, self_.host, channel_->contact(), ::getpid()});
 }
 
 template <class Report>
-void Daemon::tell(const Report& report, channel::ServerChannel::Done done) {
+void Daemon::send_report(const Report& report, channel::ServerChannel::Done done) {
   channel_->send({message_.launcher.number}, report, std::move(done));
 }
 
@@ -139,7 +141,7 @@ void Daemon::receive(std::uint32_t, channel::MessageType type, const std::string
                      channel::Reply reply) {
   if (type == channel::MessageType::input) {
     const auto order = channel::decode<channel::order::Input>(bytes);
-    return order ? give_input(*order, std::move(reply)) : reply();
+    return order ? write_input(*order, std::move(reply)) : reply();
   }
   reply();
   switch (type) {
@@ -147,22 +149,22 @@ void Daemon::receive(std::uint32_t, channel::MessageType type, const std::string
       if (const auto order = channel::decode<channel::order::Launch>(bytes)) pass_on(*order, bytes);
       return;
     case channel::MessageType::signal:
-      return obey(bytes, &Daemon::signal);
+      return decode_and_call(bytes, &Daemon::signal);
     case channel::MessageType::output_unwanted:
-      return obey(bytes, &Daemon::close_output);
+      return decode_and_call(bytes, &Daemon::close_output);
     case channel::MessageType::end:
-      return obey(bytes, &Daemon::end);
+      return decode_and_call(bytes, &Daemon::end);
     default:
-      return;  // reports are the launcher's to read
+      return;  // reports go to the launcher
   }
 }
 
 template <class Message>
-void Daemon::obey(const std::string& bytes, void (Daemon::*what)(const Message&)) {
+void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&)) {
   if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
-/// First to those behind us in the tree, who wait; to reach them takes their contacts, and so do our ranks' fences.
+/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the ranks' fences do.
 void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
   channel_->add_contacts(launch.contacts, [this, launch, bytes](bool) {
     for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
@@ -172,7 +174,7 @@ void Daemon::pass_on(const channel::order::Launch& launch, const std::string& by
 }
 
 void Daemon::launch(const channel::order::Launch& launch) {
-  if (is_over_ || is_ending_ || has_ranks_) return;
+  if (has_settled_ || is_ending_ || has_ranks_) return;
   channel::report::Started report;
   has_ranks_ = true;
   try {
@@ -198,11 +200,11 @@ void Daemon::launch(const channel::order::Launch& launch) {
     report.exit_code = stop.exit_code();
     report.failure = stop.what();
   }
-  tell(report);
+  send_report(report);
   ranks_.running() != 0 ? ranks_.watch() : on_settled();
 }
 
-void Daemon::give_input(const channel::order::Input& order, channel::Reply reply) {
+void Daemon::write_input(const channel::order::Input& order, channel::Reply reply) {
   if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(reply));
   input_pipes_.close();
   reply();
@@ -210,9 +212,9 @@ void Daemon::give_input(const channel::order::Input& order, channel::Reply reply
 
 void Daemon::signal(const channel::order::Signal& order) {
   const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
-  if (!has_ranks_ && is_end && !is_over_ && order.ranks.empty()) {
-    is_over_ = true;  // the launch message takes another way and may come later
-    return tell(channel::report::Settled{});
+  if (!has_ranks_ && is_end && !has_settled_ && order.ranks.empty()) {
+    has_settled_ = true;  // the launch message comes down the tree and may arrive later
+    return send_report(channel::report::Settled{});
   }
   ranks_.send(order.number, order.ranks);
 }
@@ -224,43 +226,43 @@ void Daemon::close_output(const channel::order::OutputUnwanted& order) {
 void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
-  ranks_.reap_orphans();  // also what keeps the pipes open for writing
+  ranks_.reap_orphans();  // they may hold the output pipes open
   if (agents_) agents_->expect_end();
-  leave_when_done();
+  exit_when_done();
 }
 
-// ---- what happens here
+// ---- events of this node
 
 void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
   input_pipes_.disconnect(ended.rank);
-  // A launcher that has only lost its agent hears of that: ranks that we have killed for it would hide the reason.
+  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would hide the reason.
   if (!has_launcher_) return;
-  tell(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
-                              streams_.said(ended.rank, channel::Stream::out),
-                              streams_.said(ended.rank, channel::Stream::error)});
+  send_report(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
+                                     streams_.written_bytes(ended.rank, channel::Stream::out),
+                                     streams_.written_bytes(ended.rank, channel::Stream::error)});
 }
 
-void Daemon::on_abort(const host::AbortRequest& request) {
-  tell(channel::report::Aborted{request.from, request.status, request.message, request.named});
+void Daemon::on_abort_called(const host::AbortRequest& request) {
+  send_report(channel::report::Aborted{request.from, request.status, request.message, request.named});
 }
 
 void Daemon::on_settled() {
   has_ranks_ = false;
-  is_over_ = true;
-  if (has_launcher_) tell(channel::report::Settled{});
+  has_settled_ = true;
+  if (has_launcher_) send_report(channel::report::Settled{});
   if (!is_ending_) return;
   ranks_.reap_orphans();
-  leave_when_done();
+  exit_when_done();
 }
 
 void Daemon::on_node_lost(std::uint32_t node) {
-  if (node == message_.launcher.number) lose_launcher();
+  if (node == message_.launcher.number) on_launcher_lost();
 }
 
-/// Nobody is there who could want anything: everything is ended, and what is not done after the patience is left. When
-/// the job is over that is how it should be; the order to end takes another way than the end of our input.
-void Daemon::lose_launcher() {
-  has_launcher_ = is_over_;
+/// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is a normal exit,
+/// because standard input may close before the order to end arrives.
+void Daemon::on_launcher_lost() {
+  has_launcher_ = has_settled_;
   is_ending_ = true;
   ranks_.send(SIGKILL);
   if (!has_ranks_) ranks_.reap_orphans();
@@ -269,14 +271,14 @@ void Daemon::lose_launcher() {
   patience_.async_wait([this](const asio::error_code& error) {
     if (!error) loop_.stop();
   });
-  leave_when_done();
+  exit_when_done();
 }
 
-void Daemon::leave_when_done() {
-  if (!is_ending_ || is_leaving_ || has_ranks_ || !streams_.is_drained()) return;
-  is_leaving_ = true;
+void Daemon::exit_when_done() {
+  if (!is_ending_ || is_exiting_ || has_ranks_ || !streams_.is_drained()) return;
+  is_exiting_ = true;
   if (agents_ && agents_->running() != 0)
-    agents_->end(patience);  // they would die with us: then all_ended
+    agents_->end(patience);  // they end with this process; all_ended stops the loop
   else
     asio::post(loop_, [this] { loop_.stop(); });
 }

@@ -40,7 +40,7 @@ int run(int argc, char** argv) {
     throw Stop(exit_status::usage,
                fmt::format("there is no option '{}'; weftrun starts weftd, see weftd --help", word));
   }
-  const process::Spawner spawner;  // first: it notes what is open
+  const process::Spawner spawner;  // before anything is opened
   process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);
   ranks::forget_other_jobs();
@@ -55,16 +55,16 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace weft::weftd;
-  const auto tell = [](const char* line) {
+  const auto print = [](const char* line) {
     fmt::print(stderr, "weftd: [{}] {}\n", weft::allocation::OwnNames::here().host, line);
   };
   try {
     return run(argc, argv);
   } catch (const Stop& stop) {
-    tell(stop.what());
+    print(stop.what());
     return stop.exit_code();
   } catch (const std::exception& error) {
-    tell(error.what());
+    print(error.what());
     return weft::weftd::exit_status::own_failure;
   }
 }

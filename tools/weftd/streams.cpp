@@ -29,7 +29,7 @@ process::Fd Streams::connect(Rank rank, channel::Stream stream) {
   return std::move(pipe.write);
 }
 
-std::uint64_t Streams::said(Rank rank, channel::Stream stream) const {
+std::uint64_t Streams::written_bytes(Rank rank, channel::Stream stream) const {
   const auto at = sources_.find({rank, stream});
   if (at == sources_.end()) return 0;
   int waiting = 0;
@@ -55,11 +55,11 @@ void Streams::read_some(const SourcePtr& source) {
   send_(source->last, [this, source, is_end](bool reached) {
     if (!source->pipe.is_open()) return;
     if (!reached) return close_all();
-    is_end ? forget(source) : await(source);
+    is_end ? remove(source) : await(source);
   });
 }
 
-void Streams::forget(const SourcePtr& source) {
+void Streams::remove(const SourcePtr& source) {
   source->pipe.close();
   sources_.erase({source->last.rank, source->last.stream});
   if (sources_.empty()) drained_();
@@ -69,7 +69,7 @@ void Streams::close(channel::Stream stream) {
   std::vector<SourcePtr> sources;
   for (const auto& [key, source] : sources_)
     if (key.second == stream) sources.push_back(source);
-  for (const auto& source : sources) forget(source);
+  for (const auto& source : sources) remove(source);
 }
 
 void Streams::close_all() {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard output and error of this node's ranks on their way to the launcher.
 //
-// Memory is bounded: of each pipe one chunk is under way, and the next is read when it has been written where weftrun
-// runs. A slow reader of weftrun's output stops the ranks that write.
+// Memory is bounded: of each pipe one chunk is in flight, and the next is read when weftrun has written it. A slow reader of
+// weftrun's output stops the ranks that write.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -20,16 +20,16 @@ namespace weft::weftd {
 
 class Streams {
  public:
-  /// done: the launcher has written it; false: it cannot be reached.
+  /// done: true: the launcher has written it; false: the launcher cannot be reached.
   using Send = std::function<void(const channel::report::Output&, std::function<void(bool)> done)>;
-  /// drained: every stream has come to its end and is written, or nobody is there to do so.
+  /// drained: every stream has ended and is written, or the launcher cannot be reached.
   Streams(asio::io_context& loop, Send send, std::function<void()> drained);
 
-  /// The end that the rank gets; close it here once it has started. Throws Stop (own_failure).
+  /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank, channel::Stream stream);
-  /// How many bytes it has written so far.
-  std::uint64_t said(job::Rank rank, channel::Stream stream) const;
-  /// Nobody reads these: whoever writes gets SIGPIPE.
+  /// How many bytes the rank has written so far.
+  std::uint64_t written_bytes(job::Rank rank, channel::Stream stream) const;
+  /// Closes this stream of all ranks: a rank that writes to it gets SIGPIPE.
   void close(channel::Stream stream);
   void close_all();
   bool is_drained() const noexcept { return sources_.empty(); }
@@ -44,7 +44,7 @@ class Streams {
 
   void await(const SourcePtr& source);
   void read_some(const SourcePtr& source);
-  void forget(const SourcePtr& source);
+  void remove(const SourcePtr& source);
 
   asio::io_context& loop_;
   Send send_;
