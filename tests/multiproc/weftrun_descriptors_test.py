@@ -38,7 +38,7 @@ class Descriptors(unittest.TestCase):
         """What each rank holds, by descriptor. With several nodes their servers have opened the transport."""
         env = dict(os.environ, WEFT_TRANSPORT=transport)
         result = run(*words, "-n", str(ranks), *python(FIND + "print(found)"), env=env, **options)
-        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertEqual(result.returncode, 0, result.stderr)
         held = [ast.literal_eval(line) for line in result.stdout.decode().splitlines()]
         self.assertEqual(len(held), ranks)
         return held

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
-#include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +17,7 @@
 #include "tools/launch/settings.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/weftrun/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -31,15 +30,12 @@ constexpr std::chrono::seconds default_launch_timeout{60};
 
 /// Throws Stop (usage).
 std::chrono::milliseconds launch_timeout() {
+  constexpr double most = 1e6;
   const char* text = std::getenv("WEFT_LAUNCH_TIMEOUT");
   if (text == nullptr || *text == '\0') return default_launch_timeout;
-  const std::string_view given(text);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), seconds);
-  const bool is_number = error == std::errc() && end == given.data() + given.size();
-  if (!is_number || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e6)
-    throw Stop(exit_status::usage, messages::bad_launch_timeout(given));
-  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
+  const auto timeout = read_seconds(text, most);
+  if (!timeout) throw Stop(exit_status::usage, messages::bad_launch_timeout(text));
+  return *timeout;
 }
 
 }  // namespace

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
 #include "tools/allocation/hosts.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/weftrun/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -67,7 +67,7 @@ VirtualNodes virtual_nodes(const std::string& text) {
   return made;
 }
 
-/// "ppr:N:node"; other objects than nodes would be numbers that a binding can say as well.
+/// "ppr:N:node". A number for each of other objects can be had by binding.
 std::uint32_t ranks_per_node(const std::string& text) {
   const auto colon = text.find(':', 4);
   if (colon == std::string::npos || text.substr(colon) != ":node")
@@ -85,14 +85,10 @@ job::InputTarget input_target(const std::string& text) {
 }
 
 std::chrono::milliseconds time_limit(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  // The upper bound (some 30 years) keeps the sum with the clock inside its range.
-  if (!is_number || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9) {
-    refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
-  }
-  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
+  constexpr double most = 1e9;  // some 30 years
+  const auto limit = read_seconds(text, most);
+  if (!limit) refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
+  return *limit;
 }
 
 job::EnvironmentSetting environment_setting(const std::string& text) {
@@ -104,7 +100,7 @@ job::EnvironmentSetting environment_setting(const std::string& text) {
   return setting;
 }
 
-/// What CLI11 fills in, as text; the checks above turn it into Options with our own wording of errors.
+/// The values as text, filled in by CLI11; the checks above turn them into Options with our own wording of errors.
 struct Raw {
   std::string ranks, directory, bind, map, input, output_directory, limit;
   std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure;
@@ -176,8 +172,8 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("--allow-run-as-root", raw.ignored, "Accepted; always allowed");
 }
 
-/// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is
-/// changed, and only up to the program: what follows is the program's.
+/// Users of mpirun write long options with one dash (-np 4, -wdir /tmp). Only options of the grammar are
+/// changed, and only before the program's name.
 void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
   for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--";
        ++i) {
@@ -196,7 +192,7 @@ void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& arg
 
 /// Fills in `raw` and returns what follows the options: program and arguments.
 std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string> args) {
-  grammar.prefix_command();  // the first word that is not ours ends the options
+  grammar.prefix_command();  // the first word that is no option ends the options
   accept_single_dashes(grammar, args);
   std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
   try {
@@ -240,7 +236,7 @@ job::App make_app(const Raw& raw, std::vector<std::string> program, bool single)
   return app;
 }
 
-void take_node_options(const Raw& raw, Options& options) {
+void read_node_options(const Raw& raw, Options& options) {
   options.hosts = raw.hosts;
   options.hostfile = raw.hostfile;
   if (!raw.virtual_nodes.empty()) options.virtual_nodes = virtual_nodes(raw.virtual_nodes);
@@ -252,7 +248,7 @@ void take_node_options(const Raw& raw, Options& options) {
   if (!raw.on_failure.empty()) options.on_failure = named("--on-failure", raw.on_failure, failure_names);
 }
 
-void take_placement_options(const Raw& raw, Options& options) {
+void read_placement_options(const Raw& raw, Options& options) {
   if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, job::bind_names);
   if (raw.map.compare(0, 4, "ppr:") == 0)
     options.per_node = ranks_per_node(raw.map);
@@ -268,9 +264,9 @@ void take_placement_options(const Raw& raw, Options& options) {
   options.explain = raw.explain;
 }
 
-void take_job_options(const Raw& raw, Options& options) {
-  take_node_options(raw, options);
-  take_placement_options(raw, options);
+void read_job_options(const Raw& raw, Options& options) {
+  read_node_options(raw, options);
+  read_placement_options(raw, options);
   if (!raw.input.empty()) options.input = input_target(raw.input);
   if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
   options.output_directory = raw.output_directory;
@@ -292,7 +288,7 @@ Options parse_options(const std::vector<std::string>& args) {
         "weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
     Raw raw;
     add_app_options(grammar, raw);
-    if (i == 0) {  // they speak of the whole job and belong in front
+    if (i == 0) {  // options of the whole job stand in front
       add_node_options(grammar, raw);
       add_placement_options(grammar, raw);
       add_job_options(grammar, raw);
@@ -308,7 +304,7 @@ Options parse_options(const std::vector<std::string>& args) {
       options.show_version = true;
       return options;
     }
-    if (i == 0) take_job_options(raw, options);
+    if (i == 0) read_job_options(raw, options);
     options.apps.push_back(make_app(raw, std::move(program), sections.size() == 1));
   }
   return options;

@@ -21,7 +21,7 @@ struct VirtualNodes {
   std::uint32_t slots = 0;  ///< of each; 0: enough
 };
 
-/// What the loss of a rank or a node means for the rest of the job.
+/// What follows for the rest of the job from the loss of a rank or a node.
 enum class OnFailure { end, go_on };
 
 struct Options {
@@ -29,7 +29,7 @@ struct Options {
   std::vector<std::string> hosts;             ///< the values of --host
   std::string hostfile;                       ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
-  std::string agent, weftd;                   ///< as given; empty: not
+  std::string agent, weftd;                   ///< as given; empty: not given
   std::optional<std::uint32_t> arity;         ///< --agent-arity
   OnFailure on_failure = OnFailure::end;
   bool oversubscribe = false;
@@ -46,11 +46,11 @@ struct Options {
   bool tag_output = false;
   bool quiet = false;
   bool verbose = false;
-  bool show_version = false;  ///< the rest is then not filled in
+  bool show_version = false;  ///< the members below and above are then not filled in
   std::string help;           ///< not empty: print this and leave
 };
 
-/// args: without the program's own name. Throws Stop (usage) with a line that says what is wrong and what is
+/// args: without weftrun's own name. Throws Stop (usage) with a line that says what is wrong and what is
 /// right.
 Options parse_options(const std::vector<std::string>& args);
 
