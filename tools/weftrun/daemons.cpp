@@ -42,13 +42,13 @@ std::chrono::milliseconds launch_timeout() {
 
 Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
                  const host::ServerIdentity& identity, const Plan& plan, const placement::RankTable& table,
-                 std::string release, bool goes_on, DaemonsWatcher& watcher)
+                 std::string release, bool continues, DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
       plan_(plan),
       table_(table),
       release_(std::move(release)),
-      goes_on_(goes_on),
+      continues_(continues),
       watcher_(watcher),
       nodes_(plan.nodes.size()),
       channel_(loop, identity,
@@ -57,20 +57,20 @@ Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
                           channel::Reply reply) { receive(from, type, std::move(bytes), std::move(reply)); },
                    [this](std::uint32_t node, const std::string& why) {
                      if (is_daemon(node))
-                       lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
+                       mark_lost({node}, messages::node_lost(nodes_[node].host, why, consequence({node})));
                    }}),
       agents_(loop, spawner,
               launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
                                        std::vector<std::uint32_t> numbers;
                                        for (const auto& node : failure.nodes) numbers.push_back(node.number);
-                                       lose_agent(std::move(numbers), failure.line, failure.how);
+                                       on_agent_failed(std::move(numbers), failure.line, failure.how);
                                      },
                                      [this](const launch::NodeName& node, const std::string& line) {
-                                       const bool says_who = line.rfind("weft", 0) == 0;
-                                       watcher_.on_said(says_who ? line
-                                                                 : fmt::format("[{}] {}", node.host, line));
+                                       const bool has_sender = line.rfind("weft", 0) == 0;
+                                       watcher_.on_agent_line(
+                                           has_sender ? line : fmt::format("[{}] {}", node.host, line));
                                      },
-                                     [this] { watcher_.on_all_left(); }}),
+                                     [this] { watcher_.on_all_exited(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -103,28 +103,30 @@ launch::StartMessage Daemons::start_message() const {
 void Daemons::start() {
   limit_.expires_after(launch_timeout_);
   limit_.async_wait([this](const asio::error_code& error) {
-    if (!error) on_time_up();
+    if (!error) on_launch_timeout();
   });
   agents_.start(start_message(), release_);
 }
 
-void Daemons::on_time_up() {
+void Daemons::on_launch_timeout() {
   const double seconds = std::chrono::duration<double>(launch_timeout_).count();
   const auto message = start_message();
-  // Nobody is launched before all are there: those that are wait for the others, and are not to blame.
-  const bool some_are_missing = std::any_of(
-      message.nodes.begin(), message.nodes.end(),
-      [this](const auto& node) { return !nodes_[node.number].is_there && !nodes_[node.number].is_settled; });
+  // No node is launched before all daemons have reported: a daemon that has reported waits for the others.
+  const bool some_are_missing =
+      std::any_of(message.nodes.begin(), message.nodes.end(), [this](const auto& node) {
+        return !nodes_[node.number].is_connected && !nodes_[node.number].is_settled;
+      });
   for (const auto& node : message.nodes) {
     const auto& state = nodes_[node.number];
-    if (state.is_started || state.is_settled || (some_are_missing && state.is_there)) continue;
+    if (state.is_started || state.is_settled || (some_are_missing && state.is_connected)) continue;
     auto single = message;
     single.nodes = {node};
-    lose({node.number},
-         state.is_there
-             ? messages::node_did_not_start(node.host, seconds, then({node.number}))
-             : messages::node_did_not_report(
-                   node.host, seconds, fmt::format("{}", fmt::join(launch::agent_command(single), " "))));
+    mark_lost(
+        {node.number},
+        state.is_connected
+            ? messages::node_did_not_start(node.host, seconds, consequence({node.number}))
+            : messages::node_did_not_report(
+                  node.host, seconds, fmt::format("{}", fmt::join(launch::agent_command(single), " "))));
   }
 }
 
@@ -190,7 +192,7 @@ void Daemons::finish(std::chrono::milliseconds patience) {
 std::vector<std::uint32_t> Daemons::reachable() const {
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    if (is_daemon(i) && nodes_[i].is_there && !nodes_[i].is_lost) numbers.push_back(i);
+    if (is_daemon(i) && nodes_[i].is_connected && !nodes_[i].is_lost) numbers.push_back(i);
   return numbers;
 }
 
@@ -204,7 +206,7 @@ void Daemons::receive(std::uint32_t from, channel::MessageType type, std::string
     return take_report(from, type, bytes);
   }
   channel::report::Output output;
-  if (!read(bytes, output, from) || !is_of(output.rank, from)) return reply();
+  if (!read(bytes, output, from) || !is_rank_of(output.rank, from)) return reply();
   watcher_.on_output(std::move(output), std::move(reply));
 }
 
@@ -218,7 +220,7 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     case channel::MessageType::unreachable: {
       channel::report::Unreachable unreached;
       if (!read(bytes, unreached, from)) return;
-      return lose_agent(std::move(unreached.nodes), unreached.line, unreached.how);
+      return on_agent_failed(std::move(unreached.nodes), unreached.line, unreached.how);
     }
     case channel::MessageType::started: {
       channel::report::Started started;
@@ -227,17 +229,17 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     }
     case channel::MessageType::ended: {
       channel::report::Ended ended;
-      if (read(bytes, ended, from) && is_of(ended.rank, from)) watcher_.on_ended(ended);
+      if (read(bytes, ended, from) && is_rank_of(ended.rank, from)) watcher_.on_ended(ended);
       return;
     }
     case channel::MessageType::connected_late: {
       channel::report::ConnectedLate late;
-      if (read(bytes, late, from) && is_of(late.rank, from)) watcher_.on_late(late.rank);
+      if (read(bytes, late, from) && is_rank_of(late.rank, from)) watcher_.on_connected_late(late.rank);
       return;
     }
     case channel::MessageType::aborted: {
       channel::report::Aborted aborted;
-      if (read(bytes, aborted, from) && is_of(aborted.from, from))
+      if (read(bytes, aborted, from) && is_rank_of(aborted.from, from))
         watcher_.on_aborted({aborted.from, aborted.status, aborted.message, aborted.named});
       return;
     }
@@ -246,39 +248,38 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     case channel::MessageType::settled:
       return settle(from);
     default:
-      return;  // orders are for daemons
+      return;  // orders go to daemons
   }
 }
 
-/// A daemon that says what cannot be read is of no use: it is lost.
+/// A daemon whose reports cannot be read is marked lost.
 template <class Report>
 bool Daemons::read(const std::string& bytes, Report& report, std::uint32_t from) {
   auto decoded = channel::decode<Report>(bytes);
   if (!decoded) {
-    lose({from}, messages::damaged_report(nodes_[from].host, then({from})));
+    mark_lost({from}, messages::damaged_report(nodes_[from].host, consequence({from})));
     return false;
   }
   report = std::move(*decoded);
   return true;
 }
 
-bool Daemons::is_of(Rank rank, std::uint32_t node) const noexcept {
+bool Daemons::is_rank_of(Rank rank, std::uint32_t node) const noexcept {
   return index(rank) < table_.size() && table_.node_of(rank) == node;
 }
 
 void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) {
   auto& node = nodes_[from];
-  if (node.is_there) return;
-  watcher_.on_explained(
-      fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
+  if (node.is_connected) return;
+  watcher_.on_detail(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
   if (hello.version != release_)
-    return lose({from}, messages::other_version(node.host, hello.version, release_));
-  node.is_there = true;
+    return mark_lost({from}, messages::other_version(node.host, hello.version, release_));
+  node.is_connected = true;
   node.contact = hello.contact;
   channel_.add_contacts({hello.contact}, [this, from](bool is_right) {
-    if (!is_right) return lose({from}, messages::damaged_report(nodes_[from].host));
-    if (++there_ != daemons_ || is_cancelled_) return;
-    watcher_.on_all_there();
+    if (!is_right) return mark_lost({from}, messages::damaged_report(nodes_[from].host));
+    if (++connected_ != daemons_ || is_cancelled_) return;
+    watcher_.on_all_connected();
   });
 }
 
@@ -295,29 +296,31 @@ void Daemons::settle(std::uint32_t node) {
   watcher_.on_node_settled(node);
 }
 
-void Daemons::lose(const std::vector<std::uint32_t>& nodes, const std::string& line) {
+void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line) {
   bool is_told = false;
   for (const auto number : nodes) {
     auto& node = nodes_[number];
     if (std::exchange(node.is_lost, true)) continue;
     watcher_.on_node_lost(number, std::exchange(is_told, true) ? std::string() : line);
-    if (is_launched_ && !node.is_started) on_started(number, {});  // nobody waits for its ranks
+    if (is_launched_ && !node.is_started) on_started(number, {});  // the job does not wait for its ranks
     settle(number);
   }
 }
 
-/// With a daemon go those that it has started. One that had come up is another case than one that never did.
-void Daemons::lose_agent(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how) {
+/// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon that had
+/// reported differs from that for one that never did.
+void Daemons::on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line,
+                              const std::string& how) {
   std::erase_if(nodes, [this](auto number) { return !is_daemon(number) || nodes_[number].is_lost; });
   if (nodes.empty()) return;
   const auto& first = nodes_[nodes.front()];
-  const bool has_said_why = how.find(": weftd: ") != std::string::npos;
-  if (!first.is_there || how.empty() || (has_said_why && !is_launched_)) return lose(nodes, line);
-  lose(nodes, messages::daemon_ended(first.host, how, then(nodes)));
+  const bool has_reason = how.find(": weftd: ") != std::string::npos;
+  if (!first.is_connected || how.empty() || (has_reason && !is_launched_)) return mark_lost(nodes, line);
+  mark_lost(nodes, messages::daemon_ended(first.host, how, consequence(nodes)));
 }
 
-std::string Daemons::then(const std::vector<std::uint32_t>& lost) const {
-  if (!goes_on_ || !is_launched_) return std::string(messages::end_of_job);
+std::string Daemons::consequence(const std::vector<std::uint32_t>& lost) const {
+  if (!continues_ || !is_launched_) return std::string(messages::end_of_job);
   std::vector<Rank> ranks;
   for (const auto number : lost) {
     const auto here = table_.ranks_on(number);

@@ -71,7 +71,7 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
-  if (copies_ && !reading_ && !ended_ && takers_ == 0) await_input();
+  if (copies_ && !reading_ && !ended_ && unfinished_ == 0) await_input();
 }
 
 void Input::await_input() {
@@ -94,13 +94,13 @@ void Input::read_more() {
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
   if (length <= 0) return close();
   std::string chunk(bytes.data(), static_cast<std::size_t>(length));
-  takers_ = others_.nodes.size() + 1;
+  unfinished_ = others_.nodes.size() + 1;
   for (const auto node : others_.nodes) others_.send(node, chunk, [this] { taken(); });
   pipes_.write(std::move(chunk), [this] { taken(); });
 }
 
 void Input::taken() {
-  if (--takers_ == 0) await_input();
+  if (--unfinished_ == 0) await_input();
 }
 
 void Input::disconnect(Rank rank) {

@@ -123,7 +123,7 @@ std::string_view Job::then() const noexcept {
 
 void Job::tell(const std::string& line, const std::optional<About>& about) {
   if (options_.quiet) return;
-  about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
+  about ? output_->print_after(about->rank, "weftrun: " + line, about->said) : say(line);
 }
 
 void Job::act(Action action) {
@@ -137,7 +137,7 @@ void Job::act(Action action) {
     case Action::drain:
       return drain();
     case Action::finish_undrained:
-      output_->abandon();
+      output_->drop_all();
       [[fallthrough]];
     case Action::finish:
       return finish();
@@ -180,7 +180,7 @@ void Job::finish() {
     loop_.stop();
 }
 
-void Job::on_all_left() {
+void Job::on_all_exited() {
   loop_.stop();
 }
 
@@ -197,7 +197,7 @@ void Job::on_node_settled(std::uint32_t) {
   if (--nodes_to_settle_ == 0) raise(Event::all_gone);
 }
 
-void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, Said said) {
+void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes said) {
   const auto [rank, status, connected, finalized] = ended;
   auto& state = ranks_[index(rank)];
   state.lives = false;
@@ -217,7 +217,7 @@ void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, Said said) {
   }
 }
 
-void Job::on_late(Rank rank) {
+void Job::on_connected_late(Rank rank) {
   if (ranks_[index(rank)].is_expected) return;
   fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)),
        messages::rank_left_without_finalize(where(rank), then()), About{rank});
@@ -300,7 +300,7 @@ void Job::on_output_unread(channel::Stream stream) {
 // ---- what is told
 
 void Job::say(const std::string& line) {
-  output_->say("weftrun: " + line);
+  output_->print("weftrun: " + line);
 }
 
 void Job::explain(const std::string& text) {

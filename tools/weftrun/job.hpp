@@ -31,7 +31,7 @@ class Job final : DaemonsWatcher {
   /// spawner: outlives this object. release: weftrun's own, "0.1.0".
   Job(const process::Spawner& spawner, Options options, Plan plan, std::string release);
 
-  /// Returns weftrun's exit status. Throws Stop when the job cannot be set up; no process is left then.
+  /// Returns weftrun's exit status. Throws Stop when the job cannot be set up; no process is left consequence.
   int run();
 
  private:
@@ -44,18 +44,18 @@ class Job final : DaemonsWatcher {
   void start_own_ranks();
 
   // What daemons tell.
-  void on_all_there() override;
+  void on_all_connected() override;
   void on_node_started(std::uint32_t node, const channel::report::Started& report) override;
   void on_output(channel::report::Output report, channel::Reply written) override;
   void on_ended(const channel::report::Ended& report) override;
-  void on_late(job::Rank rank) override;
+  void on_connected_late(job::Rank rank) override;
   void on_aborted(const host::AbortRequest& request) override;
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
-  void on_said(const std::string& line) override;
-  void on_explained(const std::string& text) override;
-  void on_all_left() override;
+  void on_agent_line(const std::string& line) override;
+  void on_detail(const std::string& text) override;
+  void on_all_exited() override;
 
   // What happens.
   void raise(Event event);
@@ -63,7 +63,7 @@ class Job final : DaemonsWatcher {
   /// much it has said before.
   struct About {
     job::Rank rank;
-    Said said{};
+    WrittenBytes said{};
   };
   void raise(Event event, int exit_code, const std::string& line, std::optional<About> about = std::nullopt);
   /// The same for one rank or node that is lost (who): with --on-failure continue the job goes on without it.
@@ -71,13 +71,13 @@ class Job final : DaemonsWatcher {
             std::optional<About> about = std::nullopt);
   bool goes_on() const noexcept;
   void bear(int exit_code, const std::string& who);
-  std::string_view then() const noexcept;
+  std::string_view consequence() const noexcept;
   void tell(const std::string& line, const std::optional<About>& about);
   void act(Action action);
   void await_end_signal();
   void await_relayed_signal();
   void on_node_runs();
-  void on_rank_end(const ranks::LocalRanks::Ended& ended, Said said);
+  void on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes said);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();

@@ -12,7 +12,7 @@ namespace weft::weftrun {
 using job::Rank;
 namespace exit_status = messages::exit_status;
 
-void Job::on_all_there() {
+void Job::on_all_connected() {
   if (state_ != State::starting) return;
   daemons_->launch(launch_, [this] {
     is_launched_ = true;
@@ -36,7 +36,7 @@ void Job::on_node_started(std::uint32_t node, const channel::report::Started& re
 }
 
 void Job::on_output(channel::report::Output report, channel::Reply written) {
-  output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
+  output_->write(report.rank, report.stream, std::move(report.bytes), std::move(written));
 }
 
 void Job::on_ended(const channel::report::Ended& report) {
@@ -54,15 +54,15 @@ void Job::on_node_lost(std::uint32_t node, const std::string& line) {
   input_->disconnect_node(node);
   for (const Rank rank : table_.ranks_on(node)) {
     ranks_[index(rank)].lives = false;
-    output_->lose_remote(rank);
+    output_->close_remote(rank);
   }
 }
 
-void Job::on_said(const std::string& line) {
-  output_->say(line);
+void Job::on_agent_line(const std::string& line) {
+  output_->print(line);
 }
 
-void Job::on_explained(const std::string& text) {
+void Job::on_detail(const std::string& text) {
   explain(text);
 }
 

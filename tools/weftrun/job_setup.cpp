@@ -99,7 +99,7 @@ void Job::plan_own_node() {
     input_->disconnect(ended.rank);
     on_rank_end(ended, {});
   };
-  events.connected_late = [this](Rank rank) { on_late(rank); };
+  events.connected_late = [this](Rank rank) { on_connected_late(rank); };
   events.abort = [this](const host::AbortRequest& request) { on_aborted(request); };
   events.settled = [this] { on_node_settled(*plan_.own); };
   events.other_child = [this](pid_t pid, int status) {

@@ -33,7 +33,7 @@ constinit const JobTable job_table{{
     {{ stay(S::running), stay(S::running),
        stop, stop, stop, stop, stop, stop,
        stay(S::running), drain, stay(S::running) }},
-    // stopping: ranks that fail because they were told to end are no news; a second signal ends the patience
+    // stopping: ranks that fail now were told to end; a second signal ends the time of grace
     {{ stay(S::stopping), kill,
        stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
@@ -41,7 +41,7 @@ constinit const JobTable job_table{{
     {{ stay(S::killing), stay(S::killing),
        stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing), stay(S::killing),
        stay(S::killing), drain, stay(S::killing) }},
-    // draining: only a reader of ours that does not read holds us here; a signal or the time limit ends it
+    // draining: lasts as long as the reader of weftrun's output does not read; a signal or the time limit ends it
     {{ stay(S::draining), stay(S::draining),
        stay(S::draining), stay(S::draining), give_up, give_up, {S::draining, A::nothing, true},
        {S::draining, A::nothing, true},

@@ -11,7 +11,7 @@ namespace weft::weftrun {
 
 class LineTagger {
  public:
-  /// A line longer than this is given out in pieces, all but the first tagged "[rank]+ ": memory stays
+  /// A longer line is put out in pieces, all but the first tagged "[rank]+ ": memory stays
   /// bounded.
   static constexpr std::size_t longest_line = 64 * 1024;
 
@@ -28,7 +28,7 @@ class LineTagger {
 
   std::string tag_, continued_tag_;
   std::string unfinished_;
-  bool continues_ = false;  // the line's first piece has been given out
+  bool continues_ = false;  // the line's first piece has been put out
 };
 
 }  // namespace weft::weftrun

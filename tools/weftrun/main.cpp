@@ -39,7 +39,7 @@ int run(int argc, char** argv) {
   process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   ranks::forget_other_jobs();
-  Plan plan = make_plan(options, Surroundings::real());
+  Plan plan = make_plan(options, PlanContext::real());
   if (options.dry_run || options.explain) {
     const char* described = std::getenv("WEFT_TOPOLOGY");
     const auto text =

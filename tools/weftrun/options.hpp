@@ -46,7 +46,7 @@ struct Options {
   bool tag_output = false;
   bool quiet = false;
   bool verbose = false;
-  bool show_version = false;  ///< the members below and above are then not filled in
+  bool show_version = false;  ///< nothing else is filled in then
   std::string help;           ///< not empty: print this and leave
 };
 

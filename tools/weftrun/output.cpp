@@ -51,9 +51,9 @@ Output::Output(asio::io_context& loop, const std::string& directory, bool tagged
                                   Sink::Events{[this] { check_drained(); },
                                                [this, stream](int error) {
                                                  if (error == EPIPE)
-                                                   events_.unread(stream);
+                                                   events_.reader_lost(stream);
                                                  else
-                                                   events_.lost(stream_name(stream), error);
+                                                   events_.write_failed(stream_name(stream), error);
                                                  check_drained();
                                                }});
   };
@@ -81,30 +81,30 @@ void Output::connect_remote(Rank rank) {
   error_->attach_remote(rank, channel::Stream::error, tagged_);
 }
 
-void Output::take(Rank rank, channel::Stream stream, std::string bytes, std::function<void()> taken) {
+void Output::write(Rank rank, channel::Stream stream, std::string bytes, std::function<void()> done) {
   if (directory_.empty())
     return (stream == channel::Stream::out ? *out_ : *error_)
-        .take(rank, stream, std::move(bytes), std::move(taken));
+        .write(rank, stream, std::move(bytes), std::move(done));
   append_to_file(rank, stream, bytes);
-  taken();
+  done();
 }
 
-void Output::lose_remote(Rank rank) {
+void Output::close_remote(Rank rank) {
   if (!directory_.empty()) return;
-  out_->lose_remote(rank, channel::Stream::out);
-  error_->lose_remote(rank, channel::Stream::error);
+  out_->close_remote(rank, channel::Stream::out);
+  error_->close_remote(rank, channel::Stream::error);
 }
 
 /// Opened for each piece: two descriptors a rank would be more than a process may have.
 void Output::append_to_file(Rank rank, channel::Stream stream, const std::string& bytes) {
-  if (bytes.empty() || has_lost_file_) return;
+  if (bytes.empty() || has_failed_) return;
   const process::Fd file(::open(file_of(rank, stream).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   for (std::size_t written = 0; written < bytes.size();) {
     const auto length = ::write(file.get(), bytes.data() + written, bytes.size() - written);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0) {
-      has_lost_file_ = true;
-      return events_.lost(file_of(rank, stream), errno);
+      has_failed_ = true;
+      return events_.write_failed(file_of(rank, stream), errno);
     }
     written += static_cast<std::size_t>(length);
   }
@@ -123,21 +123,21 @@ std::string Output::error_file(Rank rank) const {
   return directory_.empty() ? std::string() : file_of(rank, channel::Stream::error);
 }
 
-void Output::say(std::string line) {
-  error_->say(std::move(line));
+void Output::print(std::string line) {
+  error_->print(std::move(line));
 }
 
-void Output::say_after(Rank rank, std::string line, Said said) {
-  error_->say_after(rank, std::move(line), said);
+void Output::print_after(Rank rank, std::string line, WrittenBytes written) {
+  error_->print_after(rank, std::move(line), written);
 }
 
 bool Output::is_drained() const noexcept {
   return out_->is_drained() && (!separate_error_ || separate_error_->is_drained());
 }
 
-void Output::abandon() {
-  out_->abandon();
-  if (separate_error_) separate_error_->abandon();
+void Output::drop_all() {
+  out_->drop_all();
+  if (separate_error_) separate_error_->drop_all();
 }
 
 void Output::check_drained() {

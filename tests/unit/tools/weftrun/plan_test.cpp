@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "tests/unit/tools/messages/refusal.hpp"
-#include "tests/unit/tools/weftrun/surroundings.hpp"
+#include "tests/unit/tools/weftrun/plan_context.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -19,7 +19,7 @@ using Words = std::vector<std::string>;
 
 Plan plan_for(Words words, Environment environment = {}) {
   words.push_back("program");
-  return make_plan(parse_options(words), surroundings(std::move(environment)));
+  return make_plan(parse_options(words), plan_context(std::move(environment)));
 }
 
 std::string refusal(Words words, Environment environment = {}) {
@@ -69,7 +69,7 @@ TEST(Plan, nodes_without_ranks_are_left_out) {
   EXPECT_EQ(plan.unused, (Words{"c", "head"}));
   EXPECT_EQ(plan.own, std::nullopt);
   const Plan later =
-      make_plan(parse_options({"--host", "a,b,c", "-n", "1", "x", ":", "-n", "1", "y"}), surroundings());
+      make_plan(parse_options({"--host", "a,b,c", "-n", "1", "x", ":", "-n", "1", "y"}), plan_context());
   EXPECT_EQ(shown(later), "a:1 b:1 2;slot@0:1x1,1x0;slot@1:1x0,1x1");
   EXPECT_EQ(later.ranks, (std::vector<std::uint32_t>{1, 1}));
 }
@@ -168,12 +168,12 @@ TEST(Plan, where_the_daemon_is) {
 }
 
 TEST(Plan, real_surroundings) {
-  const auto around = Surroundings::real();
-  EXPECT_TRUE(around.is_here(around.host));
-  EXPECT_TRUE(around.is_here("localhost"));
-  EXPECT_FALSE(around.is_here("192.0.2.7"));
-  EXPECT_GE(around.cores, 1U);
-  EXPECT_EQ(around.program_directory.front(), '/');
+  const auto context = PlanContext::real();
+  EXPECT_TRUE(context.is_here(context.host));
+  EXPECT_TRUE(context.is_here("localhost"));
+  EXPECT_FALSE(context.is_here("192.0.2.7"));
+  EXPECT_GE(context.cores, 1U);
+  EXPECT_EQ(context.program_directory.front(), '/');
 }
 
 }  // namespace
