@@ -19,8 +19,9 @@ class Output {
  public:
   struct Events {
     std::function<void()> drained;  ///< the output of all ranks is written to its end
-    std::function<void(channel::Stream stream)> reader_lost;               ///< its reader has closed it
-    std::function<void(const std::string& what, int error)> write_failed;  ///< a write failed otherwise
+    std::function<void(channel::Stream stream)> reader_lost;  ///< its reader has closed it
+    std::function<void(const std::string& what, int error)>
+        write_failed;  ///< a write failed for another reason
   };
 
   /// directory: for files, made if it does not exist; empty: forward. Throws Stop (own_failure).
@@ -38,7 +39,7 @@ class Output {
   void connect_remote(job::Rank rank);
   /// The next bytes of its stream; no bytes: the end. done: when they are written, or never can be.
   void write(job::Rank rank, channel::Stream stream, std::string bytes, std::function<void()> done);
-  /// Its node is write_failed.
+  /// Ends its streams: its node is lost.
   void close_remote(job::Rank rank);
 
   /// The file with the rank's standard error; empty when it is forwarded.
