@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The nodes that the user names with --host and --hostfile. Pure functions. Errors are thrown as Stop (usage) with one
-// line.
+// The nodes that the user names with --host and --hostfile. Pure functions. Errors are thrown as Stop (usage)
+// with one line.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ struct Host {
 };
 using Hosts = std::vector<Host>;
 
-/// The values of all --host: "a:2,b", "n[01-04]:8". Without a number a mention is one slot. A host that is named twice
-/// has the sum of its slots, at the place of its first mention.
+/// The values of all --host: "a:2,b", "n[01-04]:8". Without a number a mention is one slot. A host that is
+/// named twice has the sum of its slots, at the place of its first mention.
 Hosts read_host_option(const std::vector<std::string>& texts);
 
-/// Lines "name [slots=N] [max_slots=N]" or "name:N", '#' begins a comment. `file` is its name, for error messages.
+/// Lines "name [slots=N] [max_slots=N]" or "name:N", '#' begins a comment. `file` is its name, for error
+/// messages.
 Hosts read_hostfile(std::string_view text, const std::string& file);
 Hosts read_hostfile(const std::string& file);
 
@@ -35,7 +36,8 @@ Hosts read_hostfile(const std::string& file);
 Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
                     const std::function<bool(const std::string&)>& is_here);
 
-/// Throws Stop unless `name` can be a host's name or address, and no option of ssh. The error message begins with `where`.
+/// Throws Stop unless `name` can be a host's name or address, and no option of ssh. The error message begins
+/// with `where`.
 void check_host_name(std::string_view name, std::string_view where);
 
 }  // namespace weft::allocation

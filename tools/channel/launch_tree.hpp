@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tree down which a launch message goes: the launcher is its root, the daemons follow in the order of their numbers.
+// The tree down which a launch message goes: the launcher is its root, the daemons follow in the order of
+// their numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The messages between launcher and daemons (docs/design/nodes.md): each is one event between servers, with one byte
-// object. Orders go from the launcher to daemons, reports the other way.
+// The messages between launcher and daemons (docs/design/nodes.md): each is one event between servers, with
+// one byte object. Orders go from the launcher to daemons, reports the other way.
 //
 //   daemon                          launcher
 //   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
@@ -8,7 +8,7 @@
 //        <--- input, signal, output_unwanted   any time from then on
 //   started, output, ended, connected_late, aborted, input_unwanted -->
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
-//        <---------------------------- end     the daemon ends what ranks left behind, sends the rest of their output, exits
+//        <---------------------------- end     the daemon ends orphans, sends the rest of the output, exits
 #pragma once
 
 #include <pmix_common.h>
@@ -137,8 +137,8 @@ void fields(Archive& archive, Unreachable& message) {
   archive(message.how);
 }
 
-/// The next bytes of a rank's stream; no bytes: its end. The launcher replies when they are written, and the daemon sends the
-/// next ones then.
+/// The next bytes of a rank's stream; no bytes: its end. The launcher replies when they are written, and the
+/// daemon sends the next ones then.
 struct Output {
   static constexpr MessageType type = MessageType::output;
   job::Rank rank{0};
@@ -170,7 +170,8 @@ void fields(Archive& archive, Ended& message) {
   archive(message.error_bytes);
 }
 
-/// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the server.
+/// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the
+/// server.
 struct ConnectedLate {
   static constexpr MessageType type = MessageType::connected_late;
   job::Rank rank{0};

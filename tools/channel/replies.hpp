@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replies that the senders of messages wait for: each is sent exactly once, whatever becomes of the handler that owes it.
+// Replies that the senders of messages wait for: each is sent exactly once, whatever becomes of the handler
+// that owes it.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@ class PendingReplies;
 /// The right to send one reply. Copies stand for the same reply.
 class Reply {
  public:
-  /// Sends the reply; without effect from the second call on. The end of the last copy sends a reply that no call has sent.
+  /// Sends the reply; without effect from the second call on. The end of the last copy sends a reply that no
+  /// call has sent.
   void operator()() const;
 
  private:

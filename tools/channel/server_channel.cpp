@@ -52,7 +52,8 @@ std::string text_of(const pmix_info_t* info) {
   return info == nullptr || info->value.data.string == nullptr ? std::string() : info->value.data.string;
 }
 
-/// A call into the library that has not completed: what the library reads until then, and what to do afterwards.
+/// A call into the library that has not completed: what the library reads until then, and what to do
+/// afterwards.
 struct OpenCall {
   asio::io_context& loop;
   host::InfoList infos;
@@ -123,7 +124,8 @@ ServerChannel::ServerChannel(asio::io_context& loop, const host::ServerIdentity&
 
 ServerChannel::~ServerChannel() {
   for (const auto handler : handlers_) PMIx_Deregister_event_handler(handler, nullptr, nullptr);
-  // Handlers that are still queued in the loop will not run, and a Reply may outlive libpmix: all are sent now.
+  // Handlers that are still queued in the loop will not run, and a Reply may outlive libpmix: all are sent
+  // now.
   pending_replies_.send_all();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between this server and the other servers of its launch, and news of servers that are lost. They travel as
-// events of the PMIx library (docs/design/nodes.md).
+// Messages between this server and the other servers of its launch, and news of servers that are lost. They
+// travel as events of the PMIx library (docs/design/nodes.md).
 #pragma once
 
 #include <pmix_common.h>
@@ -37,8 +37,8 @@ class ServerChannel {
   /// done: on the loop, when messages can be sent to these servers; false: the contacts cannot be understood.
   void add_contacts(const std::vector<std::string>& contacts, std::function<void(bool)> done);
 
-  /// done: on the loop. true: the handlers of all receivers have replied; false: a receiver cannot be reached. Between
-  /// two servers messages are received in the order in which they were sent.
+  /// done: on the loop. true: the handlers of all receivers have replied; false: a receiver cannot be
+  /// reached. Between two servers messages are received in the order in which they were sent.
   using Done = std::function<void(bool)>;
   void send(const std::vector<std::uint32_t>& to, MessageType type, const std::string& bytes, Done done = {});
   template <class Message>

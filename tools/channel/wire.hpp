@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Structures as bytes and back. A structure lists its fields once, in `template <class Archive> void fields(Archive&)`;
-// writing and reading are two archives. Integers are little-endian, strings and lists begin with their length.
+// Structures as bytes and back. A structure lists its fields once, in `template <class Archive> void
+// fields(Archive&)`; writing and reading are two archives. Integers are little-endian, strings and lists
+// begin with their length.
 //
-// Reading is bounded: a length that the bytes at hand cannot hold is refused, so a damaged message costs no more memory
-// than a right one of its size. A message that is cut, too long, or of another version is refused.
+// Reading is bounded: a length that the bytes at hand cannot hold is refused, so a damaged message costs no
+// more memory than a right one of its size. A message that is cut, too long, or of another version is
+// refused.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Builds pmix_info_t arrays with the type of each value in the name of the call: consumers compare value types
-// strictly.
+// Builds pmix_info_t arrays with the type of each value in the name of the call: consumers compare value
+// types strictly.
 #pragma once
 
 #include <pmix_common.h>

@@ -22,8 +22,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The object that the upcalls work on, for the library passes them no context of ours. Set before the job is registered,
-/// cleared after the library's end.
+/// The object that the upcalls work on, for the library passes them no context of ours. Set before the job is
+/// registered, cleared after the library's end.
 std::atomic<Server*> current{nullptr};
 
 void require(pmix_status_t status, const char* step) {
@@ -110,7 +110,8 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
 
 }  // namespace
 
-/// Called on the library's thread. They only record what happened: the library must not wait for the loop of the tool.
+/// Called on the library's thread. They only record what happened: the library must not wait for the loop of
+/// the tool.
 struct Upcalls {
   static pmix_status_t connected(const pmix_proc_t* proc, void*, pmix_info_t*, std::size_t, pmix_op_cbfunc_t,
                                  void*) {

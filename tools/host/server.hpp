@@ -30,8 +30,8 @@ class Server {
   /// These run on a thread of the library.
   struct Events {
     std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
-    /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does not wait
-    /// for the server, so a process may end before the server has read its hello.
+    /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does
+    /// not wait for the server, so a process may end before the server has read its hello.
     std::function<void(job::Rank)> connected_late;
   };
 
@@ -41,12 +41,13 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Registers the job, and its ranks on this node (local). topology: null unless ranks are bound. Once. Throws Stop
-  /// (own_failure).
+  /// Registers the job, and its ranks on this node (local). topology: null unless ranks are bound. Once.
+  /// Throws Stop (own_failure).
   void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
                     Events events);
 
-  /// What this rank needs in its environment to find the server, each "NAME=VALUE". Throws Stop (own_failure).
+  /// What this rank needs in its environment to find the server, each "NAME=VALUE". Throws Stop
+  /// (own_failure).
   std::vector<std::string> environment_of(job::Rank rank) const;
 
   /// The rank's process has ended.
@@ -55,8 +56,8 @@ class Server {
   /// The rank has failed before PMIx_Init: fences do not wait for it.
   void deregister(job::Rank rank) noexcept;
 
-  /// Waits until the library has read what ended ranks may have left in its sockets. false: there is no such rank, and
-  /// done is not called. done: on any thread, once, after every connected_late of these ranks.
+  /// Waits until the library has read what ended ranks may have left in its sockets. false: there is no such
+  /// rank, and done is not called. done: on any thread, once, after every connected_late of these ranks.
   bool await_late_connections(std::function<void()> done);
 
   /// Any thread. A rank that has finalized was connected too.

@@ -12,7 +12,8 @@
 namespace weft::job {
 
 enum class BindTo { automatic, none, core, numa, socket, hwthread };
-/// How ranks are round_robin out. Among nodes `core`, `numa` and `socket` mean `slot`; within a node `node` means `slot`.
+/// How ranks are round_robin out. Among nodes `core`, `numa` and `socket` mean `slot`; within a node `node`
+/// means `slot`.
 enum class MapBy { automatic, slot, node, core, numa, socket };
 
 /// The spellings of the command line.

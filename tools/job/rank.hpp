@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The number of a process in its job. A type of its own, so that a rank is never mixed up with a pid, a status or a core.
+// The number of a process in its job. A type of its own, so that a rank is never mixed up with a pid, a
+// status or a core.
 #pragma once
 
 #include <cstddef>

@@ -45,8 +45,9 @@ Words remote_command(const Agent& agent, const NodeName& node) {
   return words;
 }
 
-/// The step shares the nodes' processors with other steps (--overlap) and binds nothing: the daemons do that. A daemon
-/// that ends does not end the others, and the step does not wait for the others when a daemon has ended.
+/// The step shares the nodes' processors with other steps (--overlap) and binds nothing: the daemons do that.
+/// A daemon that ends does not end the others, and the step does not wait for the others when a daemon has
+/// ended.
 Words slurm_command(const Agent& agent, const std::vector<NodeName>& nodes) {
   Words names;
   for (const auto& node : nodes) names.push_back(node.host);

@@ -11,8 +11,8 @@
 
 namespace weft::launch {
 
-/// The part of `message` for each of its agents: with arity k at most k parts, consecutive, of sizes that differ by one
-/// node at most.
+/// The part of `message` for each of its agents: with arity k at most k parts, consecutive, of sizes that
+/// differ by one node at most.
 std::vector<StartMessage> parts_of(const StartMessage& message);
 
 /// The command that starts the daemon of the first of `message.nodes` (kind slurm: the daemons of all).
@@ -24,8 +24,8 @@ std::optional<std::vector<std::string>> split_words(std::string_view text);
 /// `word` as one word of a POSIX shell; plain words are unchanged, for agents without a shell at their end.
 std::string quoted(const std::string& word);
 
-/// True for a line that says nothing to a user: srun without an affinity plugin warns that it cannot bind when binding is
-/// off.
+/// True for a line that says nothing to a user: srun without an affinity plugin warns that it cannot bind
+/// when binding is off.
 bool is_noise(const Agent& agent, std::string_view line) noexcept;
 
 // Failures, one line each. from: the node of the daemon that started the agent; empty: weftrun did.

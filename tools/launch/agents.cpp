@@ -218,7 +218,8 @@ void Agents::Pool::on_end(const AgentPtr& agent) {
   if (is_ending_ && agents_.empty()) report_all_ended();
 }
 
-/// All that the agent wrote is in the pipe by now. Other processes may hold the pipe open; their output is not awaited.
+/// All that the agent wrote is in the pipe by now. Other processes may hold the pipe open; their output is
+/// not awaited.
 void Agents::Pool::read_rest(RunningAgent& agent) {
   for (;;) {
     asio::error_code error;

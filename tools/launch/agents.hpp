@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Starts the daemons of a launch and reports failures: one agent (ssh, srun, weftd itself) a daemon, or one for
-// all. An agent gets its start message on standard input, which stays open as long as the daemons are wanted; the
-// lines on its standard output and error are passed on.
+// Starts the daemons of a launch and reports failures: one agent (ssh, srun, weftd itself) a daemon, or one
+// for all. An agent gets its start message on standard input, which stays open as long as the daemons are
+// wanted; the lines on its standard output and error are passed on.
 //
-// Threads: everything, the callbacks too, runs on the thread that runs the loop; no callback runs inside start() or end().
-// Agents end with this process, also when it is killed, and with ~Agents(). SIGPIPE must be ignored.
+// Threads: everything, the callbacks too, runs on the thread that runs the loop; no callback runs inside
+// start() or end(). Agents end with this process, also when it is killed, and with ~Agents(). SIGPIPE must be
+// ignored.
 #pragma once
 
 #include <sys/types.h>
@@ -43,18 +44,19 @@ class Agents {
   Agents(const Agents&) = delete;
   Agents& operator=(const Agents&) = delete;
 
-  /// Runs `message.agent` for `message.nodes`, which this process's own node is not among: for each, or with an arity for
-  /// the first of each part of the tree. Each agent gets its part of `message`. release: our own, "0.1.0".
+  /// Runs `message.agent` for `message.nodes`, which this process's own node is not among: for each, or with
+  /// an arity for the first of each part of the tree. Each agent gets its part of `message`. release: our
+  /// own, "0.1.0".
   void start(const StartMessage& message, std::string_view release);
 
   /// An agent that ends from now on has not failed.
   void expect_end();
-  /// expect_end(), and ends the daemons by the end of their input; what still runs after `patience` gets SIGTERM, and
-  /// as much later SIGKILL.
+  /// expect_end(), and ends the daemons by the end of their input; what still runs after `patience` gets
+  /// SIGTERM, and as much later SIGKILL.
   void end(std::chrono::milliseconds patience);
 
-  /// If another part of this process reaps all children (waitpid(-1)), it hands each on here. True: `pid` was an agent.
-  /// Agents that are not handed on are reaped by this object.
+  /// If another part of this process reaps all children (waitpid(-1)), it hands each on here. True: `pid` was
+  /// an agent. Agents that are not handed on are reaped by this object.
   bool on_child_exit(pid_t pid, int wait_status);
 
   std::size_t running() const noexcept;

@@ -7,9 +7,9 @@
 
 namespace weft::launch {
 
-/// True for a variable that a server or its fabric reads: WEFT_*, FI_*, UCX_*. Servers that disagree about some of them
-/// (WEFT_FENCE, WEFT_COLLECTIVE) fail each other's fences. False for variables that name one process, and for
-/// WEFT_TRANSPORT: the start message names the transport that the launcher has opened.
+/// True for a variable that a server or its fabric reads: WEFT_*, FI_*, UCX_*. Servers that disagree about
+/// some of them (WEFT_FENCE, WEFT_COLLECTIVE) fail each other's fences. False for variables that name one
+/// process, and for WEFT_TRANSPORT: the start message names the transport that the launcher has opened.
 bool is_server_setting(const char* variable) noexcept;
 /// The server settings of an environment.
 std::vector<std::string> server_settings(char* const* inherited);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every line that weftrun and weftd print for their user, in one place: what happened, where, and what can be done.
-// All functions are pure. A line has no newline at its end; the tool that prints it puts its own name in front.
+// Every line that weftrun and weftd print for their user, in one place: what happened, where, and what can be
+// done. All functions are pure. A line has no newline at its end; the tool that prints it puts its own name
+// in front.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which rank is on which node: as O(nodes) bytes to send (Distribution), and as a table to look things up (RankTable).
+// Which rank is on which node: as O(nodes) bytes to send (Distribution), and as a table to look things up
+// (RankTable).
 #pragma once
 
 #include <cstdint>
@@ -14,9 +15,9 @@ namespace weft::placement {
 
 enum class RankBy { slot, node };
 
-/// Node i has counts[i] ranks of each app; ranks are numbered through the apps in their order. Within an app they are
-/// numbered beginning with node `first_node` and going round all nodes: by slot, all ranks of a node, then those of the
-/// next; by node, one rank of each node that has one left, then again.
+/// Node i has counts[i] ranks of each app; ranks are numbered through the apps in their order. Within an app
+/// they are numbered beginning with node `first_node` and going round all nodes: by slot, all ranks of a
+/// node, then those of the next; by node, one rank of each node that has one left, then again.
 struct Distribution {
   struct AppShare {
     RankBy order = RankBy::slot;
@@ -31,7 +32,8 @@ struct Distribution {
   std::uint32_t size() const noexcept;  ///< ranks of the job
 };
 
-/// Text such as "3;slot@0:2x4,1x2;node@1:3x1": nodes, then for each app runs of nodes with equally many ranks.
+/// Text such as "3;slot@0:2x4,1x2;node@1:3x1": nodes, then for each app runs of nodes with equally many
+/// ranks.
 std::string encode(const Distribution& distribution);
 
 /// Throws Stop (own_failure) if the text is no distribution, or has more nodes or ranks than these.

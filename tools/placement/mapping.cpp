@@ -41,8 +41,8 @@ hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders)
   return at == holders.end() ? nullptr : *at;
 }
 
-/// In the order of the cores, or of their threads. Where hwloc finds no cores (some virtual machines) threads count as
-/// cores.
+/// In the order of the cores, or of their threads. Where hwloc finds no cores (some virtual machines) threads
+/// count as cores.
 std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
   const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE), sockets = objects(topology, HWLOC_OBJ_PACKAGE);
   auto cores = objects(topology, HWLOC_OBJ_CORE);
@@ -55,7 +55,8 @@ std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
   return slots;
 }
 
-/// One slot of each group in turn, the groups in the order in which they first appear; within a group in their order.
+/// One slot of each group in turn, the groups in the order in which they first appear; within a group in
+/// their order.
 std::vector<Slot> round_robin(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
   std::vector<hwloc_obj_t> groups;
   std::vector<std::vector<Slot>> queues;
@@ -146,8 +147,8 @@ Topology load_topology() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   Topology topology(raw);
-  // The x86 component moves the process to each processor in turn, milliseconds on a busy machine, to learn about
-  // caches; the operating system's files say all that is asked here.
+  // The x86 component moves the process to each processor in turn, milliseconds on a busy machine, to learn
+  // about caches; the operating system's files say all that is asked here.
   hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
   if (hwloc_topology_load(raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   // hwloc has left out what the cgroup forbids, but not what taskset took away.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where on its node a rank runs: the policy that follows from the options and the number of ranks, and the processors of
-// each rank under that policy. Both are pure functions.
+// Where on its node a rank runs: the policy that follows from the options and the number of ranks, and the
+// processors of each rank under that policy. Both are pure functions.
 #pragma once
 
 #include <hwloc.h>
@@ -22,8 +22,8 @@ struct Policy {
   bool oversubscribed = false;  ///< more ranks than cores
 };
 
-/// The defaults are mpirun 4's: up to two ranks are bound to cores, more ranks to NUMA nodes, and ranks that outnumber the
-/// cores are not bound. Binding to the only NUMA node would have no effect and is left out.
+/// The defaults are mpirun 4's: up to two ranks are bound to cores, more ranks to NUMA nodes, and ranks that
+/// outnumber the cores are not bound. Binding to the only NUMA node would have no effect and is left out.
 ///   ranks  on this machine; for virtual nodes the ranks of all of them
 Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
                      job::MapBy map) noexcept;
@@ -49,8 +49,8 @@ Topology described_topology(const std::string& description);
 /// Counts in a topology what count_processors() counts in this machine.
 Processors processors_in(hwloc_topology_t topology);
 
-/// One binding for each rank of a node, in the order of local ranks. If there are more ranks than cores (hardware
-/// threads, if ranks are bound to those), the cores are used again from the first.
+/// One binding for each rank of a node, in the order of local ranks. If there are more ranks than cores
+/// (hardware threads, if ranks are bound to those), the cores are used again from the first.
 ///   before  number of ranks of other virtual nodes on this machine, which have the first cores
 std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
                                 std::uint32_t before = 0);

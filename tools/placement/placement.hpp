@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many ranks of each program go to each node, and in which order: a pure function of the nodes' slots and of what the
-// user asks for. Which processors it gets there is decided in mapping.hpp.
+// How many ranks of each program go to each node, and in which order: a pure function of the nodes' slots and
+// of what the user asks for. Which processors it gets there is decided in mapping.hpp.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,10 @@ struct PlacementRules {
   bool may_oversubscribe = false;
 };
 
-/// By slot: each node is filled before the next node is begun; ranks that are left when all slots are taken fill the nodes
-/// again, each with as many ranks as it has slots. By node: one rank to each node with a free slot in turn; when all slots
-/// are taken, one rank to each node in turn. A program begins where the program before it has ended. ppr:N:node: N ranks on each node, in the nodes' order.
+/// By slot: each node is filled before the next node is begun; ranks that are left when all slots are taken
+/// fill the nodes again, each with as many ranks as it has slots. By node: one rank to each node with a free
+/// slot in turn; when all slots are taken, one rank to each node in turn. A program begins where the program
+/// before it has ended. ppr:N:node: N ranks on each node, in the nodes' order.
 ///   ranks   of each program; 0: as many as there are slots free (with ppr:N:node: N on each node)
 /// Throws Stop (usage): more ranks than slots, with both numbers and the way out.
 Distribution place(const std::vector<std::uint32_t>& ranks, const allocation::Hosts& hosts,

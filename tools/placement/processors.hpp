@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processors counted without loading a topology: hwloc takes milliseconds, in which a job of trivial ranks ends.
+// Processors counted without loading a topology: hwloc takes milliseconds, in which a job of trivial ranks
+// ends.
 #pragma once
 
 #include <cstdint>

@@ -78,8 +78,8 @@ void close_all_in(unsigned first, unsigned last) noexcept {
   for (rlim_t fd = first; fd <= last && fd < limit.rlim_cur; ++fd) ::close(static_cast<int>(fd));
 }
 
-/// Afterwards only the streams and `kept` are open. A socket or pipe of ours that a rank held would never be seen closed by
-/// its peer.
+/// Afterwards only the streams and `kept` are open. A socket or pipe of ours that a rank held would never be
+/// seen closed by its peer.
 void close_others(std::span<const int> kept) noexcept {
   unsigned first = 3;
   for (const int fd : kept) {

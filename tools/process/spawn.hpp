@@ -26,16 +26,16 @@ struct SpawnResult {
   const char* step = nullptr;  ///< what failed, in words for the user
 };
 
-/// Starts programs with their three streams, the descriptors that this process itself got from its parent, and
-/// no other: libraries of fabrics open many that would outlive an execve.
+/// Starts programs with their three streams, the descriptors that this process itself got from its parent,
+/// and no other: libraries of fabrics open many that would outlive an execve.
 class Spawner {
  public:
   /// Notes what this process got, so construct it before anything is opened.
   Spawner();
 
-  /// The child leads a process group of its own (so that all of what it starts can be signalled) and is killed
-  /// by the kernel when the calling thread ends. Returns when the program runs or has failed to. Must be called
-  /// by a thread that runs until this process ends. Cost: about one execve.
+  /// The child leads a process group of its own (so that all of what it starts can be signalled) and is
+  /// killed by the kernel when the calling thread ends. Returns when the program runs or has failed to. Must
+  /// be called by a thread that runs until this process ends. Cost: about one execve.
   SpawnResult spawn(const SpawnRequest& request) const noexcept;
 
  private:

@@ -107,8 +107,8 @@ Variables app_environment(char* const* inherited, const job::App& app, const std
       missing.push_back(setting.name);
   }
   if (!library_path.empty()) prepend_library_path(variables, library_path);
-  // Open MPI 4 asks its "schizo" layer how it was launched, and becomes N jobs of one rank if that does not know. This
-  // variable makes it answer "direct launch by a PMIx server"; nothing else in Open MPI reads it.
+  // Open MPI 4 asks its "schizo" layer how it was launched, and becomes N jobs of one rank if that does not
+  // know. This variable makes it answer "direct launch by a PMIx server"; nothing else in Open MPI reads it.
   set_unless_set(variables, "JSM_JSRUN_PORT=0");
   // mpirun sets this when it oversubscribes: waiting ranks then yield instead of spinning on a core that
   // the rank they wait for needs.

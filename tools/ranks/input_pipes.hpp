@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The standard input of this node's ranks: one buffer at a time, at the pace of the slowest rank that still reads.
+// The standard input of this node's ranks: one buffer at a time, at the pace of the slowest rank that still
+// reads.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -25,7 +26,8 @@ class InputPipes {
   /// Descriptor 0 of a rank; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
 
-  /// taken: when all ranks that still read have got all of it; perhaps before this returns. One write at a time.
+  /// taken: when all ranks that still read have got all of it; perhaps before this returns. One write at a
+  /// time.
   void write(std::string bytes, std::function<void()> taken);
 
   /// The rank has ended: writes do not wait for it any more.

@@ -22,8 +22,8 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// The launcher and daemons need two descriptors a rank, so they take what the hard limit gives. Returns the soft limit
-/// that the ranks get back, 0 when nothing was changed.
+/// The launcher and daemons need two descriptors a rank, so they take what the hard limit gives. Returns the
+/// soft limit that the ranks get back, 0 when nothing was changed.
 unsigned long raise_descriptor_limit() noexcept {
   struct rlimit limit {};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. The same for weftrun, with the
-// ranks beside it, and for a daemon.
+// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. The same for weftrun,
+// with the ranks beside it, and for a daemon.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -44,8 +44,9 @@ class LocalRanks {
     std::function<void(pid_t, int wait_status)> other_child;
   };
 
-  /// While the process has one thread. session: the launch's name, the same on all nodes; with the node's number it tells
-  /// the node's processes from those of other virtual nodes on the machine. spawner: outlives this object.
+  /// While the process has one thread. session: the launch's name, the same on all nodes; with the node's
+  /// number it tells the node's processes from those of other virtual nodes on the machine. spawner: outlives
+  /// this object.
   LocalRanks(asio::io_context& loop, const process::Spawner& spawner, const std::string& session,
              std::uint32_t node, bool has_other_children, Events events);
 
@@ -59,7 +60,8 @@ class LocalRanks {
   /// Registers the job with the PMIx server, which must end before this object. Throws Stop.
   void register_with(host::Server& server);
 
-  /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status for that.
+  /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
+  /// for that.
   struct Failure {
     int exit_code;
     std::string line;

@@ -73,9 +73,9 @@ HasMark mark_of(pid_t pid, const std::string& mark) {
              : HasMark::no;
 }
 
-/// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked while it was
-/// being found, or have been in an execve. The bound is for processes that the kernel cannot end (waiting for a dead
-/// disk).
+/// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked
+/// while it was being found, or have been in an execve. The bound is for processes that the kernel cannot end
+/// (waiting for a dead disk).
 void kill_job(const std::string& mark) {
   constexpr int most_passes = 5000, passes_without = 5;
   for (int pass = 0, without = 0; pass < most_passes && without < passes_without; ++pass) {
@@ -158,8 +158,8 @@ void OrphanReaper::reap() {
 
 Guard::Guard(const std::string& mark, const std::string& shared_files) {
   process::Pipe pipe = process::make_pipe(true, true);
-  // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is about ranks
-  // and what they started.
+  // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
+  // about ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
   if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));

@@ -26,8 +26,8 @@ class Processes {
     job::Rank rank;
     int wait_status;  ///< of waitpid
   };
-  /// Reaps all children that have ended, and returns the ranks among them, in the kernel's order. other: called for each
-  /// other child (adopted orphans, agents); may be empty.
+  /// Reaps all children that have ended, and returns the ranks among them, in the kernel's order. other:
+  /// called for each other child (adopted orphans, agents); may be empty.
   std::vector<Ended> reap(const std::function<void(pid_t, int wait_status)>& other);
 
   /// Signals the process groups of all running ranks, or of those of these that run.

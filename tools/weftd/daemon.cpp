@@ -164,7 +164,8 @@ void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(cons
   if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
-/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the ranks' fences do.
+/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the
+/// ranks' fences do.
 void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
   channel_->add_contacts(launch.contacts, [this, launch, bytes](bool) {
     for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
@@ -235,7 +236,8 @@ void Daemon::end(const channel::order::End&) {
 
 void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
   input_pipes_.disconnect(ended.rank);
-  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would hide the reason.
+  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
+  // hide the reason.
   if (!has_launcher_) return;
   send_report(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
                                      streams_.written_bytes(ended.rank, channel::Stream::out),
@@ -259,8 +261,8 @@ void Daemon::on_node_lost(std::uint32_t node) {
   if (node == message_.launcher.number) on_launcher_lost();
 }
 
-/// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is a normal exit,
-/// because standard input may close before the order to end arrives.
+/// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is
+/// a normal exit, because standard input may close before the order to end arrives.
 void Daemon::on_launcher_lost() {
   has_launcher_ = has_settled_;
   is_ending_ = true;

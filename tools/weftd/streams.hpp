@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Standard output and error of this node's ranks on their way to the launcher.
 //
-// Memory is bounded: of each pipe one chunk is in flight, and the next is read when weftrun has written it. A slow reader of
-// weftrun's output stops the ranks that write.
+// Memory is bounded: of each pipe one chunk is in flight, and the next is read when weftrun has written it. A
+// slow reader of weftrun's output stops the ranks that write.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -25,7 +25,8 @@ class Streams {
   /// drained: every stream has ended and is written, or the launcher cannot be reached.
   Streams(asio::io_context& loop, Send send, std::function<void()> drained);
 
-  /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop (own_failure).
+  /// The write end of a pipe, for the rank; close it here once the rank has started. Throws Stop
+  /// (own_failure).
   process::Fd connect(job::Rank rank, channel::Stream stream);
   /// How many bytes the rank has written so far.
   std::uint64_t written_bytes(job::Rank rank, channel::Stream stream) const;

@@ -307,8 +307,8 @@ void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::stri
   }
 }
 
-/// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon that had
-/// reported differs from that for one that never did.
+/// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon
+/// that had reported differs from that for one that never did.
 void Daemons::on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line,
                               const std::string& how) {
   std::erase_if(nodes, [this](auto number) { return !is_daemon(number) || nodes_[number].is_lost; });

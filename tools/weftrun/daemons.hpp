@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons of a launch as weftrun sees them: started by agents, reached through the channel, lost or settled.
-// Everything here runs on the loop.
+// The daemons of a launch as weftrun sees them: started by agents, reached through the channel, lost or
+// settled. Everything here runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -18,7 +18,8 @@
 
 namespace weft::weftrun {
 
-/// Receives what daemons report, about ranks of their own nodes. No function is called from inside a call of Daemons.
+/// Receives what daemons report, about ranks of their own nodes. No function is called from inside a call of
+/// Daemons.
 class DaemonsWatcher {
  public:
   virtual ~DaemonsWatcher() = default;
@@ -31,8 +32,8 @@ class DaemonsWatcher {
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Once a node: none of its ranks runs. It may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
-  /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed with another
-  /// node already.
+  /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
+  /// with another node already.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;
   virtual void on_agent_line(const std::string& line) = 0;  ///< of an agent, or of a daemon's standard error
   virtual void on_detail(const std::string& text) = 0;      ///< for --verbose
@@ -48,12 +49,12 @@ class Daemons {
 
   /// From here to `started` a daemon has WEFT_LAUNCH_TIMEOUT seconds.
   void start();
-  /// Adds the contacts and sends the order down the tree. ready: this server may start ranks of its own. After
-  /// on_all_connected().
+  /// Adds the contacts and sends the order down the tree. ready: this server may start ranks of its own.
+  /// After on_all_connected().
   void launch(channel::order::Launch launch, std::function<void()> ready);
 
-  /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the launch.
-  /// sent: when the daemons have it; may be empty.
+  /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
+  /// launch. sent: when the daemons have it; may be empty.
   void signal(int number, const std::vector<job::Rank>& named = {}, std::function<void()> sent = {});
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
   void close_output(channel::Stream stream);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weftrun's standard input on its way to the ranks.
 //
-// If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes that it does not
-// read are left for the next command of a script. Otherwise weftrun reads and copies, one buffer at a time, at the
-// pace of the slowest reader; a terminal is copied because the ranks are in other process groups and may not read it.
+// If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
+// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, one
+// buffer at a time, at the pace of the slowest reader; a terminal is copied because the ranks are in other
+// process groups and may not read it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -21,8 +22,8 @@ namespace weft::weftrun {
 
 class Input {
  public:
-  /// Other nodes with ranks that read, and how bytes get there. taken: when the ranks have them, or never can. No bytes:
-  /// the end.
+  /// Other nodes with ranks that read, and how bytes get there. taken: when the ranks have them, or never
+  /// can. No bytes: the end.
   struct Others {
     std::set<std::uint32_t> nodes;
     std::function<void(std::uint32_t node, const std::string& bytes, std::function<void()> taken)> send;
@@ -34,7 +35,8 @@ class Input {
   /// Descriptor 0 of a rank of this node; close it here once the rank has started. Throws Stop (own_failure).
   process::Fd connect(job::Rank rank);
 
-  /// Starts to copy. After connect() for all ranks, and again when weftrun may have come to the terminal's foreground.
+  /// Starts to copy. After connect() for all ranks, and again when weftrun may have come to the terminal's
+  /// foreground.
   void resume();
 
   /// The rank of this node has ended: the copy does not wait for it any more.

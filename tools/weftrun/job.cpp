@@ -34,7 +34,8 @@ int exit_code_for(int status) noexcept {
 }  // namespace
 
 int Job::run() {
-  // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied before.
+  // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied
+  // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
   make_output();
   plan_own_node();
@@ -211,8 +212,8 @@ void Job::on_end_signal(int signal) {
 
 void Job::on_relayed_signal(int signal) {
   if (signal == SIGTSTP) {
-    // Ranks are in process groups of their own, so the terminal did not stop them. With daemons weftrun itself goes on: a
-    // launcher that does not answer would be lost to them.
+    // Ranks are in process groups of their own, so the terminal did not stop them. With daemons weftrun
+    // itself goes on: a launcher that does not answer would be lost to them.
     send(SIGSTOP);
     if (!daemons_) ::kill(::getpid(), SIGSTOP);
     return;

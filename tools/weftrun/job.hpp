@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Drives one job: feeds its events (exits, signals, timers, the server's upcalls, output, reports of daemons) to the
-// table of job_states.hpp and carries out the actions. Everything here runs on the thread that calls run().
+// Drives one job: feeds its events (exits, signals, timers, the server's upcalls, output, reports of daemons)
+// to the table of job_states.hpp and carries out the actions. Everything here runs on the thread that calls
+// run().
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -69,12 +70,13 @@ class Job final : DaemonsWatcher {
   void on_time_up();
   void on_output_drained();
   void on_reader_lost(channel::Stream stream);
-  /// exit_code and line: the exit status, and what the user reads, if this event is the reason for the job's end. about:
-  /// the rank that the line is about.
+  /// exit_code and line: the exit status, and what the user reads, if this event is the reason for the job's
+  /// end. about: the rank that the line is about.
   void raise(Event event, int exit_code, const std::string& line, const std::optional<AboutRank>& about = {});
   /// Raises an event that is never a reason.
   void raise(Event event) { raise(event, outcome_.exit_code(), {}); }
-  /// A rank or node is lost (what: "rank 3"). Raises the event, or with --on-failure continue records the failure.
+  /// A rank or node is lost (what: "rank 3"). Raises the event, or with --on-failure continue records the
+  /// failure.
   void fail(Event event, int exit_code, const std::string& what, const std::string& line,
             const std::optional<AboutRank>& about = {});
   bool continues() const noexcept;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a job as a table: state x event -> next state, action, and whether this event can be the reason for
-// the job's end. The first such event decides the exit status, and the user reads about it.
+// The life of a job as a table: state x event -> next state, action, and whether this event can be the reason
+// for the job's end. The first such event decides the exit status, and the user reads about it.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ enum class State : std::uint8_t {
 
 enum class Event : std::uint8_t {
   started,       ///< all ranks have been started
-  start_failed,  ///< one could not be started
-  rank_failed,   ///< one died of a signal, left with a status, or left without PMIx_Finalize
-  abort_called,  ///< one called PMIx_Abort for the whole job
+  start_failed,  ///< a rank could not be started
+  rank_failed,   ///< a rank was killed by a signal, exited with a status, or exited without PMIx_Finalize
+  abort_called,  ///< a rank called PMIx_Abort for the whole job
   time_up,       ///< --timeout
   end_signal,    ///< weftrun got SIGINT, SIGTERM or SIGHUP
   node_lost,     ///< a node is lost, with its ranks

@@ -9,8 +9,8 @@
 
 namespace weft::weftrun {
 
-/// Without contacts, which are known later. Reads the environment and the current directory. Throws Stop (usage): --stdin
-/// names a rank that the job does not have.
+/// Without contacts, which are known later. Reads the environment and the current directory. Throws Stop
+/// (usage): --stdin names a rank that the job does not have.
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
                                       const placement::RankTable& table);
 

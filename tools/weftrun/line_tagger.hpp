@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --tag-output: turns the bytes of one stream into whole lines that begin with "[rank] ".
+// --tag-output: turns the bytes of a stream into whole lines that begin with "[rank] ".
 #pragma once
 
 #include <string>

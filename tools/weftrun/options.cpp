@@ -100,7 +100,8 @@ job::EnvironmentSetting environment_setting(const std::string& text) {
   return setting;
 }
 
-/// The values as text, filled in by CLI11; the checks above turn them into Options with our own wording of errors.
+/// The values as text, filled in by CLI11; the checks above turn them into Options with our own wording of
+/// errors.
 struct Raw {
   std::string ranks, directory, bind, map, input, output_directory, limit;
   std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure;

@@ -13,14 +13,16 @@ class Outcome {
   /// There is a reason for the job's end, and the user has read it.
   bool has_reason() const noexcept { return has_reason_; }
 
-  /// A reason for the job's end. The first decides the exit status, over all failures. True: this is the first.
+  /// A reason for the job's end. The first decides the exit status, over all failures. True: this is the
+  /// first.
   bool set_reason(int exit_code);
   /// A failure after which the job continues. The first decides the exit status. what: "rank 3", "node b".
   void record_failure(int exit_code, const std::string& what);
   /// The exit status of a PMIx_Abort that ends some ranks only, unless there is a reason.
   void set_status(int exit_code);
 
-  /// A line about the failures, when the job has come to its end after them; empty: there is none, or a reason.
+  /// A line about the failures, when the job has come to its end after them; empty: there is none, or a
+  /// reason.
   std::string summary() const;
 
  private:

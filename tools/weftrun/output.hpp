@@ -33,8 +33,8 @@ class Output {
   };
   Ends connect(job::Rank rank);
 
-  /// The same for a rank of another node, whose bytes come by write(). make_files(): before anything is started, so that a
-  /// directory that cannot be written to is noticed. Throws Stop (own_failure).
+  /// The same for a rank of another node, whose bytes come by write(). make_files(): before anything is
+  /// started, so that a directory that cannot be written to is noticed. Throws Stop (own_failure).
   void make_files(job::Rank rank) const;
   void connect_remote(job::Rank rank);
   /// The next bytes of its stream; no bytes: the end. done: when they are written, or never can be.
@@ -47,8 +47,8 @@ class Output {
 
   /// Prints a line on a line of its own.
   void print(std::string line);
-  /// Prints a line after all that an ended rank has written to standard error. written: how much that is, for a rank of
-  /// another node.
+  /// Prints a line after all that an ended rank has written to standard error. written: how much that is, for
+  /// a rank of another node.
   void print_after(job::Rank rank, std::string line, WrittenBytes written = {});
   bool is_drained() const noexcept;
   void drop_all();

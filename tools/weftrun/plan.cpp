@@ -24,7 +24,8 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// A smaller arity means four levels for ten thousand nodes, a larger one more ssh at once than sshd's MaxStartups.
+/// A smaller arity means four levels for ten thousand nodes, a larger one more ssh at once than sshd's
+/// MaxStartups.
 constexpr std::uint32_t usual_arity = 32;
 
 [[noreturn]] void refuse(const std::string& what) {
@@ -45,8 +46,8 @@ std::uint64_t ranks_asked_for(const Options& options) {
   return ranks;
 }
 
-/// Slots of each virtual node where the user gives no number: the job's ranks in equal parts, the machine's cores if
-/// their number is not given either.
+/// Slots of each virtual node where the user gives no number: the job's ranks in equal parts, the machine's
+/// cores if their number is not given either.
 std::uint32_t enough_slots(const Options& options, const PlanContext& context, std::uint32_t nodes) {
   const auto asked = ranks_asked_for(options);
   const std::uint64_t ranks = asked != 0 ? asked : std::max(context.cores, nodes);

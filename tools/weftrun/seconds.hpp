@@ -8,8 +8,8 @@
 
 namespace weft::weftrun {
 
-/// "1.5" is 1500 ms; at least 1 ms. Nothing: the text is no number, or not above 0 and at most `most`, which keeps the sum
-/// with a clock in its range.
+/// "1.5" is 1500 ms; at least 1 ms. Nothing: the text is no number, or not above 0 and at most `most`, which
+/// keeps the sum with a clock in its range.
 std::optional<std::chrono::milliseconds> read_seconds(std::string_view text, double most);
 
 }  // namespace weft::weftrun

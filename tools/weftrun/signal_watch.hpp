@@ -14,7 +14,8 @@ class SignalWatch {
     std::function<void(int signal)> end;    ///< SIGINT, SIGTERM, SIGHUP
     std::function<void(int signal)> relay;  ///< SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT
   };
-  /// Signals that are ignored when this is constructed stay ignored: nohup stays in force. The events come on the loop.
+  /// Signals that are ignored when this is constructed stay ignored: nohup stays in force. The events come on
+  /// the loop.
   SignalWatch(asio::io_context& loop, Events events);
 
  private:

@@ -22,7 +22,8 @@ constexpr std::size_t chunk_bytes = 64 * 1024;        // as much as a pipe holds
 constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
 /// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them
-/// does not wait for a reader. Pipes and terminals are opened again to be non-blocking for this process alone.
+/// does not wait for a reader. Pipes and terminals are opened again to be non-blocking for this process
+/// alone.
 process::Fd own_descriptor(int fd, bool& may_block) {
   struct stat status {};
   const bool waits_for_reader =

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One of weftrun's own standard streams, and all that ranks write to it: through pipes of ranks of this node, and in chunks
-// that daemons send.
+// One of weftrun's own standard streams, and all that ranks write to it: through pipes of ranks of this node,
+// and in chunks that daemons send.
 //
-// Memory is bounded: one buffer a sink, and one chunk for each stream of another node. A pipe is read, and a chunk
-// acknowledged, only when the buffer has been written completely, so a slow reader of weftrun's output stops the ranks that
-// write, as it would without weftrun.
+// Memory is bounded: one buffer a sink, and one chunk for each stream of another node. A pipe is read, and a
+// chunk acknowledged, only when the buffer has been written completely, so a slow reader of weftrun's output
+// stops the ranks that write, as it would without weftrun.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -53,8 +53,8 @@ class Sink {
   /// Prints a line of weftrun's own, on a line of its own, before anything not yet read.
   void print(std::string line);
 
-  /// Prints a line about a rank that has ended, after all that the rank has written. written: how much that is, for a rank
-  /// of another node.
+  /// Prints a line about a rank that has ended, after all that the rank has written. written: how much that
+  /// is, for a rank of another node.
   void print_after(job::Rank rank, std::string line, WrittenBytes written = {});
 
   /// Closes all pipes and drops what is not written yet.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages are the same after the way, and nothing else is taken for one; the tree of launch messages reaches each daemon once.
+// Messages are the same after the way, and nothing else is taken for one; the tree of launch messages reaches
+// each daemon once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
