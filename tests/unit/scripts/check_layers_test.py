@@ -37,11 +37,16 @@ class CheckLayers(unittest.TestCase):
                          "<vector>")
         self.assert_good("core/link/socket.cpp", '"core/store/card.hpp"', '"transport/shm/segment.hpp"', "<asio.hpp>")
         self.assert_good("transport/shm/segment.hpp", '"weft/bytes.hpp"', "<sys/mman.h>")
+        self.assert_good("base/wire.hpp", '"base/fd.hpp"', '"weft/bytes.hpp"')
+        self.assert_good("transport/shm/socket.cpp", '"base/fd.hpp"')
+        self.assert_good("tools/weftrun/job.cpp", '"base/wire.hpp"')
         self.assert_good("include/pmix.h", '"pmix_common.h"', "<pmix_version.h>", "<stdint.h>")
         self.assert_good("bench/micro/card.cpp", '"core/store/card.hpp"', '"transport/shm/segment.hpp"',
                          "<benchmark/benchmark.h>")
 
     def test_upwards_fails(self):
+        self.assert_bad("base/fd.cpp", '"transport/base/folder.hpp"', "base may not include transport/base/folder.hpp")
+        self.assert_bad("include/weft/transport.hpp", '"base/fd.hpp"', "include/weft may not include base/fd.hpp")
         self.assert_bad("core/data/value.cpp", '"core/store/card.hpp"', "core/data may not include core/store/card.hpp")
         self.assert_bad("core/store/card.hpp", '"core/link/socket.hpp"',
                         "core/store may not include core/link/socket.hpp")
