@@ -65,7 +65,8 @@ constexpr std::array<Setting, variable_count> table{{
      .least = 1,
      .most = 1'000'000'000,
      .readers = by_weftrun,
-     .text = "how long weftrun waits for the daemons of other nodes, and for their ranks to be started"},
+     .text = "how long weftrun waits for the daemons of other nodes, and for their ranks to be started; "
+             "another value is a wrong command line"},
     {.variable = Variable::log,
      .name = "WEFT_LOG",
      .kind = Kind::text,
