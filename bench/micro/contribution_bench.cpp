@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/data/value.hpp"
-#include "core/server/contribution.hpp"
+#include "core/server/fences/contribution.hpp"
 #include "core/store/card.hpp"
 #include "pmix_common.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/data/node_map.hpp"
-#include "core/server/job_info.hpp"
+#include "core/server/jobs/job_info.hpp"
 #include "core/store/lookup.hpp"
 #include "pmix_common.h"
 

@@ -7,7 +7,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/server/launch_info.hpp"
+#include "core/server/host/launch_info.hpp"
 
 using weft::abi::guarded_status;
 using weft::abi::role;

@@ -13,7 +13,7 @@
 namespace weft::link {
 
 /// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
-inline constexpr std::uint16_t wire_version = 1;
+inline constexpr std::uint16_t wire_version = 2;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
 
@@ -24,10 +24,10 @@ enum class MessageType : std::uint16_t {
   get,          ///< client: a value that the segment does not hold
   value,        ///< server: answers get
   store,        ///< client without a segment: a commit
-  fence,        ///< client: arrival at a fence that has no board
+  fence,        ///< client: arrival at a fence whose board it does not know; answered by done or board_offer
   withdraw,     ///< client: its deadline at a board passed
   done,         ///< server: a status; answers everything but hello and get
-  board_moved,  ///< server: a generation of the job's board ended
+  board_moved,  ///< server: a generation of a board ended
   abort,        ///< client
   finalize,     ///< client
   subscribe,    ///< client: event codes that it wants
@@ -39,6 +39,7 @@ enum class MessageType : std::uint16_t {
   hello_tool,   ///< tool: I want to look on; answered by welcome, without a segment, or refused
   query,        ///< client and tool: keys to be answered
   results,      ///< server: answers query
+  board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
 };
 
 /// tag: chosen by who asks, returned in the answer.

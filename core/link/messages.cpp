@@ -117,7 +117,9 @@ void walk(Visitor& v, M& m) {
   } else if constexpr (std::is_same_v<T, Fence>) {
     v.field(m.procs), v.field(m.directives);
   } else if constexpr (std::is_same_v<T, Withdraw> || std::is_same_v<T, BoardMoved>) {
-    v.field(m.generation);
+    v.field(m.generation), v.field(m.board);
+  } else if constexpr (std::is_same_v<T, BoardOffer>) {
+    v.field(m.status), v.field(m.board), v.field(m.incarnation), v.field(m.member), v.field(m.next);
   } else if constexpr (std::is_same_v<T, Done>) {
     v.field(m.status);
   } else if constexpr (std::is_same_v<T, Abort>) {
@@ -166,6 +168,7 @@ template std::vector<std::byte> encode(const Fence&);
 template std::vector<std::byte> encode(const Withdraw&);
 template std::vector<std::byte> encode(const Done&);
 template std::vector<std::byte> encode(const BoardMoved&);
+template std::vector<std::byte> encode(const BoardOffer&);
 template std::vector<std::byte> encode(const Abort&);
 template std::vector<std::byte> encode(const Subscribe&);
 template std::vector<std::byte> encode(const EventMessage&);
@@ -184,6 +187,7 @@ template Result<Fence> decode(Bytes);
 template Result<Withdraw> decode(Bytes);
 template Result<Done> decode(Bytes);
 template Result<BoardMoved> decode(Bytes);
+template Result<BoardOffer> decode(Bytes);
 template Result<Abort> decode(Bytes);
 template Result<Subscribe> decode(Bytes);
 template Result<EventMessage> decode(Bytes);

@@ -68,6 +68,7 @@ struct Fence {
 
 struct Withdraw {
   std::uint32_t generation = 0;
+  std::uint32_t board = 0;  ///< 0: of the client's job; else core/store/board_pool.hpp
 };
 
 struct Done {
@@ -76,6 +77,17 @@ struct Done {
 
 struct BoardMoved {
   std::uint32_t generation = 0;
+  std::uint32_t board = 0;  ///< as in Withdraw
+};
+
+/// A fence ended, and the set has a board: the client enters its next fences of this set there, from the time when it has no
+/// fence of the set open by message, until it finds the board closed. To a client with the segment only.
+struct BoardOffer {
+  pmix_status_t status = PMIX_SUCCESS;  ///< of the fence
+  std::uint32_t board = 0;              ///< not 0
+  std::uint32_t incarnation = 0;
+  std::uint32_t member = 0;  ///< the client's cell
+  std::uint32_t next = 0;    ///< generation of the client's next fence
 };
 
 struct Abort {

@@ -16,7 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/server/event_wire.hpp"
+#include "core/server/events/event_wire.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {

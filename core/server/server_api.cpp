@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/server/launch_info.hpp"
+#include "core/server/host/launch_info.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {

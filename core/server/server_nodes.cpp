@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/events/range.hpp"
-#include "core/server/event_wire.hpp"
+#include "core/server/events/event_wire.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {

@@ -13,12 +13,21 @@ bool before(Generation a, Generation b) noexcept {
   return static_cast<std::int32_t>(a - b) < 0;
 }
 
+constexpr std::uint32_t closed_bit = 1;
+
+constexpr std::uint64_t free_mark(Incarnation incarnation) noexcept {
+  return std::uint64_t{incarnation} << 32;
+}
+constexpr std::uint64_t held_mark(Incarnation incarnation) noexcept {
+  return free_mark(incarnation) | 1;
+}
+
 }  // namespace
 
 Board& Board::create(std::byte* memory, std::uint32_t members, bool remote) noexcept {
   auto& board = *new (memory) Board{};
-  board.members_ = members;
-  board.remote_ = remote ? 1 : 0;
+  board.members_.store(members, std::memory_order_relaxed);
+  board.remote_.store(remote ? 1 : 0, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < members; ++i) new (&board.cells()[i]) Cell{};
   return board;
 }
@@ -28,8 +37,12 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
   return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
 }
 
-Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect) noexcept {
-  auto w = word_.load(std::memory_order_acquire);  // W2 <- W1
+Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect,
+                             Incarnation incarnation) noexcept {
+  auto w = word_.load(std::memory_order_acquire);  // W2 <- W1, W3
+  // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
+  // holds the board: the server is about to see that, and to take the bit back.
+  if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
   cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);  // the CAS below publishes it
@@ -37,14 +50,14 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool colle
   for (;;) {
     if (generation_of(w) + 1 != generation) return Arrival::over;
     const auto count = count_of(w) + 1;
-    const bool last = count == members_;
-    const auto to = last && remote_ == 0 ? next_word(w, false) : w + 1;
+    const bool last = count == members();
+    const auto to = last && !remote() ? next_word(w, false) : w + 1;
     // The last arriver takes over what all others did before they arrived, and hands it on. seq_cst, because
     // it then asks whether somebody sleeps or wants a message (S2, N2).
     if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire))
       continue;  // W1
     if (!last) return Arrival::waiting;
-    return remote_ == 0 ? Arrival::completed : Arrival::full;
+    return remote() ? Arrival::full : Arrival::completed;
   }
 }
 
@@ -87,7 +100,7 @@ bool Board::broken(Generation generation) const noexcept {
 
 bool Board::complete(Generation generation) noexcept {
   auto w = word_.load(std::memory_order_acquire);
-  while (generation_of(w) + 1 == generation && count_of(w) == members_)
+  while (generation_of(w) + 1 == generation && count_of(w) == members())
     if (word_.compare_exchange_weak(w, next_word(w, false), std::memory_order_seq_cst)) {
       waiting_.wake_all();
       return true;
@@ -131,8 +144,10 @@ void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
 }
 
 void Board::rejoin(std::uint32_t member) noexcept {
-  const auto status = cells()[member].lost.exchange(0, std::memory_order_relaxed);
+  auto& cell = cells()[member];
+  const auto status = cell.lost.exchange(0, std::memory_order_relaxed);
   if (status == 0) return;
+  cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1), std::memory_order_release);
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
     // Somebody else is still gone. Who, the cells know; a loop over them would trust a count that clients can write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
@@ -146,6 +161,60 @@ void Board::rejoin(std::uint32_t member) noexcept {
   if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
   broken_why_.store(0, std::memory_order_release);
   broken_from_.store(0, std::memory_order_seq_cst);  // B1 -> B2
+}
+
+bool Board::hold(std::uint32_t me, Incarnation incarnation) noexcept {
+  auto mark = free_mark(incarnation);
+  if (!cells()[me].held.compare_exchange_strong(mark, held_mark(incarnation), std::memory_order_seq_cst))
+    return false;                                                                     // K1 -> K2
+  if (incarnation_.load(std::memory_order_seq_cst) == incarnation << 1) return true;  // J2 <- J1
+  let_go(me, incarnation);
+  return false;
+}
+
+void Board::let_go(std::uint32_t me, Incarnation incarnation) noexcept {
+  auto mark = held_mark(incarnation);  // after reopen() the mark is another's, and stays
+  (void)cells()[me].held.compare_exchange_strong(mark, free_mark(incarnation), std::memory_order_release,
+                                                 std::memory_order_relaxed);  // K1 -> K2
+}
+
+bool Board::close(std::uint32_t members) noexcept {
+  const auto state = incarnation_.load(std::memory_order_relaxed) & ~closed_bit;
+  incarnation_.store(state | closed_bit, std::memory_order_seq_cst);  // J1 -> J2
+  const auto held = held_mark(state >> 1);
+  for (std::uint32_t i = 0; i < members; ++i) {
+    const auto& cell = cells()[i];
+    if (cell.held.load(std::memory_order_seq_cst) != held) continue;  // K2 <- K1
+    if (cell.lost.load(std::memory_order_relaxed) != 0) continue;
+    incarnation_.store(state, std::memory_order_seq_cst);  // J1 -> J2
+    return false;
+  }
+  return true;
+}
+
+void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept {
+  // I7: the incarnation first, still closed, then the word, then the board is open.
+  incarnation_.store(incarnation << 1 | closed_bit, std::memory_order_seq_cst);  // J1 -> J2
+  const Generation spent = generation_of(word_.load(std::memory_order_relaxed)) + 1;
+  for (std::uint32_t i = 0; i < members; ++i) {
+    auto& cell = cells()[i];
+    cell.arrived.store(spent, std::memory_order_relaxed);
+    cell.claimed.store(0, std::memory_order_relaxed);
+    cell.notify.store(0, std::memory_order_relaxed);
+    cell.lost.store(0, std::memory_order_relaxed);
+    cell.collect.store(0, std::memory_order_relaxed);
+    cell.held.store(free_mark(incarnation), std::memory_order_relaxed);  // published by the stores below
+  }
+  members_.store(members, std::memory_order_relaxed);
+  remote_.store(remote ? 1 : 0, std::memory_order_relaxed);
+  waiting_.sleepers.store(0, std::memory_order_relaxed);
+  async_waiters_.store(0, std::memory_order_relaxed);
+  last_good_.store(spent, std::memory_order_relaxed);
+  lost_count_.store(0, std::memory_order_relaxed);
+  broken_why_.store(0, std::memory_order_relaxed);
+  broken_from_.store(0, std::memory_order_relaxed);
+  word_.store(std::uint64_t{spent} << 32, std::memory_order_release);  // W3 -> W2
+  incarnation_.store(incarnation << 1, std::memory_order_seq_cst);     // J1 -> J2
 }
 
 }  // namespace weft::store

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the local ranks of a job meet: arrival at a fence of the whole job, by identity and generation.
+// Where the local members of a set of processes meet: arrival at a fence, by identity and generation. A whole job has
+// a board of its own; other sets have boards of a pool (board_pool.hpp), which are closed and reopened for other sets.
 //
 //   | word, 1 line | waiting, 1 line | verdict, 1 line+ (server) | cells: 1 line a member |
 //   word = generation:32 | history:16 | count:16
@@ -14,11 +15,18 @@
 //     somebody is counted in when the server learns of the loss is not left to it: one CAS ends it, the server's
 //     or the last arriver's, so all members read the same end.
 // I5  `cell.lost` is the server's: the status with which that member went, 0 while it is there. The board is
-//     broken while one is not 0; who comes back starts at a generation that nobody is counted in.
+//     broken while one is not 0; a member that comes back starts at a generation that no member is counted in.
+// I6  A board of the pool has an incarnation for each set that it served, 1 or more. A member holds the board
+//     (`cell.held`) from its first open fence until it has read the end of its last; the server closes a board that no
+//     member holds. Member: store `held`, then load `incarnation_`; server: store "closed", then load each `held`; all
+//     four seq_cst, so one of them sees the other. So no fence is open on a closed board, and none is begun.
+// I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of an earlier
+//     incarnation that the server gave up as lost, but whose process runs, finds another incarnation or fails its CAS.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
 //     die, ends or breaks the open generation, so nobody waits for a count that cannot be reached.
 //     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
 //     after one slice (transport/shm/wait.hpp).
+//     A member that dies holding the board keeps it from being closed until the server has called lose() for it.
 #pragma once
 
 #include <array>
@@ -30,6 +38,7 @@
 namespace weft::store {
 
 using Generation = std::uint32_t;
+using Incarnation = std::uint32_t;  ///< 31 bits; 0: the board of a whole job, which is never closed
 
 class Board {
  public:
@@ -40,6 +49,7 @@ class Board {
     not_open,   ///< `generation` is not open yet: the one before it is still running
     over,       ///< `generation` ended without this member (a timeout of somebody else): ask outcome()
     broken,     ///< it cannot complete: see broken()
+    closed,     ///< the board serves another set: the server gave this member up as lost (I7)
   };
   enum class Outcome { open, success, failed };
   struct Verdict {
@@ -48,6 +58,7 @@ class Board {
   };
   static constexpr std::uint32_t no_member = 0xffffffff;
   static constexpr std::uint32_t max_members = 0xffff;
+  static constexpr Incarnation last_incarnation = 0x7fffffff;
 
   struct alignas(64) Cell {
     std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
@@ -55,6 +66,7 @@ class Board {
     std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
     std::atomic<std::int32_t> lost{0};      ///< I5
     std::atomic<std::uint32_t> collect{0};  ///< 1: this member's last arrival wants the cards to travel
+    std::atomic<std::uint64_t> held{0};     ///< incarnation:32 | 1 while the member has a fence open (I6)
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -64,7 +76,12 @@ class Board {
   static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
-  Arrival arrive(std::uint32_t me, Generation generation, bool collect = false) noexcept;
+  Arrival arrive(std::uint32_t me, Generation generation, bool collect = false,
+                 Incarnation incarnation = 0) noexcept;
+  /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
+  /// closed, or somebody else holds it as this member (the server, which stands in for it).
+  bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
+  void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
   /// Server, once all have arrived: does one of them want the cards to travel? members: by the server's own count.
   bool collect_wanted(std::uint32_t members) const noexcept;
   /// Exact for a member that asks about its newest generation, however many failed without it since; for older
@@ -81,12 +98,20 @@ class Board {
   void lose(std::uint32_t member, std::int32_t status) noexcept;
   /// Server: `member` is back (a new process under the same identity, or a second Init).
   void rejoin(std::uint32_t member) noexcept;
+  /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays open.
+  /// members: by the server's own count, as everywhere.
+  bool close(std::uint32_t members) noexcept;
+  /// Server: a closed board, or zeroed memory, serves a set of `members` from here on. incarnation: another than before,
+  /// not 0.
+  void reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept;
 
   Generation open_generation() const noexcept {
     return generation_of(word_.load(std::memory_order_acquire)) + 1;
   }
   std::uint32_t arrived_count() const noexcept { return count_of(word_.load(std::memory_order_acquire)); }
-  std::uint32_t members() const noexcept { return members_; }
+  std::uint32_t members() const noexcept { return members_.load(std::memory_order_relaxed); }
+  Incarnation incarnation() const noexcept { return incarnation_.load(std::memory_order_relaxed) >> 1; }
+  bool remote() const noexcept { return remote_.load(std::memory_order_relaxed) != 0; }
   bool arrived(std::uint32_t member, Generation g) const noexcept {
     return static_cast<std::int32_t>(cells()[member].arrived.load(std::memory_order_acquire) - g) >= 0;
   }
@@ -125,8 +150,9 @@ class Board {
   alignas(64) std::atomic<std::uint64_t> word_;
   alignas(64) shm::WaitWord waiting_;
   alignas(64) std::atomic<std::uint32_t> async_waiters_;
-  alignas(64) std::uint32_t members_;
-  std::uint32_t remote_;
+  alignas(64) std::atomic<std::uint32_t> members_;  // this line is read by every arrival, and seldom written
+  std::atomic<std::uint32_t> remote_;
+  std::atomic<std::uint32_t> incarnation_;  // incarnation:31 | closed:1; server only
   std::atomic<Generation> last_good_;       // the success before the newest run of failures; server only
   std::atomic<std::uint32_t> lost_count_;   // cells whose `lost` is not 0; server only
   std::atomic<std::uint64_t> broken_from_;  // known | generation, 0: not broken

@@ -58,12 +58,17 @@ class Plan {
 Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   const auto header_at = segment.allocate(sizeof(SegmentHeader));
   const auto doorbell_at = segment.allocate(sizeof(shm::Doorbell));
-  if (!header_at || !doorbell_at || *header_at != 0)
+  // At most a sixteenth of the segment: one of a few MiB, as in tests, keeps its room for jobs.
+  const auto slots = std::min<std::uint64_t>(most_pool_boards, segment.size() / 16 / pool_board_bytes);
+  const auto boards_at = slots == 0 ? Result<std::uint64_t>(0) : segment.allocate(slots * pool_board_bytes);
+  if (!header_at || !doorbell_at || !boards_at || *header_at != 0)
     return fail(Errc::no_space, "the node segment is too small");
   auto& header = *reinterpret_cast<SegmentHeader*>(segment.base());
   header.magic = segment_magic;
   header.bytes = segment.size();
   header.doorbell = *doorbell_at;
+  header.boards = *boards_at;
+  header.board_slots = static_cast<std::uint32_t>(slots);
   server.socket.copy(header.socket, sizeof header.socket - 1);
   server.nspace.copy(header.server_nspace, sizeof header.server_nspace - 1);
   header.server_rank = server.rank;

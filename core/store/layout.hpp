@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The map of the node segment. Offsets count from the start of the segment; everything is zero when new.
 //
-//   SegmentHeader | control: Doorbell | JobHeader | its areas | JobHeader | its areas | ...
+//   SegmentHeader | control: Doorbell | boards of sets | JobHeader | its areas | JobHeader | its areas | ...
 //
 // | area of a job      | writer            | readers                    | protocol                              |
 // |--------------------|-------------------|----------------------------|---------------------------------------|
@@ -17,7 +17,8 @@
 // A card has one page among the first pages of all cards, which lie one after the other: reading 64 small cards is
 // then four page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit lies elsewhere.
 //
-// A client maps everything read-only, and for writing: `control` of its job, its own card, the doorbell's page.
+// A client maps everything read-only, and for writing: `control` of its job, its own card, the doorbell's page, and the boards
+// of the sets that it is a member of (board_pool.hpp).
 #pragma once
 
 #include <atomic>
@@ -35,10 +36,15 @@
 
 namespace weft::store {
 
-/// Raised when anything in this file, KeyedLog, Board, NoticeRing or the value encoding changes shape.
-inline constexpr std::uint32_t layout_version = 5;
+/// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, FetchCell, NoticeRing, Doorbell or the value
+/// encoding changes shape.
+inline constexpr std::uint32_t layout_version = 6;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
+/// Boards of sets that are not a whole job: slots of one size.
+inline constexpr std::uint32_t most_pool_boards = 256;
+inline constexpr std::uint32_t most_pool_members = 1024;
+inline constexpr std::uint64_t pool_board_bytes = shm::page_aligned(Board::footprint(most_pool_members));
 inline constexpr std::uint32_t none = 0xffffffff;
 inline constexpr std::uint16_t none16 = 0xffff;
 
@@ -51,6 +57,8 @@ struct SegmentHeader {
   char socket[64];  ///< name of the server's socket: which server this segment is of
   char server_nspace[256];
   std::uint32_t server_rank;
+  std::uint32_t board_slots;  ///< boards of sets; fewer in a small segment
+  std::uint64_t boards;       ///< offset of the first, pool_board_bytes each
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
@@ -121,9 +129,9 @@ struct JobHeader {
 /// What a client tells its server through its ring.
 enum class NoticeKind : std::uint32_t {
   committed = 1,    ///< its card grew while `watched` was set
-  board_full = 2,   ///< last local arrival, other nodes take part; arg: generation
+  board_full = 2,   ///< last local arrival, other nodes take part; arg: the board's number (board_pool.hpp)
+  board_ended = 3,  ///< it ended a generation and a member wants a message; arg: the board's number
   fetch = 4,        ///< it has asked something in its FetchCell
-  board_ended = 3,  ///< it ended a generation and somebody wants a message; arg: generation
 };
 
 }  // namespace weft::store

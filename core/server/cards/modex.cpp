@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/cards/modex.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "core/data/wire.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+// What the first round brings of a card: its length, and the usual business card or what is new of a longer one.
+constexpr std::size_t start_bytes = 1024;
+constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
+constexpr std::uint32_t slots = 64;
+constexpr std::uint64_t most_card_bytes = std::uint64_t{1} << 34;
+constexpr int most_attempts = 3;  ///< at a card that is being written
+
+std::vector<std::byte> question(const pmix_proc_t& proc) {
+  data::Writer out;
+  out.text(link::nspace_of(proc));
+  out.u32(proc.rank);
+  return std::move(out).take();
+}
+
+}  // namespace
+
+/// Cards of a job that others may read here.
+struct Modex::Offer {
+  std::unique_ptr<MemoryRegion> pages, rests;
+  Blob place;
+};
+
+/// The same of another node.
+struct Modex::Place {
+  store::CardShape shape{};
+  std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< from one card to the next
+  std::vector<std::uint32_t> ranks;              ///< by local index
+  std::optional<mesh::RegionNumber> pages, rests;
+
+  /// Nothing: no card of that rank lies there.
+  std::optional<std::uint64_t> index_of(std::uint32_t rank) const {
+    const auto at = std::find(ranks.begin(), ranks.end(), rank);
+    if (at == ranks.end()) return std::nullopt;
+    return static_cast<std::uint64_t>(at - ranks.begin());
+  }
+};
+
+/// One read of a fetch.
+struct Modex::Part : mesh::Reading {
+  Fetch* fetch = nullptr;
+  mesh::RegionNumber region = 0;
+  std::uint64_t from = 0, into = 0;
+  std::size_t length = 0;
+};
+
+struct Modex::Fetch {
+  Modex* modex = nullptr;
+  NodeNumber node = 0;
+  pmix_proc_t proc{};
+  std::vector<Done> done;
+  std::uint64_t index = 0;               ///< of the card in its place
+  std::uint64_t from = 0;                ///< bytes of its data that are known here
+  std::uint64_t published = 0;           ///< what its length was, where all of it is read
+  std::optional<std::uint32_t> slot;     ///< of the first round: the header, then data
+  std::vector<std::byte> bytes;          ///< of what does not fit into a slot
+  std::unique_ptr<MemoryRegion> region;  ///< they
+  std::size_t in_page = 0, in_rest = 0;  ///< bytes of data that are read of each piece
+  std::array<Part, 2> parts;
+  std::size_t used = 0, open = 0;  ///< parts: in all, and being read
+  int attempts = 0;
+  std::optional<Error> error;
+
+  void read(mesh::RegionNumber region_there, std::uint64_t at, std::uint64_t into, std::size_t length) {
+    auto& part = parts[used++];
+    part.fetch = this;
+    part.region = region_there;
+    part.from = at;
+    part.into = into;
+    part.length = length;
+  }
+};
+
+Modex::Modex(Nodes& nodes, Hooks hooks) : nodes_(nodes), hooks_(std::move(hooks)) {
+  auto& letters = nodes_.letters();
+  const auto when_known = [this](Bytes body, auto&& work) {
+    data::Reader in(body);
+    const std::string nspace(in.text());
+    const auto proc = link::make_proc(nspace, in.u32());
+    if (!in.done()) return false;
+    if (hooks_.is_known(nspace))
+      work(proc);
+    else  // this node's launch may be behind the other's
+      early_[nspace].push_back([work, proc] { work(proc); });
+    return true;
+  };
+  letters.on(Subject::card_place, [this, when_known](NodeNumber, Bytes body, const Letters::Answer& answer) {
+    const auto tell = [this, answer](const pmix_proc_t& proc) {
+      answer(PMIX_SUCCESS, place(link::nspace_of(proc)));
+    };
+    if (!when_known(body, tell)) answer(PMIX_ERR_BAD_PARAM, {});
+  });
+  letters.on(Subject::card, [this, when_known](NodeNumber, Bytes body, const Letters::Answer& answer) {
+    const auto tell = [this, answer](const pmix_proc_t& proc) {
+      hooks_.local_card(proc, [answer](pmix_status_t status, const Blob& card) { answer(status, card); });
+    };
+    if (!when_known(body, tell)) answer(PMIX_ERR_BAD_PARAM, {});
+  });
+}
+
+Modex::~Modex() = default;
+
+// ---- places
+
+void Modex::offer(const store::JobView& job, std::byte* segment) {
+  const auto& header = job.header();
+  auto made = std::make_unique<Offer>();
+  auto& endpoint = nodes_.endpoint();
+  if (auto pages = endpoint.expose({segment + header.card_area.offset, header.card_area.bytes}))
+    made->pages = std::move(*pages);
+  // The rests are mostly addresses without memory behind them, and stay so.
+  if (made->pages && !endpoint.capabilities().backs_memory)
+    if (auto rests = endpoint.expose({segment + header.card_rest_area.offset, header.card_rest_area.bytes}))
+      made->rests = std::move(*rests);
+  if (made->pages) {
+    data::Writer out;
+    out.u64(header.card_first);
+    out.u64(header.card_capacity);
+    out.u64(shm::page_bytes);
+    out.u64(header.card_rest_bytes);
+    out.bytes(made->pages->packed_key());
+    out.bytes(made->rests ? made->rests->packed_key() : Bytes{});
+    out.u32(job.local_count());
+    for (std::uint32_t i = 0; i < job.local_count(); ++i)
+      out.u32(job.local(i).rank.load(std::memory_order_relaxed));
+    made->place = std::move(out).take();
+  }
+  offers_[std::string(job.nspace())] = std::move(made);
+  answer_early(job.nspace());
+}
+
+void Modex::answer_early(std::string_view nspace) {
+  const auto early = early_.find(nspace);
+  if (early == early_.end()) return;
+  const auto questions = std::move(early->second);
+  early_.erase(early);
+  for (const auto& ask : questions) ask();
+}
+
+void Modex::withdraw(std::string_view nspace) {
+  if (const auto found = offers_.find(nspace); found != offers_.end()) offers_.erase(found);
+  // A read that is still open needs its key; then it stays for the rest of the session.
+  const bool is_read = std::any_of(fetches_.begin(), fetches_.end(), [&](const auto& fetch) {
+    return link::nspace_of(fetch.second->proc) == nspace;
+  });
+  std::erase_if(places_, [&](const auto& place) {
+    if (place.first.second != nspace) return false;
+    for (const auto& region : {place.second->pages, place.second->rests})
+      if (region && !is_read) nodes_.mesh().forget_region(place.first.first, *region);
+    return true;
+  });
+}
+
+Modex::Blob Modex::place(std::string_view nspace) const {
+  const auto found = offers_.find(nspace);
+  return found == offers_.end() ? Blob() : found->second->place;
+}
+
+Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes packed) {
+  // Several fetches may have asked, and the first fence of the job tells, too.
+  Name name(node, nspace);
+  if (const auto known = places_.find(name); known != places_.end() && known->second->pages) return {};
+  auto made = std::make_unique<Place>();
+  if (!packed.empty()) {
+    data::Reader in(packed);
+    made->shape.first = in.u64();
+    made->shape.capacity = in.u64();
+    made->page_bytes = in.u64();
+    made->rest_bytes = in.u64();
+    const Bytes pages = in.bytes(), rests = in.bytes();
+    const auto count = in.u32();
+    if (in.left() != std::size_t{count} * sizeof(std::uint32_t)) in.spoil();
+    for (std::uint32_t i = 0; i < count && in.ok(); ++i) made->ranks.push_back(in.u32());
+    if (!in.done() || made->shape.first > made->shape.capacity || made->shape.capacity > most_card_bytes ||
+        made->page_bytes > most_card_bytes || made->page_bytes < header_bytes + made->shape.first ||
+        made->rest_bytes > most_card_bytes || made->rest_bytes < made->shape.capacity - made->shape.first)
+      return fail(Errc::corrupt, "a place of cards");
+    if (auto region = nodes_.mesh().learn_region(node, pages)) made->pages = *region;
+    if (!rests.empty())
+      if (auto region = nodes_.mesh().learn_region(node, rests)) made->rests = *region;
+  }
+  places_[std::move(name)] = std::move(made);
+  return {};
+}
+
+// ---- one fetch
+
+void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
+  auto& shared = by_rank_[{std::string(link::nspace_of(proc)), proc.rank}];
+  if (shared != nullptr) return shared->done.push_back(std::move(done));
+  auto made = std::make_unique<Fetch>();
+  Fetch& fetch = *made;
+  shared = &fetch;
+  fetch.modex = this;
+  fetch.node = node;
+  fetch.proc = proc;
+  fetch.done.push_back(std::move(done));
+  fetches_[&fetch] = std::move(made);
+  ++counters_.fetches;
+  nodes_.stay_awake();
+  if (!nodes_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
+  place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
+}
+
+/// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
+Modex::Place* Modex::place_for(const Fetch& fetch) const {
+  const auto found = places_.find({fetch.node, std::string(link::nspace_of(fetch.proc))});
+  return found == places_.end() ? nullptr : found->second.get();
+}
+
+void Modex::ask_place(Fetch& fetch) {
+  ++counters_.questions;
+  const auto answered = [weak = std::weak_ptr(here_), at = &fetch](pmix_status_t status, Bytes place) {
+    const auto here = weak.lock();
+    if (!here || (*here)->fetches_.count(at) == 0) return;
+    auto& self = **here;
+    auto& asked = *(*here)->fetches_.at(at);
+    if (status != PMIX_SUCCESS) return self.end(asked, status);
+    if (!self.take_place(asked.node, link::nspace_of(asked.proc), place))
+      return self.end(asked, PMIX_ERR_UNPACK_FAILURE);
+    self.read_start(asked);
+  };
+  nodes_.letters().send(fetch.node, Subject::card_place, question(fetch.proc), answered);
+}
+
+/// The node sends the card, once there is one.
+void Modex::ask_card(Fetch& fetch) {
+  ++counters_.questions;
+  const auto answered = [weak = std::weak_ptr(here_), at = &fetch](pmix_status_t status, Bytes card) {
+    const auto here = weak.lock();
+    if (!here || (*here)->fetches_.count(at) == 0) return;
+    auto& self = **here;
+    auto& asked = *self.fetches_.at(at);
+    if (status == PMIX_SUCCESS) status = self.hooks_.take_blobs(card);
+    self.end(asked, status);
+  };
+  nodes_.letters().send(fetch.node, Subject::card, question(fetch.proc), answered);
+}
+
+void Modex::read_start(Fetch& fetch) {
+  const auto* place = place_for(fetch);
+  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
+  const auto index = place->index_of(fetch.proc.rank);
+  if (!place->pages || !index) return ask_card(fetch);
+  const auto& shape = place->shape;
+  fetch.index = *index;
+  fetch.from = hooks_.known(fetch.proc);
+  const bool is_in_rest = fetch.from != 0 && fetch.from >= shape.first;
+  if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_card(fetch);
+  if (!landing_region_) {
+    landing_.resize(std::size_t{slots} * start_bytes);
+    auto exposed = nodes_.endpoint().expose(landing_);
+    if (!exposed) return ask_card(fetch);
+    landing_region_ = std::move(*exposed);
+    for (std::uint32_t slot = 0; slot < slots; ++slot) free_slots_.push_back(slot);
+  }
+  if (free_slots_.empty()) return waiting_.push_back(&fetch);
+  fetch.slot = free_slots_.back();
+  free_slots_.pop_back();
+  const auto page = fetch.index * place->page_bytes;
+  const auto into = *fetch.slot * start_bytes;
+  const auto left = (is_in_rest ? shape.capacity : shape.first) - fetch.from;
+  const auto bytes = std::min<std::uint64_t>(left, start_bytes - header_bytes);
+  fetch.in_page = is_in_rest ? 0 : bytes;
+  fetch.in_rest = is_in_rest ? bytes : 0;
+  fetch.used = 0;
+  if (fetch.from == 0) {
+    fetch.read(*place->pages, page, into, header_bytes + bytes);
+  } else {
+    fetch.read(*place->pages, page, into, header_bytes);
+    if (is_in_rest)
+      fetch.read(*place->rests, fetch.index * place->rest_bytes + fetch.from - shape.first,
+                 into + header_bytes, bytes);
+    else
+      fetch.read(*place->pages, page + header_bytes + fetch.from, into + header_bytes, bytes);
+  }
+  launch(fetch);
+}
+
+/// There is more than what came: all that is new.
+void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& image) {
+  if (image.rest_bytes != 0 && !place.rests) return ask_card(fetch);
+  fetch.published = image.published;
+  fetch.region.reset();
+  fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
+  fetch.in_page = image.page_bytes;
+  fetch.in_rest = image.rest_bytes;
+  auto exposed = nodes_.endpoint().expose(fetch.bytes);
+  if (!exposed) return ask_card(fetch);
+  fetch.region = std::move(*exposed);
+  const auto first = std::min(fetch.from, place.shape.first);
+  fetch.used = 0;
+  if (fetch.in_page != 0)
+    fetch.read(*place.pages, fetch.index * place.page_bytes + header_bytes + first, 0, fetch.in_page);
+  if (fetch.in_rest != 0)
+    fetch.read(*place.rests, fetch.index * place.rest_bytes + fetch.from - first, fetch.in_page,
+               fetch.in_rest);
+  launch(fetch);
+}
+
+void Modex::launch(Fetch& fetch) {
+  auto& into = fetch.region ? *fetch.region : *landing_region_;
+  fetch.open = fetch.used;
+  for (auto& part : std::span(fetch.parts).first(fetch.used)) {
+    part.done = [](mesh::Work& work, Result<void> outcome) noexcept {
+      auto& of = *static_cast<Part&>(static_cast<mesh::Reading&>(work)).fetch;
+      if (!outcome && !of.error) of.error = outcome.error();
+      if (--of.open == 0) of.modex->ready_.push_back(&of);
+    };
+    ++counters_.reads;
+    const auto begun =
+        nodes_.mesh().read(fetch.node, part.region, part.from, {into, part.into, part.length}, part);
+    if (begun) {
+      counters_.bytes_read += part.length;
+      continue;
+    }
+    if (!fetch.error) fetch.error = begun.error();
+    --fetch.open;
+  }
+  if (fetch.open == 0) ready_.push_back(&fetch);  // none was begun: else done() says it, later
+}
+
+/// All its reads have ended.
+void Modex::go_on(Fetch& fetch) {
+  if (const auto error = std::exchange(fetch.error, std::nullopt)) {
+    if (error->code == Errc::peer_lost) return end(fetch, PMIX_ERR_UNREACH);
+    return ask_card(fetch);  // no room, or the job there has just ended: its server knows
+  }
+  const auto* place = place_for(fetch);
+  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
+  const Bytes slot = Bytes(landing_).subspan(*fetch.slot * start_bytes, start_bytes);
+  const auto header = fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(header_bytes);
+  const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
+  const auto image = store::read_card_image(
+      header, {fetch.from, data.first(fetch.in_page), data.subspan(fetch.in_page, fetch.in_rest)},
+      place->shape);
+  if (!image) {
+    const bool is_worth_it = image.error().code == Errc::again && ++fetch.attempts < most_attempts;
+    return is_worth_it ? launch(fetch) : ask_card(fetch);
+  }
+  if (image->published == 0) return ask_card(fetch);
+  if (!image->whole) return read_all(fetch, *place, *image);
+  const auto& proc = fetch.proc;
+  end(fetch,
+      hooks_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}));
+}
+
+void Modex::end(Fetch& fetch, pmix_status_t status) {
+  if (fetch.slot) free_slots_.push_back(*fetch.slot);
+  const auto ended = std::move(fetches_.at(&fetch));
+  fetches_.erase(&fetch);
+  by_rank_.erase({std::string(link::nspace_of(ended->proc)), ended->proc.rank});
+  for (const auto& done : ended->done) done(status);
+}
+
+void Modex::node_lost(NodeNumber node) {
+  std::erase_if(places_, [&](const auto& place) { return place.first.first == node; });
+}
+
+std::size_t Modex::progress() {
+  std::size_t count = 0;
+  for (; !ready_.empty(); ++count) {
+    Fetch& fetch = *ready_.front();
+    ready_.pop_front();
+    go_on(fetch);
+  }
+  while (!waiting_.empty() && !free_slots_.empty()) {
+    Fetch& fetch = *waiting_.front();
+    waiting_.pop_front();
+    read_start(fetch);
+  }
+  return count;
+}
+
+}  // namespace weft::server

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Direct modex: cards of ranks on other nodes, read out of their node's memory when somebody here asks for them.
+//
+//   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one question)
+//           -> one read of the start of the card, or of its length and what is not known of it here
+//              -> whole: done | longer: reads of the rest
+//              -> nothing committed yet: the node is asked to tell, and sends it then
+// A card that is read while its rank writes is read again; what remains in doubt is asked for. So each fetch ends with
+// the card, or with what its own node says of the rank: gone, or nothing for others.
+// Threads   The server's loop. done() in progress(), once.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/server/cluster/cluster.hpp"
+#include "core/store/card.hpp"
+#include "core/store/job_view.hpp"
+#include "pmix_common.h"
+
+namespace weft::server {
+
+class Modex {
+ public:
+  using Blob = std::vector<std::byte>;
+  using Done = std::function<void(pmix_status_t)>;
+  struct Hooks {
+    /// How far the log of a rank elsewhere is known here.
+    std::function<std::uint64_t(const pmix_proc_t&)> known;
+    /// A card as it was read. Errors become the fetch's status.
+    std::function<pmix_status_t(const store::Card&)> take_card;
+    std::function<pmix_status_t(Bytes blobs)> take_blobs;
+    /// The card of a local rank once there is one, for another node.
+    std::function<void(const pmix_proc_t&, std::function<void(pmix_status_t, Blob)>)> local_card;
+    /// Is the job registered here?
+    std::function<bool(std::string_view nspace)> is_known;
+  };
+  Modex(Nodes& nodes, Hooks hooks);
+  ~Modex();
+  Modex(const Modex&) = delete;
+  Modex& operator=(const Modex&) = delete;
+
+  /// A job with ranks on other nodes is there: its cards may be read from now on.
+  void offer(const store::JobView& job, std::byte* segment);
+  void withdraw(std::string_view nspace);
+  /// Where the cards of that job lie here, for take_place() of other nodes; nothing if they may not be read.
+  Blob place(std::string_view nspace) const;
+  /// A place that another node has told; the first one stays. Errors: corrupt.
+  Result<void> take_place(NodeNumber node, std::string_view nspace, Bytes place);
+
+  /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
+  /// Those who ask for a card that is being fetched share the fetch.
+  void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
+  void node_lost(NodeNumber node);
+
+  /// After Nodes::turn(). Number of fetches that went on.
+  std::size_t progress();
+
+  struct Counters {
+    std::uint64_t fetches = 0, reads = 0, bytes_read = 0;
+    std::uint64_t questions = 0;  ///< letters: places and cards that were asked for
+  };
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  struct Offer;
+  struct Place;
+  struct Fetch;
+  struct Part;
+  using Name = std::pair<NodeNumber, std::string>;
+
+  Place* place_for(const Fetch& fetch) const;
+  void ask_place(Fetch& fetch);
+  void ask_card(Fetch& fetch);
+  void read_start(Fetch& fetch);
+  void read_all(Fetch& fetch, const Place& place, const store::CardImage& image);
+  void launch(Fetch& fetch);
+  void go_on(Fetch& fetch);
+  void end(Fetch& fetch, pmix_status_t status);
+  void answer_early(std::string_view nspace);
+
+  Nodes& nodes_;
+  Hooks hooks_;
+  std::map<std::string, std::unique_ptr<Offer>, std::less<>> offers_;
+  std::map<Name, std::unique_ptr<Place>> places_;
+  std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;
+  std::map<std::pair<std::string, std::uint32_t>, Fetch*> by_rank_;  ///< the same
+  std::deque<Fetch*> ready_;                                         ///< their reads have ended
+  /// Questions about jobs that are not registered here yet.
+  std::map<std::string, std::vector<std::function<void()>>, std::less<>> early_;
+  std::vector<std::byte> landing_;  ///< slots for the starts of cards
+  std::unique_ptr<MemoryRegion> landing_region_;
+  std::vector<std::uint32_t> free_slots_;
+  std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh
+  const std::shared_ptr<Modex*> here_ = std::make_shared<Modex*>(this);
+  Counters counters_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/clients/cleanup.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+#include "core/data/value.hpp"
+#include "transport/shm/segment.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr int max_depth = 64;
+
+struct CloseDir {
+  void operator()(DIR* d) const noexcept { ::closedir(d); }
+};
+
+class Remover {
+ public:
+  Remover(const CleanupOrder& order, uid_t owner) : order_(order), owner_(owner) {}
+
+  void file(int parent, const std::string& name, const std::string& path) const {
+    struct stat info {};
+    if (ignored(path) || ::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (info.st_uid == owner_ && !S_ISDIR(info.st_mode)) (void)::unlinkat(parent, name.c_str(), 0);
+  }
+
+  void directory(int parent, const std::string& name, const std::string& path, bool top, int depth) const {
+    if (ignored(path) || depth > max_depth) return;
+    const int fd = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return;
+    std::unique_ptr<DIR, CloseDir> dir(::fdopendir(fd));
+    if (!dir) return void(::close(fd));
+    struct stat info {};
+    if (::fstat(fd, &info) != 0 || info.st_uid != owner_) return;
+    if (!order_.only_empty) contents(dir.get(), path, depth);
+    if (!(top && order_.leave_top)) (void)::unlinkat(parent, name.c_str(), AT_REMOVEDIR);
+  }
+
+ private:
+  void contents(DIR* dir, const std::string& path, int depth) const {
+    const int fd = ::dirfd(dir);
+    while (const dirent* entry = ::readdir(dir)) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      struct stat info {};
+      if (::fstatat(fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+      if (!S_ISDIR(info.st_mode))
+        file(fd, name, path + "/" + name);
+      else if (order_.recursive)
+        directory(fd, name, path + "/" + name, false, depth + 1);
+    }
+  }
+  bool ignored(const std::string& path) const {
+    return std::find(order_.ignored.begin(), order_.ignored.end(), path) != order_.ignored.end();
+  }
+
+  const CleanupOrder& order_;
+  uid_t owner_;
+};
+
+/// Calls act(parent descriptor, last component) without following a link in the last component.
+template <class Act>
+void with_parent(const std::string& path, Act&& act) {
+  const auto slash = path.find_last_of('/');
+  const std::string parent = slash == 0 ? "/" : path.substr(0, slash);
+  const shm::Fd fd(::open(parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (fd && slash + 1 < path.size()) act(fd.get(), path.substr(slash + 1));
+}
+
+Result<void> add_paths(const pmix_info_t& info, std::vector<std::string>& to) {
+  if (info.value.type != PMIX_STRING || info.value.data.string == nullptr)
+    return fail(Errc::invalid, "clean-up path");
+  // A list of names may be given, separated by commas.
+  std::string_view rest = info.value.data.string;
+  while (!rest.empty()) {
+    const auto comma = std::min(rest.find(','), rest.size());
+    std::string path(rest.substr(0, comma));
+    rest.remove_prefix(std::min(comma + 1, rest.size()));
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (path.size() < 2 || path.front() != '/') return fail(Errc::invalid, "clean-up path is not absolute");
+    to.push_back(std::move(path));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CleanupOrder> CleanupOrder::parse(const pmix_info_t* infos, std::size_t count) {
+  CleanupOrder order;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string_view key = infos[i].key;
+    const bool yes = data::is_true(infos[i].value);
+    Result<void> ok;
+    if (key == PMIX_REGISTER_CLEANUP)
+      ok = add_paths(infos[i], order.files);
+    else if (key == PMIX_REGISTER_CLEANUP_DIR)
+      ok = add_paths(infos[i], order.directories);
+    else if (key == PMIX_CLEANUP_IGNORE)
+      ok = add_paths(infos[i], order.ignored);
+    else if (key == PMIX_CLEANUP_RECURSIVE)
+      order.recursive = yes;
+    else if (key == PMIX_CLEANUP_EMPTY)
+      order.only_empty = yes;
+    else if (key == PMIX_CLEANUP_LEAVE_TOPDIR)
+      order.leave_top = yes;
+    if (!ok) return tl::unexpected(ok.error());
+  }
+  return order;
+}
+
+void CleanupOrder::carry_out(uid_t owner) const {
+  const Remover remover(*this, owner);
+  for (const auto& path : files)
+    with_parent(path, [&](int parent, const std::string& name) { remover.file(parent, name, path); });
+  for (const auto& path : directories)
+    with_parent(path,
+                [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
+}
+
+void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {
+  orders_[{proc.nspace, proc.rank}].push_back(std::move(order));
+}
+
+void CleanupBook::carry_out(const pmix_proc_t& proc, uid_t owner) {
+  const auto found = orders_.find({proc.nspace, proc.rank});
+  if (found == orders_.end()) return;
+  const auto orders = std::move(found->second);
+  orders_.erase(found);
+  for (const auto& order : orders) order.carry_out(owner);
+}
+
+}  // namespace weft::server

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/cluster/cluster.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "core/data/value.hpp"
+#include "core/data/wire.hpp"
+
+namespace weft::server {
+namespace {
+
+// Of the mesh.
+constexpr std::uint16_t engine_messages = 1;
+constexpr std::uint16_t letter_messages = 2;
+
+// Bytes of a full fence that go around before anybody knows how many they are: another turn costs few nodes more than that.
+constexpr std::uint64_t most_at_once_in_all = 256u << 10;
+
+constexpr std::uint8_t contact_version = 1;
+constexpr NodeNumber most_nodes = 1u << 20;
+constexpr std::chrono::seconds goodbye_limit{1};
+
+std::string_view key_of(const pmix_info_t& info) {
+  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
+
+Result<Bytes> bytes_of(const pmix_value_t& value) {
+  if (value.type != PMIX_BYTE_OBJECT || (value.data.bo.bytes == nullptr && value.data.bo.size != 0))
+    return fail(Errc::invalid, "a byte object was expected");
+  return Bytes(reinterpret_cast<const std::byte*>(value.data.bo.bytes), value.data.bo.size);
+}
+
+/// Later lives have later numbers, whichever process on whichever machine was the earlier one.
+std::uint64_t incarnation_now() {
+  return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+}
+
+collectives::Rule rule_here(std::string& note) {
+  const char* text = std::getenv("WEFT_COLLECTIVE");
+  if (text == nullptr || *text == '\0') return {};
+  const auto choice = collectives::parse_choice(text);
+  if (choice) return collectives::Rule(*choice);
+  if (!note.empty()) note += '\n';
+  note += fmt::format("WEFT_COLLECTIVE={}: {}; going on without it", text, choice.error().what);
+  return {};
+}
+
+}  // namespace
+
+Result<SessionSpec> SessionSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
+                                       std::string host) {
+  SessionSpec out;
+  out.self = self;
+  out.host = std::move(host);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto key = key_of(infos[i]);
+    const auto& value = infos[i].value;
+    if (key == PMIX_NUM_NODES) {
+      const auto number = data::as_unsigned(value);
+      if (!number || *number == 0 || *number > most_nodes) return fail(Errc::invalid, "PMIX_NUM_NODES");
+      out.nodes = static_cast<NodeNumber>(*number);
+    } else if (key == PMIX_HOSTNAME && value.type == PMIX_STRING && value.data.string != nullptr) {
+      out.host = value.data.string;
+    } else if (key == transport_attribute && value.type == PMIX_STRING && value.data.string != nullptr) {
+      out.transport = value.data.string;
+    } else if (key == key_attribute) {
+      const auto raw = bytes_of(value);
+      if (!raw) return tl::unexpected(raw.error());
+      auto made = mesh::JobKey::from(*raw);
+      if (!made) return tl::unexpected(made.error());
+      out.key = *made;
+    } else if (key == contact_attribute) {
+      const auto raw = bytes_of(value);
+      if (!raw) return tl::unexpected(raw.error());
+      out.contacts.emplace_back(raw->begin(), raw->end());
+    }
+  }
+  if (out.key && out.self >= out.nodes)
+    return fail(Errc::invalid, "PMIX_SERVER_RANK is not below PMIX_NUM_NODES");
+  return out;
+}
+
+Nodes::Nodes(NodeNumber self, NodeNumber nodes, std::string host, Events events)
+    : self_(self), host_(std::move(host)), events_(std::move(events)), entries_(nodes) {
+  entries_[self_].host = host_;
+}
+
+Nodes::Opened Nodes::open(asio::io_context& loop, const SessionSpec& spec, Events events) {
+  std::unique_ptr<Nodes> nodes(new Nodes(spec.self, spec.nodes, spec.host, std::move(events)));
+  auto options = Fabric::options_here(0);
+  if (!spec.transport.empty()) options.transport = spec.transport;
+  auto opened = Fabric::open(loop, *spec.key, {spec.self, incarnation_now()}, spec.nodes, *nodes, options);
+  if (!opened.fabric) return {nullptr, std::move(opened.note)};
+  nodes->fabric_ = std::move(opened.fabric);
+  auto& mesh = nodes->mesh();
+  std::string note = std::move(opened.note);
+  collectives::Engine::Options engine_options;
+  engine_options.message_id = engine_messages;
+  engine_options.most_in_all = most_at_once_in_all;
+  engine_options.rule = rule_here(note);
+  nodes->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
+  nodes->letters_ = std::make_unique<Letters>(mesh, letter_messages);
+  for (NodeNumber node = 0; node < spec.nodes; ++node)
+    if (node != spec.self) static_cast<void>(mesh.expect(node));
+  nodes->letters_->on(Subject::leaving, [here = nodes.get()](NodeNumber from, Bytes, const auto&) {
+    here->entries_[from].has_left = true;  // nobody waits for an answer
+  });
+  for (const auto& contact : spec.contacts)
+    if (const auto ok = nodes->enter(contact); !ok)
+      return {nullptr, fmt::format("a contact of another server is not usable: {}", ok.error().what)};
+  return {std::move(nodes), std::move(note)};
+}
+
+std::vector<std::byte> Nodes::contact() const {
+  data::Writer out;
+  out.u8(contact_version);
+  out.u32(self_);
+  out.text(host_);
+  out.bytes(pack(fabric_->mesh().contact()));
+  return std::move(out).take();
+}
+
+Result<void> Nodes::enter(Bytes packed) {
+  data::Reader in(packed);
+  if (in.u8() != contact_version)
+    return fail(Errc::corrupt,
+                "it is of another version; all servers of a session have to be of one release");
+  const NodeNumber node = in.u32();
+  const std::string host(in.text());
+  const Bytes rest = in.bytes();
+  if (!in.done()) return fail(Errc::corrupt, "its length is wrong");
+  if (node == self_) return {};  // a list of all names us, too
+  if (node >= count()) return fail(Errc::invalid, "no node of this session");
+  const auto contact = mesh::unpack_contact(rest);
+  if (!contact) return tl::unexpected(contact.error());
+  if (auto ok = mesh().enter(node, *contact); !ok) return ok;
+  entries_[node] = {.host = host, .is_known = true};
+  return {};
+}
+
+std::string Nodes::name_of(NodeNumber node) const {
+  return node < count() && !entries_[node].host.empty() ? entries_[node].host : fmt::format("node {}", node);
+}
+
+bool Nodes::is_there(NodeNumber node) const noexcept {
+  return node < count() && entries_[node].is_known && !entries_[node].is_lost && !entries_[node].has_left;
+}
+
+std::vector<NodeNumber> Nodes::others() const {
+  std::vector<NodeNumber> out;
+  for (NodeNumber node = 0; node < count(); ++node)
+    if (node != self_ && is_there(node)) out.push_back(node);
+  return out;
+}
+
+bool Nodes::turn() {
+  bool happened = fabric_->turn();
+  happened |= engine_->progress() != 0;
+  happened |= letters_->progress() != 0;
+  // After its last letter: it may have been a good-bye.
+  for (const auto& [node, why] : std::exchange(lost_, {}))
+    if (!has_left(node)) events_.lost(node, why);
+  return happened;
+}
+
+void Nodes::say_goodbye() {
+  for (const auto node : others())
+    if (mesh().state(node) == mesh::NodeState::reached) letters_->send(node, Subject::leaving, {}, nullptr);
+  const auto until = std::chrono::steady_clock::now() + goodbye_limit;
+  do turn();
+  while (!letters_->is_flushed() && std::chrono::steady_clock::now() < until);
+}
+
+void Nodes::stop() {
+  fabric_->stop();
+  letters_->close();
+}
+
+void Nodes::node_lost(NodeNumber node, const char* why) noexcept {
+  entries_[node].is_lost = true;
+  engine_->node_lost(node);
+  letters_->node_lost(node);
+  lost_.emplace_back(node, why);
+}
+
+void Nodes::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {
+  std::fprintf(
+      stderr, "weft: [%s] dropped a message that calls itself one of %s: %s; more of them are counted only\n",
+      host_.c_str(), name_of(sender).c_str(), mesh::to_text(why));
+}
+
+}  // namespace weft::server

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/cluster/fabric.hpp"
+
+#include <cstdlib>
+#include <thread>
+
+#include "transport/base/modules.hpp"
+#include "transport/registry/order.hpp"
+#include "transport/registry/registry.hpp"
+#include "transport/shm/endpoint.hpp"
+
+namespace weft::server {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::microseconds poll_every{100};  // an endpoint without a descriptor
+
+}  // namespace
+
+Fabric::Options Fabric::options_here(unsigned clients) {
+  Options out;
+  if (const char* asked = std::getenv("WEFT_TRANSPORT"); asked != nullptr) out.transport = asked;
+  out.folders = transport::module_folders();
+  out.wait = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
+  return out;
+}
+
+Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mesh::Life self,
+                            mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
+  transport::Registry registry(options.folders);
+  registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
+  auto opened = registry.open(options.transport, transport::preferred_here());
+  if (!opened.endpoint)
+    return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
+
+  if (options.transport.empty() && !opened.endpoint->wait_fd())
+    return {nullptr, "transport " + opened.name +
+                         " has nothing to sleep on here: it is used only where WEFT_TRANSPORT names it"};
+
+  std::unique_ptr<Fabric> fabric(new Fabric(loop));
+  fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
+  fabric->transport_ = std::move(opened.transport);
+  fabric->endpoint_ = std::move(opened.endpoint);
+  fabric->wait_ = options.wait;
+  std::string note;
+  if (const auto fd = fabric->endpoint_->wait_fd())
+    fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
+  else
+    note = "transport " + options.transport + " has nothing to sleep on and is looked at " +
+           std::to_string(std::chrono::seconds(1) / poll_every) + " times a second";
+  fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
+  return {std::move(fabric), std::move(note)};
+}
+
+Fabric::~Fabric() {
+  if (watch_) watch_->release();  // the descriptor is the endpoint's
+}
+
+bool Fabric::turn() noexcept {
+  const auto now = Clock::now();
+  if (mesh_->progress(now) != 0) {
+    awake_since_ = now;
+    return true;
+  }
+  const auto idle = now - awake_since_;
+  if (idle >= wait_.spin + wait_.yield) return false;
+  if (idle < wait_.spin) {
+    shm::cpu_relax();
+    return true;
+  }
+  std::this_thread::yield();
+  if (Clock::now() - now > wait_.longest_yield) awake_since_ = {};  // others want the core
+  return true;
+}
+
+void Fabric::share_cores(unsigned clients) noexcept {
+  wait_ = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
+}
+
+bool Fabric::sleep() noexcept {
+  const auto armed = mesh_->arm();
+  if (!armed && armed.error().code == Errc::again) {
+    std::this_thread::yield();  // the library connects, or is full: nothing would wake us
+    return false;
+  }
+  if (!armed) {
+    wait_until(Clock::now() + poll_every);
+    return true;
+  }
+  wait_until(mesh_->deadline());
+  if (is_watched_) return true;
+  is_watched_ = true;
+  watch_->async_wait(asio::posix::stream_descriptor::wait_read,
+                     [weak = std::weak_ptr(here_)](const std::error_code&) {
+                       if (const auto here = weak.lock()) (*here)->is_watched_ = false;
+                     });
+  return true;
+}
+
+void Fabric::wait_until(mesh::TimePoint when) noexcept {
+  if (when == timer_at_) return;
+  timer_at_ = when;
+  if (when == mesh::TimePoint::max()) {
+    timer_.cancel();
+    return;
+  }
+  timer_.expires_at(when);
+  timer_.async_wait([weak = std::weak_ptr(here_), when](const std::error_code& error) {
+    const auto here = weak.lock();
+    if (here && !error && (*here)->timer_at_ == when) (*here)->timer_at_ = mesh::TimePoint::max();
+  });
+}
+
+}  // namespace weft::server

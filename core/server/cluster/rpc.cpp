@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/cluster/rpc.hpp"
+
+#include <cstring>
+#include <span>
+
+namespace weft::server {
+namespace {
+
+// The mesh has at most some thousand messages of a node under way: a number further ahead is no letter of ours.
+constexpr std::uint64_t most_ahead = 1u << 16;
+
+}  // namespace
+
+/// The header of each message.
+struct Letters::Wire {
+  std::uint64_t number = 0;  ///< of the letter, from 1; of an answer: the letter's
+  pmix_status_t status = PMIX_SUCCESS;
+  std::uint16_t subject = 0;
+  std::uint8_t is_answer = 0;
+  std::uint8_t unused = 0;
+  Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
+};
+
+Letters::Letters(mesh::Mesh& mesh, std::uint16_t message_id)
+    : mesh_(mesh), outbox_(mesh, message_id, [this](NodeNumber to, Bytes header, const Error& why) {
+        return keeps(to, header, why);
+      }) {
+  mesh_.on(
+      message_id,
+      [](void* letters, NodeNumber from, Bytes header, Bytes payload) noexcept {
+        static_cast<Letters*>(letters)->receive(from, header, payload);
+      },
+      this);
+}
+
+void Letters::on(Subject subject, Handler handler) {
+  handlers_[subject] = std::move(handler);
+}
+
+void Letters::send(NodeNumber to, Subject subject, std::vector<std::byte> body, Answered answered) {
+  auto& post_of = posts_[to];
+  const Wire wire{.number = ++post_of.sent, .subject = static_cast<std::uint16_t>(subject)};
+  post_of.open.emplace(std::pair(post_of.life, wire.number), std::move(answered));
+  ++counters_.sent;
+  if (is_closed_) return fail_open(to, post_of.life, wire.number);
+  outbox_.send(to, wire.bytes(), std::move(body));
+}
+
+bool Letters::keeps(NodeNumber to, Bytes header, const Error& why) {
+  // Who has spoken to us before we know where it is gets its answer when we do.
+  if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
+  Wire wire;
+  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
+  if (wire.is_answer == 0) fail_open(to, posts_[to].life, wire.number);
+  return false;
+}
+
+/// The asker hears of it in progress(), after what that node sent before.
+void Letters::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
+  inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
+}
+
+void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
+  Wire wire;
+  if (header.size() != sizeof wire) {
+    ++counters_.malformed;
+    return;
+  }
+  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
+  Incoming letter{from,
+                  posts_[from].life,
+                  wire.number,
+                  wire.is_answer != 0,
+                  wire.subject,
+                  wire.status,
+                  {payload.begin(), payload.end()}};
+  if (letter.is_answer) return inbox_.push_back(std::move(letter));
+  accept(std::move(letter));
+}
+
+/// Gives letters to the inbox in the order of their numbers.
+void Letters::accept(Incoming letter) {
+  auto& post_of = posts_[letter.from];
+  const auto number = letter.number;
+  if (number <= post_of.taken || number - post_of.taken > most_ahead) {
+    ++counters_.malformed;
+    return;
+  }
+  post_of.early.emplace(number, std::move(letter));
+  for (auto next = post_of.early.begin(); next != post_of.early.end() && next->first == post_of.taken + 1;
+       next = post_of.early.erase(next)) {
+    ++post_of.taken;
+    inbox_.push_back(std::move(next->second));
+  }
+}
+
+void Letters::handle(const Incoming& letter) {
+  if (letter.is_answer) {
+    // Not there: it was answered before, by the node or by its loss.
+    const auto asked = posts_[letter.from].open.extract({letter.life, letter.number});
+    if (!asked.empty() && asked.mapped()) asked.mapped()(letter.status, letter.body);
+    return;
+  }
+  ++counters_.received;
+  const auto answer = [weak = std::weak_ptr(here_), to = letter.from, number = letter.number,
+                       life = letter.life](pmix_status_t status, Bytes body) {
+    const auto here = weak.lock();
+    if (!here || (*here)->is_closed_ || (*here)->posts_[to].life != life) return;
+    const Wire wire{.number = number, .status = status, .subject = 0, .is_answer = 1};
+    (*here)->outbox_.send(to, wire.bytes(), {body.begin(), body.end()});
+  };
+  const auto handler = handlers_.find(static_cast<Subject>(letter.subject));
+  if (handler == handlers_.end()) return answer(PMIX_ERR_NOT_SUPPORTED, {});  // a later release asks
+  handler->second(letter.from, letter.body, answer);
+}
+
+void Letters::node_lost(NodeNumber node) {
+  outbox_.drop(node);
+  auto& post_of = posts_[node];
+  for (const auto& [name, answered] : post_of.open)
+    if (name.first == post_of.life) fail_open(node, name.first, name.second);
+  post_of.early.clear();
+  post_of.sent = post_of.taken = 0;
+  ++post_of.life;
+}
+
+void Letters::close() {
+  is_closed_ = true;
+  std::erase_if(inbox_, [](const Incoming& letter) { return !letter.is_answer; });  // nobody hears our answer
+  for (const auto& [node, post_of] : posts_)
+    for (const auto& [name, answered] : post_of.open) fail_open(node, name.first, name.second);
+  while (empty_inbox() != 0) continue;  // who is answered may ask again
+}
+
+std::size_t Letters::progress() {
+  outbox_.retry();
+  return empty_inbox();
+}
+
+std::size_t Letters::empty_inbox() {
+  std::size_t handled = 0;
+  // Those that come in meanwhile have their turn in the next round.
+  for (auto count = inbox_.size(); count > 0 && !inbox_.empty(); --count, ++handled) {
+    const auto letter = std::move(inbox_.front());
+    inbox_.pop_front();
+    handle(letter);
+  }
+  return handled;
+}
+
+}  // namespace weft::server

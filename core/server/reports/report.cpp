@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/reports/report.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
+
+std::map<FenceName, std::set<NodeNumber>> tellers_of(const std::vector<NodeEntry>& nodes) {
+  std::map<FenceName, std::set<NodeNumber>> out;
+  for (const auto& entry : nodes)
+    for (const auto& part : entry.report.fences) out[part.name].insert(entry.node);
+  return out;
+}
+
+void add(FenceReport& fence, NodeNumber node, const FencePart& part) {
+  fence.age_ms = std::max(fence.age_ms, part.age_ms);
+  fence.collects |= part.collects != 0;
+  if (fence.algorithm.empty()) fence.algorithm = part.algorithm;
+  fence.ranks += part.ranks;
+  fence.arrived += part.arrived;
+  if (part.state == FencePart::State::entered)
+    ++fence.entered;
+  else
+    fence.missing.push_back({node, part.missing});
+  fence.waits_for.insert(fence.waits_for.end(), part.waits_for.begin(), part.waits_for.end());
+}
+
+void finish(FenceReport& fence) {
+  // Somebody who waits for a node that itself waits for its ranks says nothing new.
+  if (!fence.missing.empty() || !fence.silent.empty()) fence.waits_for.clear();
+  std::sort(fence.waits_for.begin(), fence.waits_for.end());
+  fence.waits_for.erase(std::unique(fence.waits_for.begin(), fence.waits_for.end()), fence.waits_for.end());
+}
+
+void add(std::vector<JobReport>& jobs, const JobReport& part) {
+  auto job = std::find_if(jobs.begin(), jobs.end(), [&](const auto& j) { return j.nspace == part.nspace; });
+  if (job == jobs.end()) return void(jobs.push_back(part));
+  for (std::size_t i = 0; i < part.states.size(); ++i) job->states[i] += part.states[i];
+  job->fences = std::max(job->fences, part.fences);
+}
+
+}  // namespace
+
+std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
+  std::vector<RankRun> out;
+  for (const auto& proc : procs) {
+    const auto nspace = link::nspace_of(proc);
+    const bool goes_on = !out.empty() && out.back().nspace == nspace &&
+                         out.back().last != PMIX_RANK_WILDCARD && proc.rank != PMIX_RANK_WILDCARD &&
+                         out.back().last + 1 == proc.rank;
+    if (goes_on)
+      out.back().last = proc.rank;
+    else
+      out.push_back({std::string(nspace), proc.rank, proc.rank});
+  }
+  return out;
+}
+
+Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs) {
+  std::uint64_t count = 0;
+  for (const auto& run : runs) {
+    if (run.last < run.first) return fail(Errc::corrupt, "a set of processes");
+    count += std::uint64_t{run.last} - run.first + 1;
+    if (count > most_procs) return fail(Errc::corrupt, "more processes than there can be");
+  }
+  std::vector<pmix_proc_t> out;
+  out.reserve(count);
+  for (const auto& run : runs) {
+    for (auto rank = run.first;; ++rank) {
+      out.push_back(link::make_proc(run.nspace, rank));
+      if (rank == run.last) break;
+    }
+  }
+  return out;
+}
+
+std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nodes,
+                                               const MembersOf& members) {
+  std::vector<std::vector<FenceName>> out(nodes.size());
+  for (const auto& [name, tellers] : tellers_of(nodes))
+    for (const auto member : members(name))
+      if (member < nodes.size() && nodes[member].state == NodeEntry::State::here &&
+          tellers.count(member) == 0)
+        out[member].push_back(name);
+  return out;
+}
+
+SessionReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
+                     const MembersOf& members) {
+  SessionReport out{std::move(nspace), asked, static_cast<std::uint32_t>(nodes.size()), {}, {}, {}};
+  std::map<FenceName, FenceReport> fences;
+  for (auto& [name, tellers] : tellers_of(nodes)) {
+    auto& fence = fences[name];
+    fence.name = name;
+    auto takes_part = members(name);
+    if (takes_part.empty()) takes_part.assign(tellers.begin(), tellers.end());
+    fence.nodes = static_cast<std::uint32_t>(takes_part.size());
+    for (const auto node : takes_part)
+      if (tellers.count(node) == 0) fence.silent.push_back(node);
+  }
+  for (const auto& entry : nodes) {
+    for (const auto& job : entry.report.jobs) add(out.jobs, job);
+    for (const auto& part : entry.report.fences) add(fences[part.name], entry.node, part);
+  }
+  for (auto& [name, fence] : fences) {
+    finish(fence);
+    out.fences.push_back(std::move(fence));
+  }
+  out.nodes = std::move(nodes);
+  return out;
+}
+
+}  // namespace weft::server

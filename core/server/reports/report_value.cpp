@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as a value of the C API: infos in arrays in infos. docs/design/report.md lists the keys.
+#include <cstdlib>
+#include <cstring>
+
+#include "core/data/memory.hpp"
+#include "core/server/reports/report.hpp"
+#include "core/store/lookup.hpp"
+
+namespace weft::server {
+namespace {
+
+using data::Infos;
+using data::Value;
+
+template <class T>
+Value numbers(pmix_data_type_t type, const std::vector<T>& list) {
+  auto* items = static_cast<T*>(data::new_elements(sizeof(T), list.size()));
+  auto* array = static_cast<pmix_data_array_t*>(data::new_elements(sizeof(pmix_data_array_t), 1));
+  if (items == nullptr || array == nullptr) {
+    std::free(items);
+    std::free(array);
+    throw std::bad_alloc();
+  }
+  if (!list.empty()) std::memcpy(items, list.data(), sizeof(T) * list.size());
+  *array = {type, list.size(), items};
+  Value out;
+  out.get().type = PMIX_DATA_ARRAY;
+  out.get().data.darray = array;
+  return out;
+}
+
+Value array(const Infos& infos) {
+  auto out = store::array_of(infos);
+  if (!out) throw std::bad_alloc();
+  return std::move(*out);
+}
+
+Value text(const std::string& v) {
+  return Value::of(std::string_view(v));
+}
+
+const char* name_of(NodeEntry::State state) noexcept {
+  switch (state) {
+    case NodeEntry::State::here:
+      return "here";
+    case NodeEntry::State::silent:
+      return "silent";
+    case NodeEntry::State::lost:
+      return "lost";
+    case NodeEntry::State::left:
+      return "left";
+    case NodeEntry::State::unknown:
+      return "unknown";
+    case NodeEntry::State::unreadable:
+      return "unreadable";
+  }
+  return "";
+}
+
+Value to_value(const JobReport& job) {
+  Infos out;
+  out.add(PMIX_NSPACE, text(job.nspace));
+  out.add(PMIX_JOB_SIZE, Value::of(job.ranks));
+  out.add(PMIX_NUM_NODES, Value::of(job.nodes));
+  out.add("weft.ranks",
+          numbers(PMIX_UINT32, std::vector<std::uint32_t>(job.states.begin(), job.states.end())));
+  out.add("weft.fences.ended", Value::of(job.fences));
+  return array(out);
+}
+
+Value to_value(const NodeEntry& node) {
+  Infos out;
+  out.add(PMIX_NODEID, Value::of(std::uint32_t{node.node}));
+  out.add(PMIX_HOSTNAME, text(node.host));
+  out.add("weft.state", Value::of(name_of(node.state)));
+  if (node.state != NodeEntry::State::here) return array(out);
+  std::array<std::uint32_t, 4> states{};
+  for (const auto& job : node.report.jobs)
+    for (std::size_t i = 0; i < states.size(); ++i) states[i] += job.states[i];
+  out.add(PMIX_SERVER_PIDINFO, Value::of_pid(node.report.pid));
+  out.add("weft.transport", text(node.report.transport));
+  out.add("weft.age", Value::of(node.report.age_ms));
+  out.add("weft.ranks", numbers(PMIX_UINT32, std::vector<std::uint32_t>(states.begin(), states.end())));
+  out.add("weft.counters", numbers(PMIX_UINT64, node.report.counters));
+  return array(out);
+}
+
+Value to_value(const RankRun& run) {
+  Infos out;
+  out.add(PMIX_NSPACE, text(run.nspace));
+  if (run.first != PMIX_RANK_WILDCARD)
+    out.add("weft.ranks", numbers(PMIX_UINT32, std::vector<std::uint32_t>{run.first, run.last}));
+  return array(out);
+}
+
+Value to_value(NodeNumber node, const AbsentRank& absent) {
+  Infos out;
+  out.add(PMIX_NODEID, Value::of(std::uint32_t{node}));
+  out.add(PMIX_NSPACE, text(absent.nspace));
+  out.add(PMIX_RANK, Value::of_rank(absent.rank));
+  out.add(PMIX_PROC_PID, Value::of_pid(absent.pid));
+  out.add("weft.state", Value::of(std::uint32_t{absent.state}));
+  return array(out);
+}
+
+Value to_value(const FenceReport& fence) {
+  Infos out, procs, missing;
+  for (const auto& run : fence.name.procs) procs.add("weft.procs", to_value(run));
+  for (const auto& on : fence.missing)
+    for (const auto& rank : on.ranks) missing.add("weft.rank", to_value(on.node, rank));
+  out.add("weft.procs", array(procs));
+  out.add("weft.generation", Value::of(fence.name.generation));
+  out.add("weft.age", Value::of(fence.age_ms));
+  out.add(PMIX_COLLECT_DATA, Value::of(fence.collects));
+  out.add("weft.algorithm", text(fence.algorithm));
+  out.add(PMIX_NUM_NODES, Value::of(fence.nodes));
+  out.add("weft.entered", Value::of(fence.entered));
+  out.add("weft.expected", Value::of(fence.ranks));
+  out.add("weft.arrived", Value::of(fence.arrived));
+  out.add("weft.missing", array(missing));
+  out.add("weft.silent", numbers(PMIX_UINT32, fence.silent));
+  out.add("weft.waits_for", numbers(PMIX_UINT32, fence.waits_for));
+  return array(out);
+}
+
+}  // namespace
+
+Result<data::Value> to_value(const SessionReport& report) {
+  try {
+    Infos out, nodes, jobs, fences, names;
+    for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));
+    for (const auto& job : report.jobs) jobs.add("weft.job", to_value(job));
+    for (const auto& fence : report.fences) fences.add("weft.fence", to_value(fence));
+    for (const char* name : counter_names) names.add("weft.counter", Value::of(name));
+    out.add(PMIX_SERVER_NSPACE, text(report.nspace));
+    out.add(PMIX_SERVER_RANK, Value::of_rank(report.asked));
+    out.add(PMIX_NUM_NODES, Value::of(report.size));
+    out.add("weft.nodes", array(nodes));
+    out.add("weft.jobs", array(jobs));
+    out.add("weft.fences", array(fences));
+    out.add("weft.counter.names", array(names));
+    return array(out);
+  } catch (const std::bad_alloc&) {
+    return fail(Errc::no_memory, "the report");
+  }
+}
+
+}  // namespace weft::server

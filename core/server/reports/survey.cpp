@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/reports/survey.hpp"
+
+#include <utility>
+
+namespace weft::server {
+
+void Survey::run(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done) {
+  std::make_shared<Survey>(loop, nodes, std::move(nspace), std::move(hooks), std::move(done))
+      ->ask_everything();
+}
+
+void Survey::answer(const Hooks& hooks, Bytes body, const Letters::Answer& answer) {
+  const auto request = decode_request(body);
+  if (!request) return answer(PMIX_ERR_NOT_SUPPORTED, {});
+  answer(PMIX_SUCCESS, encode(hooks.own(*request)));
+}
+
+void Survey::ask_everything() {
+  const ReportRequest everything;
+  entries_.resize(nodes_.count());
+  open_ = 1;  // ours, so that the round does not end while it begins
+  for (NodeNumber node = 0; node < nodes_.count(); ++node) {
+    auto& entry = entries_[node];
+    entry.node = node;
+    entry.host = nodes_.name_of(node);
+    if (node == nodes_.self()) {
+      entry.state = NodeEntry::State::here;
+      entry.report = hooks_.own(everything);
+    } else if (nodes_.is_there(node)) {
+      entry.state = NodeEntry::State::silent;
+      ask(node, everything);
+    } else {
+      entry.state = nodes_.has_left(node)  ? NodeEntry::State::left
+                    : nodes_.is_lost(node) ? NodeEntry::State::lost
+                                           : NodeEntry::State::unknown;
+    }
+  }
+  wait(&Survey::ask_parts);
+}
+
+/// A node that none of whose ranks has come to a fence does not know that there is one.
+void Survey::ask_parts() {
+  const auto missing = unanswered(entries_, hooks_.members);
+  open_ = 1;
+  for (NodeNumber node = 0; node < missing.size(); ++node) {
+    if (missing[node].empty()) continue;
+    const ReportRequest request{.everything = 0, .fences = missing[node]};
+    if (node != nodes_.self()) {
+      ask(node, request);
+      continue;
+    }
+    auto own = hooks_.own(request);
+    for (auto& part : own.fences) entries_[node].report.fences.push_back(std::move(part));
+  }
+  wait(&Survey::finish);
+}
+
+void Survey::finish() {
+  done_(merged(std::move(nspace_), nodes_.self(), std::move(entries_), hooks_.members));
+}
+
+void Survey::ask(NodeNumber node, const ReportRequest& request) {
+  ++open_;
+  const auto answered = [self = shared_from_this(), node, round = round_](pmix_status_t status, Bytes body) {
+    if (round == self->round_) self->take(node, status, body);  // else it comes too late
+  };
+  nodes_.letters().send(node, Subject::report, encode(request), answered);
+}
+
+void Survey::take(NodeNumber node, pmix_status_t status, Bytes body) {
+  auto& entry = entries_[node];
+  auto report = status == PMIX_SUCCESS ? decode_report(body) : fail(Errc::corrupt);
+  if (!report)
+    entry.state = status == PMIX_ERR_UNREACH ? NodeEntry::State::lost : NodeEntry::State::unreadable;
+  else if (std::exchange(entry.state, NodeEntry::State::here) != NodeEntry::State::here)
+    entry.report = std::move(*report);
+  else
+    for (auto& part : report->fences) entry.report.fences.push_back(std::move(part));
+  if (--open_ == 0) go_on();
+}
+
+/// The round has begun: it ends with its last answer, or when time is up.
+void Survey::wait(Next next) {
+  next_ = next;
+  if (--open_ == 0) return go_on();
+  timer_.expires_after(limit);
+  timer_.async_wait([self = shared_from_this(), round = round_](const std::error_code& error) {
+    if (!error && round == self->round_) self->go_on();
+  });
+}
+
+void Survey::go_on() {
+  ++round_;
+  timer_.cancel();
+  (this->*next_)();
+}
+
+}  // namespace weft::server

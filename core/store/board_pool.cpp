@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/store/board_pool.hpp"
+
+#include <algorithm>
+
+namespace weft::store {
+
+std::optional<Area> pool_slot(const SegmentHeader& header, std::uint64_t segment_bytes,
+                              BoardNumber number) noexcept {
+  if (number == own_job_board || number > header.board_slots) return std::nullopt;
+  const std::uint64_t before = std::uint64_t{number - 1} * pool_board_bytes;
+  if (header.boards > segment_bytes || segment_bytes - header.boards < before + pool_board_bytes)
+    return std::nullopt;
+  return Area{header.boards + before, pool_board_bytes};
+}
+
+BoardPool::BoardPool(shm::Segment& segment) noexcept {
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.base());
+  base_ = segment.base() + header.boards;
+  slots_.resize(header.board_slots);
+}
+
+std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) noexcept {
+  if (members == 0 || members > most_pool_members) return std::nullopt;
+  // The first free one: slots that were never used have no memory yet.
+  const auto slot = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.members == 0; });
+  if (slot == slots_.end()) return std::nullopt;
+  slot->members = members;
+  slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
+  const auto number = static_cast<BoardNumber>(slot - slots_.begin() + 1);
+  at(number).reopen(members, remote, slot->incarnation);
+  return number;
+}
+
+bool BoardPool::give_back(BoardNumber number) noexcept {
+  auto& slot = slots_[number - 1];
+  if (!at(number).close(slot.members)) return false;
+  slot.members = 0;
+  return true;
+}
+
+Board& BoardPool::at(BoardNumber number) const noexcept {
+  return Board::at(base_ + std::uint64_t{number - 1} * pool_board_bytes);
+}
+
+}  // namespace weft::store

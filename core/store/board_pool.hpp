@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The boards of sets that are not a whole job: slots of one size in an area of the segment.
+//
+// Board numbers, as messages and notices carry them: 0 is the board of the caller's own job, n > 0 slot n - 1. A slot's memory is
+// taken when its first board is used; virtual until then.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/store/layout.hpp"
+
+namespace weft::store {
+
+using BoardNumber = std::uint32_t;
+inline constexpr BoardNumber own_job_board = 0;
+
+/// What a reader of the segment may map of board `number`; nothing if there is no such slot.
+std::optional<Area> pool_slot(const SegmentHeader& header, std::uint64_t segment_bytes,
+                              BoardNumber number) noexcept;
+
+/// The server's side; its loop thread only. Counts and incarnations are private: clients can write the area.
+class BoardPool {
+ public:
+  /// segment: formatted.
+  explicit BoardPool(shm::Segment& segment) noexcept;
+
+  /// A board for a set of so many local members. Nothing: too many of them, or no slot is free; then give_back()
+  /// one that has not been used for long.
+  std::optional<BoardNumber> take(std::uint32_t members, bool remote) noexcept;
+  /// False: a member has a fence open at it, it stays. Else it is closed, and another set may get the slot.
+  bool give_back(BoardNumber number) noexcept;
+
+  /// number: taken.
+  Board& at(BoardNumber number) const noexcept;
+  std::uint32_t members(BoardNumber number) const noexcept { return slots_[number - 1].members; }
+  Incarnation incarnation(BoardNumber number) const noexcept { return slots_[number - 1].incarnation; }
+  bool is_taken(BoardNumber number) const noexcept {
+    return number != own_job_board && number <= slots_.size() && slots_[number - 1].members != 0;
+  }
+  std::size_t capacity() const noexcept { return slots_.size(); }
+
+ private:
+  struct Slot {
+    std::uint32_t members = 0;  ///< 0: free
+    Incarnation incarnation = 0;
+  };
+  std::byte* base_;  // of the first slot
+  std::vector<Slot> slots_;
+};
+
+}  // namespace weft::store

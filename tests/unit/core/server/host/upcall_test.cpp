@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A host may answer inside the call, from another thread, with an error at once, or when the server is gone.
+#include "core/server/host/upcall.hpp"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <thread>
+
+namespace weft::server {
+namespace {
+
+struct UpcallTest : ::testing::Test {
+  asio::io_context loop{1};
+  std::shared_ptr<OpenUpcalls> all = std::make_shared<OpenUpcalls>(loop);
+  std::optional<pmix_status_t> answer;
+  int answers = 0;
+  OpUpcall::Done take = [this](pmix_status_t status) {
+    answer = status;
+    ++answers;
+  };
+};
+
+TEST_F(UpcallTest, at_once) {
+  OpUpcall::make(all, take, [](void*) { return PMIX_OPERATION_SUCCEEDED; });
+  EXPECT_EQ(answer, PMIX_SUCCESS);
+  OpUpcall::make(all, take, [](void*) { return PMIX_ERR_NO_PERMISSIONS; });
+  EXPECT_EQ(answer, PMIX_ERR_NO_PERMISSIONS);
+  loop.poll();
+  EXPECT_EQ(answers, 2);
+}
+
+TEST_F(UpcallTest, inside_the_call) {
+  OpUpcall::make(all, take, [](void* open) {
+    on_op_done(PMIX_ERR_TIMEOUT, open);
+    return PMIX_SUCCESS;
+  });
+  EXPECT_FALSE(answer) << "not before the call returned";
+  loop.poll();
+  EXPECT_EQ(answer, PMIX_ERR_TIMEOUT);
+  EXPECT_EQ(answers, 1);
+}
+
+TEST_F(UpcallTest, from_another_thread) {
+  void* held = nullptr;
+  OpUpcall::make(all, take, [&](void* open) {
+    held = open;
+    return PMIX_SUCCESS;
+  });
+  const auto guard = asio::make_work_guard(loop);
+  std::thread host([&] { on_op_done(PMIX_SUCCESS, held); });
+  loop.run_one();
+  host.join();
+  EXPECT_EQ(answer, PMIX_SUCCESS);
+}
+
+TEST_F(UpcallTest, after_the_end) {
+  void* held = nullptr;
+  // What the answer would have touched must be gone when the server is, not when the host remembers to answer.
+  auto owned = std::make_shared<int>(0);
+  const std::weak_ptr<int> watch = owned;
+  OpUpcall::make(
+      all, [this, keep = std::move(owned)](pmix_status_t status) { take(status); },
+      [&](void* open) {
+        held = open;
+        return PMIX_SUCCESS;
+      });
+  EXPECT_FALSE(watch.expired());
+  all->close();
+  EXPECT_TRUE(watch.expired());
+  on_op_done(PMIX_SUCCESS, held);
+  loop.poll();
+  EXPECT_FALSE(answer);
+}
+
+TEST_F(UpcallTest, with_data) {
+  using Exchange = Upcall<std::string>;
+  std::string got;
+  Exchange::make(
+      all, [&](pmix_status_t, const std::string& data) { got = data; },
+      [](void* open) {
+        Exchange::finish_from_host(open, PMIX_SUCCESS, "cards of all nodes");
+        return PMIX_SUCCESS;
+      });
+  loop.poll();
+  EXPECT_EQ(got, "cards of all nodes");
+}
+
+}  // namespace
+}  // namespace weft::server
