@@ -61,7 +61,7 @@ std::string Clients::objection(const link::Hello& hello, const ClientConnection&
 void Clients::handshake(const ConnectionRef& connection, const link::Frame& frame) {
   if (refuse_other_version(connection, frame)) return;
   auto hello = link::decode<link::Hello>(frame.payload);
-  if (!hello) return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed greeting");
+  if (!hello) return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
   connection->proc = link::make_proc(hello->nspace, hello->rank);
   auto* job = rooms_.jobs.find(hello->nspace);
   if (job == nullptr)
@@ -123,7 +123,7 @@ void Clients::welcome(const ConnectionRef& connection) {
 void Clients::handshake_of_tool(const ConnectionRef& connection, const link::Frame& frame) {
   if (refuse_other_version(connection, frame)) return;
   if (!link::decode<link::HelloTool>(frame.payload))
-    return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed greeting");
+    return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
   if (connection->uid != ::getuid() && connection->uid != 0)
     return refuse(connection, PMIX_ERR_NO_PERMISSIONS,
                   "user " + std::to_string(connection->uid) + " may not look at jobs of user " +

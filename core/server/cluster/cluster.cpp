@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint16_t engine_messages = 1;
 constexpr std::uint16_t letter_messages = 2;
 
-// Bytes of a full fence that go around before anybody knows how many they are: another turn costs few nodes more than that.
+// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr std::uint8_t contact_version = 1;
@@ -109,7 +109,7 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != spec.self) static_cast<void>(mesh.expect(node));
   cluster->rpc_->on(RequestType::leaving, [here = cluster.get()](NodeNumber from, Bytes, const auto&) {
-    here->entries_[from].has_left = true;  // nobody waits for an answer
+    here->entries_[from].has_left = true;  // no reply is expected
   });
   for (const auto& contact : spec.contacts)
     if (const auto ok = cluster->add(contact); !ok)
@@ -130,13 +130,13 @@ Result<void> Cluster::add(Bytes packed) {
   data::Reader in(packed);
   if (in.u8() != contact_version)
     return fail(Errc::corrupt,
-                "it is of another version; all servers of a session have to be of one release");
+                "it is of another version; all servers of a cluster have to be of one release");
   const NodeNumber node = in.u32();
   const std::string host(in.text());
   const Bytes rest = in.bytes();
   if (!in.done()) return fail(Errc::corrupt, "its length is wrong");
   if (node == self_) return {};  // a list of all names us, too
-  if (node >= count()) return fail(Errc::invalid, "no node of this session");
+  if (node >= count()) return fail(Errc::invalid, "no node of this cluster");
   const auto contact = mesh::unpack_contact(rest);
   if (!contact) return tl::unexpected(contact.error());
   if (auto ok = mesh().enter(node, *contact); !ok) return ok;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other servers of this session, one a node: where they are, what carries words and collectives between us, and who
-// is lost. docs/design/nodes.md.
+// The other servers of this launch, one a node: their contacts, what carries requests and collectives to them, and which of them
+// are lost. docs/design/nodes.md.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@
 
 namespace weft::server {
 
-/// What the host says of the session, as attributes of PMIx_server_init.
+/// What the host says of the cluster, as attributes of PMIx_server_init.
 struct ClusterSpec {
   static constexpr const char* key_attribute = "weft.key";
   static constexpr const char* transport_attribute = "weft.transport";
@@ -59,9 +59,9 @@ class Cluster final : mesh::Watcher {
 
   /// Where this server is, for the others: number, host name, contact.
   std::vector<std::byte> contact() const;
-  /// One that contact() made. Errors: corrupt, invalid (no node of this session), denied (a life that has ended).
+  /// One that contact() made. Errors: corrupt, invalid (no node of this cluster), denied (an incarnation that has ended).
   Result<void> add(Bytes contact);
-  /// "node3", or "node 3" where nobody has told its name.
+  /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
   bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
@@ -78,7 +78,7 @@ class Cluster final : mesh::Watcher {
   void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
-  /// Ends all work; open questions are answered from in here. What others exposed to the endpoint may go then, and then
+  /// Ends all work; open requests are answered from in here. What others exposed to the endpoint may go then, and then
   /// this.
   void stop();
 

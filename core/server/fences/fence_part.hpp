@@ -31,7 +31,7 @@ struct FenceName {
 };
 /// procs: canonical.
 std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs);
-/// Errors: corrupt (more processes than any session has).
+/// Errors: corrupt (more processes than any job has).
 Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs);
 
 /// One that a fence waits for. state: store::Local::State.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server tells about itself to who looks on, and the reports of all servers made into one of the session.
-// Pure data: reports.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
+// What a server reports of itself to observers, and the reports of all servers merged into one of the cluster.
+// Pure data: own_report.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ inline constexpr std::array counter_names{
     "modex.fetches",       ///< cards of other nodes that were wanted here
     "modex.gets",          ///< reads of another node's memory for them
     "modex.bytes",         ///< that these asked for
-    "modex.questions",     ///< letters to other servers, where a read alone did not do
+    "modex.requests",      ///< to other servers, where a read alone did not do
     "fences.begun",        ///< between nodes
     "fences.ended_well",   //
     "fences.failed",       //
@@ -48,8 +48,8 @@ inline constexpr std::array counter_names{
     "mesh.stalls",     ///< the endpoint had no room
     "mesh.refused",    ///< messages that were not authentic, replayed or malformed
     "mesh.nodes_lost",
-    "letters.sent",  ///< from server to server, those of this report included
-    "letters.received",
+    "rpc.sent",  ///< requests from server to server, those of this report included
+    "rpc.received",
 };
 
 struct NodeReport {
@@ -103,13 +103,13 @@ struct FenceReport {
   std::uint64_t ranks = 0, arrived = 0;  ///< on nodes that have answered
   std::vector<OnNode> missing;
   std::vector<NodeNumber> silent;     ///< take part, but have said nothing
-  std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message somebody needs
+  std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message another needs
 };
 
 struct ClusterReport {
   std::string nspace;
-  NodeNumber asked = 0;    ///< who made it
-  std::uint32_t size = 0;  ///< nodes of the session, whether they stand below or not
+  NodeNumber asked = 0;    ///< the node that merged it
+  std::uint32_t size = 0;  ///< nodes of the cluster, whether they stand below or not
   std::vector<NodeEntry> nodes;
   std::vector<JobReport> jobs;
   std::vector<FenceReport> fences;
