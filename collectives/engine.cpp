@@ -39,6 +39,13 @@ struct Engine::Early {
   std::vector<std::byte> payload;
 };
 
+/// What came for a collective that has not begun here.
+struct Engine::EarlyMessages {
+  std::vector<Early> messages;
+  std::uint64_t bytes = 0;  ///< of early_bytes_
+  bool overflowed = false;  ///< messages were thrown away: the collective fails when it begins
+};
+
 struct Engine::Collective {
   Signature signature;
   Generation generation = 0;
@@ -55,9 +62,10 @@ struct Engine::Collective {
   bool step_is_sent = false;
   std::vector<std::vector<std::byte>> contributions;  ///< by member
   std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not heard of
-  std::vector<Early> next_turn;
+  std::vector<Early> not_yet;          ///< for a turn that has not begun here
 
-  bool is_over = false;  ///< then it lies in ended_, until progress() tells
+  bool cannot_complete = false;  ///< early messages for it were thrown away
+  bool is_over = false;          ///< then it lies in ended_, until progress() tells
   Result<void> result;
   std::optional<NodeNumber> lost;
 
@@ -179,6 +187,9 @@ Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
   c.signature = signature;
   c.generation = ++generations_[signature];
   c.kind = kind;
+  auto early = take_early(c.key());
+  c.not_yet = std::move(early.messages);
+  c.cannot_complete = early.overflowed;
   open_[c.key()] = std::move(made);
   ++counters_.begun;
   return &c;
@@ -208,6 +219,10 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
     end(c, fail(Errc::peer_lost, "a member was lost before"), member);
     return generation;
   }
+  if (c.cannot_complete) {
+    abort(signature, generation, Errc::no_space);
+    return generation;
+  }
   start_turn(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
   return generation;
 }
@@ -216,10 +231,6 @@ Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNu
   const auto made = make(signature, Kind::barrier, std::move(members));
   if (!made) return tl::unexpected(made.error());
   const auto key = (*made)->key();
-  if (const auto kept = early_.find(key); kept != early_.end()) {
-    for (const auto& message : kept->second) early_bytes_ -= message.payload.size() + early_overhead;
-    early_.erase(kept);
-  }
   abort(key.first, key.second, why);
   return key.second;
 }
@@ -241,12 +252,7 @@ void Engine::start_turn(Collective& c, const Choice& choice) {
     for (const auto& transfer : step.receives)
       static_cast<void>(mesh_.connect(c.members[number(transfer.peer)]));
   }
-  auto early = std::exchange(c.next_turn, {});
-  if (const auto kept = early_.find(c.key()); kept != early_.end()) {
-    early = std::move(kept->second);
-    early_.erase(kept);
-    for (const auto& message : early) early_bytes_ -= message.payload.size() + early_overhead;
-  }
+  const auto early = std::exchange(c.not_yet, {});
   for (const auto& message : early)
     if (!c.is_over) take(c, message.from, message.wire, message.payload);
   advance(c);
@@ -319,18 +325,25 @@ void Engine::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
 void Engine::keep_early(NodeNumber from, const Wire& wire, Bytes payload) {
   ++counters_.early;
   auto& kept = early_[{wire.signature, wire.generation}];
-  if (early_bytes_ + payload.size() + early_overhead <= options_.most_early_bytes) {
-    kept.push_back({from, wire, {payload.begin(), payload.end()}});
-    early_bytes_ += payload.size() + early_overhead;
-    return;
+  if (kept.overflowed) return;
+  auto cost = payload.size() + early_overhead;
+  if (early_bytes_ + cost <= options_.most_early_bytes) {
+    kept.messages.push_back({from, wire, {payload.begin(), payload.end()}});
+  } else {
+    early_bytes_ -= kept.bytes;
+    kept = {.messages = {}, .bytes = 0, .overflowed = true};
+    cost = early_overhead;
   }
-  // A message that is thrown away would leave everybody waiting: the collective fails instead, when it begins.
-  for (const auto& message : kept) early_bytes_ -= message.payload.size();
-  kept.clear();
-  auto failed = wire;
-  failed.word = Word::abort;
-  failed.error = static_cast<std::uint8_t>(Errc::no_space);
-  kept.push_back({from, failed, {}});
+  kept.bytes += cost;
+  early_bytes_ += cost;
+}
+
+/// What was kept for that collective; its bytes are free for others again.
+Engine::EarlyMessages Engine::take_early(const Key& key) {
+  auto kept = early_.extract(key);
+  if (kept.empty()) return {};
+  early_bytes_ -= kept.mapped().bytes;
+  return std::move(kept.mapped());
 }
 
 void Engine::take(Collective& c, NodeNumber from, const Wire& wire, Bytes payload) {
@@ -344,7 +357,7 @@ void Engine::take(Collective& c, NodeNumber from, const Wire& wire, Bytes payloa
     return abort(c.signature, c.generation, Errc::invalid);
   }
   if (wire.turn > c.turn) {
-    c.next_turn.push_back({from, wire, {payload.begin(), payload.end()}});
+    c.not_yet.push_back({from, wire, {payload.begin(), payload.end()}});
     return;
   }
   if (wire.turn < c.turn || !c.mark(*index, wire.blocks) ||

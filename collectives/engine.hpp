@@ -95,12 +95,14 @@ class Engine {
  private:
   struct Collective;
   struct Early;
+  struct EarlyMessages;
   struct Wire;
   using Key = std::pair<Signature, Generation>;
 
   Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
   void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
   void keep_early(NodeNumber from, const Wire& wire, Bytes payload);
+  EarlyMessages take_early(const Key& key);
   void take(Collective& collective, NodeNumber from, const Wire& wire, Bytes payload);
   void start_turn(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
@@ -116,8 +118,8 @@ class Engine {
   std::map<Signature, Generation> generations_;  ///< begun last
   std::map<Key, std::unique_ptr<Collective>> open_;
   std::vector<std::unique_ptr<Collective>> ended_;
-  std::map<Key, std::vector<Early>> early_;
-  std::uint64_t early_bytes_ = 0;
+  std::map<Key, EarlyMessages> early_;
+  std::uint64_t early_bytes_ = 0;  ///< what the messages in early_ cost
   mesh::Outbox outbox_;
   Counters counters_;
 };

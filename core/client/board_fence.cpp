@@ -45,14 +45,15 @@ bool BoardFence::arrive(store::Generation generation, bool collect) noexcept {
       return false;
     case Board::Arrival::completed:
       control_.board->waiting().wake_all();
-      if (control_.board->notice_wanted()) control_.notify(NoticeKind::board_ended, generation);
+      if (control_.board->notice_wanted()) control_.notify(NoticeKind::board_ended, 0);
       return true;
     case Board::Arrival::full:
-      control_.notify(NoticeKind::board_full, generation);
+      control_.notify(NoticeKind::board_full, 0);
       return true;
     case Board::Arrival::waiting:
     case Board::Arrival::over:
     case Board::Arrival::broken:
+    case Board::Arrival::closed:
       return true;
   }
   return true;

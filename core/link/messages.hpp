@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each message as a struct. encode() cannot fail; decode() answers corrupt for anything but exactly one message.
+// Each message as a struct with its fields() beside it (base/wire.hpp). encode() cannot fail; decode() answers corrupt for
+// anything but exactly one message. A new message is a struct, its fields(), and its type in frame.hpp.
 #pragma once
 
 #include <string.h>
@@ -8,11 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "core/data/fields.hpp"
 #include "core/data/value.hpp"
 #include "core/link/frame.hpp"
 #include "core/link/rendezvous.hpp"
 
 namespace weft::link {
+
+using base::decode;
+using base::encode;
 
 struct Hello {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
@@ -22,11 +27,19 @@ struct Hello {
   std::uint32_t rank = 0;
   Token token;
 };
+template <class Archive>
+void fields(Archive& archive, Hello& m) {
+  archive(m.wire, m.layout, m.attached, m.nspace, m.rank, m.token);
+}
 
 /// From a process of no job, which the kernel's word about its user lets in.
 struct HelloTool {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
 };
+template <class Archive>
+void fields(Archive& archive, HelloTool& m) {
+  archive(m.wire);
+}
 
 struct Welcome {
   std::uint64_t segment_bytes = 0;  ///< 0: no segment, ask for everything
@@ -35,22 +48,38 @@ struct Welcome {
   std::string server_nspace;
   std::uint32_t server_rank = 0;
 };
+template <class Archive>
+void fields(Archive& archive, Welcome& m) {
+  archive(m.segment_bytes, m.job, m.local, m.server_nspace, m.server_rank);
+}
 
 struct Refused {
   pmix_status_t status = PMIX_ERR_UNREACH;
   std::string reason;
 };
+template <class Archive>
+void fields(Archive& archive, Refused& m) {
+  archive(m.status, m.reason);
+}
 
 struct Get {
   pmix_proc_t proc{};
   std::string key;  ///< empty: everything known about the process
   data::Infos directives;
 };
+template <class Archive>
+void fields(Archive& archive, Get& m) {
+  archive(m.proc, m.key, m.directives);
+}
 
 struct GotValue {
   pmix_status_t status = PMIX_ERR_NOT_FOUND;
   data::Value value;
 };
+template <class Archive>
+void fields(Archive& archive, GotValue& m) {
+  archive(m.status, m.value);
+}
 
 struct Store {
   struct Item {
@@ -60,20 +89,40 @@ struct Store {
   };
   std::vector<Item> items;
 };
+template <class Archive>
+void fields(Archive& archive, Store::Item& m) {
+  archive(m.scope, m.key, m.value);
+}
+template <class Archive>
+void fields(Archive& archive, Store& m) {
+  archive(m.items);
+}
 
 struct Fence {
   std::vector<pmix_proc_t> procs;
   data::Infos directives;
 };
+template <class Archive>
+void fields(Archive& archive, Fence& m) {
+  archive(m.procs, m.directives);
+}
 
 struct Withdraw {
   std::uint32_t generation = 0;
   std::uint32_t board = 0;  ///< 0: of the client's job; else core/store/board_pool.hpp
 };
+template <class Archive>
+void fields(Archive& archive, Withdraw& m) {
+  archive(m.generation, m.board);
+}
 
 struct Done {
   pmix_status_t status = PMIX_SUCCESS;
 };
+template <class Archive>
+void fields(Archive& archive, Done& m) {
+  archive(m.status);
+}
 
 struct BoardMoved {
   std::uint32_t generation = 0;
@@ -89,16 +138,32 @@ struct BoardOffer {
   std::uint32_t member = 0;  ///< the client's cell
   std::uint32_t next = 0;    ///< generation of the client's next fence
 };
+template <class Archive>
+void fields(Archive& archive, BoardOffer& m) {
+  archive(m.status, m.board, m.incarnation, m.member, m.next);
+}
+template <class Archive>
+void fields(Archive& archive, BoardMoved& m) {
+  archive(m.generation, m.board);
+}
 
 struct Abort {
   std::int32_t status = 0;
   std::string message;
   std::vector<pmix_proc_t> procs;
 };
+template <class Archive>
+void fields(Archive& archive, Abort& m) {
+  archive(m.status, m.message, m.procs);
+}
 
 struct Subscribe {
   std::vector<pmix_status_t> codes;  ///< empty: all (a default handler)
 };
+template <class Archive>
+void fields(Archive& archive, Subscribe& m) {
+  archive(m.codes);
+}
 
 /// notify and event.
 struct EventMessage {
@@ -107,15 +172,27 @@ struct EventMessage {
   pmix_data_range_t range = 0;
   data::Infos infos;
 };
+template <class Archive>
+void fields(Archive& archive, EventMessage& m) {
+  archive(m.code, m.source, m.range, m.infos);
+}
 
 struct Log {
   data::Infos records;
   data::Infos directives;
 };
+template <class Archive>
+void fields(Archive& archive, Log& m) {
+  archive(m.records, m.directives);
+}
 
 struct Cleanup {
   data::Infos infos;
 };
+template <class Archive>
+void fields(Archive& archive, Cleanup& m) {
+  archive(m.infos);
+}
 
 struct Query {
   struct Item {
@@ -124,16 +201,23 @@ struct Query {
   };
   std::vector<Item> items;
 };
+template <class Archive>
+void fields(Archive& archive, Query::Item& m) {
+  archive(m.keys, m.qualifiers);
+}
+template <class Archive>
+void fields(Archive& archive, Query& m) {
+  archive(m.items);
+}
 
 struct QueryAnswer {
   pmix_status_t status = PMIX_ERR_NOT_FOUND;
   data::Infos results;
 };
-
-template <class Message>
-std::vector<std::byte> encode(const Message& message);
-template <class Message>
-Result<Message> decode(Bytes payload);
+template <class Archive>
+void fields(Archive& archive, QueryAnswer& m) {
+  archive(m.status, m.results);
+}
 
 /// A pmix_proc_t of this name; a name that is too long is cut, which no comparison will match.
 pmix_proc_t make_proc(std::string_view nspace, std::uint32_t rank) noexcept;

@@ -32,6 +32,10 @@ struct Token {
   /// In time that does not depend on where they differ.
   bool equals(const Token& other) const noexcept;
 };
+template <class Archive>
+void fields(Archive& archive, Token& token) {
+  archive(token.bytes);
+}
 
 struct Identity {
   std::string nspace;

@@ -1,40 +1,36 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of weftrun: its pure parts, and the program itself with real processes.
-find_package(GTest REQUIRED)
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
-include(GoogleTest)
-
-add_executable(weftrun_parts_test
-  ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_protocol_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)
-target_link_libraries(weftrun_parts_test PRIVATE weftrun_parts GTest::gtest_main)
-gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)
+# Tests of weftrun and weftd as programs.
 
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
 
-foreach(part command_line ends input job nodes output signals)
-  add_test(NAME weftrun.${part}
+set(transports shm)  # what servers of several nodes can use here
+if(TARGET transport_ofi)
+  string(APPEND transports ",ofi")
+endif()
+if(TARGET transport_ucx)
+  string(APPEND transports ",ucx")
+endif()
+
+foreach(part command_line descriptors ends input job nodes output signals)
+  add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
-  set_tests_properties(weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
-add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
-set_tests_properties(weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
+set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
-add_test(NAME weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
-set_tests_properties(weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+add_test(NAME multiproc.weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
+set_tests_properties(multiproc.weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
 
-add_test(NAME weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
-set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
+add_test(NAME multiproc.weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
+set_tests_properties(multiproc.weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
 
-add_test(NAME weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
-set_tests_properties(weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
+set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")

@@ -209,8 +209,62 @@ TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
   all[0]->begin(world, Kind::exchange, everybody(), block_of(0, 0, 3000));
   for (int i = 0; i < 100; ++i) turn();
   all[1]->begin(world, Kind::exchange, everybody(), {});
-  ASSERT_TRUE(until([&] { return all[1]->told[0].times == 1; }));
-  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::no_space);
+  ASSERT_TRUE(until([&] { return all_told(); })) << "its sender waits for it no longer";
+  for (const auto& node : all) EXPECT_EQ(node->told[0].result.error().code, Errc::no_space) << node->number;
+}
+
+/// What was kept early for a collective is given back when it begins, all of it and no more: neither does the room that
+/// is left shrink with each collective that had too much, nor does the account fall below zero and refuse everything.
+TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_away) {
+  constexpr NodeNumber nodes = 8, late = 0;
+  start(nodes, {.most_early_bytes = 1000});
+  const auto round = [&](std::uint64_t call, std::size_t bytes) {
+    for (NodeNumber n = 1; n < nodes; ++n)
+      all[n]->begin(world, Kind::exchange, everybody(), block_of(n, call, bytes));
+    for (int i = 0; i < 100; ++i) turn();
+    all[late]->begin(world, Kind::exchange, everybody(), block_of(late, call, bytes));
+    ASSERT_TRUE(until([&] { return all_told(); }));
+    for (const auto& node : all) {
+      const auto& told = node->told.back();
+      ASSERT_EQ(told.result.has_value(), bytes < 100) << "call " << call << " at node " << node->number;
+      if (!told.result) {
+        EXPECT_EQ(told.result.error().code, Errc::no_space);
+      }
+    }
+  };
+  std::uint64_t call = 0;
+  // The first message alone is too much: nothing is kept but that there was too much.
+  for (int i = 0; i < 20; ++i) round(call++, 2000);
+  round(call++, 10);
+  // The third message is too much: two are thrown away.
+  for (int i = 0; i < 20; ++i) round(call++, 110);
+  round(call++, 10);
+}
+
+TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
+  start(3, {.most_early_bytes = 600});
+  for (const NodeNumber n : {0u, 1u}) all[n]->begin(world, Kind::barrier, everybody(), {});
+  for (int i = 0; i < 100; ++i) turn();
+  all[2].reset();
+  const auto is_lost_at = [&](NodeNumber n) { return all[n]->mesh->state(2) == mesh::NodeState::lost; };
+  ASSERT_TRUE(until(
+      [&] {
+        now += std::chrono::milliseconds(1);
+        return is_lost_at(0) && is_lost_at(1) && all_told();
+      },
+      20'000));
+  for (int i = 0; i < 10; ++i) {
+    all[1]->begin({3, 3}, Kind::barrier, everybody(), {});
+    for (int t = 0; t < 100; ++t) turn();  // it fails at once, and tells node 0 early
+    all[0]->begin({3, 3}, Kind::barrier, everybody(), {});
+    ASSERT_TRUE(until([&] { return all_told(); }));
+    EXPECT_EQ(all[0]->told.back().result.error().code, Errc::peer_lost);
+  }
+  all[1]->begin({4, 4}, Kind::exchange, {0, 1}, {});
+  for (int i = 0; i < 100; ++i) turn();
+  all[0]->begin({4, 4}, Kind::exchange, {0, 1}, {});
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_TRUE(all[0]->told.back().result);
 }
 
 TEST_F(EngineTest, what_cannot_begin_is_refused) {

@@ -54,7 +54,7 @@ Fence sample() {
 }
 template <>
 Withdraw sample() {
-  return {0xfffffffe};
+  return {0xfffffffe, 3};
 }
 template <>
 Done sample() {
@@ -62,7 +62,11 @@ Done sample() {
 }
 template <>
 BoardMoved sample() {
-  return {77};
+  return {77, 4};
+}
+template <>
+BoardOffer sample() {
+  return {PMIX_ERR_TIMEOUT, 2, 3, 4, 5};
 }
 template <>
 Abort sample() {
@@ -103,8 +107,8 @@ QueryAnswer sample() {
 template <class Message>
 struct EachMessage : ::testing::Test {};
 using Messages =
-    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved, Abort,
-                     Subscribe, EventMessage, Log, Cleanup, HelloTool, Query, QueryAnswer>;
+    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved,
+                     BoardOffer, Abort, Subscribe, EventMessage, Log, Cleanup, HelloTool, Query, QueryAnswer>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.
