@@ -36,13 +36,13 @@ class alignas(64) FetchCell {
   /// The rank's process, which then leaves a notice. Number of the question.
   std::uint32_t ask(std::uint32_t rank, std::uint32_t seen) noexcept {
     const auto number = static_cast<std::uint32_t>(asked_.load(std::memory_order_relaxed) >> 32) + 1;
-    seen_.store(seen, std::memory_order_relaxed);  // with F1
-    asked_.store(std::uint64_t{number} << 32 | rank, std::memory_order_release);  // F1 -> F2
+    seen_.store(seen, std::memory_order_relaxed);                                 // with FC.F1
+    asked_.store(std::uint64_t{number} << 32 | rank, std::memory_order_release);  // FC.F1 -> F2
     return number;
   }
   /// The rank's process. False: not yet.
   bool answered(std::uint32_t number, std::int32_t& status) const noexcept {
-    const auto answer = answered_.load(std::memory_order_seq_cst);  // A2 <- A1, and after S1 of the wait
+    const auto answer = answered_.load(std::memory_order_seq_cst);  // FC.A2 <- A1, and after WW.S1
     status = static_cast<std::int32_t>(static_cast<std::uint32_t>(answer));
     return static_cast<std::uint32_t>(answer >> 32) == number;
   }
@@ -50,14 +50,14 @@ class alignas(64) FetchCell {
 
   /// The server.
   Question question() const noexcept {
-    const auto asked = asked_.load(std::memory_order_acquire);  // F2 <- F1
+    const auto asked = asked_.load(std::memory_order_acquire);  // FC.F2 <- F1
     return {static_cast<std::uint32_t>(asked >> 32), static_cast<std::uint32_t>(asked),
             seen_.load(std::memory_order_relaxed)};
   }
   /// The card was published before.
   void answer(std::uint32_t number, std::int32_t status) noexcept {
     answered_.store(std::uint64_t{number} << 32 | static_cast<std::uint32_t>(status),
-                    std::memory_order_seq_cst);  // A1 -> A2
+                    std::memory_order_seq_cst);  // FC.A1 -> A2
     waiting_.wake_all();
   }
 

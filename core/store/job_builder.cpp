@@ -72,7 +72,7 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   server.socket.copy(header.socket, sizeof header.socket - 1);
   server.nspace.copy(header.server_nspace, sizeof header.server_nspace - 1);
   header.server_rank = server.rank;
-  header.version.store(layout_version, std::memory_order_release);
+  header.version.store(layout_version, std::memory_order_release);  // SH.V1 -> V2: all else first
   return {};
 }
 
@@ -193,9 +193,9 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
     if (auto index = job.add_local(rank); !index) return fail(index.error());
 
   undo.keep();
-  header.state.store(JobHeader::live, std::memory_order_release);
-  segment_header.jobs[slot].store(*at, std::memory_order_release);
-  if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);
+  header.state.store(JobHeader::live, std::memory_order_release);   // JH.S1 -> S2: all else first
+  segment_header.jobs[slot].store(*at, std::memory_order_release);  // SH.J1 -> J2
+  if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);  // SH.C1 -> C2
   return job;
 }
 
@@ -207,8 +207,8 @@ Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   if (index >= h.local_capacity)
     return fail(Errc::no_space, "more local ranks than the namespace was registered with");
   view_.local(index).rank.store(rank, std::memory_order_relaxed);
-  h.local_count.store(index + 1, std::memory_order_release);
-  card_of(rank).store(RankEntry::local_card + index, std::memory_order_release);
+  h.local_count.store(index + 1, std::memory_order_release);  // JH.C1 -> C2: its rank first
+  card_of(rank).store(RankEntry::local_card + index, std::memory_order_release);  // RC.R1 -> R2
   return index;
 }
 
@@ -242,10 +242,11 @@ Result<void> JobWriter::append(KeyedLog& log, Subject subject, std::uint8_t scop
 }
 
 void JobWriter::retire(shm::Segment& segment) {
-  header().state.store(JobHeader::gone, std::memory_order_release);
+  header().state.store(JobHeader::gone, std::memory_order_release);  // JH.S1 -> S2
   auto& segment_header = *reinterpret_cast<SegmentHeader*>(base_);
   for (auto& slot : segment_header.jobs)
-    if (slot.load(std::memory_order_relaxed) == offset_) slot.store(0, std::memory_order_release);
+    if (slot.load(std::memory_order_relaxed) == offset_)
+      slot.store(0, std::memory_order_release);  // SH.J1 -> J2
   segment.release(offset_, bytes_);
 }
 

@@ -31,7 +31,9 @@ class JobView {
   const JobHeader& header() const noexcept { return *header_; }
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
-  std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
+  std::uint32_t local_count() const noexcept {
+    return header_->local_count.load(std::memory_order_acquire);  // JH.C2 <- C1
+  }
   /// Index of the rank among the ranks of this node; `none` for ranks on other nodes.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
     const auto card = card_of(r);
@@ -72,7 +74,7 @@ class JobView {
  private:
   /// RankEntry::card; 0 if there is no such rank.
   std::uint32_t card_of(std::uint32_t r) const noexcept {
-    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
   }
 
   std::byte* base_ = nullptr;

@@ -73,7 +73,7 @@ class RemoteCards {
   /// Any process. The position up to which the rank's own log is known here; 0: not at all.
   std::uint64_t known(Link link) const noexcept;
 
-  /// Any process. link: loaded with acquire (R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
+  /// Any process. link: loaded with acquire (RC.R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
   /// bit is set in `scopes`. Cost: the entries of the rank's pieces, newest first. Errors: not_found, corrupt.
   Result<CardRecord> find(Link link, std::string_view key, std::uint64_t hash,
                           std::uint32_t scopes) const noexcept;
