@@ -79,7 +79,8 @@ void Fences::join(const Job& job, std::uint32_t local) {
     board.rejoin(*member);
     for (auto g = before; g != board.open_generation() && fence->is_remote() && cards_.is_ours(); ++g)
       exchanges_->refuse(fence->procs(), PMIX_ERR_PROC_ABORTED);
-    fence->begin_at(*member, board.open_generation());
+    // All ranks of a job count the same fences; a member of another set begins with the first one that it enters.
+    fence->is_of_job() ? fence->begin_at(*member, board.open_generation()) : fence->dismiss_stand_in(*member);
     look(fence);
   }
 }
