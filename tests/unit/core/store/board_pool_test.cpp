@@ -29,10 +29,14 @@ TEST(BoardPool, gives_each_set_a_board_of_its_own) {
   EXPECT_FALSE(pool.take(2, false));
   for (const auto number : numbers) {  // all of them at once, and none disturbs another
     auto& board = pool.at(number);
-    ASSERT_EQ(board.arrive(0, 1, false, pool.incarnation(number)), Board::Arrival::waiting);
+    ASSERT_EQ(board.arrive(0, board.open_generation(), false, pool.incarnation(number)),
+              Board::Arrival::waiting);
   }
-  for (const auto number : numbers)
-    ASSERT_EQ(pool.at(number).arrive(1, 1, false, pool.incarnation(number)), Board::Arrival::completed);
+  for (const auto number : numbers) {
+    auto& board = pool.at(number);
+    ASSERT_EQ(board.arrive(1, board.open_generation(), false, pool.incarnation(number)),
+              Board::Arrival::completed);
+  }
 }
 
 TEST(BoardPool, a_board_has_room_for_the_most_members_and_no_more) {

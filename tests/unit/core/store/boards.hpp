@@ -32,7 +32,8 @@ struct ExactBoard {
 struct PoolBoard {
   explicit PoolBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
       : block(Board::footprint(members)), board(Board::at(block.get())) {
-    *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended} << 32;
+    // reopen() spends one.
+    *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended - 1} << 32;
     board.reopen(members, remote, 1);
   }
   testing::ExactBlock block;
