@@ -335,9 +335,9 @@ int full_fences(const Words&) {
   check_equal(client.size, 4);
   check_equal(get(client.job, PMIX_LOCAL_SIZE).u32(), 2);
   check_equal(get(client.job, PMIX_NUM_NODES).u32(), 2);
-  check_equal(get(client.peer(3), PMIX_HOSTNAME).text() == "second", 1);
+  check_equal(get(client.peer(3), PMIX_HOSTNAME).text(), "second");
   check_equal(get(client.peer(3), PMIX_LOCAL_RANK).u16(), 1);
-  check_equal(get(client.job, PMIX_LOCAL_PEERS, Infos().text(PMIX_HOSTNAME, "second")).text() == "2,3", 1);
+  check_equal(get(client.job, PMIX_LOCAL_PEERS, Infos().text(PMIX_HOSTNAME, "second")).text(), "2,3");
   for (std::uint64_t round = 1; round <= 20; ++round) {
     const auto mine = round * 100 + client.me.rank;
     check_status(put("global", mine), PMIX_SUCCESS);

@@ -282,7 +282,7 @@ int cards_of_all_sizes(const Words&) {
   check_status(fence(), PMIX_SUCCESS);
   for (pmix_rank_t i = 0; i < client.size; ++i) {
     const auto r = (client.me.rank + i) % client.size;
-    check_equal(get(client.peer(r), "first").bytes() == value(r, size_of(r)), 1);
+    check_equal(get(client.peer(r), "first").bytes(), value(r, size_of(r)));
     check_equal(get(client.peer(r), "last").u64(), r);
   }
   check_status(get(client.peer(0), "nobody has put this").status, PMIX_ERR_NOT_FOUND);

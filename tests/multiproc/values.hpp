@@ -84,6 +84,9 @@ void check_status(pmix_status_t got, pmix_status_t wanted,
                   std::source_location where = std::source_location::current());
 void check_equal(std::uint64_t got, std::uint64_t wanted,
                  std::source_location where = std::source_location::current());
+/// Texts and bytes; of long ones the first that differs is shown.
+void check_equal(std::string_view got, std::string_view wanted,
+                 std::source_location where = std::source_location::current());
 
 /// A client of a job, from PMIx_Init to its end; `size` is the job's.
 struct Client {
