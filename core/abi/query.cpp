@@ -95,7 +95,8 @@ pmix_status_t ask(Query query, Infos& out) {
 ///   Returns PMIX_SUCCESS; PMIX_QUERY_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_SUPPORTED if none is;
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
 ///   Cost: weft.session: one or two messages to each node, and at most four seconds where one is silent.
-/// Not yet: all other keys and qualifiers; the host is not asked for them.
+/// Not yet: keys other than PMIX_QUERY_NAMESPACES, PMIX_QUERY_AVAIL_SERVERS and weft.session, and qualifiers other than
+/// PMIX_QUERY_LOCAL_ONLY; the host is not asked for them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
@@ -112,7 +113,7 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
 }
 
 /// PMIx_Query_info_nb: the results are the library's until the callback's release function is called.
-/// Not yet: as PMIx_Query_info; there is no limit on how long a stopped server may take.
+/// Not yet: the keys that PMIx_Query_info lacks; there is no limit on how long a stopped server may take.
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
