@@ -5,6 +5,8 @@
 
 #include "core/client/client.hpp"
 #include "core/client/tool.hpp"
+#include "core/data/deadline.hpp"
+#include "core/data/status.hpp"
 
 namespace weft::client {
 
@@ -14,7 +16,7 @@ namespace {
 
 struct FenceDirectives {
   bool collect = false;
-  std::optional<std::chrono::seconds> timeout;
+  data::Timeout timeout;
 
   static Result<FenceDirectives> parse(const pmix_info_t* infos, std::size_t count) {
     FenceDirectives out;
@@ -22,22 +24,19 @@ struct FenceDirectives {
       const std::string_view key(infos[i].key, ::strnlen(infos[i].key, PMIX_MAX_KEYLEN));
       if (key == PMIX_COLLECT_DATA) out.collect = data::is_true(infos[i].value);
       if (key == PMIX_TIMEOUT) {
-        const auto seconds = data::as_unsigned(infos[i].value);
-        if (!seconds) return fail(Errc::type_mismatch, PMIX_TIMEOUT);
-        if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+        const auto given = data::timeout_of(infos[i].value);
+        if (!given) return fail(given.error());
+        if (*given) out.timeout = *given;
       }
     }
     return out;
   }
-  BoardFence::Deadline deadline() const {
-    if (!timeout) return std::nullopt;
-    return Connection::Clock::now() + *timeout;
-  }
+  data::Deadline deadline() const { return data::deadline_after(timeout); }
 };
 
 /// The status that an answer of type done carries.
 pmix_status_t status_in(const Result<link::Frame>& answer) {
-  if (!answer) return answer.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION;
+  if (!answer) return data::to_status(answer.error());
   const auto done = link::decode<link::Done>(answer->payload);
   return done ? done->status : PMIX_ERR_COMM_FAILURE;
 }
