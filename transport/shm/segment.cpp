@@ -44,6 +44,13 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   return Window(static_cast<std::byte*>(at), bytes);
 }
 
+Result<void> Window::make_writable(std::size_t offset, std::size_t bytes) noexcept {
+  if (offset > bytes_ || bytes > bytes_ - offset ||
+      ::mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) != 0)
+    return fail(Errc::os, "mprotect of the node segment", errno);
+  return {};
+}
+
 void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
   if (offset < bytes_)

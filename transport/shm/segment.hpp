@@ -52,6 +52,10 @@ class Window {
   /// offset: a multiple of page_bytes. Errors: os (errno of mmap).
   static Result<Window> map(int fd, std::uint64_t offset, std::size_t bytes, Access access);
 
+  /// Lets [offset, offset + bytes), whole pages, of a window for reading be written too, if the descriptor that it was mapped
+  /// from allows it. Errors: os.
+  Result<void> make_writable(std::size_t offset, std::size_t bytes) noexcept;
+
   /// Allocates the pages of [offset, offset + bytes) now, in one call instead of a fault a page; only a hint.
   void populate(std::size_t offset, std::size_t bytes) noexcept;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/jobs/proc_set.hpp"
+#include "core/link/proc_set.hpp"
 
 #include <algorithm>
 #include <cstring>
 
 #include "core/link/messages.hpp"
 
-namespace weft::server {
+namespace weft::link {
 namespace {
 
 bool is_less(const pmix_proc_t& a, const pmix_proc_t& b) noexcept {
@@ -31,9 +31,8 @@ Procs canonical(Procs procs) {
   procs.erase(std::unique(procs.begin(), procs.end(), same), procs.end());
   Procs out;
   for (auto first = procs.begin(); first != procs.end();) {
-    const auto nspace = link::nspace_of(*first);
-    const auto last =
-        std::find_if(first, procs.end(), [&](const auto& p) { return link::nspace_of(p) != nspace; });
+    const auto nspace = nspace_of(*first);
+    const auto last = std::find_if(first, procs.end(), [&](const auto& p) { return nspace_of(p) != nspace; });
     const auto wildcard =
         std::find_if(first, last, [](const auto& p) { return p.rank == PMIX_RANK_WILDCARD; });
     wildcard == last ? void(out.insert(out.end(), first, last)) : out.push_back(*wildcard);
@@ -43,11 +42,11 @@ Procs canonical(Procs procs) {
 }
 
 Procs whole_job(std::string_view nspace) {
-  return {link::make_proc(nspace, PMIX_RANK_WILDCARD)};
+  return {make_proc(nspace, PMIX_RANK_WILDCARD)};
 }
 
 bool is_whole_job(const Procs& procs) noexcept {
   return procs.size() == 1 && procs[0].rank == PMIX_RANK_WILDCARD;
 }
 
-}  // namespace weft::server
+}  // namespace weft::link

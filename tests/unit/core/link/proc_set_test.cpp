@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/jobs/proc_set.hpp"
+#include "core/link/proc_set.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,14 +7,14 @@
 
 #include "core/link/messages.hpp"
 
-namespace weft::server {
+namespace weft::link {
 namespace {
 
 constexpr std::uint32_t all = PMIX_RANK_WILDCARD;
 
 Procs procs_of(std::initializer_list<std::pair<const char*, std::uint32_t>> names) {
   Procs out;
-  for (const auto& [nspace, rank] : names) out.push_back(link::make_proc(nspace, rank));
+  for (const auto& [nspace, rank] : names) out.push_back(make_proc(nspace, rank));
   return out;
 }
 
@@ -39,9 +39,9 @@ TEST(ProcSet, names_of_full_length_are_told_apart) {
   const std::string name(PMIX_MAX_NSLEN, 'n');
   const auto other = name.substr(1) + "m";
   EXPECT_EQ(canonical(procs_of({{name.c_str(), 0}, {other.c_str(), 0}})).size(), 2u);
-  EXPECT_FALSE(is_same(link::make_proc(name, 0), link::make_proc(other, 0)));
-  EXPECT_TRUE(is_same(link::make_proc(name, 0), link::make_proc(name, 0)));
-  EXPECT_FALSE(is_same(link::make_proc(name, 0), link::make_proc(name, 1)));
+  EXPECT_FALSE(is_same(make_proc(name, 0), link::make_proc(other, 0)));
+  EXPECT_TRUE(is_same(make_proc(name, 0), link::make_proc(name, 0)));
+  EXPECT_FALSE(is_same(make_proc(name, 0), link::make_proc(name, 1)));
 }
 
 TEST(ProcSet, a_whole_job_is_one_wildcard) {
@@ -53,4 +53,4 @@ TEST(ProcSet, a_whole_job_is_one_wildcard) {
 }
 
 }  // namespace
-}  // namespace weft::server
+}  // namespace weft::link
