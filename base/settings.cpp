@@ -73,10 +73,13 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .choices = "level[:part] with commas between",
      .readers = by_all,
-     .text =
-         "what is told on standard error, and with time, level and part: a list of `level[:part]`, as in "
-         "`info` or `debug:mesh,info:fences`; levels are `off`, `error`, `warn`, `info`, `debug`; not set: "
-         "errors and warnings, and nothing before their text but the host"},
+     .text = "what is told on standard error, then with time, level and part: a list of `level[:part]`, as "
+             "in `info` or "
+             "`debug:mesh,info:fences`. Levels are `off`, `error`, `warn`, `info`, `debug`; parts are `api`, "
+             "`client`, "
+             "`clients`, `events`, `fences`, `gets`, `jobs`, `launch`, `mesh`, `modex`, `settings`, "
+             "`transport`. Not set: "
+             "errors and warnings of all parts, with nothing before their text but the host"},
     {.variable = Variable::module_path,
      .name = "WEFT_MODULE_PATH",
      .kind = Kind::text,

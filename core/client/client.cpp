@@ -5,10 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/log.hpp"
+#include "base/settings.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::client {
@@ -23,7 +23,7 @@ std::string host_name() {
 }
 
 void say(const std::string& text) {
-  std::fprintf(stderr, "weft: [%s] %s\n", host_name().c_str(), text.c_str());
+  base::log(base::LogLevel::error, base::LogPart::client, text);
 }
 
 std::string who(const link::Identity& identity) {
@@ -32,8 +32,7 @@ std::string who(const link::Identity& identity) {
 
 /// A test, or an administrator whose kernel forbids memfd between processes, can ask for the slow path.
 bool segment_wanted() {
-  const char* no = std::getenv("WEFT_NO_SEGMENT");
-  return no == nullptr || *no == '\0' || *no == '0';
+  return !base::read(base::Variable::no_segment).is_on();
 }
 
 }  // namespace

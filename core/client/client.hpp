@@ -76,6 +76,10 @@ class Client {
 
   void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
   bool on_thread() const noexcept { return connection_->on_thread(); }
+  /// Calls start(done) and waits for the status that done is called with, also inside another callback.
+  pmix_status_t await(const std::function<void(std::function<void(pmix_status_t)>)>& start) {
+    return connection_->await_status(start);
+  }
   /// Waits for a status that a callback of ours will set, also inside another callback.
   pmix_status_t await(std::future<pmix_status_t> status) {
     return connection_->await(status) ? status.get() : PMIX_ERR_INIT;

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "core/client/client.hpp"
+#include "core/data/status.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::client {
@@ -16,22 +17,7 @@ namespace {
 constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
 
 pmix_status_t status_of(const Error& error) noexcept {
-  switch (error.code) {
-    case Errc::not_found:
-      return PMIX_ERR_NOT_FOUND;
-    case Errc::outside_scope:
-      return PMIX_ERR_EXISTS_OUTSIDE_SCOPE;
-    case Errc::no_memory:
-      return PMIX_ERR_NOMEM;
-    case Errc::no_space:
-      return PMIX_ERR_OUT_OF_RESOURCE;
-    case Errc::unreachable:
-      return PMIX_ERR_LOST_CONNECTION;
-    case Errc::not_supported:
-      return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    default:
-      return PMIX_ERROR;
-  }
+  return data::to_status(error);
 }
 
 }  // namespace

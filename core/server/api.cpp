@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop's thread does it.
 #include <asio/post.hpp>
-#include <cstdio>
 #include <future>
 
+#include "base/log_format.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -198,8 +198,7 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
       const auto added = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
       if (added) continue;
-      std::fprintf(stderr, "weft: [%s] a contact of another server was refused: %s\n", host_name_.c_str(),
-                   added.error().what);
+      base::warn(base::LogPart::mesh, "a contact of another server was refused: {}", added.error().what);
       return done(PMIX_ERR_BAD_PARAM);
     }
     done(PMIX_SUCCESS);

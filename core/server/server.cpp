@@ -12,53 +12,36 @@
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
+#include "base/host_name.hpp"
+#include "base/log_format.hpp"
+#include "base/settings.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
 namespace {
 
-// Virtual: pages come when touched. A client maps all of it read-only.
-constexpr std::uint64_t default_segment_bytes = std::uint64_t{64} << 30;
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
-
-std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return fallback;
-  std::uint64_t value = 0;
-  const char* end = text + std::strlen(text);
-  const auto parsed = std::from_chars(text, end, value);
-  if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
-  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n", host_name().c_str(),
-               name, text, static_cast<unsigned long long>(fallback));
-  return fallback;
+/// What is wrong in the environment, a line each. The servers of a cluster have the settings of the first, which warns;
+/// the others tell it where WEFT_LOG asks.
+void log_complaints(pmix_rank_t server) {
+  const auto level = server == 0 ? base::LogLevel::warn : base::LogLevel::info;
+  for (const auto& line : base::complaints(environ)) base::log(level, base::LogPart::settings, line);
 }
 
 /// WEFT_FENCE: whether cards travel at fences between nodes; nothing: as each fence asks.
-std::optional<bool> collects_from_env() {
-  const char* text = std::getenv("WEFT_FENCE");
-  const std::string_view mode = text == nullptr ? "" : text;
-  if (mode == "full") return true;
-  if (mode == "sparse") return false;
-  if (!mode.empty())
-    std::fprintf(stderr, "weft: [%s] WEFT_FENCE=%s is neither full nor sparse; going on as each fence asks\n",
-                 host_name().c_str(), text);
-  return std::nullopt;
+std::optional<bool> collects_setting() {
+  const auto fence = base::read(base::Variable::fence).text;
+  return fence.empty() ? std::nullopt : std::optional(fence == "full");
 }
 
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
-  auto bytes = number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes);
+  // Virtual: pages come when touched. A client maps all of it read-only.
+  auto bytes = base::read(base::Variable::segment_bytes).number;
   for (;;) {
     auto segment = shm::Segment::create(bytes);
     if (segment || segment.error().sys != ENOMEM || bytes / 2 < least_segment_bytes) return segment;
@@ -85,16 +68,18 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                                               std::size_t ninfo) {
   std::unique_ptr<Server> server(new Server);
   server->self_ = identity_from(infos, ninfo);
-  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, host_name());
+  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
   if (!spec) return tl::unexpected(spec.error());
   server->host_name_ = spec->host;
+  base::set_log_host(spec->host);
+  log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
   Rooms::Settings settings;
   settings.host_name = server->host_name_;
-  settings.stuck_after = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
-  settings.collects = collects_from_env();
-  settings.limits.card_bytes = number_from_env("WEFT_CARD_BYTES", settings.limits.card_bytes);
+  settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
+  settings.collects = collects_setting();
+  settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
 
   if (auto ok = server->open_segment(); !ok) return tl::unexpected(ok.error());
   auto listener = link::listen_on(server->socket_name_);
@@ -135,7 +120,7 @@ Result<void> Server::open_segment() {
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   auto opened = Cluster::open(loop_, spec);
-  if (!opened.note.empty()) std::fprintf(stderr, "weft: [%s] %s\n", host_name_.c_str(), opened.note.c_str());
+  if (!opened.note.empty()) base::log(base::LogLevel::warn, base::LogPart::transport, opened.note);
   if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");
   cluster_ = std::move(opened.cluster);
   return {};
@@ -257,7 +242,8 @@ void Server::open_connection(shm::Fd fd) {
   socket.assign(asio::local::stream_protocol(), fd.get(), error);
   if (error) return;
   (void)fd.release();
-  const auto connection = std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
+  const auto connection =
+      std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
   connections_.push_back(connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();
@@ -269,10 +255,8 @@ void Server::wait_for_descriptors() {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {
     full_since_ = now;
-    std::fprintf(
-        stderr,
-        "weft: [%s] the server has no file descriptor left for a client that connects; raise ulimit -n.\n",
-        host_name_.c_str());
+    base::warn(base::LogPart::clients,
+               "the server has no file descriptor left for a client that connects; raise ulimit -n.");
   }
   if (now - *full_since_ >= std::chrono::seconds(2)) {
     spare_fd_.reset();

@@ -48,9 +48,9 @@ Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
   else if (key == PMIX_SESSION_ID)
     return put_number(info, out.session);
   else if (key == PMIX_TIMEOUT) {
-    const auto seconds = number_of(info);
-    if (!seconds) return tl::unexpected(seconds.error());
-    if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+    const auto given = data::timeout_of(info.value);
+    if (!given) return fail(given.error());
+    if (*given) out.timeout = *given;
   } else if (key == PMIX_DATA_SCOPE) {
     if (info.value.type != PMIX_SCOPE) return fail(Errc::type_mismatch, PMIX_DATA_SCOPE);
     out.scope = info.value.data.scope;

@@ -37,6 +37,9 @@ Infos& Infos::small(const char* key, std::uint16_t value) {
 Infos& Infos::integer(const char* key, int value) {
   return add(key, &value, PMIX_INT);
 }
+Infos& Infos::unsigned64(const char* key, std::uint64_t value) {
+  return add(key, &value, PMIX_UINT64);
+}
 Infos& Infos::rank(const char* key, pmix_rank_t value) {
   return add(key, &value, PMIX_PROC_RANK);
 }

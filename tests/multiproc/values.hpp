@@ -27,6 +27,7 @@ class Infos {
   Infos& number(const char* key, std::uint32_t value);
   Infos& small(const char* key, std::uint16_t value);
   Infos& integer(const char* key, int value);
+  Infos& unsigned64(const char* key, std::uint64_t value);
   Infos& rank(const char* key, pmix_rank_t value);
   Infos& text(const char* key, std::string_view value);
   Infos& scope(pmix_scope_t value);

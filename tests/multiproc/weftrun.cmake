@@ -12,12 +12,12 @@ if(TARGET transport_ucx)
   string(APPEND transports ",ucx")
 endif()
 
-foreach(part command_line descriptors ends input job nodes output signals)
+foreach(part command_line descriptors ends input job nodes output settings signals)
   add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)

@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "core/data/wire.hpp"
 #include "core/link/messages.hpp"
 
@@ -185,6 +186,8 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
   fetch.done.push_back(std::move(done));
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
+  base::debug(base::LogPart::modex, "fetches the card of rank {} of {} from node {}", proc.rank,
+              link::nspace_of(proc), node);
   cluster_.stay_awake();
   if (!cluster_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
@@ -339,6 +342,8 @@ void Modex::end(Fetch& fetch, pmix_status_t status) {
   const auto ended = std::move(fetches_.at(&fetch));
   fetches_.erase(&fetch);
   by_rank_.erase({std::string(link::nspace_of(ended->proc)), ended->proc.rank});
+  base::debug(base::LogPart::modex, "the fetch of rank {} of {} has ended: status {}", ended->proc.rank,
+              link::nspace_of(ended->proc), status);
   for (const auto& done : ended->done) done(status);
 }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/jobs/job_info.hpp"
 
@@ -46,6 +47,8 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   for (const auto& rank : spec->ranks)
     if (rank.node != store::none) nodes.insert(rank.node);
   job.nodes.assign(nodes.begin(), nodes.end());
+  base::info(base::LogPart::jobs, "{} is registered: {} ranks on {} nodes, {} of them here", job.nspace,
+             spec->ranks.size(), nodes.size(), job.view().header().local_capacity);
   return {};
 }
 
@@ -66,6 +69,7 @@ void Jobs::erase(std::string_view nspace) {
   const auto found = jobs_.find(nspace);
   if (found == jobs_.end()) return;
   if (found->second->writer) found->second->writer->retire(segment_);
+  base::info(base::LogPart::jobs, "{} is forgotten", nspace);
   jobs_.erase(found);
 }
 
