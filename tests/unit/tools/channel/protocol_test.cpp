@@ -68,8 +68,8 @@ std::size_t count_readable(const std::string& bytes) {
 }
 
 std::size_t readable_as_any(const std::string& bytes) {
-  return count_readable<Launch, order::Input, order::Signal, order::OutputUnwanted, order::End, report::Hello,
-                        report::Started, report::Unreachable, report::Output, report::Ended,
+  return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::End,
+                        report::Hello, report::Started, report::Unreachable, report::Output, report::Ended,
                         report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled>(
       bytes);
 }
