@@ -194,7 +194,7 @@ class Writer : public detail::FieldWriter<Writer> {
   std::vector<std::byte> out_;
 };
 
-/// Into memory of the caller's, for the headers of messages: no heap, and no check but the compiler's (write_fixed).
+/// Into memory of the caller's, for the headers of messages: no heap, no checks (write_fixed).
 class FixedWriter : public detail::FieldWriter<FixedWriter> {
  public:
   explicit FixedWriter(std::byte* to) noexcept : to_(to) {}
@@ -203,6 +203,7 @@ class FixedWriter : public detail::FieldWriter<FixedWriter> {
     std::memcpy(to_, &v, sizeof v);
     to_ += sizeof v;
   }
+  std::byte* end() const noexcept { return to_; }
 
  private:
   std::byte* to_;
@@ -337,16 +338,18 @@ Result<Message> decode(Bytes bytes) {
   return message;
 }
 
-/// A message of fixed size, to the front of other bytes.
-template <class Message>
-void write_fixed(std::span<std::byte, fixed_bytes<Message>> to, const Message& message) noexcept {
-  FixedWriter out(to.data());
-  out(message);
+/// Structures of fixed size to memory that has room for their fixed_bytes. Returns where they end.
+template <class... T>
+std::byte* write_fixed(std::byte* to, const T&... values) noexcept {
+  FixedWriter out(to);
+  out(values...);
+  return out.end();
 }
+/// A message that is such a structure, as the whole of its bytes.
 template <class Message>
 std::array<std::byte, fixed_bytes<Message>> encode_fixed(const Message& message) noexcept {
   std::array<std::byte, fixed_bytes<Message>> out;
-  write_fixed<Message>(out, message);
+  write_fixed(out.data(), message);
   return out;
 }
 

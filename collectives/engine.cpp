@@ -2,40 +2,20 @@
 #include "collectives/engine.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <new>
 
 namespace weft::collectives {
 namespace {
 
-enum class Word : std::uint8_t { data, abort };
-
 constexpr std::uint64_t postponed = std::uint64_t{1}
-                                    << 63;     ///< in a table of lengths: the bytes come in turn 1
+                                    << 63;     ///< in a table of lengths: the bytes come in phase 1
 constexpr std::uint64_t early_overhead = 128;  ///< what keeping a message costs besides its bytes
 
 }  // namespace
 
-/// The header of each message.
-struct Engine::Wire {
-  Signature signature;
-  Generation generation = 0;
-  Blocks blocks;
-  std::uint32_t members = 0;
-  NodeNumber lost = no_node;  ///< abort
-  Word word = Word::data;
-  Kind kind = Kind::barrier;
-  std::uint8_t turn = 0;
-  std::uint8_t error = 0;  ///< abort: an Errc
-  std::uint32_t unused = 0;
-
-  static constexpr NodeNumber no_node = ~NodeNumber{0};
-  Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
-};
-
 struct Engine::Early {
   NodeNumber from;
-  Wire wire;
+  MessageHeader header;
   std::vector<std::byte> payload;
 };
 
@@ -55,14 +35,14 @@ struct Engine::Collective {
   Done done;
 
   Choice choice;
-  std::uint8_t turn = 0;
+  std::uint8_t phase = 0;
   Schedule schedule;
   std::vector<std::vector<char>> arrived;  ///< by step and receive
   std::size_t step = 0;
   bool step_is_sent = false;
   std::vector<std::vector<std::byte>> contributions;  ///< by member
   std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not heard of
-  std::vector<Early> not_yet;          ///< for a turn that has not begun here
+  std::vector<Early> not_yet;          ///< for a phase that has not begun here
 
   bool cannot_complete = false;  ///< early messages for it were thrown away
   bool is_over = false;          ///< then it lies in ended_, until progress() tells
@@ -71,13 +51,13 @@ struct Engine::Collective {
 
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
   Key key() const { return {signature, generation}; }
-  Wire wire() const {
+  MessageHeader header() const {
     return {.signature = signature,
             .generation = generation,
             .blocks = {},
             .members = n(),
             .kind = kind,
-            .turn = turn};
+            .phase = phase};
   }
   std::optional<Index> index_of(NodeNumber node) const {
     const auto at = std::lower_bound(members.begin(), members.end(), node);
@@ -87,8 +67,8 @@ struct Engine::Collective {
   std::uint32_t block(const Blocks& blocks, std::uint32_t i) const {
     return static_cast<std::uint32_t>((std::uint64_t{number(blocks.first)} + i) % n());
   }
-  bool goes_in_this_turn(std::uint32_t block) const {
-    return turn == 1 ? lengths[block] != 0 : lengths[block] == 0;
+  bool goes_in_this_phase(std::uint32_t block) const {
+    return phase == 1 ? lengths[block] != 0 : lengths[block] == 0;
   }
 
   std::vector<std::byte> pack(const Blocks& blocks) const;
@@ -97,46 +77,39 @@ struct Engine::Collective {
   bool step_has_arrived() const;
 };
 
-/// A table of lengths, then the bytes. Of what is not sent in this turn there is the length alone.
+/// A table of lengths, then the bytes. Of what is not sent in this phase there is the length alone.
 std::vector<std::byte> Engine::Collective::pack(const Blocks& blocks) const {
-  std::vector<std::uint64_t> table(blocks.count);
+  base::Writer out;
   std::size_t bytes = 0;
+  for (std::uint32_t i = 0; i < blocks.count; ++i)
+    if (const auto b = block(blocks, i); goes_in_this_phase(b)) bytes += contributions[b].size();
+  out.reserve(blocks.count * sizeof(std::uint64_t) + bytes);
   for (std::uint32_t i = 0; i < blocks.count; ++i) {
     const auto b = block(blocks, i);
-    const bool goes = goes_in_this_turn(b);
-    table[i] = goes ? contributions[b].size() : turn == 0 ? lengths[b] | postponed : 0;
-    if (goes) bytes += contributions[b].size();
+    out.u64(goes_in_this_phase(b) ? contributions[b].size() : phase == 0 ? lengths[b] | postponed : 0);
   }
-  std::vector<std::byte> out;
-  out.reserve(table.size() * sizeof table[0] + bytes);
-  const auto raw = std::as_bytes(std::span(table));
-  out.insert(out.end(), raw.begin(), raw.end());
-  for (std::uint32_t i = 0; i < blocks.count; ++i) {
-    const auto b = block(blocks, i);
-    if (goes_in_this_turn(b)) out.insert(out.end(), contributions[b].begin(), contributions[b].end());
-  }
-  return out;
+  for (std::uint32_t i = 0; i < blocks.count; ++i)
+    if (const auto b = block(blocks, i); goes_in_this_phase(b)) out.raw(contributions[b]);
+  return std::move(out).take();
 }
 
 bool Engine::Collective::unpack(const Blocks& blocks, Bytes payload) {
-  const std::size_t table_bytes = std::size_t{blocks.count} * sizeof(std::uint64_t);
-  if (payload.size() < table_bytes) return false;
-  Bytes rest = payload.subspan(table_bytes);
-  for (std::uint32_t i = 0; i < blocks.count; ++i) {
+  base::Reader in(payload);
+  base::Reader table(in.raw(std::size_t{blocks.count} * sizeof(std::uint64_t)));
+  for (std::uint32_t i = 0; i < blocks.count && in.ok(); ++i) {
     const auto b = block(blocks, i);
-    std::uint64_t length;
-    std::memcpy(&length, payload.data() + i * sizeof length, sizeof length);
-    if (turn == 0 && (length & postponed) != 0) {
+    const auto length = table.u64();
+    if (phase == 0 && (length & postponed) != 0) {
       lengths[b] = length & ~postponed;
       if (lengths[b] == 0) return false;
       continue;
     }
-    if (length > rest.size() || (turn == 1 && length != lengths[b])) return false;
-    if (turn == 1 && lengths[b] == 0) continue;
-    contributions[b].assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(length));
-    rest = rest.subspan(length);
+    if (phase == 1 && length != lengths[b]) return false;
+    if (phase == 1 && lengths[b] == 0) continue;
+    const Bytes bytes = in.raw(length);
+    if (in.ok()) contributions[b].assign(bytes.begin(), bytes.end());
   }
-  return rest.empty();
+  return in.done();
 }
 
 /// Marks the message as arrived; false: nobody waits for it, or it came before.
@@ -211,11 +184,11 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
 
   for (const auto member : c.members) {
     if (member == self_ || mesh_.state(member) != mesh::NodeState::lost) continue;
-    auto wire = c.wire();
-    wire.word = Word::abort;
-    wire.error = static_cast<std::uint8_t>(Errc::peer_lost);
-    wire.lost = member;
-    tell_all(c, wire);
+    auto header = c.header();
+    header.type = MessageHeader::Type::abort;
+    header.error = static_cast<std::uint8_t>(Errc::peer_lost);
+    header.lost = member;
+    tell_all(c, header);
     end(c, fail(Errc::peer_lost, "a member was lost before"), member);
     return generation;
   }
@@ -223,7 +196,7 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
     abort(signature, generation, Errc::no_space);
     return generation;
   }
-  start_turn(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
+  start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
   return generation;
 }
 
@@ -240,7 +213,7 @@ Generation Engine::begun(const Signature& signature) const {
   return last == generations_.end() ? 0 : last->second;
 }
 
-void Engine::start_turn(Collective& c, const Choice& choice) {
+void Engine::start_phase(Collective& c, const Choice& choice) {
   c.choice = choice;
   c.schedule = schedule_for(choice, c.n(), c.me);
   c.step = 0;
@@ -254,7 +227,7 @@ void Engine::start_turn(Collective& c, const Choice& choice) {
   }
   const auto early = std::exchange(c.not_yet, {});
   for (const auto& message : early)
-    if (!c.is_over) take(c, message.from, message.wire, message.payload);
+    if (!c.is_over) take(c, message.from, message.header, message.payload);
   advance(c);
 }
 
@@ -271,64 +244,59 @@ void Engine::advance(Collective& c) {
     bytes += length;
     largest = std::max(largest, length);
   }
-  if (c.turn == 0 && bytes != 0) {
-    c.turn = 1;
-    return start_turn(c, options_.rule.exchange(c.n(), bytes, largest));
+  if (c.phase == 0 && bytes != 0) {
+    c.phase = 1;
+    return start_phase(c, options_.rule.exchange(c.n(), bytes, largest));
   }
   end(c, {}, std::nullopt);
 }
 
 void Engine::send_step(Collective& c) {
-  auto wire = c.wire();
+  auto header = c.header();
   for (const auto& transfer : c.schedule[c.step].sends) {
     if (c.is_over) return;
-    wire.blocks = transfer.blocks;
-    outbox_.send(c.members[number(transfer.peer)], wire.bytes(),
+    header.blocks = transfer.blocks;
+    outbox_.send(c.members[number(transfer.peer)], base::encode_fixed(header),
                  c.kind == Kind::barrier ? std::vector<std::byte>{} : c.pack(transfer.blocks));
   }
 }
 
-void Engine::cannot_send(NodeNumber to, Bytes header, const Error& why) {
-  Wire wire;
-  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
-  const auto open = open_.find({wire.signature, wire.generation});
-  if (open != open_.end() && wire.word == Word::data)
+void Engine::cannot_send(NodeNumber to, Bytes header_bytes, const Error& why) {
+  const auto header = base::decode<MessageHeader>(header_bytes);
+  if (!header || header->type != MessageHeader::Type::data) return;
+  const auto open = open_.find({header->signature, header->generation});
+  if (open != open_.end())
     end(*open->second, fail(why), why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
 }
 
-void Engine::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
-  Wire wire;
-  if (header.size() != sizeof wire) {
+void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
+  const auto header = base::decode<MessageHeader>(header_bytes);
+  if (!header) {
     ++counters_.malformed;
     return;
   }
-  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
-  if (wire.error > static_cast<std::uint8_t>(Errc::os) || wire.turn > 1 || wire.word > Word::abort) {
-    ++counters_.malformed;
-    return;
-  }
-  const auto begun = generations_.find(wire.signature);
+  const auto begun = generations_.find(header->signature);
   try {
-    if (begun == generations_.end() || wire.generation > begun->second)
-      return keep_early(from, wire, payload);
-    const auto open = open_.find({wire.signature, wire.generation});
+    if (begun == generations_.end() || header->generation > begun->second)
+      return keep_early(from, *header, payload);
+    const auto open = open_.find({header->signature, header->generation});
     if (open == open_.end()) {
       ++counters_.late;  // it has ended here: aborted, or told of twice
       return;
     }
-    take(*open->second, from, wire, payload);
+    take(*open->second, from, *header, payload);
   } catch (const std::bad_alloc&) {
-    abort(wire.signature, wire.generation, Errc::no_memory);
+    abort(header->signature, header->generation, Errc::no_memory);
   }
 }
 
-void Engine::keep_early(NodeNumber from, const Wire& wire, Bytes payload) {
+void Engine::keep_early(NodeNumber from, const MessageHeader& header, Bytes payload) {
   ++counters_.early;
-  auto& kept = early_[{wire.signature, wire.generation}];
+  auto& kept = early_[{header.signature, header.generation}];
   if (kept.overflowed) return;
   auto cost = payload.size() + early_overhead;
   if (early_bytes_ + cost <= options_.most_early_bytes) {
-    kept.messages.push_back({from, wire, {payload.begin(), payload.end()}});
+    kept.messages.push_back({from, header, {payload.begin(), payload.end()}});
   } else {
     early_bytes_ -= kept.bytes;
     kept = {.messages = {}, .bytes = 0, .overflowed = true};
@@ -346,40 +314,40 @@ Engine::EarlyMessages Engine::take_early(const Key& key) {
   return std::move(kept.mapped());
 }
 
-void Engine::take(Collective& c, NodeNumber from, const Wire& wire, Bytes payload) {
-  if (wire.word == Word::abort) {
-    const auto lost = wire.lost == Wire::no_node ? std::nullopt : std::optional(wire.lost);
-    return end(c, fail(Errc(wire.error), "another member ended it"), lost);
+void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, Bytes payload) {
+  if (header.type == MessageHeader::Type::abort) {
+    const auto lost = header.lost == MessageHeader::no_node ? std::nullopt : std::optional(header.lost);
+    return end(c, fail(Errc(header.error), "another member ended it"), lost);
   }
   const auto index = c.index_of(from);
-  if (!index || wire.members != c.n() || wire.kind != c.kind) {
+  if (!index || header.members != c.n() || header.kind != c.kind) {
     ++counters_.malformed;
     return abort(c.signature, c.generation, Errc::invalid);
   }
-  if (wire.turn > c.turn) {
-    c.not_yet.push_back({from, wire, {payload.begin(), payload.end()}});
+  if (header.phase > c.phase) {
+    c.not_yet.push_back({from, header, {payload.begin(), payload.end()}});
     return;
   }
-  if (wire.turn < c.turn || !c.mark(*index, wire.blocks) ||
-      (c.kind == Kind::exchange ? !c.unpack(wire.blocks, payload) : !payload.empty())) {
+  if (header.phase < c.phase || !c.mark(*index, header.blocks) ||
+      (c.kind == Kind::exchange ? !c.unpack(header.blocks, payload) : !payload.empty())) {
     ++counters_.malformed;
     return abort(c.signature, c.generation, Errc::corrupt);
   }
   advance(c);
 }
 
-void Engine::tell_all(const Collective& c, const Wire& wire) {
+void Engine::tell_all(const Collective& c, const MessageHeader& header) {
   for (const auto member : c.members)
-    if (member != self_ && member != wire.lost) outbox_.send(member, wire.bytes(), {});
+    if (member != self_ && member != header.lost) outbox_.send(member, base::encode_fixed(header), {});
 }
 
 void Engine::abort(const Signature& signature, Generation generation, Errc why) {
   const auto open = open_.find({signature, generation});
   if (open == open_.end()) return;
-  auto wire = open->second->wire();
-  wire.word = Word::abort;
-  wire.error = static_cast<std::uint8_t>(why);
-  tell_all(*open->second, wire);
+  auto header = open->second->header();
+  header.type = MessageHeader::Type::abort;
+  header.error = static_cast<std::uint8_t>(why);
+  tell_all(*open->second, header);
   end(*open->second, fail(why), std::nullopt);
 }
 
@@ -390,11 +358,11 @@ void Engine::node_lost(NodeNumber node) noexcept {
   for (const auto& key : with_it) {
     const auto open = open_.find(key);
     if (open == open_.end()) continue;
-    auto wire = open->second->wire();
-    wire.word = Word::abort;
-    wire.error = static_cast<std::uint8_t>(Errc::peer_lost);
-    wire.lost = node;
-    tell_all(*open->second, wire);
+    auto header = open->second->header();
+    header.type = MessageHeader::Type::abort;
+    header.error = static_cast<std::uint8_t>(Errc::peer_lost);
+    header.lost = node;
+    tell_all(*open->second, header);
     end(*open->second, fail(Errc::peer_lost, "a member was lost"), node);
   }
 }

@@ -13,7 +13,6 @@
 // Threads   As the mesh.
 #pragma once
 
-#include <compare>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,20 +20,11 @@
 #include <vector>
 
 #include "collectives/choice.hpp"
+#include "collectives/message.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
 
 namespace weft::collectives {
-
-using mesh::NodeNumber;
-
-struct Signature {
-  std::uint64_t high = 0, low = 0;
-  auto operator<=>(const Signature&) const = default;
-};
-using Generation = std::uint64_t;
-
-enum class Kind : std::uint8_t { barrier, exchange };
 
 struct Outcome {
   Result<void> result;
@@ -96,19 +86,18 @@ class Engine {
   struct Collective;
   struct Early;
   struct EarlyMessages;
-  struct Wire;
   using Key = std::pair<Signature, Generation>;
 
   Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
-  void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
-  void keep_early(NodeNumber from, const Wire& wire, Bytes payload);
+  void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
+  void keep_early(NodeNumber from, const MessageHeader& header, Bytes payload);
   EarlyMessages take_early(const Key& key);
-  void take(Collective& collective, NodeNumber from, const Wire& wire, Bytes payload);
-  void start_turn(Collective& collective, const Choice& choice);
+  void take(Collective& collective, NodeNumber from, const MessageHeader& header, Bytes payload);
+  void start_phase(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
   void send_step(Collective& collective);
-  void cannot_send(NodeNumber to, Bytes header, const Error& why);
-  void tell_all(const Collective& collective, const Wire& wire);
+  void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
+  void tell_all(const Collective& collective, const MessageHeader& header);
   void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
   std::size_t tell_ended();
 

@@ -1,107 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/frame.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <cerrno>
-#include <cstring>
+
+#include "base/local_socket.hpp"
+#include "base/wire.hpp"
 
 namespace weft::link {
 namespace {
 
-Result<void> send_all(int socket, const std::byte* data, std::size_t left, const std::vector<int>& fds) {
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * welcome_fds)] = {};
-  bool attach = !fds.empty();
-  while (left != 0) {
-    iovec part{const_cast<std::byte*>(data), left};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (attach) {
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
-      auto* c = CMSG_FIRSTHDR(&message);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
-      std::memcpy(CMSG_DATA(c), fds.data(), sizeof(int) * fds.size());
-    }
-    const auto sent = ::sendmsg(socket, &message, MSG_NOSIGNAL);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      return fail(errno == EPIPE || errno == ECONNRESET ? Errc::unreachable : Errc::os, "send", errno);
-    }
-    attach = false;
-    data += sent;
-    left -= static_cast<std::size_t>(sent);
+/// The channel's own words for what a socket says. Descriptors wait: `again` is a time limit that has passed.
+Error failed(const Error& error) {
+  if (error.code == Errc::peer_lost) return {Errc::unreachable, error.sys, error.what};
+  if (error.code == Errc::again) return {Errc::os, EAGAIN, "a time limit of the socket has passed"};
+  return error;
+}
+
+Result<void> send_all(int socket, Bytes bytes, std::span<const int> fds) {
+  while (!bytes.empty()) {
+    const auto sent = base::send_some(socket, bytes, fds, base::Blocking::yes);
+    if (!sent) return fail(failed(sent.error()));
+    fds = {};  // they have gone with the first bytes
+    bytes = bytes.subspan(*sent);
   }
   return {};
 }
 
-void take_descriptors(msghdr& message, std::array<shm::Fd, welcome_fds>& fds) {
-  for (auto* c = CMSG_FIRSTHDR(&message); c != nullptr; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const auto count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd = -1;
-      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-      if (i < fds.size())
-        fds[i] = shm::Fd(fd);
-      else
-        ::close(fd);
-    }
-  }
-}
-
-Result<void> receive_all(int socket, std::byte* data, std::size_t left,
-                         std::array<shm::Fd, welcome_fds>* fds) {
-  while (left != 0) {
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * welcome_fds)] = {};
-    iovec part{data, left};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    if (fds != nullptr) {
-      message.msg_control = control;
-      message.msg_controllen = sizeof control;
-    }
-    const auto got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errno == ECONNRESET ? Errc::unreachable : Errc::os, "receive", errno);
-    if (got == 0) return fail(Errc::unreachable, "the server closed the connection");
-    if (fds != nullptr) take_descriptors(message, *fds);
-    data += got;
-    left -= static_cast<std::size_t>(got);
+/// fds: where descriptors that come along are stored; what is more is closed.
+Result<void> receive_all(int socket, MutableBytes into, std::array<shm::Fd, welcome_fds>* fds) {
+  while (!into.empty()) {
+    std::vector<base::Fd> came;
+    const auto got = base::receive_some(socket, into, fds != nullptr ? &came : nullptr, base::Blocking::yes);
+    if (!got) return fail(failed(got.error()));
+    if (fds != nullptr)
+      std::move(came.begin(), came.begin() + std::min(came.size(), fds->size()), fds->begin());
+    into = into.subspan(*got);
   }
   return {};
 }
 
 }  // namespace
 
+Result<FrameHeader> read_header(Bytes front, std::uint32_t most) {
+  const auto header = base::decode<FrameHeader>(front);
+  if (!header) return fail(header.error());
+  if (header->bytes > most) return fail(Errc::corrupt, "frame length");
+  return *header;
+}
+
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload) {
-  const FrameHeader header{static_cast<std::uint32_t>(payload.size()), type, 0, tag};
-  std::vector<std::byte> out(sizeof header + payload.size());
-  std::memcpy(out.data(), &header, sizeof header);
-  if (!payload.empty()) std::memcpy(out.data() + sizeof header, payload.data(), payload.size());
-  return out;
+  base::Writer out;
+  out.reserve(frame_header_bytes + payload.size());
+  out(FrameHeader{static_cast<std::uint32_t>(payload.size()), type, 0, tag});
+  out.raw(payload);
+  return std::move(out).take();
 }
 
 Result<void> send_frame(int socket, MessageType type, std::uint64_t tag, Bytes payload,
                         const std::vector<int>& fds) {
   if (payload.size() > max_payload) return fail(Errc::invalid, "message above 1 GiB");
   const auto frame = make_frame(type, tag, payload);
-  return send_all(socket, frame.data(), frame.size(), fds);
+  return send_all(socket, frame, fds);
 }
 
 Result<Frame> receive_frame(int socket, std::array<shm::Fd, welcome_fds>* fds) {
-  FrameHeader header;
-  if (auto ok = receive_all(socket, reinterpret_cast<std::byte*>(&header), sizeof header, fds); !ok)
-    return tl::unexpected(ok.error());
-  if (header.bytes > max_payload) return fail(Errc::corrupt, "frame length");
-  Frame frame{header.type, header.tag, std::vector<std::byte>(header.bytes)};
-  if (auto ok = receive_all(socket, frame.payload.data(), frame.payload.size(), fds); !ok)
-    return tl::unexpected(ok.error());
+  std::array<std::byte, frame_header_bytes> front;
+  if (auto ok = receive_all(socket, front, fds); !ok) return fail(ok.error());
+  const auto header = read_header(front);
+  if (!header) return fail(header.error());
+  Frame frame{header->type, header->tag, std::vector<std::byte>(header->bytes)};
+  if (auto ok = receive_all(socket, frame.payload, fds); !ok) return fail(ok.error());
   return frame;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "transport/shm/segment.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
@@ -49,7 +50,14 @@ struct FrameHeader {
   std::uint16_t reserved;
   std::uint64_t tag;
 };
-static_assert(sizeof(FrameHeader) == 16);
+template <class Archive>
+constexpr void fields(Archive& archive, FrameHeader& m) {
+  archive(m.bytes, m.type, m.reserved, m.tag);
+}
+inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
+
+/// Errors: corrupt (a payload of more than `most`).
+Result<FrameHeader> read_header(Bytes front, std::uint32_t most = max_payload);
 
 struct Frame {
   MessageType type;

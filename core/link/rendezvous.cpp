@@ -3,8 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -23,21 +21,6 @@ int nibble(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
-}
-
-struct SocketName {
-  sockaddr_un address{};
-  socklen_t length = 0;
-};
-
-Result<SocketName> abstract_name(std::string_view server) {
-  SocketName name;
-  name.address.sun_family = AF_UNIX;
-  if (server.empty() || server.size() > sizeof name.address.sun_path - 1)
-    return fail(Errc::invalid, "server name");
-  std::memcpy(name.address.sun_path + 1, server.data(), server.size());
-  name.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + server.size());
-  return name;
 }
 
 }  // namespace
@@ -120,29 +103,6 @@ Result<shm::Fd> open_segment(std::string_view where) {
     return fail(Errc::not_found, "no segment there");
   shm::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   if (!fd) return fail(Errc::not_found, "open", errno);
-  return fd;
-}
-
-Result<shm::Fd> connect_to(std::string_view server) {
-  const auto name = abstract_name(server);
-  if (!name) return tl::unexpected(name.error());
-  shm::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!fd) return fail(Errc::os, "socket", errno);
-  while (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&name->address), name->length) != 0) {
-    if (errno == EINTR) continue;
-    return fail(errno == ECONNREFUSED ? Errc::unreachable : Errc::os, "connect", errno);
-  }
-  return fd;
-}
-
-Result<shm::Fd> listen_on(std::string_view server) {
-  const auto name = abstract_name(server);
-  if (!name) return tl::unexpected(name.error());
-  shm::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return fail(Errc::os, "socket", errno);
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&name->address), name->length) != 0)
-    return fail(Errc::os, "bind", errno);
-  if (::listen(fd.get(), SOMAXCONN) != 0) return fail(Errc::os, "listen", errno);
   return fd;
 }
 

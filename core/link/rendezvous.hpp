@@ -11,6 +11,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/local_socket.hpp"
+#include "base/wire.hpp"
 #include "transport/shm/segment.hpp"
 #include "weft/result.hpp"
 
@@ -57,8 +59,12 @@ std::string new_server_name();
 /// /proc hidden, or what is there is no segment): then the server hands it over itself.
 Result<shm::Fd> open_segment(std::string_view where);
 
-/// Errors: unreachable (nobody listens), os.
-Result<shm::Fd> connect_to(std::string_view server);
-Result<shm::Fd> listen_on(std::string_view server);
+/// Errors: unreachable (no server has that name), os.
+inline Result<base::Fd> connect_to(std::string_view server) {
+  return base::connect_to(server, base::Blocking::yes);
+}
+inline Result<base::Fd> listen_on(std::string_view server) {
+  return base::listen_at(server);
+}
 
 }  // namespace weft::link

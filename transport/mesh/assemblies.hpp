@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
@@ -17,7 +18,10 @@ struct Piece {
   std::uint64_t total = 0;    ///< bytes of the whole payload
   std::uint64_t offset = 0;   ///< of this piece in it
 };
-static_assert(sizeof(Piece) == 24);
+template <class Archive>
+constexpr void fields(Archive& archive, Piece& m) {
+  archive(m.message, m.total, m.offset);
+}
 
 class Assemblies {
  public:

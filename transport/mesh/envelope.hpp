@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/wire.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 #include "weft/transport.hpp"
@@ -51,7 +52,7 @@ class JobKey {
 };
 
 struct Envelope {
-  static constexpr std::uint8_t current_version = 1;
+  static constexpr std::uint8_t wire_version = 2;  ///< raised too when a header behind an envelope changes
   static constexpr std::size_t bytes = 40;
   static constexpr std::size_t mac_bytes = 16;
 
@@ -60,6 +61,13 @@ struct Envelope {
   Life from;
   std::uint64_t sequence = 0;
 };
+/// What stands before the MAC, behind the version.
+template <class Archive>
+constexpr void fields(Archive& archive, Envelope& m) {
+  archive(m.flags, m.id, m.from.node, m.from.incarnation, m.sequence);
+}
+static_assert(Envelope::bytes ==
+              sizeof Envelope::wire_version + base::fixed_bytes<Envelope> + Envelope::mac_bytes);
 
 /// Writes the envelope and its MAC to the first Envelope::bytes of `out`.
 void seal(const JobKey& key, const Life& to, const Envelope& envelope, Bytes header, Bytes payload,

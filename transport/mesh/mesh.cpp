@@ -3,7 +3,6 @@
 #include "transport/mesh/mesh.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 
 #include "transport/mesh/flags.hpp"
@@ -161,7 +160,8 @@ void Mesh::forget_region(NodeNumber number, RegionNumber region) noexcept {
 }
 
 Result<void> Mesh::connect(NodeNumber number) {
-  if (state(number) == NodeState::reached) return {};  // it is looked after: collectives say this at each turn
+  if (state(number) == NodeState::reached)
+    return {};  // it is looked after: collectives say this at each turn
   const auto node = reachable(number);
   if (!node) return fail(node.error());
   say(**node, flag::ping);
@@ -195,14 +195,16 @@ void Mesh::receive(const Message& message) noexcept {
 }
 
 void Mesh::receive_piece(Node& node, const Envelope& envelope, Bytes header, Bytes payload) noexcept {
+  base::Reader in(header);
   Piece piece;
-  if (header.size() < sizeof piece) return lose(node, "it sent a piece of a message without its place");
-  std::memcpy(&piece, header.data(), sizeof piece);
+  in(piece);
+  const Bytes rest = in.rest();
+  if (!in.ok()) return lose(node, "it sent a piece of a message without its place");
   if (node.assemblies == nullptr) node.assemblies = std::make_unique<Assemblies>();
   const auto whole = node.assemblies->add(piece, payload, limits_.assemblies);
   if (!whole) return lose(node, whole.error().what);
   if (node.assemblies->empty()) node.assemblies.reset();
-  if (!whole->empty()) dispatch(node, envelope.id, header.subspan(sizeof piece), *whole);
+  if (!whole->empty()) dispatch(node, envelope.id, rest, *whole);
 }
 
 void Mesh::dispatch(Node& node, std::uint16_t id, Bytes header, Bytes payload) noexcept {

@@ -3,7 +3,6 @@
 // has ended when its last piece has. A node that is slow fills its own queue and holds no more than most_in_flight of
 // what all nodes share.
 #include <algorithm>
-#include <cstring>
 
 #include "transport/mesh/flags.hpp"
 #include "transport/mesh/mesh.hpp"
@@ -144,14 +143,13 @@ Flight* Mesh::next_flight(Node& node, Work& work) noexcept {
 }
 
 void Mesh::fill(Node& node, Sending& sending, Flight& flight) noexcept {
-  static_assert(sizeof flight.header == Envelope::bytes + sizeof(Piece) + Sending::max_header);
+  constexpr auto piece_bytes = base::fixed_bytes<Piece>;
+  static_assert(sizeof flight.header == Envelope::bytes + piece_bytes + Sending::max_header);
   std::byte* at = flight.header.data() + Envelope::bytes;
   if (sending.number_ != 0) {
-    const auto overhead = Envelope::bytes + sizeof(Piece) + sending.header_bytes_;
+    const auto overhead = Envelope::bytes + piece_bytes + sending.header_bytes_;
     flight.length = std::min(flight.length, endpoint_.capabilities().max_message - overhead);
-    const Piece piece{sending.number_, sending.total_, flight.offset};
-    std::memcpy(at, &piece, sizeof piece);
-    at += sizeof piece;
+    at = base::write_fixed(at, Piece{sending.number_, sending.total_, flight.offset});
   }
   at = std::copy_n(sending.header_.data(), sending.header_bytes_, at);
   flight.header_bytes = static_cast<std::uint8_t>(at - flight.header.data());

@@ -11,19 +11,6 @@
 
 namespace weft::shm {
 
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    reset();
-    fd_ = other.release();
-  }
-  return *this;
-}
-
-void Fd::reset() noexcept {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
-}
-
 Window& Window::operator=(Window&& other) noexcept {
   if (this != &other) {
     Window old(std::move(*this));

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/fd.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
@@ -21,22 +22,7 @@ constexpr std::uint64_t page_aligned(std::uint64_t n) {
   return (n + page_bytes - 1) & ~std::uint64_t{page_bytes - 1};
 }
 
-/// A file descriptor that this object closes.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) noexcept : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept;
-  ~Fd() { reset(); }
-  int get() const noexcept { return fd_; }
-  explicit operator bool() const noexcept { return fd_ >= 0; }
-  int release() noexcept { return std::exchange(fd_, -1); }
-  void reset() noexcept;
-
- private:
-  int fd_ = -1;
-};
+using base::Fd;
 
 /// A mapping of part of a file descriptor, unmapped by this object.
 class Window {

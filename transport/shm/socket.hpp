@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unix sockets with abstract names: no file, and the kernel says who is at the other end and when it is gone.
+// What endpoints do with the sockets of base/local_socket.hpp. None of these calls blocks.
 #pragma once
 
 #include <sys/types.h>
 
-#include <optional>
-#include <string>
-
-#include "transport/shm/segment.hpp"
+#include "base/fd.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
 namespace weft::shm {
 
-/// Stream sockets; none of these calls blocks, and no descriptor survives an exec. Errors: os.
-Result<Fd> listen_to(const std::string& name);
-/// Errors: again (too many wait to be accepted), peer_lost (nobody listens), os.
-Result<Fd> connect_to(const std::string& name);
-/// not_found: nobody waits.
+using base::Fd;
+
+/// Errors: not_found (no connection waits), os.
 Result<Fd> accept_from(const Fd& listener);
 
 /// The process that listened or connected at the other end; its pid as this process sees it. Errors: denied (another

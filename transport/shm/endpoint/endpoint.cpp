@@ -14,6 +14,8 @@
 #include <new>
 #include <utility>
 
+#include "base/local_socket.hpp"
+
 namespace weft::shm {
 namespace {
 
@@ -43,7 +45,7 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   auto shared = Segment::create(SharedPages::bytes);
   if (!shared) return fail(shared.error());
   if (shared->size() != SharedPages::bytes) return fail(Errc::os, "RLIMIT_FSIZE is too low", EFBIG);
-  auto listener = listen_to(socket_name(nonce));
+  auto listener = base::listen_at(socket_name(nonce));
   if (!listener) return fail(listener.error());
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(Errc::os, "epoll_create1", errno);

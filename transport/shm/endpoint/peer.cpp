@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <new>
 
+#include "base/local_socket.hpp"
 #include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::shm {
@@ -41,7 +42,9 @@ Result<void> ShmPeer::connect() {
 }
 
 Result<void> ShmPeer::try_connect() {
-  auto socket = connect_to(socket_name(address_.nonce));
+  auto socket = base::connect_to(socket_name(address_.nonce), base::Blocking::no);
+  if (!socket && socket.error().code == Errc::unreachable)
+    return fail(Errc::peer_lost, "no process listens there");
   if (!socket) return fail(socket.error());
   const auto process = same_user_at(*socket);
   if (!process) return fail(Errc::os, process.error().what, process.error().sys);

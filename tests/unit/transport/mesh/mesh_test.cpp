@@ -33,7 +33,7 @@ TEST_F(MeshTest, every_size_arrives_whole_in_one_call) {
   unsigned seed = 0;
   for (const std::size_t header_bytes : {std::size_t{0}, std::size_t{1}, Sending::max_header}) {
     const auto header = pattern(header_bytes, 99);
-    const auto fits = most - Envelope::bytes - header_bytes, piece = fits - sizeof(Piece);
+    const auto fits = most - Envelope::bytes - header_bytes, piece = fits - base::fixed_bytes<Piece>;
     for (const std::size_t size : {std::size_t{0}, std::size_t{1}, fits - 1, fits, fits + 1, piece * 2,
                                    piece * 2 + 1, std::size_t{3'000'001}}) {
       auto& sent = keep<Sending>();

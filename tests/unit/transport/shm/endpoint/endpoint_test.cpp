@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "base/local_socket.hpp"
 #include "tests/unit/transport/shm/testing.hpp"
 
 namespace weft::shm {
@@ -160,11 +161,11 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
   const auto name = socket_name(nonce_of(*b));
-  const auto silent = connect_to(name);
+  const auto silent = base::connect_to(name, base::Blocking::no);
   ASSERT_TRUE(silent);
   testing::Random random;
   for (int kind = 0; kind < 8; ++kind) {
-    const auto socket = connect_to(name);
+    const auto socket = base::connect_to(name, base::Blocking::no);
     ASSERT_TRUE(socket);
     RingOffer offer;
     auto ring = Segment::create(kind == 1 ? ring_bytes / 2 : ring_bytes);

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What engines send each other: the header of each message, and the contributions in its payload.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "base/wire.hpp"
+#include "collectives/schedules/schedule.hpp"
+#include "transport/mesh/work.hpp"
+
+namespace weft::collectives {
+
+using mesh::NodeNumber;
+
+struct Signature {
+  std::uint64_t high = 0, low = 0;
+  auto operator<=>(const Signature&) const = default;
+};
+template <class Archive>
+constexpr void fields(Archive& archive, Signature& m) {
+  archive(m.high, m.low);
+}
+using Generation = std::uint64_t;
+
+enum class Kind : std::uint8_t { barrier, exchange };
+
+template <class Archive>
+constexpr void fields(Archive& archive, Blocks& m) {
+  archive(m.first, m.count);
+}
+
+/// In front of each message; its changes raise mesh::Envelope::wire_version.
+struct MessageHeader {
+  enum class Type : std::uint8_t { data, abort };
+  static constexpr NodeNumber no_node = ~NodeNumber{0};
+
+  Signature signature;
+  Generation generation = 0;
+  Blocks blocks;  ///< data: whose contributions follow
+  std::uint32_t members = 0;
+  NodeNumber lost = no_node;  ///< abort: because of this node
+  Type type = Type::data;
+  Kind kind = Kind::barrier;
+  std::uint8_t phase = 0;
+  std::uint8_t error = 0;  ///< abort: an Errc
+};
+template <class Archive>
+constexpr void fields(Archive& archive, MessageHeader& m) {
+  archive(m.signature, m.generation, m.blocks, m.members, m.lost, m.type, m.kind, m.phase, m.error);
+}
+static_assert(base::fixed_bytes<MessageHeader> <= mesh::Sending::max_header);
+inline bool is_valid(const MessageHeader& m) {
+  return m.type <= MessageHeader::Type::abort && m.kind <= Kind::exchange && m.phase <= 1 &&
+         m.error <= static_cast<std::uint8_t>(Errc::os);
+}
+
+}  // namespace weft::collectives

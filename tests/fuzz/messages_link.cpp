@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between a client and its server; and the values inside.
+#include "core/link/messages.hpp"
+#include "tests/fuzz/decoders.hpp"
+
+namespace weft::fuzz {
+namespace {
+
+data::Infos infos() {
+  data::Infos out;
+  out.add(PMIX_TIMEOUT, data::Value::of(std::uint32_t{5}));
+  out.add("text", data::Value::of("value"), PMIX_INFO_REQD);
+  out.add("bytes", data::Value::of_bytes(as_bytes("\x01\x02")));
+  out.add("proc", data::Value::of_proc(link::make_proc("job", 3)));
+  return out;
+}
+
+/// An array of infos, one of which holds an array again.
+data::Value nested() {
+  auto inner = infos(), outer = infos();
+  for (auto* list : {&inner, &outer}) {
+    pmix_data_array_t array{PMIX_INFO, list->size(), list->data()};
+    pmix_value_t raw{};
+    raw.type = PMIX_DATA_ARRAY;
+    raw.data.darray = &array;
+    auto copy = *data::Value::copy_of(raw);
+    if (list == &outer) return copy;
+    outer.add("inner", std::move(copy));
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_values(Decoders& to) {
+  const auto number = data::Value::of(std::uint64_t{7}), text = data::Value::of("text"), array = nested();
+  add<data::Value>(to, "value", {&number, &text, &array});
+  const auto some = infos();
+  add<data::Infos>(to, "infos", {&some});
+}
+
+void add_link(Decoders& to) {
+  using namespace link;
+  const Hello hello{1, 3, 1, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")};
+  add<Hello>(to, "hello", {&hello});
+  add<HelloTool>(to, "hello_tool", {});
+  const Welcome welcome{std::uint64_t{1} << 36, 4096, 3, "server", 2};
+  add<Welcome>(to, "welcome", {&welcome});
+  const Refused refused{PMIX_ERR_NO_PERMISSIONS, "because"};
+  add<Refused>(to, "refused", {&refused});
+  const Get get{make_proc("job", 9), "key", infos()};
+  add<Get>(to, "get", {&get});
+  const GotValue value{PMIX_SUCCESS, nested()};
+  add<GotValue>(to, "got_value", {&value});
+  const Store store{{{1, "k1", {std::byte{1}, std::byte{2}}}, {3, "k2", {}}}};
+  add<Store>(to, "store", {&store});
+  const Fence fence{{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)}, infos()};
+  add<Fence>(to, "fence", {&fence});
+  const Withdraw withdraw{7, 2};
+  add<Withdraw>(to, "withdraw", {&withdraw});
+  const Done done{PMIX_ERR_TIMEOUT};
+  add<Done>(to, "done", {&done});
+  const BoardMoved moved{77, 1};
+  add<BoardMoved>(to, "board_moved", {&moved});
+  const BoardOffer offer{PMIX_SUCCESS, 1, 2, 3, 4};
+  add<BoardOffer>(to, "board_offer", {&offer});
+  const Abort abort{42, "message", {make_proc("a", 1)}};
+  add<Abort>(to, "abort", {&abort});
+  const Subscribe subscribe{{PMIX_ERR_PROC_ABORTED, -1, 0}};
+  add<Subscribe>(to, "subscribe", {&subscribe});
+  const EventMessage event{PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, infos()};
+  add<EventMessage>(to, "event", {&event});
+  const Log log{infos(), infos()};
+  add<Log>(to, "log", {&log});
+  const Cleanup cleanup{infos()};
+  add<Cleanup>(to, "cleanup", {&cleanup});
+  Query query;
+  query.items.push_back({{"one", "two"}, infos()});
+  query.items.push_back({{"three"}, {}});
+  add<Query>(to, "query", {&query});
+  const QueryAnswer answer{PMIX_SUCCESS, infos()};
+  add<QueryAnswer>(to, "query_answer", {&answer});
+}
+
+}  // namespace weft::fuzz
