@@ -34,3 +34,7 @@ set_tests_properties(multiproc.weftd.start PROPERTIES LABELS multiproc TIMEOUT 1
 
 add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
 set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+
+# The longest first, so that the others run beside them.
+set_tests_properties(multiproc.weftrun.nodes multiproc.weftrun.hosts multiproc.weftrun.ssh PROPERTIES COST 60)
+set_tests_properties(multiproc.weftrun.ends PROPERTIES COST 20)

@@ -20,6 +20,8 @@ class Names(unittest.TestCase):
         self.labels = {}
         for test in json.loads(shown.stdout)["tests"]:
             properties = {entry["name"]: entry["value"] for entry in test.get("properties", ())}
+            if test["name"].endswith("_NOT_BUILT"):
+                continue  # a program whose tests are listed by itself, in a build of something else
             self.labels[test["name"]] = set(properties.get("LABELS", ()))
 
     def test_there_are_tests(self):
