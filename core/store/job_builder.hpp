@@ -67,6 +67,8 @@ class JobWriter {
   /// What a fence or a fetch brought of a rank elsewhere: what of it is new hides what came before. Errors: again (something
   /// between is missing), no_space, invalid; nothing has changed then.
   Result<void> add_card(const Card& card);
+  /// A full fence of the whole job has ended, and add_card() has had all that it brought.
+  void mark_exchanged() noexcept { remote_.mark_exchanged(); }
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
   FetchCell& fetch_cell(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;

@@ -43,6 +43,8 @@ class JobView {
   }
   /// How far the log of a rank elsewhere is known here (RemoteCards::known).
   std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
+  /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
+  bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   /// Ascending; none if there is no such node.
