@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "core/link/messages.hpp"
+#include "core/store/key_wait.hpp"
 
 namespace weft::client {
 namespace {
@@ -30,6 +31,12 @@ std::string who(const link::Identity& identity) {
   return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
 }
 
+/// How long this process's Gets wait for a key that its rank has not committed although it has committed others.
+std::optional<std::chrono::milliseconds> key_wait() {
+  const char* text = std::getenv(store::KeyWait::variable);
+  return text == nullptr ? std::nullopt : store::KeyWait::parse(text);
+}
+
 /// A test, or an administrator whose kernel forbids memfd between processes, can ask for the slow path.
 bool segment_wanted() {
   const char* no = std::getenv("WEFT_NO_SEGMENT");
@@ -40,6 +47,7 @@ bool segment_wanted() {
 
 Result<Client::Started> Client::start() {
   std::unique_ptr<Client> client(new Client);
+  client->key_wait_ = key_wait();
   link::Identity identity;
   switch (link::from_environment(identity)) {
     case link::Found::none:

@@ -121,7 +121,8 @@ GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const G
   facts.sees_jobs = segment_ || singleton_;
   facts.can_ask = !singleton_;
   const bool is_self = proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_);
-  facts.own = is_self && (facts.sees_jobs || how.scope == PMIX_SCOPE_UNDEF);
+  // Without the segment the server knows more of this process: the scopes of its puts, and what the host registered.
+  facts.own = is_self && (facts.sees_jobs || (how.scope == PMIX_SCOPE_UNDEF && !key.empty()));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
   return facts;
 }

@@ -56,6 +56,16 @@ std::optional<bool> collects_from_env() {
   return std::nullopt;
 }
 
+/// WEFT_GET_WAIT, for clients that do not have it themselves.
+std::chrono::milliseconds key_wait_from_env() {
+  const char* text = std::getenv(store::KeyWait::variable);
+  if (text == nullptr) return store::KeyWait::standard;
+  if (const auto wait = store::KeyWait::parse(text)) return *wait;
+  std::fprintf(stderr, "weft: [%s] %s=%s is neither a number of seconds nor inf; going on with 2\n",
+               host_name().c_str(), store::KeyWait::variable, text);
+  return store::KeyWait::standard;
+}
+
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
   auto bytes = number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes);
@@ -94,6 +104,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   settings.host_name = server->host_name_;
   settings.stuck_after = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
   settings.collects = collects_from_env();
+  settings.key_wait = key_wait_from_env();
   settings.limits.card_bytes = number_from_env("WEFT_CARD_BYTES", settings.limits.card_bytes);
 
   if (auto ok = server->open_segment(); !ok) return tl::unexpected(ok.error());
@@ -257,7 +268,8 @@ void Server::open_connection(shm::Fd fd) {
   socket.assign(asio::local::stream_protocol(), fd.get(), error);
   if (error) return;
   (void)fd.release();
-  const auto connection = std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
+  const auto connection =
+      std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
   connections_.push_back(connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();
