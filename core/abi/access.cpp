@@ -96,10 +96,10 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
 ///         _GET_POINTER_VALUES, _SESSION_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO (with _APPNUM)
 ///   val   written on success; malloc'ed unless the directives say otherwise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE, _TIMEOUT, _UNREACH (that process is gone
-///   and never committed), _LOST_CONNECTION
-///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server,
-///   which waits for the rank's first commit.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE, _TIMEOUT (that of the directive has passed),
+///   _UNREACH (that process has ended and never committed, or its node is lost), _LOST_CONNECTION
+///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server, which
+///   waits for the rank's first commit, and WEFT_GET_WAIT for a key of a later one (docs/design/modex.md has the table).
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                        pmix_value_t** val) {
   return guarded_status([&]() -> pmix_status_t {

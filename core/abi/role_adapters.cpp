@@ -17,8 +17,8 @@ pmix_status_t ClientRole::store_internal(const pmix_proc_t& proc, std::string_vi
 
 pmix_status_t ClientRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
                               std::size_t ninfo, const store::GetDirectives& how, Value& found) {
-  auto known = client_.find(proc, key, how);
-  if (!known) return client_.ask(known.error(), proc, key, infos, ninfo, how, found);
+  auto known = client_.look_up(proc, key, how);
+  if (!known) return client_.ask_server(known.error(), proc, key, infos, ninfo, how, found);
   found = std::move(*known);  // the path of nearly every Get
   return PMIX_SUCCESS;
 }

@@ -67,7 +67,7 @@ void Client::notify(events::Event event, std::function<void(pmix_status_t)> done
   connection_->request(
       MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
         const auto status =
-            answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
+            answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
         done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
       });
 }

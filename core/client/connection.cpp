@@ -43,7 +43,7 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
       open = std::move(found->second);
       open_.erase(found);
     }
-    open(tl::unexpected(error));
+    open(fail(error));
   });
 }
 
@@ -84,7 +84,7 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
       push_(std::move(*frame));
     else if (frame && frame->type == link::MessageType::done)
       return frame;
-    if (!frame) return sent ? frame : tl::unexpected(sent.error());
+    if (!frame) return sent ? frame : fail(sent.error());
   }
 }
 

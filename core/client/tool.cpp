@@ -64,19 +64,19 @@ Tool::~Tool() {
 
 Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
   auto socket = link::connect_to(at.name);
-  if (!socket) return tl::unexpected(socket.error());
+  if (!socket) return fail(socket.error());
   if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
   limit_reading(socket->get(), greeting_limit);
   const auto sent =
       link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
-  const auto answer = sent ? link::receive_frame(socket->get()) : tl::unexpected(sent.error());
+  const auto answer = sent ? link::receive_frame(socket->get()) : fail(sent.error());
   if (!answer && answer.error().code == Errc::os && answer.error().sys == EAGAIN)
     return fail(Errc::timeout, "it does not answer");
   // A server that has not heard of tools hangs up.
   if (!answer) return fail(Errc::not_supported, "another release");
   if (answer->type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(answer->payload);
-    return tl::unexpected(error_of(refused ? refused->status : PMIX_ERR_NOT_SUPPORTED));
+    return fail(error_of(refused ? refused->status : PMIX_ERR_NOT_SUPPORTED));
   }
   const auto welcome = link::decode<link::Welcome>(answer->payload);
   if (answer->type != MessageType::welcome || !welcome) return fail(Errc::not_supported, "another release");
@@ -98,7 +98,7 @@ Result<std::vector<Tool::Server>> Tool::reachable(std::optional<pid_t> pid) {
              server.error().code != Errc::os)  // it ended just now
       why = server.error();
   }
-  if (out.empty()) return tl::unexpected(why);
+  if (out.empty()) return fail(why);
   return out;
 }
 

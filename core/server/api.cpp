@@ -107,15 +107,15 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
 // ---- data
 
 void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
-  run_later([this, proc, done = std::move(done)] { rooms_->gets.whole_card(proc, done); });
+  run_later([this, proc, done = std::move(done)] {
+    rooms_->gets.card({proc}, [done](Gets::CardReply reply) { done(reply.status, std::move(reply.card)); });
+  });
 }
 
 void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, proc, key = std::move(key), held, done = std::move(done)] {
-    const auto how = store::GetDirectives::parse(held->data(), held->size());
-    if (!how) return done(PMIX_ERR_BAD_PARAM, {});
     if (key.empty()) {
       data::Infos all;
       private_.collect(link::nspace_of(proc), proc.rank, all);
@@ -126,7 +126,7 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
     }
     if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
       return done(PMIX_SUCCESS, std::move(*value));
-    rooms_->gets.get(proc, key, *how, {}, done);
+    rooms_->gets.get({proc, key, std::move(*held), {}, true}, done);
   });
 }
 

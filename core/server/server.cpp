@@ -69,7 +69,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   std::unique_ptr<Server> server(new Server);
   server->self_ = identity_from(infos, ninfo);
   auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
-  if (!spec) return tl::unexpected(spec.error());
+  if (!spec) return fail(spec.error());
   server->host_name_ = spec->host;
   base::set_log_host(spec->host);
   log_complaints(server->self_.rank);
@@ -80,17 +80,18 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
   settings.collects = collects_setting();
   settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
+  settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
-  if (auto ok = server->open_segment(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = server->open_segment(); !ok) return fail(ok.error());
   auto listener = link::listen_on(server->socket_name_);
-  if (!listener) return tl::unexpected(listener.error());
+  if (!listener) return fail(listener.error());
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
   server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   server->children_ =
       std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->segment_->fd());
   if (spec->has_others())
-    if (auto ok = server->open_cluster(*spec); !ok) return tl::unexpected(ok.error());
+    if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
@@ -107,7 +108,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
 
 Result<void> Server::open_segment() {
   auto segment = create_segment();
-  if (!segment) return tl::unexpected(segment.error());
+  if (!segment) return fail(segment.error());
   segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
   (void)topology::interleave_memory(segment_->base(), segment_->size(), topology::usable_numa_nodes());

@@ -46,6 +46,8 @@ class JobView {
   }
   /// The position up to which the log of a rank on another node is known here (RemoteCards::known).
   std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
+  /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
+  bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   /// The ranks of a node, ascending; empty if there is no such node.

@@ -17,6 +17,7 @@ struct GetDirectives {
   bool static_values = false;   ///< PMIX_GET_STATIC_VALUES: the caller brings the pmix_value_t
   bool pointer_values = false;  ///< PMIX_GET_POINTER_VALUES: the library keeps what it returns
   data::Timeout timeout;
+  std::optional<std::uint32_t> key_wait;  ///< KeyWait::attribute, packed
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
   std::optional<Realm> realm;  ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
   std::optional<std::uint32_t> nodeid, appnum, session;

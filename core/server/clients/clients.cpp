@@ -223,7 +223,7 @@ void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
 
 /// The rank will not arrive, commit or answer any more.
 void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
-  job.view().local(index).state.store(state, std::memory_order_release);
+  job.view().local(index).state.store(state, std::memory_order_release);  // LO.S1 -> S2
   rooms_.fences.lose(job, index, status);
   rooms_.gets.retry(link::make_proc(job.nspace, job.rank_of(index)));
 }

@@ -72,13 +72,13 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       out.transport = value.data.string;
     } else if (key == key_attribute) {
       const auto raw = bytes_of(value);
-      if (!raw) return tl::unexpected(raw.error());
+      if (!raw) return fail(raw.error());
       auto made = mesh::JobKey::from(*raw);
-      if (!made) return tl::unexpected(made.error());
+      if (!made) return fail(made.error());
       out.key = *made;
     } else if (key == contact_attribute) {
       const auto raw = bytes_of(value);
-      if (!raw) return tl::unexpected(raw.error());
+      if (!raw) return fail(raw.error());
       out.contacts.emplace_back(raw->begin(), raw->end());
     }
   }
@@ -138,7 +138,7 @@ Result<void> Cluster::add(Bytes packed) {
   if (node == self_) return {};  // a list of all names us, too
   if (node >= count()) return fail(Errc::invalid, "no node of this cluster");
   const auto contact = mesh::unpack_contact(rest);
-  if (!contact) return tl::unexpected(contact.error());
+  if (!contact) return fail(contact.error());
   if (auto ok = mesh().enter(node, *contact); !ok) return ok;
   entries_[node] = {.host = host, .is_known = true};
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", node, host);
