@@ -14,6 +14,7 @@ add_executable(multiproc_test
   nodes_test.cpp
   server_test.cpp
   session_test.cpp
+  set_fence_test.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
