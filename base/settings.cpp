@@ -129,7 +129,7 @@ constexpr std::array<Setting, variable_count> table{{
      .name = "WEFT_SEGMENT_BYTES",
      .kind = Kind::number,
      .fallback = "68719476736",
-     .least = 64 * mib,
+     .least = mib,
      .most = 64 * tib,
      .readers = by_server,
      .text =

@@ -64,9 +64,10 @@ Found from_environment(Identity& out) {
   const char* nspace = std::getenv(env_nspace);
   const char* rank = std::getenv(env_rank);
   if (nspace == nullptr || rank == nullptr) return Found::none;
-  const auto server = base::read(base::Variable::server).text;
-  const auto token = base::read(base::Variable::token).text;
-  if (server.empty() || token.empty()) return Found::foreign;
+  // As they stand there: an empty one is malformed and not missing, as the settings have it.
+  const char* server = std::getenv(env_server);
+  const char* token = std::getenv(env_token);
+  if (server == nullptr || token == nullptr) return Found::foreign;
   const auto parsed = Token::parse(token);
   const char* end = rank + std::strlen(rank);
   const auto number = std::from_chars(rank, end, out.rank);

@@ -55,7 +55,7 @@ class Settings(unittest.TestCase):
         self.assertEqual(len(registered), 2, told)  # at each server
         self.assertTrue(all("4 ranks on 2 nodes" in message for message in registered), registered)
         transport = [message for _, part, message in told if part == "transport"]
-        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 2)
+        self.assertEqual(transport, ["other nodes are reached by shm: it was asked for"] * 3)  # the daemons and weftrun
 
     def test_levels_are_for_parts(self):
         told = self.lines(*TWO_NODES, WEFT_LOG="debug:clients,debug:fences")

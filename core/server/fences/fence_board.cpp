@@ -56,13 +56,29 @@ void FenceBoard::begin_at(std::uint32_t member, store::Generation next) {
   first_[member] = next;
 }
 
+void FenceBoard::dismiss_stand_in(std::uint32_t member, store::Generation next) {
+  stand_ins_.erase(member);
+  first_[member] = next;
+}
+
+void FenceBoard::begin_anew(std::uint32_t member) {
+  stand_ins_.erase(member);
+  first_.clear();
+}
+
+/// A member that was at the board by itself goes on after the last generation at which it arrived.
+store::Generation FenceBoard::first_generation(std::uint32_t member) {
+  const auto known = first_.extract(member);
+  if (known.empty()) return board_.open_generation();
+  const auto after = board_.cell(member).arrived.load(std::memory_order_acquire) + 1;  // BD.A2 <- A1
+  return static_cast<std::int32_t>(after - known.mapped()) > 0 ? after : known.mapped();
+}
+
 FenceBoard::Request* FenceBoard::enter(std::uint32_t member, const ConnectionRef& connection,
                                        std::uint64_t tag, bool collect) {
   auto& stand_in = stand_ins_[member];
   if (!stand_in) {
-    const auto first = first_.extract(member);
-    const auto next = first.empty() ? board_.open_generation() : first.mapped();
-    stand_in = std::make_unique<StandIn>(board_, member, incarnation_, next);
+    stand_in = std::make_unique<StandIn>(board_, member, incarnation_, first_generation(member));
   }
   const auto entry = stand_in->at.enter(collect);
   if (!entry) return nullptr;

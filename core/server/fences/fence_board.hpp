@@ -82,13 +82,15 @@ class FenceBoard {
   bool has_requests() const noexcept;
   /// A fence that the member entered by message is open.
   bool is_stood_in_for(std::uint32_t member) const;
-  /// The member goes to the board by itself from here on.
-  void dismiss_stand_in(std::uint32_t member) { stand_ins_.erase(member); }
+  /// The member may go to the board by itself from here on. next: of its next fence, if it comes by message all the same.
+  void dismiss_stand_in(std::uint32_t member, store::Generation next);
   Request* find(std::uint32_t member, store::Generation generation);
   /// The connection is closed: its requests end without a reply.
   void drop(const ClientConnection& connection);
-  /// The generation at which a member begins that fences by message and has not done so yet.
+  /// The generation at which a member begins that fences by message.
   void begin_at(std::uint32_t member, store::Generation next);
+  /// A lost member is back, in another process: all begin at the open generation.
+  void begin_anew(std::uint32_t member);
 
   // Where the set stands between the nodes; Fences moves it by the table of fence_steps.hpp.
   FenceState state = FenceState::gathering;
@@ -104,6 +106,7 @@ class FenceBoard {
     store::BoardMember at;
     std::deque<Request> requests;
   };
+  store::Generation first_generation(std::uint32_t member);
   bool step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look);
 
   Shape shape_;
@@ -112,7 +115,7 @@ class FenceBoard {
   const store::BoardNumber number_;
   const store::Incarnation incarnation_;
   std::map<std::uint32_t, std::unique_ptr<StandIn>> stand_ins_;  ///< by member
-  std::map<std::uint32_t, store::Generation> first_;             ///< by member: begin_at()
+  std::map<std::uint32_t, store::Generation> first_;             ///< by member: where its stand-in begins
 };
 
 }  // namespace weft::server

@@ -3,8 +3,10 @@
 #include "core/server/fences/fences.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/data/deadline.hpp"
+#include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -72,14 +74,15 @@ void Fences::join(const Job& job, std::uint32_t local) {
   for (const auto& fence : std::vector<BoardRef>(boards_)) {
     const auto member = fence->member_of(job.nspace, local);
     if (!member) continue;
-    fence->members()[*member].lost = PMIX_SUCCESS;
+    const bool is_back = std::exchange(fence->members()[*member].lost, PMIX_SUCCESS) != PMIX_SUCCESS;
     auto& board = fence->board();
     const auto before = board.open_generation();
     board.rejoin(*member);
     for (auto g = before; g != board.open_generation() && fence->is_remote() && cards_.is_ours(); ++g)
       exchanges_->refuse(fence->procs(), PMIX_ERR_PROC_ABORTED);
     // All ranks of a job count the same fences; a member of another set begins with the first one that it enters.
-    fence->is_of_job() ? fence->begin_at(*member, board.open_generation()) : fence->dismiss_stand_in(*member);
+    if (fence->is_of_job()) fence->begin_at(*member, board.open_generation());
+    if (!fence->is_of_job() && is_back) fence->begin_anew(*member);
     look(fence);
   }
 }
@@ -137,13 +140,15 @@ Fences::BoardRef Fences::open(const Procs& procs) {
       slot ? std::make_shared<FenceBoard>(std::move(*shape), pool_.at(*slot), *slot, pool_.incarnation(*slot))
            : std::make_shared<FenceBoard>(std::move(*shape));
   boards_.push_back(made);
+  // What is known of a process at the board of its job holds here, too; a death is the worse news, so it comes first.
   auto& members = made->members();
-  for (std::uint32_t member = 0; member < members.size(); ++member) {
-    // What is known of a process at the board of its job holds here, too.
-    const auto own = board_of(*jobs_.find(members[member].nspace));
-    members[member].lost = own->members()[members[member].local].lost;
-    if (members[member].lost != PMIX_SUCCESS) made->board().lose(member, members[member].lost);
-  }
+  for (auto& member : members)
+    member.lost = board_of(*jobs_.find(member.nspace))->members()[member.local].lost;
+  for (const bool is_dead : {true, false})
+    for (std::uint32_t member = 0; member < members.size(); ++member)
+      if (const auto lost = members[member].lost;
+          lost != PMIX_SUCCESS && (lost == PMIX_ERR_PROC_ABORTED) == is_dead)
+        made->board().lose(member, lost);
   return made;
 }
 
@@ -209,13 +214,12 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   if (procs.empty()) return connection->reply(tag, PMIX_ERR_BAD_PARAM);
   // However it is spelt: the others of this job are at its board.
   if (means_whole_job(procs, *connection)) procs = whole_job(connection->job->nspace);
+  if (!events::covers(procs, connection->proc)) return connection->reply(tag, PMIX_ERR_BAD_PARAM);
   const auto fence = is_whole_job(procs) ? find(procs) : open(procs);
   if (fence == nullptr) return connection->reply(tag, PMIX_ERR_NOT_FOUND);
   const auto member = fence->member_of(connection->job->nspace, connection->local);
-  if (!member) {
-    (void)give_back(fence);
-    return connection->reply(tag, PMIX_ERR_BAD_PARAM);
-  }
+  if (!member)
+    return connection->reply(tag, PMIX_ERROR);  // a local rank that was added while the set's board is in use
   ++counters_.by_message;
   auto* request = fence->enter(*member, connection, tag, collects(message.directives));
   if (request == nullptr)

@@ -97,7 +97,7 @@ TEST(StartMessage, wrong_fields_are_named_with_their_line) {
     changed.replace(changed.find(from), from.size(), to);
     return refusal_of([&] { decode_start_message(changed, "1.2.0"); });
   };
-  EXPECT_NE(with("servers 3", "servers 1").find("no session of several"), std::string::npos);
+  EXPECT_NE(with("servers 3", "servers 1").find("no launch of several"), std::string::npos);
   EXPECT_NE(with("servers 3", "servers 99999999").find("line 3"), std::string::npos);
   EXPECT_NE(with("key 03", "key ").find("key"), std::string::npos);
   EXPECT_NE(with("key 03", "key 0g").find("line 5"), std::string::npos);
