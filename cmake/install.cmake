@@ -4,6 +4,7 @@ include(CMakePackageConfigHelpers)
 configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES docs/man/weftrun.1 docs/man/weftd.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/weft.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/weft-config-version.cmake COMPATIBILITY SameMajorVersion)

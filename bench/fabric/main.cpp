@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two processes over the transport contract: what a message there and back, a read and a first contact take.
+// Two processes over the transport contract: the cost of a message there and back, of a read and of a first
+// contact.
 #include <poll.h>
 
 #include <array>
@@ -15,7 +16,7 @@ namespace weft::bench {
 namespace {
 
 constexpr std::uint16_t id_hello = 0, id_echo = 1;
-constexpr std::size_t gets_at_once = 16;  // of a read that is larger than max_get
+constexpr std::size_t gets_at_once = 16;  // reads in flight where a read is larger than max_get
 
 template <class T>
 T must(Result<T> result, const char* what) {
@@ -39,7 +40,8 @@ class Side {
   }
   Endpoint& endpoint() { return *opened_.endpoint; }
 
-  /// Progress; if there was nothing to do, the wait that was asked for. beside: wakes too.
+  /// Makes progress; if nothing was ready, waits as the options say. beside: a second descriptor that ends
+  /// the wait.
   void turn(int beside = -1) {
     if (endpoint().progress() != 0 || !sleeps_) return;
     if (const auto armed = endpoint().arm(); !armed) {
@@ -50,7 +52,7 @@ class Side {
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) die_of_errno("poll");
   }
 
-  /// start() until it does not answer `again`.
+  /// Repeats start() until it does not fail with `again`.
   template <class Start>
   void started(const char* what, Start&& start) {
     for (;;) {
@@ -63,7 +65,7 @@ class Side {
 
  private:
   bool sleeps_;
-  transport::Registry::Opened opened_;
+  transport::Registry::OpenResult opened_;
 };
 
 struct One : Completion {
@@ -129,7 +131,7 @@ class FabricClient final : public PairClient {
   std::unique_ptr<RemoteKey> key_;
 };
 
-/// Answers a hello to the address in it, and everything else to whoever said hello last.
+/// Replies to a hello at the address in it, and to all other messages at the address of the last hello.
 class FabricServer {
  public:
   explicit FabricServer(const PairOptions& options) : side_(options), memory_(PairOptions::most_bytes) {
@@ -150,10 +152,10 @@ class FabricServer {
     out.insert(out.end(), address.begin(), address.end());
     return out;
   }
-  void serve(const Meeting& meeting) {
+  void serve(const SideChannel& side_channel) {
     constexpr unsigned often = 1024;
-    for (unsigned round = 0; round % often != 0 || !meeting.over(); ++round) {
-      side_.turn(meeting.fd());
+    for (unsigned round = 0; round % often != 0 || !side_channel.is_closed(); ++round) {
+      side_.turn(side_channel.fd());
       // Also the answer that found no room in heard().
       if (owes_) answer(owed_bytes_);
     }
@@ -199,12 +201,12 @@ int main(int argc, char** argv) {
   settle(*options);
   if (options->serve) {
     FabricServer server(*options);
-    auto meeting = Meeting::await(options->at);
-    meeting.give(server.card());
-    server.serve(meeting);
+    auto side_channel = SideChannel::accept(options->at);
+    side_channel.send(server.card());
+    server.serve(side_channel);
   } else {
-    auto meeting = Meeting::join(options->at);
+    auto side_channel = SideChannel::connect(options->at);
     run_client(
-        *options, "fabric", [&] { return std::make_unique<FabricClient>(*options); }, meeting);
+        *options, "fabric", [&] { return std::make_unique<FabricClient>(*options); }, side_channel);
   }
 }

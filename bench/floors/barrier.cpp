@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least that n processes of one machine need to know that all have arrived: a counter and a generation in
-// shared memory. What differs is how a process waits.
+// The least work with which n processes of one machine can wait for all of them: a counter and a generation
+// in shared memory. The variants differ in how a process waits.
 #include <sched.h>
 
 #include "bench/floors/arguments.hpp"
@@ -13,7 +13,7 @@ namespace weft::bench {
 namespace {
 
 struct HybridGate : Gate {
-  alignas(64) std::atomic<std::uint32_t> asleep{0};  // hybrid only: nobody asleep, no system call to wake
+  alignas(64) std::atomic<std::uint32_t> asleep{0};  // hybrid only: zero saves the system call to wake
 };
 
 /// True in the last process to arrive, after it has opened the gate.
@@ -35,8 +35,7 @@ void sleeping(HybridGate& gate, std::uint32_t n) {
   sleep_while(gate.generation, mine);
 }
 
-/// Reference, not a floor: yields some hundred times, then sleeps, as a library that must not burn cores has
-/// to.
+/// Reference, not a floor: yields some hundred times, then sleeps, as a library must that may not burn cores.
 void hybrid(HybridGate& gate, std::uint32_t n) {
   constexpr int yields = 500;
   const std::uint32_t mine = gate.generation.load(std::memory_order_relaxed);

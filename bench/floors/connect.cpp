@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no Init can avoid where a server hands out a segment: connect to its socket, receive a descriptor, map
-// it, read one page. n clients at once, one server thread; the slowest client counts, as it does in a job.
+// The cost that no Init can avoid if a server hands out a segment: connect to its socket, receive a
+// descriptor, map it, read one page. n clients at once, one server thread; the slowest client counts, as in a
+// job.
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -21,7 +22,7 @@ constexpr unsigned most = 1024;
   _exit(1);
 }
 
-// An abstract address: no file is left behind.
+// An abstract address: leaves no file behind.
 socklen_t server_address(sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where processes of one machine meet, in memory that they share: a counter, a generation and the futex call.
+// A gate for processes of one machine, in shared memory: a counter, a generation and the futex call.
 #pragma once
 
 #include <linux/futex.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no Get can avoid: hash the key, find the bytes, hand out two blocks that the caller frees.
+// The cost that no Get can avoid: hash the key, find the bytes, return two blocks that the caller frees.
 #include <sched.h>
 #include <xxhash.h>
 
@@ -20,7 +20,7 @@ constexpr std::size_t peers = 64;
 constexpr std::size_t buckets = 32;
 constexpr std::size_t most = 4096;
 
-// A card as a reader of shared memory finds it: an index by hash, the key to compare, the bytes.
+// A card as in shared memory: an index by hash, the key to compare, the bytes.
 struct Card {
   alignas(64) std::atomic<std::uint64_t> hash[buckets];
   char key[32];
@@ -38,7 +38,7 @@ struct Timings {
   double mean[most], single[most];
 };
 
-// A value as the C API hands it out: a header that the caller frees and a payload that the caller frees.
+// A value as the C API returns it: a header and a payload, both freed by the caller.
 struct Header {
   std::uint16_t type;
   unsigned char* payload;
@@ -46,7 +46,7 @@ struct Header {
   std::uint64_t rest[2];
 };
 
-/// Tells the compiler that somebody looks at it, so that malloc and free do not cancel out.
+/// Makes the compiler assume a read of it, so that malloc and free do not cancel out.
 template <class T>
 void keep(T* p) {
   asm volatile("" : : "g"(p) : "memory");
@@ -69,7 +69,8 @@ Header* get(const Table& table, const char* key) {
   return handed_out(table.bytes[XXH3_64bits(key, std::strlen(key)) % slots]);
 }
 
-/// For reference, the least that answers correctly: is it this namespace, which rank, has its card this key?
+/// For reference, the least that a correct answer needs: check the namespace, the rank, and that its card has
+/// the key.
 Header* lookup(const Table& table, const char* nspace, std::size_t rank, const char* key) {
   keep(key);
   keep(nspace);
@@ -107,7 +108,7 @@ void miss_once(const char* key, const std::uint64_t* filter) {
   keep(filter + hash % slots);
 }
 
-/// All n measure at once: they start when the last has come. body() returns a Sample.
+/// All n processes measure at once: they start when the last has arrived. body() returns a Sample.
 template <class Body>
 void measured(Timings& out, Table& table, unsigned n, Body&& body) {
   table.ready.fetch_add(1);

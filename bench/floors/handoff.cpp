@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one process pays to have another of its machine do something: wakes it, sleeps until it has been woken again.
-// Where the two run decides it, so there are three figures, each with one for processes that have slept for long.
+// The cost of handing work to another process of the machine: wake it, and sleep until it wakes this one. It
+// depends on the cores of the two, so there are three figures, and for each another with processes that have
+// slept for long.
 #include <sched.h>
 
 #include "bench/floors/arguments.hpp"
@@ -37,7 +38,7 @@ void answer(Pair& pair) {
 
 enum class Where { anywhere, one_core, two_cores };
 
-/// The first or the last core that this process may use; anywhere: it stays free to move.
+/// The first or the last core that this process may use; anywhere: not bound.
 void settle(Where where, bool second) {
   if (where == Where::anywhere) return;
   cpu_set_t allowed, one;
@@ -69,7 +70,7 @@ int main(int argc, char** argv) {
   for (const unsigned n : arguments.sizes) {
     if (n % 2 != 0) usage(argv[0], about, 2);
     for (const auto& variant : variants) {
-      auto* pairs = shared_new<Pair>(n / 2 * sizeof(Pair));  // zero, which is how a Pair begins
+      auto* pairs = shared_new<Pair>(n / 2 * sizeof(Pair));  // zero is the initial state of a Pair
       run_team(n, [&](unsigned rank) {
         settle(variant.second, rank % 2 != 0);
         Pair& mine = pairs[rank / 2];

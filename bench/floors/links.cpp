@@ -40,7 +40,7 @@ int listen_at(const std::string& host, unsigned port, unsigned how_many) {
 
 int connect_to(const std::string& host, unsigned port) {
   const auto address = resolve(host, port);
-  for (;;) {  // it may start later; the watchdog bounds the wait
+  for (;;) {  // the other daemon may start later; the watchdog limits the wait
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (socket < 0) die_of_errno("socket");
     if (::connect(socket, address->ai_addr, address->ai_addrlen) == 0) return socket;
@@ -56,7 +56,7 @@ void write_word(int socket, std::uint64_t word) {
 
 constexpr const char* left_early = "left in the middle";
 
-/// nullopt: the other side has left.
+/// nullopt: the other side has ended.
 std::optional<std::uint64_t> try_read_word(int socket) {
   std::uint64_t word = 0;
   const auto got = ::recv(socket, &word, sizeof word, MSG_WAITALL);
@@ -127,7 +127,8 @@ std::uint64_t Links::receive(unsigned from) {
   return word;
 }
 
-/// Sleeps until anything is here. A host that has left is an error only for who still wants a word of it.
+/// Sleeps until a word has arrived. A host that has ended is an error only for a caller that still needs a
+/// word from it.
 void Links::collect() {
   std::array<epoll_event, 16> events{};
   const int count = ::epoll_wait(epoll_, events.data(), events.size(), -1);
@@ -137,7 +138,7 @@ void Links::collect() {
     if (const auto word = try_read_word(sockets_[host])) {
       arrived_[host].push_back(*word);
     } else {
-      ::close(sockets_[host]);  // and so no longer watched
+      ::close(sockets_[host]);  // closing also removes it from the epoll set
       sockets_[host] = -1;
     }
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bare TCP between the daemons of a floor: a connection for each two hosts, without Nagle's algorithm.
+// Bare TCP between the daemons of a floor: a connection for each pair of hosts, without Nagle's algorithm.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Links {
   ~Links();
 
   void send(unsigned to, std::uint64_t word);
-  /// Sleeps until that host's next word is here.
+  /// Sleeps until the next word of that host has arrived.
   std::uint64_t receive(unsigned from);
   unsigned size() const { return static_cast<unsigned>(sockets_.size()); }
 
@@ -29,7 +29,7 @@ class Links {
   Wait wait_;
   int epoll_ = -1;
   std::vector<int> sockets_;
-  std::vector<std::vector<std::uint64_t>> arrived_;  ///< epoll only: words that nobody has asked for yet
+  std::vector<std::vector<std::uint64_t>> arrived_;  ///< words received and not taken yet
 };
 
 }  // namespace weft::bench

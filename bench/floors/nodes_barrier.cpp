@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The least that ranks of several hosts need to know that all have arrived: a counter in the memory that the ranks of a
-// host share, the last one wakes the host's daemon, the daemons exchange words by dissemination over bare TCP,
-// and each wakes its ranks. Everybody sleeps while there is nothing to do. One copy of this program runs on each host.
+// The least work with which the ranks of several hosts can wait for all of them: a counter in memory that the
+// ranks of a host share; the last rank wakes the daemon of the host; the daemons exchange words by
+// dissemination over bare TCP; each daemon wakes its ranks. A process without work sleeps. One copy of this
+// program runs on each host.
 #include <CLI/CLI.hpp>
 #include <optional>
 
@@ -41,7 +42,8 @@ void barrier(Node& node, unsigned ranks) {
   sleep_while(node.gate.generation, mine);
 }
 
-/// One word from and to each host whose distance is a power of two: after that everybody has heard of everybody.
+/// One word to and from each host whose distance is a power of two: then a word of every host has reached
+/// every other.
 void disseminate(Links& links, unsigned me, std::uint64_t round) {
   const unsigned n = links.size();
   for (unsigned distance = 1; distance < n; distance *= 2) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libfabric itself takes between two processes: reliable datagrams, there and back with fi_inject or fi_send,
-// reads with fi_read, one thread that polls or that sleeps on the completion queue's descriptor.
+// The cost of libfabric itself between two processes: reliable datagrams, there and back with fi_inject or
+// fi_send, reads with fi_read, one thread that polls or sleeps on the descriptor of the completion queue.
 #include <poll.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -35,7 +35,7 @@ struct Closed {
   T* operator->() const { return fid; }
 };
 
-struct Card {  // what the client is told, followed by the server's name
+struct Card {  // sent to the client, followed by the name of the server
   std::uint64_t memory = 0, key = 0;
 };
 
@@ -92,8 +92,8 @@ class Side {
     if (fi_av_insert(names_.fid, name, 1, &peer_, 0, nullptr) != 1) die("fi_av_insert", "not a name");
   }
 
-  /// Completes what is complete; if nothing was, waits as asked. beside: wakes too. Returns the bytes of a message
-  /// that came, -1 if none did.
+  /// Handles completions; if there were none, waits as the options say. beside: a second descriptor that ends
+  /// the wait. Returns the bytes of a received message, -1 if there was none.
   std::ptrdiff_t turn(int beside = -1) {
     fi_cq_msg_entry entry;
     const auto count = fi_cq_read(queue_.fid, &entry, 1);
@@ -120,7 +120,7 @@ class Side {
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) die_of_errno("poll");
     return -1;
   }
-  /// The bytes of the last message; they stay until repost().
+  /// The bytes of the last message, valid until repost().
   const std::byte* last() const { return buffers_.data() + (last_ - received_.data()) * receive_bytes; }
   void repost() { post(*last_); }
 
@@ -206,17 +206,17 @@ class OfiClient final : public PairClient {
 
 void serve(const PairOptions& options) {
   Side side(options);
-  auto meeting = Meeting::await(options.at);
+  auto side_channel = SideChannel::accept(options.at);
   const Card card = side.card();
   auto said = side.name();
   const auto* bytes = reinterpret_cast<const std::byte*>(&card);
   said.insert(said.begin(), bytes, bytes + sizeof card);
-  meeting.give(said);
+  side_channel.send(said);
   // With a client that connects again and again, each one's first word is its name. Others hear it once.
   bool named = false;
   constexpr unsigned often = 1024;
-  for (unsigned round = 0; round % often != 0 || !meeting.over(); ++round) {
-    const auto length = side.turn(meeting.fd());
+  for (unsigned round = 0; round % often != 0 || !side_channel.is_closed(); ++round) {
+    const auto length = side.turn(side_channel.fd());
     if (length < 0) continue;
     if (!named) side.reach(side.last());
     named = !only_connects(options);
@@ -238,8 +238,8 @@ int main(int argc, char** argv) {
   if (options->serve) {
     serve(*options);
   } else {
-    auto meeting = Meeting::join(options->at);
+    auto side_channel = SideChannel::connect(options->at);
     run_client(
-        *options, "floor_ofi", [&] { return std::make_unique<OfiClient>(*options); }, meeting);
+        *options, "floor_ofi", [&] { return std::make_unique<OfiClient>(*options); }, side_channel);
   }
 }

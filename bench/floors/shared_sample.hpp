@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Timings that a process leaves for the one that started it; lies in memory that they share.
+// Timings that a child process leaves for its parent, in memory that both share.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@ struct SharedSample {
   static constexpr unsigned batch = 10;  ///< operations in a batch
   static constexpr std::size_t most_batches = 4000;
 
-  /// At most that many batches.
+  /// The maximum number of batches.
   void store(const Sample& seen) {
     used = seen.means.size();
     used_singles = seen.singles.size();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What no launcher can avoid: start n copies of a program and wait for all. Three ways; the fastest is the
-// floor.
+// The cost that no launcher can avoid: start n copies of a program and wait for all. Three ways; the fastest
+// is the floor.
 #include <fcntl.h>
 #include <spawn.h>
 
@@ -22,8 +22,8 @@ pid_t with_fork(char** program) {
   _exit(127);
 }
 
-// The child borrows this stack until execv(), so it may touch nothing: the compiler warns of what it cannot
-// see.
+// The child uses this stack until execv(), so it must change nothing; the compiler warns because it cannot
+// check that.
 pid_t with_vfork(char** program) {
   const pid_t pid = vfork();
   if (pid != 0) return pid;

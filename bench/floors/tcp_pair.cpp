@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What bare TCP takes between two processes: a request of 16 B and an answer of as many bytes as it asks for. Sleeping
-// is a blocking read, polling one that returns at once.
+// The cost of bare TCP between two processes: a request of 16 B and a reply of the requested length. Sleeping
+// is a blocking read, polling a read that returns at once.
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,7 +17,7 @@ namespace {
 
 struct Request {
   std::uint64_t follow = 0;  ///< bytes after this request
-  std::uint64_t answer = 0;  ///< bytes that are asked for
+  std::uint64_t answer = 0;  ///< length of the reply
 };
 static_assert(sizeof(Request) == 16);
 
@@ -40,7 +40,7 @@ class Socket {
     const auto sent = ::sendmsg(fd_, &message, MSG_NOSIGNAL);  // blocking: all of it, or an error
     if (sent != static_cast<ssize_t>(head.size() + body.size())) die_of_errno("sendmsg");
   }
-  /// False: the other side has left before the first byte.
+  /// False: the other side has ended before the first byte.
   bool receive(std::span<std::byte> into) {
     std::size_t got = 0;
     while (got < into.size()) {
@@ -104,7 +104,7 @@ void answer_all(Socket& socket, std::span<std::byte> memory) {
 }
 
 void serve(const PairOptions& options) {
-  auto meeting = Meeting::await(options.at);
+  auto side_channel = SideChannel::accept(options.at);
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in at{};
   at.sin_family = AF_INET;
@@ -114,10 +114,10 @@ void serve(const PairOptions& options) {
       ::getsockname(listener, address, &length) != 0)
     die_of_errno("listen");
   const std::string port = std::to_string(ntohs(at.sin_port));
-  meeting.give(std::as_bytes(std::span(port)));
+  side_channel.send(std::as_bytes(std::span(port)));
   std::vector<std::byte> memory(PairOptions::most_bytes);
   for (;;) {
-    pollfd waits[]{{listener, POLLIN, 0}, {meeting.fd(), POLLIN, 0}};
+    pollfd waits[]{{listener, POLLIN, 0}, {side_channel.fd(), POLLIN, 0}};
     if (::poll(waits, 2, -1) < 0 && errno != EINTR) die_of_errno("poll");
     if (waits[0].revents == 0 && waits[1].revents != 0) return;
     const int fd = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
@@ -142,8 +142,8 @@ int main(int argc, char** argv) {
   if (options->serve) {
     serve(*options);
   } else {
-    auto meeting = Meeting::join(options->at);
+    auto side_channel = SideChannel::connect(options->at);
     run_client(
-        *options, "floor_tcp", [&] { return std::make_unique<TcpClient>(*options); }, meeting);
+        *options, "floor_tcp", [&] { return std::make_unique<TcpClient>(*options); }, side_channel);
   }
 }

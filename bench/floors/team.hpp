@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// n bare processes over one shared mapping: what every floor of several processes stands on.
+// n bare processes over one shared mapping: the base of every floor with several processes.
 #pragma once
 
 #include <signal.h>
@@ -41,7 +41,7 @@ void run_team(unsigned n, Body&& body) {
       std::exit(1);
     }
     if (pid == 0) {
-      prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left behind when somebody ends the program
+      prctl(PR_SET_PDEATHSIG, SIGKILL);  // no child outlives the program
       if (getppid() != parent) _exit(1);
       alarm(60);  // watchdog: a barrier that lost a process would wait for ever
       body(rank);

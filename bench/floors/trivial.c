@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The shortest rank there is: what a launcher's own cost is measured with.
+// The shortest possible rank, to measure a launcher's own cost.
 //   weft_trivial        PMIx_Init, PMIx_Finalize
 //   weft_trivial exit   linked to the library, calls nothing
-//   weft_trivial report STATUS   says which rank it is; the last rank's exit status is STATUS
+//   weft_trivial report STATUS   prints its rank; the last rank exits with STATUS
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What UCP itself takes between two processes: active messages there and back, ucp_get_nbx, one thread that polls or
-// that sleeps on the worker's descriptor.
+// The cost of UCP itself between two processes: active messages there and back, ucp_get_nbx, one thread that
+// polls or sleeps on the descriptor of the worker.
 #include <poll.h>
 #include <ucp/api/ucp.h>
 
@@ -75,7 +75,7 @@ class Side {
     ucp_worker_release_address(worker_, address);
     return out;
   }
-  /// Where the memory is, length of its key in 8 bytes each, the key, the name.
+  /// The address of the memory, the length of its key in 8 bytes each, the key, the name.
   std::vector<std::byte> card() {
     void* key = nullptr;
     std::size_t length = 0;
@@ -104,7 +104,8 @@ class Side {
     must(ucp_ep_rkey_unpack(peer_, rest.data(), &key_), "ucp_ep_rkey_unpack");
   }
 
-  /// Progress; if there was nothing to do, the wait that was asked for. beside: wakes too.
+  /// Makes progress; if nothing was ready, waits as the options say. beside: a second descriptor that ends
+  /// the wait.
   void turn(int beside = -1) {
     if (ucp_worker_progress(worker_) != 0 || !sleeps_) return;
     const auto armed = ucp_worker_arm(worker_);
@@ -148,7 +149,7 @@ class Side {
     params.arg = this;
     must(ucp_worker_set_am_recv_handler(worker_, &params), "ucp_worker_set_am_recv_handler");
   }
-  /// The bytes stay where they are, so that nobody needs to know when they have gone.
+  /// The bytes stay unchanged, so the completion of the send need not be tracked.
   static void left_to_itself(void* request) {
     if (request == nullptr) return;
     if (UCS_PTR_IS_ERR(request)) must(UCS_PTR_STATUS(request), "ucp_am_send_nbx");
@@ -192,10 +193,11 @@ class UcxClient final : public PairClient {
 void serve(const PairOptions& options) {
   Side side(options);
   side.answer();
-  auto meeting = Meeting::await(options.at);
-  meeting.give(side.card());
+  auto side_channel = SideChannel::accept(options.at);
+  side_channel.send(side.card());
   constexpr unsigned often = 1024;
-  for (unsigned round = 0; round % often != 0 || !meeting.over(); ++round) side.turn(meeting.fd());
+  for (unsigned round = 0; round % often != 0 || !side_channel.is_closed(); ++round)
+    side.turn(side_channel.fd());
 }
 
 }  // namespace
@@ -211,8 +213,8 @@ int main(int argc, char** argv) {
   if (options->serve) {
     serve(*options);
   } else {
-    auto meeting = Meeting::join(options->at);
+    auto side_channel = SideChannel::connect(options->at);
     run_client(
-        *options, "floor_ucx", [&] { return std::make_unique<UcxClient>(*options); }, meeting);
+        *options, "floor_ucx", [&] { return std::make_unique<UcxClient>(*options); }, side_channel);
   }
 }

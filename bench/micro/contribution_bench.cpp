@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a full fence pays for smaller contributions, and what they save: one node's cards, by what they hold.
+// The cost of smaller contributions to a full fence, and what they save, for the cards of one node by
+// content.
 #include <benchmark/benchmark.h>
 #include <zstd.h>
 
@@ -122,7 +123,7 @@ void contribution_unpack(benchmark::State& state) {
   report(state, cards.size(), packed.size());
 }
 
-/// What is done with the cards besides, at each node that gets them: for comparison.
+/// The other work on the cards at each node that receives them: for comparison.
 void contribution_read(benchmark::State& state) {
   const auto cards = cards_of(state);
   for (auto _ : state) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Encoding and decoding of values: what a Put and a Get pay besides finding the place.
+// Encoding and decoding of values: the cost of a Put and a Get beside the lookup.
 #include <benchmark/benchmark.h>
 
 #include <string>

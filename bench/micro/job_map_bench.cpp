@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server does with a job's compact map when its host registers it, and what its clients then ask of it.
+// The work of a server on a compact job map when its host registers it, and of its clients that read it.
 #include <benchmark/benchmark.h>
 #include <sys/stat.h>
 

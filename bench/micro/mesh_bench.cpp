@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mesh adds to a message and to a read: on a fabric that takes no time.
+// The cost that the mesh adds to a message and to a read: on a fabric that takes no time.
 #include <benchmark/benchmark.h>
 
 #include <vector>

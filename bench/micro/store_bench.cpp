@@ -65,7 +65,7 @@ void log_append(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * state.range(0));
 }
 
-/// range(0): keys in the log; the one in the middle is looked for, hash included.
+/// range(0): keys in the log; the middle one is looked up, hash included.
 void log_find(benchmark::State& state) {
   Log log;
   log.fill(static_cast<std::size_t>(state.range(0)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the contract costs by itself: a fabric that takes no time.
+// The cost of the contract itself: on a fabric that takes no time.
 #include <benchmark/benchmark.h>
 
 #include <vector>

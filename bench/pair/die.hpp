@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A measuring program that meets an error has nothing to say but that.
+// Ends a measuring program on an error.
 #pragma once
 
 #include <cerrno>

@@ -15,16 +15,16 @@ struct PairOptions {
   static constexpr std::size_t most_bytes = std::size_t{64} << 20;
 
   bool serve = false;
-  std::string at = "localhost:7471";  ///< where the two meet: the server's name or address, and a TCP port
+  std::string at = "localhost:7471";  ///< HOST:PORT of the server's side channel
   std::string transport;
-  std::vector<Mode> modes{Mode::rtt};  ///< connect stands alone
+  std::vector<Mode> modes{Mode::rtt};  ///< connect cannot be combined
   Wait wait = Wait::poll;
   std::vector<std::size_t> bytes{64};
   unsigned budget_ms = 300;  ///< wall time of one measurement
   unsigned pause_ms = 0;     ///< before each operation of modes rtt and get
-  unsigned limit_s = 60;     ///< a watchdog ends the program after this
+  unsigned limit_s = 60;     ///< a watchdog ends the program after this time
   int core = -1;             ///< -1: the client the first that it may use, the server the last
-  bool unbound = false;      ///< this side runs wherever the scheduler puts it
+  bool unbound = false;      ///< not bound to a core
   bool json = false;
   std::string commit;
 };
@@ -33,10 +33,10 @@ inline bool only_connects(const PairOptions& o) {
   return o.modes == std::vector{PairOptions::Mode::connect};
 }
 
-/// nullopt: the command line was wrong or asked for help; `status` is what main returns then.
+/// nullopt: the command line was wrong or requested help; main returns `status`.
 std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char* about, int& status);
 
-/// Binds this process to the core that the options mean, if they mean one, and starts the watchdog.
+/// Binds this process to the core that the options name, if any, and starts the watchdog.
 void settle(const PairOptions& options);
 
 }  // namespace weft::bench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the client of a pair does, whatever carries the bytes: one loop for our transports and for bare programs.
+// The client of a pair, whatever carries the bytes: one loop for Weft's transports and for bare programs.
 #pragma once
 
 #include <functional>
 #include <memory>
 
-#include "bench/pair/meeting.hpp"
 #include "bench/pair/options.hpp"
+#include "bench/pair/side_channel.hpp"
 #include "bench/report/measure.hpp"
 #include "bench/report/record.hpp"
 
@@ -16,7 +16,8 @@ namespace weft::bench {
 class PairClient {
  public:
   virtual ~PairClient() = default;
-  /// First contact: reaches the server by what it said at the meeting, and hears a first word of it.
+  /// First contact: connects to the server by the card from the side channel, and receives a first message
+  /// from it.
   virtual void contact(std::span<const std::byte> card) = 0;
   virtual void there_and_back(std::size_t bytes) = 0;
   /// Reads from the start of the server's memory, which is PairOptions::most_bytes long.
@@ -25,18 +26,18 @@ class PairClient {
 
 using MakeClient = std::function<std::unique_ptr<PairClient>()>;
 
-/// Prints the records; their names begin with `name`. The server has said its card at the meeting.
+/// Prints the records; their names begin with `name`. The server has sent its card over the side channel.
 inline void run_client(const PairOptions& options, const std::string& name, const MakeClient& make,
-                       Meeting& meeting) {
+                       SideChannel& side_channel) {
   using Mode = PairOptions::Mode;
   Reporter reporter(stdout, options.json, {options.transport, options.commit});
-  const auto card = meeting.take();
+  const auto card = side_channel.receive();
   const std::string wait = std::string(options.wait == PairOptions::Wait::poll ? "poll" : "sleep") +
                            (options.pause_ms != 0 ? "_paused" : "");
   Budget budget{options.budget_ms * std::int64_t{1'000'000}, 100'000, 1};
   const auto print = [&](const std::string& what, std::size_t bytes, const Sample& sample) {
     auto record = make_record(name + "_" + what + "_" + wait, 2, bytes, sample);
-    double sum = 0;  // the fabrics' own tools know nothing but this one
+    double sum = 0;  // the only figure of the fabrics' own tools
     for (const double one : sample.means) sum += one;
     record.extra.emplace_back("mean_ns", sum / static_cast<double>(sample.means.size()));
     reporter.print(record);

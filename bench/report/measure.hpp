@@ -98,7 +98,7 @@ double time_of(Op&& op) {
   return static_cast<double>(now_ns() - begin);
 }
 
-/// After so long of nothing daemons, processes and virtual processors have gone to sleep.
+/// After this long without work, daemons, processes and virtual processors have gone to sleep.
 inline constexpr std::int64_t until_all_sleep_ns = 50'000'000;
 
 inline void pause_for(std::int64_t ns) {

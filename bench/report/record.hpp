@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One result, as a JSON line for scripts or as a row for people.
+// A result, as a JSON line for scripts or as a row for people.
 #pragma once
 
 #include <cstdio>
@@ -26,7 +26,7 @@ Record make_record(std::string bench, unsigned ranks, std::size_t bytes, const S
 /// One figure that was not repeated or whose repeats are other processes.
 Record make_record(std::string bench, unsigned ranks, std::string unit, std::vector<double> values);
 
-/// Prints each record when it is there, so that a run which is cut short has said what it knew.
+/// Prints each record at once, so that a run that is cut short has printed what it measured.
 class Reporter {
  public:
   struct Origin {
@@ -34,7 +34,7 @@ class Reporter {
   };
   Reporter(std::FILE* out, bool json, Origin origin);
   void print(const Record& record);
-  /// For what could not be measured: goes to stderr, one line.
+  /// Reports on stderr, in one line, what could not be measured.
   static void skipped(const std::string& bench, const std::string& why);
 
  private:
@@ -48,7 +48,7 @@ class Reporter {
   bool header_printed_ = false;
 };
 
-/// "host, 2 x AMD EPYC": what figures depend on.
+/// "host, 2 x AMD EPYC": the machine that the figures depend on.
 std::string machine_name();
 
 }  // namespace weft::bench

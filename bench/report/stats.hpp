@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is kept of many timings.
+// Statistics of many timings.
 #pragma once
 
 #include <cstddef>

@@ -22,7 +22,7 @@ void alone_then_together(const Context& c, Body&& body, PrintAlone&& print_alone
   print_all(body());
 }
 
-/// All ranks: a card each, `size` bytes, known to everybody.
+/// All ranks: a card each, `size` bytes, exchanged with all ranks.
 void exchange_cards(const Job& job, std::size_t size) {
   job.put(card_key, std::vector<std::byte>(size, std::byte{42}));
   job.commit();

@@ -10,8 +10,7 @@ namespace {
 
 constexpr unsigned rounds_a_batch = 10;
 
-/// All ranks: rounds of op() for about the budget. The number of rounds is rank 0's choice, since all must
-/// agree.
+/// All ranks: rounds of op() for about the budget. Rank 0 chooses the number of rounds, since all must agree.
 template <class Op>
 void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
   constexpr unsigned warm_rounds = 30;
@@ -21,7 +20,7 @@ void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
   const std::int64_t a_batch = std::max<std::int64_t>((now_ns() - begin) * rounds_a_batch / warm_rounds, 1);
   const auto wish = std::clamp<std::int64_t>(c.budget().total_ns / a_batch, 20, 4000);
   const std::uint64_t batches = c.job.from_root(static_cast<std::uint64_t>(wish));
-  op();  // so that nobody still sleeps from that when the first batch begins
+  op();  // so that no rank still sleeps when the first batch begins
   const Sample seen = measure_fixed(op, batches, rounds_a_batch);
   c.job.barrier();
   c.print(make_record(bench, c.job.size(), 0, seen));

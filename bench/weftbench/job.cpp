@@ -34,7 +34,7 @@ Job::Job() : collect_(flag_info(PMIX_COLLECT_DATA)) {
 }
 
 Job::~Job() {
-  // While an exception flies the others are somewhere else: leaving cleanly could wait for them.
+  // While an exception is in flight, the other ranks are elsewhere: a clean finalize could wait for them.
   if (open_ && std::uncaught_exceptions() == 0) PMIx_Finalize(nullptr, 0);
 }
 

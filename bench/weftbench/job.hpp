@@ -49,7 +49,7 @@ class Job {
   Job();
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
-  /// Leaves an open job unless an exception is on its way; errors are ignored, the program is ending.
+  /// Finalizes an open job unless an exception is in flight; errors are ignored, the program is ending.
   ~Job();
 
   unsigned rank() const noexcept { return me_.rank; }
@@ -73,7 +73,7 @@ class Job {
   /// The byte object under `key`; Failure if it has another type.
   std::vector<std::byte> get_bytes(const pmix_proc_t& from, const char* key) const;
 
-  /// All ranks: everybody's numbers arrive at rank 0, indexed by rank; others get an empty list.
+  /// All ranks: the numbers of all ranks arrive at rank 0, indexed by rank; others get an empty list.
   std::vector<std::vector<double>> gather(const std::vector<double>& mine);
   /// All ranks: rank 0's number.
   std::uint64_t from_root(std::uint64_t value);

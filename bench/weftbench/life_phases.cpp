@@ -31,7 +31,7 @@ void server_memory(const Context& c) {
   }
 }
 
-/// The first rank of each node asks about its server, which is its parent; others have no answer.
+/// The first rank of each node reads the figures of its server, which is its parent; other ranks have none.
 std::optional<Footprint> nodes_server(const Job& job) {
   return neighbours(job).front() == job.rank() ? footprint(getppid()) : std::nullopt;
 }
@@ -74,7 +74,7 @@ class Ledger {
       join(invitation.pid, invitation.fd, invitation.cookie);
     }
     if (page_ != nullptr) page_[1 + job.rank()].store(waiting);
-    job.barrier();  // now rank 0 knows who takes part
+    job.barrier();  // now rank 0 knows the participants
   }
 
   void enter(unsigned rank, double ns) {
@@ -82,7 +82,7 @@ class Ledger {
       page_[1 + rank].store(static_cast<std::uint64_t>(ns) + 1, std::memory_order_release);
   }
 
-  /// Rank 0: the times that are there when all who take part have entered theirs, or after 10 s.
+  /// Rank 0: the times that are present when all participants have stored theirs, or after 10 s.
   std::vector<double> collect() const {
     std::vector<double> times;
     const std::int64_t deadline = now_ns() + 10'000'000'000;

@@ -28,7 +28,7 @@ int list() {
   return 0;
 }
 
-/// True if every name that the user gave is in the list; otherwise says which is not.
+/// True if every name that the user gave is in the list; otherwise prints the unknown one.
 bool known_phases(const Options& options) {
   for (const std::string& name : options.phases) {
     const auto same = [&](const Phase& p) { return name == p.name; };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cards whose bytes say whose they are and of which repeat, so that a mix-up shows.
+// Cards whose bytes encode their rank and repeat, so that a mix-up is detected.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace weft::bench {
 
 class MarkedCards {
  public:
-  /// name: tells these cards from those of other phases.
+  /// name: distinguishes these cards from those of other phases.
   MarkedCards(const Job& job, const std::string& name, std::size_t bytes);
   /// Puts and commits this rank's card of repeat i, under a key of its own.
   void commit(unsigned i) const;

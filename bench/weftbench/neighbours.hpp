@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who shares this rank's node, and who does not.
+// Which ranks share this rank's node, and which do not.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,17 @@
 
 namespace weft::bench {
 
-/// "0,1,7" as PMIX_LOCAL_PEERS has it, in rising order. nullopt: something else, or a rank not below `size`.
+/// The ranks in "0,1,7", the format of PMIX_LOCAL_PEERS, ascending. nullopt: malformed, or a rank not below
+/// `size`.
 std::optional<std::vector<unsigned>> parse_ranks(std::string_view text, unsigned size);
 
-/// Ranks of the job on this rank's node, itself among them, rising. From PMIX_LOCAL_PEERS: nothing is exchanged.
+/// The ranks of the job on this rank's node, itself included, ascending. From PMIX_LOCAL_PEERS: nothing is
+/// exchanged.
 std::vector<unsigned> neighbours(const Job& job);
 
-/// All ranks that are not in `near`, which is rising. Where nodes have equally many consecutive ranks, the first one is
-/// this rank's like on the next node, so that ranks which begin together begin with different ones.
+/// All ranks that are not in `near`, which must be ascending. Where nodes have equally many consecutive
+/// ranks, the first is the counterpart of this rank on the next node, so ranks that start together start with
+/// different ones.
 std::vector<unsigned> strangers_of(unsigned me, const std::vector<unsigned>& near, unsigned size);
 std::vector<unsigned> strangers(const Job& job);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What weftbench measures. A phase is entered by all ranks together and left by all; rank 0 prints.
+// The phases of weftbench. All ranks enter a phase together and leave it together; rank 0 prints.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace weft::bench {
 
-/// What must be looked at before the first PMIx call, or right after it.
+/// Figures to be taken before the first PMIx call, or right after it.
 struct Start {
   std::int64_t entered_main = 0, joined = 0;  ///< CLOCK_MONOTONIC, ns
   std::optional<Footprint> before, after;     ///< around PMIx_Init
@@ -30,7 +30,7 @@ struct Context {
     out.total_ns = std::int64_t{options.budget_ms} * 1'000'000;
     return out;
   }
-  /// Rank 0 prints; what others pass is dropped.
+  /// Rank 0 prints; records of other ranks are dropped.
   void print(const Record& record) const {
     if (job.is_root()) reporter.print(record);
   }
@@ -39,10 +39,10 @@ struct Context {
   void print_pooled(const std::string& bench, std::size_t bytes, const Sample& mine) const;
   /// All ranks: prints one number of each rank, in `unit`; runs = ranks, max = the slowest or largest.
   void print_per_rank(const std::string& bench, const std::string& unit, double mine) const;
-  /// All ranks: `mine` has a time for each repeat; printed is the slowest rank of each, since a job goes on when the
-  /// last one does. Repeat 0 is cold: it is told apart, as first_ns.
+  /// All ranks: `mine` has a time for each repeat. Prints the slowest rank of each repeat, since a job
+  /// continues when the last rank does. Repeat 0 is cold and reported separately, as first_ns.
   void print_slowest(const std::string& bench, std::size_t bytes, const std::vector<double>& mine) const;
-  /// Rank 0 says why something is not in the output.
+  /// Rank 0 reports why something is not in the output.
   void skip(const std::string& bench, const std::string& why) const {
     if (job.is_root()) Reporter::skipped(bench, why);
   }

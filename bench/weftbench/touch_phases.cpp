@@ -19,7 +19,8 @@ void after_sparse_fences(const Context& c, const MarkedCards& cards, Work&& work
   }
 }
 
-/// What this rank saw, by size. Results travel by full fences, so they are told when all touching is over.
+/// What this rank measured, by size. Results travel by full fences, so each is reported after all
+/// measurements.
 struct Touches {
   std::size_t bytes = 0;
   Sample alone, again;           ///< rank 0's
@@ -37,7 +38,8 @@ std::vector<unsigned> some_of(const std::vector<unsigned>& far, unsigned time) {
   return out;
 }
 
-/// Rank 0 touches one card after another, each after everybody has slept, the others in a fence; then the same again.
+/// Rank 0 touches one card after another, each after all ranks have slept, while the others are in a fence;
+/// then the same again.
 void alone(const Context& c, const std::vector<unsigned>& far, Touches& out) {
   const MarkedCards cards(c.job, "ta", out.bytes);
   out.again.batch = 100;

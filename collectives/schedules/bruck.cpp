@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Before the round of distance d one has the d blocks from its own on; with that of the member d further up, 2 d.
+// Before the round of distance d, a member has the d blocks that begin with its own; after receiving from the
+// member d further up, it has 2 d.
 #include <algorithm>
 
 #include "collectives/schedules/schedules.hpp"

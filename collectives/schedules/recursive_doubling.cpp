@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The largest power of two that fits takes part; of the first 2 * rest members the even ones stand for their odd
-// neighbour, too: they take its block first and hand it everything last.
+// The largest power of two <= n takes part in the doubling. Of the first 2 * rest members, each even member
+// also acts for its odd neighbour: it takes the neighbour's block first, and sends it all blocks last.
 #include <bit>
 
 #include "collectives/schedules/schedules.hpp"
@@ -8,12 +8,12 @@
 namespace weft::collectives {
 namespace {
 
-/// The members that take part, numbered anew: 0..power-1.
+/// The members that take part, renumbered: 0..power-1.
 struct Players {
   std::uint32_t rest, power;
 
   Index member(std::uint32_t player) const { return Index(player < rest ? 2 * player : player + rest); }
-  /// The first block of a player; those of players first..last-1 lie side by side.
+  /// The first block of a player; the blocks of players first..last-1 are contiguous.
   std::uint32_t begin(std::uint32_t player) const { return player < rest ? 2 * player : player + rest; }
   Blocks blocks(std::uint32_t first, std::uint32_t count) const {
     return {Index(begin(first)), begin(first + count) - begin(first)};
@@ -30,7 +30,7 @@ Schedule recursive_doubling(std::uint32_t n, Index me) {
   if (at < 2 * rest && at % 2 == 1) {
     const auto stand_in = Index(at - 1);
     schedule.push_back({.sends = {{stand_in, {me, 1}}}, .receives = {}});
-    // Around the circle from the block after one's own: everything but that.
+    // All blocks but the member's own: around the circle from the block after it.
     schedule.push_back({.sends = {}, .receives = {{stand_in, {Index((at + 1) % n), n - 1}}}});
     return schedule;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A member stands for a range of members side by side, itself first; the rest of the range is shared out to its
-// children. So what a subtree gathers is one run of blocks, and what it lacks is one run around the circle.
+// A member is the root of a subtree: a range of consecutive members, itself first; the rest of the range is
+// divided among its children. So the blocks that a subtree gathers are contiguous, and the blocks that it
+// lacks are contiguous around the circle.
 #include <algorithm>
 
 #include "collectives/schedules/schedules.hpp"
@@ -13,7 +14,7 @@ struct Range {
   std::uint32_t size() const { return end - begin; }
 };
 
-/// The ranges of the children of a range's first member.
+/// The ranges of the children of the first member of a range.
 std::vector<Range> children_of(const Range& range, std::uint32_t arity) {
   std::vector<Range> children;
   std::uint32_t left = range.size() - 1, begin = range.begin + 1;
@@ -28,7 +29,7 @@ std::vector<Range> children_of(const Range& range, std::uint32_t arity) {
 
 struct Place {
   Range mine;
-  std::uint32_t parent;  ///< one's own index: none
+  std::uint32_t parent;  ///< its own index: no parent
   std::vector<Range> children;
 };
 
@@ -43,8 +44,8 @@ Place place_of(std::uint32_t n, std::uint32_t me, std::uint32_t arity) {
   }
 }
 
-/// The blocks of a chunk that a subtree lacks: two runs where the chunk begins before the subtree's own and ends after
-/// them; one around the circle where the chunk is everything.
+/// The blocks of a chunk that a subtree lacks: two ranges where the chunk begins before the blocks of the
+/// subtree and ends after them; one range around the circle where the chunk is everything.
 void add_part(std::vector<Transfer>& to, Index peer, const Range& own, const Range& chunk, std::uint32_t n) {
   if (chunk.size() == n) {
     if (own.size() < n) to.push_back({peer, {Index(own.end % n), n - own.size()}});
@@ -76,7 +77,7 @@ Schedule tree(std::uint32_t n, Index me, std::uint32_t arity, std::uint32_t chun
     return Range{static_cast<std::uint32_t>(n * c / chunks),
                  static_cast<std::uint32_t>(n * (c + 1) / chunks)};
   };
-  // Step c receives chunk c and passes chunk c - 1 on.
+  // Step c receives chunk c and forwards chunk c - 1.
   for (std::uint32_t c = 0; c <= chunks; ++c) {
     Step step;
     if (!is_root && c < chunks) add_part(step.receives, parent, place.mine, chunk(c), n);

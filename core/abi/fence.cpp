@@ -12,7 +12,8 @@ using weft::abi::role;
 ///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_TIMEOUT (int, seconds, 0 = none)
 ///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant died),
 ///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
-///   Cost: whole job on one node: one compare-and-swap and one wake; else a round trip to the server.
+///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
+///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
 ///   Tests: tests/multiproc/fence_test.cpp
 pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {

@@ -192,7 +192,6 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   const bool first = board.cell(local_).claimed.exchange(1, std::memory_order_acq_rel) == 0;
   if (!first && view->local(local_).state.load(std::memory_order_acquire) == store::Local::registered)
     return fail(Errc::denied, "claimed already");
-  control_.board = &board;
   control_.ring = reinterpret_cast<shm::NoticeRing*>(in_control(h.rings)) + local_;
   control_.fetch = reinterpret_cast<store::FetchCell*>(in_control(h.fetch_cells)) + local_;
   control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(in_control(h.dirty)) + local_ / 64;
@@ -208,9 +207,12 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   card_window_ = std::move(*card);
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
-  wait_ = h.nodes > 1 ? shm::WaitPolicy::for_other_nodes(own_job_.local_count() + 1, h.cores)
-                      : shm::WaitPolicy::for_waiters(own_job_.local_count(), h.cores);
-  board_fence_ = std::make_unique<BoardFence>(control_, local_, wait_, *connection_);
+  wait_ = wait_policy(h.nodes > 1, 0);
+  board_fence_ = std::make_shared<BoardFence>(
+      BoardFence::Place{.board = &board, .me = local_, .next = board.open_generation()}, control_, wait_,
+      *connection_);
+  set_fences_ =
+      std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
   return {};
 }
 

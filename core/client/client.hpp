@@ -9,6 +9,7 @@
 
 #include "core/client/board_fence.hpp"
 #include "core/client/connection.hpp"
+#include "core/client/set_fences.hpp"
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
@@ -54,11 +55,13 @@ class Client {
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
-  // Services: client_services.cpp.
+  // Fences: fences.cpp.
   pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                       std::size_t ninfo);
   pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo, std::function<void(pmix_status_t)> done);
+
+  // Services: client_services.cpp.
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
   void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
   /// done runs on the connection's thread.
@@ -114,8 +117,20 @@ class Client {
   pmix_status_t miss(const Error& why, const pmix_proc_t& proc, std::string_view key,
                      const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
-  pmix_status_t fence_through_server(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
-                                     std::size_t ninfo, std::function<void(pmix_status_t)> done);
+  struct FenceCall {
+    const pmix_proc_t* procs;
+    std::size_t nprocs;
+    const pmix_info_t* infos;
+    std::size_t ninfo;
+    bool collect;
+  };
+  template <class Done>
+  std::optional<SetFence::AtBoard> enter_set(const std::shared_ptr<SetFence>& set, const FenceCall& call,
+                                             Done&& done, pmix_status_t& started);
+  pmix_status_t send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
+                           std::function<void(pmix_status_t)> done);
+  std::shared_ptr<BoardFence> open_board(const link::BoardOffer& offer);
+  shm::WaitPolicy wait_policy(bool remote, std::uint32_t members) const noexcept;
 
   pmix_proc_t self_{};
   bool singleton_ = false;
@@ -132,7 +147,8 @@ class Client {
   std::uint32_t local_ = store::none;
   Control control_;
   shm::WaitPolicy wait_;
-  std::unique_ptr<BoardFence> board_fence_;
+  std::shared_ptr<BoardFence> board_fence_;  ///< of the own job
+  std::unique_ptr<SetFences> set_fences_;
 
   mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;

@@ -12,7 +12,10 @@ using link::MessageType;
 
 void Client::on_push(link::Frame frame) {
   if (frame.type == MessageType::board_moved) {
-    if (board_fence_) board_fence_->board_moved();
+    const auto moved = link::decode<link::BoardMoved>(frame.payload);
+    if (!moved || !board_fence_) return;
+    moved->board == store::own_job_board ? board_fence_->board_moved()
+                                         : set_fences_->board_moved(moved->board);
   } else if (frame.type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(frame.payload);
     std::fprintf(stderr, "weft: rank %u of namespace %s: the server refused this process: %s\n", self_.rank,
@@ -25,7 +28,10 @@ void Client::on_push(link::Frame frame) {
 }
 
 void Client::on_lost() {
-  if (board_fence_) board_fence_->board_moved();  // open fences end: nobody will complete them
+  if (board_fence_) {  // open fences end: no server will complete them
+    board_fence_->board_moved();
+    set_fences_->server_lost();
+  }
   events_->deliver({PMIX_ERR_LOST_CONNECTION, server_, PMIX_RANGE_PROC_LOCAL, {}});
 }
 

@@ -6,15 +6,15 @@
 namespace weft::events {
 namespace {
 
-// An info that points to memory of others. The key is one of ours: it always fits.
+// An info that points to memory it does not own. The keys used here are short enough for the array.
 pmix_info_t borrowed(const char* key) {
   pmix_info_t info{};
   std::char_traits<char>::copy(info.key, key, std::char_traits<char>::length(key));
   return info;
 }
 
-// The event's infos, then what belongs to this handler only. Observed with OpenPMIx 4.2.2: the handler's
-// name comes before its return object, and an event without infos still brings them.
+// The infos of the event, then those for this handler only. Observed with OpenPMIx 4.2.2: the handler's name
+// comes before its return object, and an event without infos still carries both.
 std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) {
   std::vector<pmix_info_t> infos(event.infos.data(), event.infos.data() + event.infos.size());
   if (!spec.name.empty()) {
@@ -35,7 +35,7 @@ std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) 
 HandlerRef Chain::next_handler() {
   while (next_ < handlers_.size()) {
     const HandlerRef& handler = handlers_[next_++];
-    if (gate_->enter(*handler)) return handler;
+    if (gate_->begin_call(*handler)) return handler;
   }
   return nullptr;
 }
@@ -49,18 +49,18 @@ void Chain::drive() {
   finish(Outcome::finished);
 }
 
-// True: this thread goes on with the chain. False: another thread may be doing so already; touch nothing.
+// True: this thread continues the chain. False: another thread may be continuing it already; touch nothing.
 bool Chain::call(const HandlerRef& handler) {
   Step& step = steps_.emplace_back(Step{this, handler, infos_for(event_, handler->spec)});
   {
     const std::lock_guard lock(mutex_);
     self_ = shared_from_this();
   }
-  // results_ changes when this step is completed; from then on the handler must not look at it any more.
+  // results_ changes when this step is completed; from then on the handler must not read it.
   handler->spec.call(handler->id, event_.code, &event_.source,
                      step.infos.empty() ? nullptr : step.infos.data(), step.infos.size(), results_.data(),
                      results_.size(), &Chain::on_completed, &step);
-  gate_->leave(*handler);
+  gate_->end_call(*handler);
   return advances(returned(step));
 }
 
@@ -72,8 +72,9 @@ StepAction Chain::returned(Step& step) {
   return row.action;
 }
 
-// The status and the results go in together with the change of state: the next handler sees all or nothing.
-// Observed with OpenPMIx 4.2.2: a handler's status is an info whose key is the handler's name.
+// The status and the results are stored together with the change of state: the next handler sees all or
+// nothing.
+// Observed with OpenPMIx 4.2.2: the status of a handler is an info whose key is the name of the handler.
 StepAction Chain::completed(Step& step, pmix_status_t status, data::Infos results) {
   const std::lock_guard lock(mutex_);
   const StepRow& row = step_row(step.state, StepInput::completed);
@@ -101,14 +102,14 @@ void Chain::on_completed(pmix_status_t status, pmix_info_t* results, size_t nres
     keep_alive = chain.self_;
   }
   if (keep_alive == nullptr) return;  // a second completion, while the chain is between two handlers
-  // Results that cannot be copied are lost to the handlers after this one; the chain goes on.
+  // Results that cannot be copied are lost to the later handlers; the chain continues.
   auto copied = data::Infos::copy_of(results, results == nullptr ? 0 : nresults);
   const StepAction action = chain.completed(step, status, copied ? std::move(*copied) : data::Infos());
   if (release != nullptr) release(PMIX_SUCCESS, release_data);
-  if (advances(action)) chain.move_on(step);
+  if (advances(action)) chain.advance(step);
 }
 
-void Chain::move_on(const Step& answered) {
+void Chain::advance(const Step& answered) {
   if (answered.status == PMIX_EVENT_ACTION_COMPLETE) return finish(Outcome::ended_by_handler);
   drive();
 }
@@ -123,7 +124,7 @@ void Chain::finish(Outcome outcome) {
     const std::lock_guard lock(mutex_);
     done = std::exchange(done_, nullptr);
   }
-  gate_->ended(shared_from_this());
+  gate_->chain_ended(shared_from_this());
   if (done) done(outcome);
 }
 

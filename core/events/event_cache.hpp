@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events that no handler has taken yet, oldest first, at most `capacity` of them. Not thread-safe.
+// Events that have matched no handler yet, oldest first, at most `capacity` of them. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +16,11 @@ class EventCache {
  public:
   explicit EventCache(std::size_t capacity) noexcept : capacity_(capacity) {}
 
-  /// Makes room by dropping the oldest event. An event that carries PMIX_EVENT_DO_NOT_CACHE is not kept.
+  /// Adds an event, and drops the oldest if the cache is full. An event with PMIX_EVENT_DO_NOT_CACHE is not
+  /// kept.
   void add(Event event);
 
-  /// The oldest event that `wanted(const Event&)` accepts.
+  /// Removes and returns the oldest event that `wanted(const Event&)` accepts.
   template <class Wanted>
   std::optional<Event> take(Wanted&& wanted) {
     const auto at = std::find_if(events_.begin(), events_.end(), wanted);
@@ -29,7 +30,7 @@ class EventCache {
     return found;
   }
 
-  /// Drops events of, and about, processes of a namespace that is gone.
+  /// Drops events that come from a namespace that has ended, or affect a process of it.
   void forget(std::string_view nspace);
 
   std::size_t size() const noexcept { return events_.size(); }

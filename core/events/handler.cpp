@@ -11,15 +11,15 @@ using data::is_true;
 
 struct PlaceName {
   std::string_view key;
-  Place place;
+  Position position;
 };
 constexpr PlaceName place_names[] = {
-    {PMIX_EVENT_HDLR_FIRST, Place::first},
-    {PMIX_EVENT_HDLR_LAST, Place::last},
-    {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, Place::first_in_category},
-    {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, Place::last_in_category},
-    {PMIX_EVENT_HDLR_PREPEND, Place::prepend},
-    {PMIX_EVENT_HDLR_APPEND, Place::append},
+    {PMIX_EVENT_HDLR_FIRST, Position::first},
+    {PMIX_EVENT_HDLR_LAST, Position::last},
+    {PMIX_EVENT_HDLR_FIRST_IN_CATEGORY, Position::first_in_category},
+    {PMIX_EVENT_HDLR_LAST_IN_CATEGORY, Position::last_in_category},
+    {PMIX_EVENT_HDLR_PREPEND, Position::prepend},
+    {PMIX_EVENT_HDLR_APPEND, Position::append},
 };
 
 Result<std::string> text_of(const pmix_value_t& value) {
@@ -42,7 +42,7 @@ Result<void> set_range(HandlerSpec& spec, const pmix_value_t& value) {
   return {};
 }
 
-// The array itself says that the range is a custom one, with or without PMIX_RANGE beside it.
+// The array itself makes the range a custom one, with or without PMIX_RANGE beside it.
 Result<void> set_custom_range(HandlerSpec& spec, const pmix_value_t& value) {
   auto procs = procs_in(value);
   if (!procs) return fail(procs.error());
@@ -58,31 +58,32 @@ Result<void> add_affected(HandlerSpec& spec, const pmix_value_t& value) {
   return {};
 }
 
-// Two different places, or a place at the edge that also names a neighbour, cannot both be kept.
+// Rejects two different positions, and a position at an edge together with a named neighbour: both cannot be
+// kept.
 class PlaceChoice {
  public:
-  Result<void> add(Place place) {
-    if (chosen_ && *chosen_ != place) return fail(Errc::invalid, "places that exclude each other");
-    chosen_ = place;
+  Result<void> add(Position position) {
+    if (chosen_ && *chosen_ != position) return fail(Errc::invalid, "places that exclude each other");
+    chosen_ = position;
     return {};
   }
   Result<void> apply(HandlerSpec& spec) const {
-    if (chosen_) spec.place = *chosen_;
+    if (chosen_) spec.position = *chosen_;
     const bool has_neighbour = !spec.before.empty() || !spec.after.empty();
-    const bool fixed = spec.place != Place::prepend && spec.place != Place::append;
+    const bool fixed = spec.position != Position::prepend && spec.position != Position::append;
     if (has_neighbour && fixed) return fail(Errc::invalid, "places that exclude each other");
     return {};
   }
 
  private:
-  std::optional<Place> chosen_;
+  std::optional<Position> chosen_;
 };
 
-Result<void> read_directive(HandlerSpec& spec, PlaceChoice& place, const pmix_info_t& info) {
+Result<void> read_directive(HandlerSpec& spec, PlaceChoice& position, const pmix_info_t& info) {
   const std::string_view key(info.key, ::strnlen(info.key, sizeof info.key));
   const auto& value = info.value;
   for (const auto& known : place_names) {
-    if (key == known.key) return is_true(value) ? place.add(known.place) : Result<void>{};
+    if (key == known.key) return is_true(value) ? position.add(known.position) : Result<void>{};
   }
   if (key == PMIX_EVENT_HDLR_NAME) return set_text(spec.name, value);
   if (key == PMIX_EVENT_HDLR_BEFORE) return set_text(spec.before, value);
@@ -114,12 +115,12 @@ Result<HandlerSpec> read_spec(std::span<const pmix_status_t> codes, std::span<co
   spec.category = codes.empty()       ? Category::any_code
                   : codes.size() == 1 ? Category::one_code
                                       : Category::several_codes;
-  PlaceChoice place;
+  PlaceChoice position;
   for (const auto& info : infos) {
-    if (const auto read = read_directive(spec, place, info); !read) return fail(read.error());
+    if (const auto read = read_directive(spec, position, info); !read) return fail(read.error());
   }
   if (spec.custom_range) spec.source_range = PMIX_RANGE_CUSTOM;
-  if (const auto placed = place.apply(spec); !placed) return fail(placed.error());
+  if (const auto placed = position.apply(spec); !placed) return fail(placed.error());
   return spec;
 }
 

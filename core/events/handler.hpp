@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One registration: what the caller asked for, and whether it matches an event.
+// One registration of a handler: its directives, and whether it matches an event.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +14,21 @@
 
 namespace weft::events {
 
-/// Order of service: the most specific handlers come first.
+/// Order of the calls: the most specific handlers come first.
 enum class Category : std::uint8_t { one_code, several_codes, any_code };
 
-/// Where a handler goes in its category; `first` and `last` are before and after all categories.
-enum class Place : std::uint8_t { prepend, append, first_in_category, last_in_category, first, last };
+/// Position of a handler in its category; `first` and `last` are before and after all categories.
+enum class Position : std::uint8_t { prepend, append, first_in_category, last_in_category, first, last };
 
 struct HandlerSpec {
   pmix_notification_fn_t call = nullptr;
   std::vector<pmix_status_t> codes;  ///< empty: any code
   Category category = Category::any_code;
-  Place place = Place::prepend;
-  std::string name, before, after;  ///< before, after: the name of another handler; may not exist (yet)
+  Position position = Position::prepend;
+  /// before, after: the name of another handler, which need not exist (yet).
+  std::string name, before, after;
   pmix_data_range_t source_range = PMIX_RANGE_UNDEF;
-  std::optional<std::vector<pmix_proc_t>> custom_range;  ///< the sources that count, for PMIX_RANGE_CUSTOM
+  std::optional<std::vector<pmix_proc_t>> custom_range;  ///< the accepted sources, for PMIX_RANGE_CUSTOM
   std::optional<std::vector<pmix_proc_t>> affected;      ///< only events that affect one of these
   std::optional<void*> return_object;
   bool one_shot = false;
@@ -41,16 +42,15 @@ struct HandlerSpec {
 Result<HandlerSpec> read_spec(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
                               pmix_notification_fn_t call);
 
-/// A spec with its registration's life. Guarded by the registry's mutex, except for `id` and `spec`, which
-/// are const.
+/// A registered handler. Guarded by the mutex of the registry, except for `id` and `spec`, which are const.
 struct Handler {
   Handler(std::size_t number, HandlerSpec wanted) : id(number), spec(std::move(wanted)) {}
   const std::size_t id;
   const HandlerSpec spec;
   bool live = false;  ///< may be called: its registration was confirmed, and it was not removed
-  std::vector<std::thread::id> calls;  ///< threads inside the function now
+  std::vector<std::thread::id> calls;  ///< threads that are inside the function now
   std::size_t calls_of_remover = 0;    ///< calls that cannot end before remove() returns
-  std::function<void()> when_drained;  ///< set by remove() while other threads are inside
+  std::function<void()> when_drained;  ///< set by remove() if other threads are inside
 };
 
 }  // namespace weft::events

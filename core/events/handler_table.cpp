@@ -8,8 +8,8 @@ namespace {
 
 using List = std::vector<HandlerRef>;
 
-// Finds a handler that is on the wrong side of the neighbour it named, and moves it next to that neighbour.
-// False: nothing left to move. The holder of an edge of the category keeps it.
+// Finds a handler on the wrong side of the neighbour that it names, and moves it next to that neighbour.
+// False: nothing left to move. A handler with a position at the edge of the category keeps it.
 bool move_one(List& chain) {
   for (auto it = chain.begin(); it != chain.end(); ++it) {
     const HandlerSpec& spec = (*it)->spec;
@@ -20,12 +20,13 @@ bool move_one(List& chain) {
                             });
     };
     const auto next = named(spec.before);
-    if (next != chain.end() && next < it && (*next)->spec.place != Place::first_in_category) {
+    if (next != chain.end() && next < it && (*next)->spec.position != Position::first_in_category) {
       std::rotate(next, it, it + 1);
       return true;
     }
     const auto previous = named(spec.after);
-    if (previous != chain.end() && previous > it && (*previous)->spec.place != Place::last_in_category) {
+    if (previous != chain.end() && previous > it &&
+        (*previous)->spec.position != Position::last_in_category) {
       std::rotate(it, it + 1, previous + 1);
       return true;
     }
@@ -34,7 +35,7 @@ bool move_one(List& chain) {
 }
 
 void honour_neighbours(List& chain) {
-  // Handlers that name each other in a circle would move for ever.
+  // Bounded, because handlers that name each other in a circle would move for ever.
   for (std::size_t moves = chain.size() * chain.size(); moves != 0 && move_one(chain); --moves) {
   }
 }
@@ -42,33 +43,35 @@ void honour_neighbours(List& chain) {
 }  // namespace
 
 HandlerTable::List& HandlerTable::list_of(const HandlerSpec& spec) noexcept {
-  if (spec.place == Place::first) return lists_.front();
-  if (spec.place == Place::last) return lists_.back();
+  if (spec.position == Position::first) return lists_.front();
+  if (spec.position == Position::last) return lists_.back();
   return lists_[1 + static_cast<std::size_t>(spec.category)];
 }
 
 Result<void> HandlerTable::add(HandlerRef handler) {
   List& list = list_of(handler->spec);
-  const auto holds = [](const HandlerRef& other, Place place) { return other->spec.place == place; };
-  const bool front_held = !list.empty() && holds(list.front(), Place::first_in_category);
-  const bool back_held = !list.empty() && holds(list.back(), Place::last_in_category);
+  const auto holds = [](const HandlerRef& other, Position position) {
+    return other->spec.position == position;
+  };
+  const bool front_held = !list.empty() && holds(list.front(), Position::first_in_category);
+  const bool back_held = !list.empty() && holds(list.back(), Position::last_in_category);
   auto at = list.end();
-  switch (handler->spec.place) {
-    case Place::first:
-    case Place::last:
+  switch (handler->spec.position) {
+    case Position::first:
+    case Position::last:
       if (!list.empty()) return fail(Errc::no_space, "there is a first or last handler already");
       break;
-    case Place::first_in_category:
+    case Position::first_in_category:
       if (front_held) return fail(Errc::no_space, "there is a first handler of the category already");
       at = list.begin();
       break;
-    case Place::last_in_category:
+    case Position::last_in_category:
       if (back_held) return fail(Errc::no_space, "there is a last handler of the category already");
       break;
-    case Place::prepend:
+    case Position::prepend:
       at = list.begin() + (front_held ? 1 : 0);
       break;
-    case Place::append:
+    case Position::append:
       at = list.end() - (back_held ? 1 : 0);
       break;
   }

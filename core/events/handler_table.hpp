@@ -14,15 +14,15 @@ using HandlerRef = std::shared_ptr<Handler>;
 
 class HandlerTable {
  public:
-  /// Error: no_space (another handler holds the only place of that kind); the table is unchanged.
+  /// Error: no_space (another handler has the only position of that kind); the table is unchanged.
   Result<void> add(HandlerRef handler);
   HandlerRef find(std::size_t id) const;
   void remove(std::size_t id);
   std::size_t size() const noexcept;
 
-  /// The live handlers that match, in order of service: `first`, one code, several codes, any code, `last`.
-  /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2, for the
-  /// Standard leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
+  /// The live handlers that match, in the order of calls: `first`, one code, several codes, any code, `last`.
+  /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2; the Standard
+  /// leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
   /// category.
   std::vector<HandlerRef> chain_for(const Event& event, const Identity& identity) const;
 

@@ -43,26 +43,26 @@ std::vector<pmix_proc_t> affected_by(const Event& event) {
 bool in_custom_range(const Event& event, const pmix_proc_t& proc) {
   const pmix_info_t* const info = event.infos.find(PMIX_EVENT_CUSTOM_RANGE);
   if (info == nullptr) return true;
-  // A range that cannot be read must not become "everybody".
+  // A malformed range must not become the range of all processes.
   const auto procs = procs_in(info->value);
   return procs && covers(*procs, proc);
 }
 
-bool is_addressed(const Event& event, const Recipient& who) {
-  if (!in_custom_range(event, who.proc)) return false;
+bool is_addressed(const Event& event, const Recipient& recipient) {
+  if (!in_custom_range(event, recipient.proc)) return false;
   switch (event.range) {
     case PMIX_RANGE_RM:
-      return who.is_host;
+      return recipient.is_host;
     case PMIX_RANGE_LOCAL:
-      return who.same_node_as_source;
+      return recipient.same_node_as_source;
     case PMIX_RANGE_NAMESPACE:
-      return name_of(event.source) == name_of(who.proc);
+      return name_of(event.source) == name_of(recipient.proc);
     case PMIX_RANGE_SESSION:
-      return who.same_session;
+      return recipient.same_session;
     case PMIX_RANGE_CUSTOM:
       return event.infos.find(PMIX_EVENT_CUSTOM_RANGE) != nullptr;
     case PMIX_RANGE_PROC_LOCAL:
-      return covers(event.source, who.proc);
+      return covers(event.source, recipient.proc);
     case PMIX_RANGE_UNDEF:
     case PMIX_RANGE_GLOBAL:
       return true;

@@ -12,9 +12,9 @@ namespace weft::events {
 // Shared with the chains, which may outlive the registry.
 class Registry::State final : public Chain::Gate {
  public:
-  State(Identity who, std::size_t cached_events) : identity(std::move(who)), cache(cached_events) {}
+  State(Identity own, std::size_t cached_events) : identity(std::move(own)), cache(cached_events) {}
 
-  bool enter(Handler& handler) override {
+  bool begin_call(Handler& handler) override {
     const std::lock_guard lock(mutex);
     if (closed || !handler.live) return false;
     handler.calls.push_back(std::this_thread::get_id());
@@ -25,7 +25,7 @@ class Registry::State final : public Chain::Gate {
     return true;
   }
 
-  void leave(Handler& handler) override {
+  void end_call(Handler& handler) override {
     std::function<void()> drained;
     {
       const std::lock_guard lock(mutex);
@@ -36,7 +36,7 @@ class Registry::State final : public Chain::Gate {
     if (drained) drained();
   }
 
-  void ended(const std::shared_ptr<Chain>& chain) override {
+  void chain_ended(const std::shared_ptr<Chain>& chain) override {
     const std::lock_guard lock(mutex);
     open.erase(chain);
   }
@@ -88,7 +88,8 @@ void Registry::activate(std::size_t id) {
     if (handler == nullptr || handler->live) return;
     handler->live = true;
   }
-  // One event at a time: the handler may be removed, by itself or as a one-shot, while it catches up.
+  // Takes one event at a time: the handler may be removed, by itself or as a one-shot, while it receives
+  // cached events.
   for (;;) {
     std::shared_ptr<Chain> chain;
     {
@@ -111,7 +112,7 @@ Result<void> Registry::remove(std::size_t id, std::function<void()> drained) {
     if (handler == nullptr) return fail(Errc::invalid, "no such event handler");
     handler->live = false;
     state_->table.remove(id);
-    // Calls of this very thread cannot end before we return: waiting for them would be waiting for ourselves.
+    // Calls on this thread cannot end before remove() returns: waiting for them would be a deadlock.
     const auto& calls = handler->calls;
     handler->calls_of_remover =
         static_cast<std::size_t>(std::count(calls.begin(), calls.end(), std::this_thread::get_id()));

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The event handlers of this process, and the events on their way through them.
+// The event handlers of this process, and the chains of the events that run through them.
 //
 // Threads   Every member may be called from any thread, also from inside a handler. Handlers, `done` and
-// `drained`
-//           run outside of all locks, on the thread that delivers, completes, activates or leaves a handler.
-// Order     Events start in the order of deliver(); an event whose handler has not answered yet delays no
-// other. Close     The destructor ends every open chain as `closed`; handlers that answer later do so without
-// effect.
+//           `drained` run outside of all locks, on the thread that delivers an event, completes, activates or
+//           leaves a handler.
+// Order     Chains start in the order of deliver(). An event whose handler has not completed yet delays no
+//           other event.
+// Close     The destructor ends every open chain as `closed`; a handler that completes later does so without
+//           effect.
 #pragma once
 
 #include <cstddef>
@@ -22,43 +23,43 @@ namespace weft::events {
 
 class Registry {
  public:
-  /// cached_events: how many events that nobody has handled are kept for handlers that come later.
-  /// identity.on_my_node runs under the registry's lock: it must not call back.
+  /// cached_events: capacity for events that matched no handler, kept for handlers that are registered later.
+  /// identity.on_my_node runs under the lock of the registry: it must not call the registry.
   explicit Registry(Identity identity, std::size_t cached_events = 256);
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
 
-  /// Tells who this process is, where that is known only after the registry exists.
+  /// Sets the identity of this process, where it is known only after the registry exists.
   void identify(Identity identity);
 
-  /// Registers a handler and returns its reference, 0, 1, 2, ...; it sees no event before activate().
-  ///   codes [ncodes]  empty = a default handler
+  /// Registers a handler and returns its reference: 0, 1, 2, ... The handler sees no event before activate().
+  ///   codes [ncodes]  empty: a default handler
   ///   infos [ninfo]   the directives of PMIx_Register_event_handler; copied
   /// Errors: those of read_spec(); no_space (PMIX_EVENT_HDLR_FIRST, _LAST or their _IN_CATEGORY is taken),
   /// which the C API reports as PMIX_ERR_EVENT_REGISTRATION; canceled (closed).
   Result<std::size_t> add(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
                           pmix_notification_fn_t call);
 
-  /// Lets the handler see events, and first gives it the cached ones that match, oldest first. Call it after
-  /// the registration's callback: the Standard lets no event arrive before. Without effect on an unknown
-  /// reference.
+  /// Lets the handler see events, and first gives it the cached events that match, oldest first. To be called
+  /// after the callback of the registration: the Standard allows no event before. Without effect on an
+  /// unknown reference.
   void activate(std::size_t id);
 
-  /// Removes a handler. `drained` runs once, when the handler is not running any more on another thread:
-  /// before remove() returns if so, also when called from inside the handler itself. Error: invalid (unknown
-  /// reference; PMIX_ERR_BAD_PARAM in the Standard), then `drained` does not run.
+  /// Removes a handler. `drained` runs once, when no other thread is inside the handler any more; if none is,
+  /// also when called from inside the handler itself, it runs before remove() returns. Error: invalid
+  /// (unknown reference; PMIX_ERR_BAD_PARAM in the Standard), then `drained` does not run.
   Result<void> remove(std::size_t id, std::function<void()> drained = nullptr);
 
   /// Runs an event through the handlers that match.
   void deliver(Event event, Done done = nullptr);
 
-  /// Drops cached events of or about a namespace.
+  /// Drops cached events that come from a namespace or affect a process of it.
   void forget_namespace(std::string_view nspace);
 
   struct Counters {
     std::size_t handlers, cached, open_chains;
-    std::uint64_t dropped;  ///< cached events that made room for newer ones
+    std::uint64_t dropped;  ///< cached events dropped to make room for newer ones
   };
   Counters counters() const;
 

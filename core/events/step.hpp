@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One call of one handler has two ends: the function returns, and the completion function is called. They
-// come in any order and from any two threads; whoever comes second moves the chain on. So a handler that
-// completes inside its own call lets the driver loop go on, and a chain of any length needs no stack.
+// The state of one call of a handler. A call ends twice: the function returns, and the completion function is
+// called. Both may happen in any order and on any two threads; the second of them continues the chain. So a
+// handler that completes inside its own call leaves the next call to the loop in Chain::drive(), and a chain
+// of any length needs no stack.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +13,15 @@ enum class StepState : std::uint8_t {
   calling,   ///< inside the function, not completed
   answered,  ///< inside the function, completed
   parked,    ///< returned, not completed
-  over,      ///< both; the chain has moved on
+  over,      ///< returned and completed; the chain has continued
 };
 enum class StepInput : std::uint8_t { returned, completed };
 enum class StepAction : std::uint8_t {
   none,
-  keep_results,              ///< store what the handler answered
-  advance,                   ///< the next handler's turn, on this thread
+  keep_results,              ///< store the status and the results of the handler
+  advance,                   ///< call the next handler, on this thread
   keep_results_and_advance,  ///< both
-  ignore,                    ///< a second completion: the caller's error, without effect
+  ignore,                    ///< a second completion: an error of the handler, without effect
 };
 
 struct StepRow {

@@ -108,9 +108,9 @@ Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardSh
   image.whole = image.page_bytes <= window.page.size() && image.rest_bytes <= window.rest.size();
   if (!image.whole) return image;
   if (auto ok = read_piece(window.page.first(image.page_bytes), end > shape.first, image.records); !ok)
-    return tl::unexpected(ok.error());
+    return fail(ok.error());
   if (auto ok = read_piece(window.rest.first(image.rest_bytes), false, image.records); !ok)
-    return tl::unexpected(ok.error());
+    return fail(ok.error());
   return image;
 }
 

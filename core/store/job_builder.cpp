@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t card_buckets = 128;
 constexpr std::uint64_t info_slack = 4u << 20;           // keys that arrive after registration
-constexpr std::uint64_t remote_bytes_a_rank = 1u << 20;  // virtual; a page is taken when a card arrives
+constexpr std::uint64_t remote_bytes_a_rank = 1u << 20;  // virtual; a page is allocated when a card arrives
 constexpr std::uint64_t least_remote_bytes = 16u << 20;
 
 std::uint32_t buckets_for(std::uint64_t keys) {
@@ -22,7 +22,7 @@ std::uint64_t aligned(std::uint64_t n) {
   return (n + 63) & ~std::uint64_t{63};
 }
 
-/// Gives an allocation back unless keep() was said.
+/// Frees an allocation unless keep() was called.
 class Undo {
  public:
   Undo(shm::Segment& segment, std::uint64_t offset, std::uint64_t bytes)
@@ -39,7 +39,7 @@ class Undo {
   std::uint64_t offset_, bytes_;
 };
 
-/// Adds areas one after the other, each on a page of its own.
+/// Adds areas one after the other, each on pages of its own.
 class Plan {
  public:
   Area area(std::uint64_t bytes) {
@@ -99,7 +99,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   std::uint64_t info_bytes = 0;
   for (const auto& key : spec.keys) {
     const auto from = encoded.size();
-    if (auto ok = data::encode_value(encoded, key.value.get()); !ok) return tl::unexpected(ok.error());
+    if (auto ok = data::encode_value(encoded, key.value.get()); !ok) return fail(ok.error());
     ends.push_back(encoded.size());
     info_bytes += KeyedLog::record_bytes(key.key.size(), encoded.size() - from);
   }
@@ -141,7 +141,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   h.card_rest_area = plan.area(h.card_rest_bytes * locals);
 
   auto at = segment.allocate(plan.bytes());
-  if (!at) return tl::unexpected(at.error());
+  if (!at) return fail(at.error());
   Undo undo(segment, *at, plan.bytes());
   for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
                      &h.control_area, &h.card_area, &h.card_rest_area})
@@ -183,14 +183,14 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& key = spec.keys[i];
     const Record record{key.subject, PMIX_INTERNAL, key.key, encoded.view().subspan(from, ends[i] - from)};
-    if (auto ok = job.info_.append(record); !ok) return tl::unexpected(ok.error());
+    if (auto ok = job.info_.append(record); !ok) return fail(ok.error());
     from = ends[i];
   }
   auto view = JobView::open(segment.base(), segment.size(), *at);
-  if (!view) return tl::unexpected(view.error());
+  if (!view) return fail(view.error());
   job.view_ = *view;
   for (const auto rank : spec.local_ranks)
-    if (auto index = job.add_local(rank); !index) return tl::unexpected(index.error());
+    if (auto index = job.add_local(rank); !index) return fail(index.error());
 
   undo.keep();
   header.state.store(JobHeader::live, std::memory_order_release);

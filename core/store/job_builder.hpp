@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The server's side of a job in the segment: laying it out, adding local ranks, appending what it learns later.
+// The server's side of a job in the segment: lays it out, adds local ranks, appends what it learns later.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace weft::store {
 
-/// A rank as the host described it; unknown fields hold none / none16.
+/// A rank as the host registered it; unknown fields hold none / none16.
 struct RankSpec {
   std::uint32_t node = none;
   std::uint32_t appnum = none;
@@ -47,31 +47,33 @@ struct ServerName {
   std::uint32_t rank = 0;
 };
 
-/// Writes the segment's header; once, by its creator. Names that are too long are cut.
+/// Writes the header of the segment; called once, by its creator. Truncates names that are too long.
 Result<void> format_segment(shm::Segment& segment, const ServerName& server = {});
 
-/// The writer of one job. The server's loop thread only.
+/// The writer of a job. Used by the server's loop thread only.
 class JobWriter {
  public:
-  /// Lays the job out, fills it and publishes it. Errors: no_space, invalid, no_memory; nothing is visible then.
+  /// Lays the job out, fills it and publishes it. Errors, with nothing visible then: no_space, invalid,
+  /// no_memory.
   static Result<JobWriter> create(shm::Segment& segment, const JobSpec& spec, const Limits& limits);
 
   const JobView& view() const noexcept { return view_; }
   std::uint64_t offset() const noexcept { return offset_; }
 
-  /// Gives `rank` a place and a card on this node. Its index, also when it has one already. Errors: no_space.
+  /// Gives `rank` an entry in `locals` and a card on this node; returns its index, also if it has one
+  /// already. Errors: no_space.
   Result<std::uint32_t> add_local(std::uint32_t rank);
   Result<void> add_info(const KeySpec& key) {
     return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value);
   }
-  /// What a fence or a fetch brought of a rank elsewhere: what of it is new hides what came before. Errors: again (something
-  /// between is missing), no_space, invalid; nothing has changed then.
+  /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
+  /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
   FetchCell& fetch_cell(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;
 
-  /// Takes the job out of sight and gives its memory back. Readers that still look see zeros: no keys.
+  /// Makes the job invisible and frees its memory. Readers that still use it see zeros: no keys.
   void retire(shm::Segment& segment);
 
  private:

@@ -9,7 +9,7 @@
 namespace weft::store {
 namespace {
 
-/// Where each part begins, in bytes from the start of the area.
+/// The offset of each part in the area, in bytes.
 struct Parts {
   Parts(std::uint64_t ranks, std::uint64_t nodes, std::uint64_t app_count) noexcept
       : by_node((nodes + 1) * 4),
@@ -48,7 +48,8 @@ void JobIndex::fill(std::span<std::byte> area, const JobSpec& spec) noexcept {
   auto* name_end = reinterpret_cast<std::uint32_t*>(area.data() + parts.name_end);
   auto* apps = reinterpret_cast<AppEntry*>(area.data() + parts.apps);
 
-  // Counted one place on, summed up; then first[n + 1] is where node n's next rank goes, and in the end where it ends.
+  // Counts into the next element, then sums up: first[n + 1] is where the next rank of node n goes, and
+  // finally its end.
   for (const auto& rank : spec.ranks)
     if (rank.node != none && rank.node + 2 <= spec.nodes) ++first[rank.node + 2];
   for (std::uint32_t n = 2; n <= spec.nodes; ++n) first[n] += first[n - 1];

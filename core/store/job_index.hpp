@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The job map turned round: from a node to its ranks and its name, from an application to its size. The server writes it
-// once, before the job is published, and nobody changes it.
+// The inverse of the job map: from a node to its ranks and its name, from an application to its size. The
+// server writes it once, before the job is published; it never changes afterwards.
 //
-//   | first: u32 x (nodes + 1) | ranks, by node: u32 x ranks | name_end: u32 x nodes | AppEntry x apps | names |
+//   | first: u32 x (nodes + 1) | ranks, by node: u32 x ranks | name_end: u32 x nodes | AppEntry x apps |
+//   | names |
 //
 // I1  Node n has ranks[first[n] .. first[n + 1]), ascending. A rank without a node is in none of them.
-// I2  Node n's name is names[name_end[n - 1] .. name_end[n]) (from 0 where n is 0); no bytes: it has none here.
+// I2  The name of node n is names[name_end[n - 1] .. name_end[n]) (from 0 where n is 0); an empty range: no
+//     name.
 // I3  4 bytes a rank, 8 and a name a node, 8 an application: with its RankEntry a rank takes 28 bytes.
-// A reader whose job is retired meanwhile finds zeros, or what comes next: every bound is checked against those that it
-// read when it opened the job.
+// A reader whose job is retired meanwhile finds zeros or the data of a later job: every bound is checked
+// against those that the reader read when it opened the job.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +26,15 @@ namespace weft::store {
 struct JobSpec;
 
 struct AppEntry {
-  std::uint32_t size;    ///< ranks that are known to be of it
-  std::uint32_t leader;  ///< the lowest of them; none where there is no such rank
+  std::uint32_t size;    ///< known ranks of the application
+  std::uint32_t leader;  ///< the lowest of them; `none` if there is none
 };
 static_assert(sizeof(AppEntry) == 8);
 
 class JobIndex {
  public:
   JobIndex() = default;
-  /// area: at least fixed_bytes(ranks, nodes, apps); what lies behind them are names.
+  /// area: at least fixed_bytes(ranks, nodes, apps); the bytes after that are names.
   JobIndex(Bytes area, std::uint32_t ranks, std::uint32_t nodes, std::uint32_t apps) noexcept;
 
   static std::uint64_t fixed_bytes(std::uint32_t ranks, std::uint32_t nodes, std::uint32_t apps) noexcept;

@@ -51,7 +51,7 @@ Result<Value> leader(const JobView& job, std::uint32_t node) {
   return there.empty() ? Result<Value>(fail(Errc::not_found)) : Value::of_rank(there.front());
 }
 
-/// The job level answers for this node, from what the host said; a rank elsewhere has other peers.
+/// The job level uses what the host registered for this node; a rank elsewhere has other peers.
 template <Compute compute>
 Result<Value> elsewhere(const JobView& job, std::uint32_t rank) {
   const auto node = job.rank(rank)->node;
@@ -63,7 +63,7 @@ Result<Value> host_name(const JobView& job, std::uint32_t node) {
   if (const auto name = job.node_name(node); !name.empty()) return Value::of(name);
   static const auto hash = hash_key(PMIX_HOSTNAME);
   const auto record = job.find_info({Realm::node, node}, PMIX_HOSTNAME, hash);
-  if (!record) return tl::unexpected(record.error());
+  if (!record) return fail(record.error());
   data::Reader in(record->value);
   return Value::decode(in);
 }
@@ -84,7 +84,8 @@ Result<Value> ranks_by_node(const JobView& job, std::uint32_t) {
   return text(out);
 }
 
-/// PMIX_ANL_MAP, as PMI-1 has it: "(vector,(first node, nodes, ranks on each),...)" in the order of the ranks.
+/// PMIX_ANL_MAP in the format of PMI-1: "(vector,(first node, nodes, ranks on each),...)" in the order of the
+/// ranks.
 Result<Value> vector_map(const JobView& job, std::uint32_t) {
   struct Block {
     std::uint32_t first, nodes, each;
@@ -99,7 +100,7 @@ Result<Value> vector_map(const JobView& job, std::uint32_t) {
     const auto node = job.rank(r)->node;
     if (node == none) return fail(Errc::not_found);
     while (end < job.ranks() && job.rank(end)->node == node) ++end;
-    if (end == r) return fail(Errc::not_found);  // the job is being retired: it changed between two looks
+    if (end == r) return fail(Errc::not_found);  // the job is being retired: it changed during this call
     if (open.nodes != 0 && open.each == end - r && open.first + open.nodes == node) {
       ++open.nodes;
       continue;
@@ -111,7 +112,7 @@ Result<Value> vector_map(const JobView& job, std::uint32_t) {
   return text(open.nodes == 0 ? std::string() : out + ')');
 }
 
-/// Of rank 0 in the session, where the job's ranks follow each other there.
+/// The position of rank 0 in the session, if the ranks of the job are consecutive there.
 Result<Value> offset_of_job(const JobView& job, std::uint32_t) {
   return job.ranks() == 0 ? Result<Value>(fail(Errc::not_found)) : a_rank(job.rank(0)->global_rank);
 }
@@ -122,7 +123,7 @@ struct Entry {
   Compute compute;
 };
 
-// RankEntry fields first: they are what a starting process asks for most.
+// RankEntry fields first: a starting process reads these most often.
 const Entry entries[] = {
     {Realm::rank, PMIX_LOCAL_RANK,
      [](const JobView& j, std::uint32_t r) { return small(j.rank(r)->local_rank); }},
@@ -137,7 +138,7 @@ const Entry entries[] = {
     {Realm::rank, PMIX_RANK, [](const JobView&, std::uint32_t r) { return a_rank(r); }},
     {Realm::rank, PMIX_HOSTNAME,
      [](const JobView& j, std::uint32_t r) { return host_name(j, j.rank(r)->node); }},
-    // What restarts processes says so; all others are the first of their rank.
+    // A host that restarts processes registers this key; all other processes are the first of their rank.
     {Realm::rank, PMIX_REINCARNATION, [](const JobView&, std::uint32_t) { return number(0); }},
     {Realm::rank, PMIX_LOCAL_PEERS, elsewhere<peers>},
     {Realm::rank, PMIX_LOCAL_SIZE, elsewhere<size_of_node>},

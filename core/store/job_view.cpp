@@ -12,7 +12,7 @@ bool inside(Area area, std::size_t bytes) noexcept {
   return area.offset <= bytes && area.bytes <= bytes - area.offset;
 }
 
-/// Does an area of that size hold such a log?
+/// True if an area of that size can hold such a log.
 bool holds(std::uint64_t area_bytes, std::uint64_t capacity, std::uint32_t buckets) noexcept {
   return std::has_single_bit(buckets) && capacity <= area_bytes &&
          KeyedLog::footprint(capacity, buckets) <= area_bytes;
@@ -104,7 +104,7 @@ Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::ui
     return card(index).find({Realm::rank, 0}, key, hash, scopes);
   }
   const auto found = remote_.find(at, key, hash, scopes);
-  if (!found) return tl::unexpected(found.error());
+  if (!found) return fail(found.error());
   return Record{{Realm::rank, r}, found->scope, found->key, found->value};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One job as its readers see it. A Get of anything that the node knows ends here: loads, no system call, no lock.
+// A job as its readers see it. A Get of anything that the node knows ends here: loads, no system call, no
+// lock.
 #pragma once
 
 #include <optional>
@@ -13,12 +14,12 @@
 
 namespace weft::store {
 
-/// The job may be retired while somebody looks: all of it then reads as zero. So every bound is read once, by open(),
-/// and what is looked up later stays inside the segment and finds nothing.
+/// The job may be retired during a read: all of it then reads as zero. So every bound is read once, by
+/// open(); later reads stay inside the segment and find nothing.
 class JobView {
  public:
   JobView() = default;
-  /// base: the mapping of the whole segment; job: offset of a JobHeader whose state was seen to be live.
+  /// base: the mapping of the whole segment; job: the offset of a JobHeader that was live.
   /// Errors: corrupt (an area leaves the segment).
   static Result<JobView> open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept;
 
@@ -31,31 +32,31 @@ class JobView {
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
   std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
-  /// Its place among the ranks of this node; none for ranks elsewhere.
+  /// Index of the rank among the ranks of this node; `none` for ranks on other nodes.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
     const auto card = card_of(r);
     return card < RankEntry::local_card ? none : card - RankEntry::local_card;
   }
-  /// To the newest remote piece of a rank elsewhere; 0: there is none.
+  /// Link to the newest remote piece of a rank on another node; 0: there is none.
   RemoteCards::Link remote_link(std::uint32_t r) const noexcept {
     const auto card = card_of(r);
     return card < RankEntry::local_card ? card : 0;
   }
-  /// How far the log of a rank elsewhere is known here (RemoteCards::known).
+  /// The position up to which the log of a rank on another node is known here (RemoteCards::known).
   std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
-  /// Ascending; none if there is no such node.
+  /// The ranks of a node, ascending; empty if there is no such node.
   std::span<const std::uint32_t> ranks_on(std::uint32_t node) const noexcept { return index_.ranks_on(node); }
-  /// Empty where the host told no name.
+  /// The name of a node; empty if the host registered none.
   std::string_view node_name(std::uint32_t node) const noexcept { return index_.name_of(node); }
   AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
 
   const KeyedLog& info() const noexcept { return info_; }
   const RemoteCards& remote() const noexcept { return remote_; }
-  /// All that is known here of what a rank elsewhere put, oldest first. Errors: corrupt.
+  /// All records known here of a rank on another node, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
-  /// local: below the header's local_capacity.
+  /// The card of a local rank. local: below local_capacity of the header.
   KeyedLog card(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return Board::at(base_ + header_->board); }
 
@@ -63,12 +64,13 @@ class JobView {
   Result<Record> find_info(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
     return info_.find(subject, key, hash);
   }
-  /// What rank r put: its card if it lives here, the remote cards else. Errors: not_found, corrupt.
+  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found,
+  /// corrupt.
   Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
-  /// RankEntry::card; 0 for a rank that is none.
+  /// RankEntry::card; 0 if there is no such rank.
   std::uint32_t card_of(std::uint32_t r) const noexcept {
     return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
   }
@@ -89,7 +91,7 @@ class JobView {
   std::string_view nspace_;
 };
 
-/// All jobs of a segment, found by name.
+/// Finds a job of the segment by its name; returns the offset of its JobHeader.
 std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
                                       std::string_view nspace) noexcept;
 

@@ -28,7 +28,7 @@ std::uint64_t KeyedLog::record_bytes(std::size_t key, std::size_t value) noexcep
 }
 
 Result<std::uint64_t> KeyedLog::end_after(std::uint64_t end, std::uint64_t bytes) const noexcept {
-  if (end < first_ && bytes > first_ - end) end = first_;  // no record lies across the seam
+  if (end < first_ && bytes > first_ - end) end = first_;  // no record crosses the boundary
   if (bytes > capacity_ - end) return fail(Errc::no_space, "log is full");
   return end + bytes;
 }
@@ -41,7 +41,7 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   const auto need = record_bytes(record.key.size(), record.value.size());
   if (record.value.size() > std::min(capacity_, max_value_bytes)) return fail(Errc::no_space, "log is full");
   const auto end = end_after(published, need);
-  if (!end) return tl::unexpected(end.error());
+  if (!end) return fail(end.error());
   const auto offset = *end - need;
   if (offset != published && first_ - published >= sizeof(RecordHeader)) {
     RecordHeader gap{};
@@ -162,7 +162,7 @@ Result<void> KeyedLog::adopt() noexcept {
       continue;
     }
     const auto next = read(offset, end, record);
-    if (!next) return tl::unexpected(next.error());
+    if (!next) return fail(next.error());
     last = std::exchange(offset, *next);
   }
   if (end == 0) return {};

@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // An append-only log of keyed records with a hash index: one process writes, every process of the node reads,
-// nobody waits. Job-level keys and the card of each local rank are each such a log.
+// and no process ever waits. The job-level keys are such a log, and so is the card of each local rank.
 //
 //   | Header, 1 line | record | record | ... zero up to capacity | heads: u32 x buckets |
 //                    ^ offset 0 of the data    ^ published
 //   record = RecordHeader, key bytes, value bytes, padding to 8
 //
-// The heads lie behind the data, so that one read of a few hundred bytes from another node has the published length and
-// the first records: read_card_image() in card.hpp. Such a read is not atomic: bytes may be older than the length that
-// came with them. Each record therefore carries a check of itself, which only such readers look at.
+// The heads follow the data, so that a single read of a few hundred bytes from another node contains the
+// published length and the first records: read_card_image() in card.hpp. Such a read is not atomic: bytes may
+// be older than the length that came with them. Each record therefore carries a check of itself, which only
+// such readers use.
 //
-// A card's data is in two pieces: the first bytes beside those of the other cards, so that a reader of all cards
-// touches few pages, the rest elsewhere. Offsets run through both; no record lies across the seam. What is left
-// of the first piece then starts with a header that marks a gap (no key, `check` a constant), or is too short for one.
+// The data of a card is in two pieces: the first piece beside those of the other cards, so that a reader of
+// all cards touches few pages, the second elsewhere. Offsets run through both; no record crosses the
+// boundary. The rest of the first piece then starts with a header that marks a gap (no key, `check` a
+// constant), or is too short for a header.
 //
-// I1  One writer: a process, whose threads take a lock of their own. Everybody else only reads.
+// I1  One writer: a process, whose threads share a lock. All other processes only read.
 // I2  Bytes below `published` never change; it only grows, by whole records, and stays a multiple of 8.
-// I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same form
-//     and lies strictly before the record. So every chain ends, also one that was written wrong: a reader
-//     refuses a link that does not go backwards.
+// I3  heads[b] is 0 or 1 + the offset/8 of the newest record of bucket b; a record's `previous` has the same
+//     form and is strictly before the record. So every chain ends, even a damaged one: a reader rejects a
+//     link that does not go backwards.
 // I4  A head is stored after `published` covers its record. A newer record of a key hides the older ones.
-// I5  Offsets, never pointers. Capacity and bucket count come from the job header, which only the server
-//     writes: a client can write the bytes of its own card wrong, not their bounds.
-// Crash: a writer that dies inside append() leaves bytes above `published`, or a record that no head points to;
-//     the first are never read, the second is seen by visit() and linked by the next writer's adopt().
+// I5  Offsets, never pointers. Capacity and bucket count are in the job header, which only the server writes:
+//     a client can damage the bytes of its own card, not their bounds.
+// Crash: a writer that dies inside append() leaves bytes above `published`, or a record that no head points
+// to. The former are never read; the latter is visited by visit(), and the next writer's adopt() links it.
 #pragma once
 
 #include <atomic>
@@ -36,7 +38,7 @@
 
 namespace weft::store {
 
-/// Whose key it is. Rank entries carry the rank in `index`, node entries the node id, app entries the app number.
+/// The kind of the owner of a key. `index` of a Subject is the rank, the node id or the application number.
 enum class Realm : std::uint8_t { rank = 0, job = 1, node = 2, app = 3, session = 4 };
 
 struct Subject {
@@ -45,7 +47,7 @@ struct Subject {
   friend bool operator==(Subject, Subject) = default;
 };
 
-/// Hash of a key, without its subject: computed once a Get, used for every place that is looked at.
+/// Hash of a key, without its subject: computed once a Get, used for every log that is searched.
 std::uint64_t hash_key(std::string_view key) noexcept;
 
 struct Record {
@@ -58,12 +60,12 @@ struct Record {
 class KeyedLog {
  public:
   struct Header {
-    alignas(64) std::atomic<std::uint64_t> published{0};  // bytes of data that readers may look at
+    alignas(64) std::atomic<std::uint64_t> published{0};  // bytes of data that readers may read
   };
   static_assert(sizeof(Header) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
   using Head = std::atomic<std::uint32_t>;
 
-  /// Bytes that a log of `capacity` data bytes and `buckets` (a power of two) takes.
+  /// Bytes of memory that a log of `capacity` data bytes and `buckets` (a power of two) needs.
   static constexpr std::uint64_t footprint(std::uint64_t capacity, std::uint32_t buckets) {
     return sizeof(Header) + std::uint64_t{buckets} * sizeof(Head) + capacity;
   }
@@ -78,7 +80,8 @@ class KeyedLog {
         capacity_(capacity),
         mask_(buckets - 1) {}
 
-  /// The same in two pieces: `first` bytes of data (a multiple of 8) in memory, the other capacity - first bytes in `rest`.
+  /// A log in two pieces: `first` bytes of data (a multiple of 8) in memory, the other capacity - first bytes
+  /// in `rest`.
   KeyedLog(std::byte* memory, std::uint64_t first, std::uint32_t buckets, std::byte* rest,
            std::uint64_t capacity) noexcept
       : KeyedLog(memory, first, buckets) {
@@ -86,29 +89,32 @@ class KeyedLog {
     rest_ = rest;
   }
 
-  /// Bytes that append() will take for this record, a gap before it not counted.
+  /// Bytes that append() uses for this record, without a gap before it.
   static std::uint64_t record_bytes(std::size_t key, std::size_t value) noexcept;
-  /// Where `published` will be when a record of `bytes` is appended while it is `end`; so a writer knows before the
-  /// first of many appends whether the last will fit. Errors: no_space.
+  /// The value of `published` after a record of `bytes` is appended at `end`: a writer knows before the first
+  /// of many appends whether the last will fit. Errors: no_space.
   Result<std::uint64_t> end_after(std::uint64_t end, std::uint64_t bytes) const noexcept;
 
-  /// The record at the start of `bytes`, which need not be aligned; its length with the padding. Trusts nothing.
-  /// Errors: corrupt (it does not lie within them).
+  /// Reads the record at the start of `bytes`, which need not be aligned; returns its length with the
+  /// padding. Trusts no byte.
+  /// Errors: corrupt (the record does not fit into them).
   static Result<std::uint64_t> read_record(Bytes bytes, Record& out) noexcept;
-  /// Are these the bytes of one whole record as its writer left them? False where another node's read was torn.
+  /// True if these are the bytes of a complete record as its writer left them; false after a torn read from
+  /// another node.
   static bool is_intact(Bytes record) noexcept;
-  /// No record begins here: what is left of a first piece whose log goes on in the second.
+  /// True if no record starts here: the rest of a first piece whose log continues in the second.
   static bool is_gap(Bytes rest_of_piece) noexcept;
 
   /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
 
   /// Any process. The newest record of this key. Errors: not_found, corrupt.
-  ///   scopes  bit s: records of scope s count; a key may have one value for this node and another for the others
+  ///   scopes  bit s: records of scope s count; a key may have a value for this node and another for others
   Result<Record> find(Subject subject, std::string_view key, std::uint64_t hash,
                       std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
-  /// Any process. Calls see(record) for each, oldest first, from byte `from`; returns the `from` of the next call.
+  /// Any process. Calls see(record) for each, oldest first, from byte `from`; returns the `from` of the next
+  /// call.
   template <class See>
   Result<std::uint64_t> visit(std::uint64_t from, See&& see) const {
     const auto end = published();
@@ -127,8 +133,9 @@ class KeyedLog {
     return from;
   }
 
-  /// A new writer, before its first append(): links the record that a writer killed inside append() may have
-  /// published without a head. There is at most one, the last, and its `previous` is still right.
+  /// To be called by a new writer before its first append(): links the record that a writer killed inside
+  /// append() may have published without a head. There is at most one, the last, and its `previous` is still
+  /// right.
   Result<void> adopt() noexcept;
 
   std::uint64_t published() const noexcept {
@@ -146,7 +153,7 @@ class KeyedLog {
     std::uint16_t key_bytes;
     Realm realm;
     std::uint8_t scope;
-    std::uint32_t check;  ///< of all other bytes of the record but the padding
+    std::uint32_t check;  ///< over all other bytes of the record but the padding
   };
   static_assert(sizeof(RecordHeader) == 24);
   static std::uint32_t check_of(const RecordHeader& h, const std::byte* key_and_value) noexcept;
@@ -158,11 +165,11 @@ class KeyedLog {
   std::uint64_t piece_left(std::uint64_t offset) const noexcept {
     return (offset < first_ ? first_ : capacity_) - offset;
   }
-  /// The rest of the first piece holds no record; only where the second piece has begun.
+  /// True if the rest of the first piece holds no record; only if the second piece is in use.
   bool gap_at(std::uint64_t offset, std::uint64_t end) const noexcept;
   bool sound(std::uint64_t end) const noexcept { return end <= capacity_ && (end & 7) == 0; }
   static std::uint64_t length_of(const RecordHeader& h) noexcept;
-  /// h: what was copied from there and found to lie within the log.
+  /// h: a copy of the header that was checked to be within the log.
   static Record record_at(const std::byte* bytes, const RecordHeader& h) noexcept;
   Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
   std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
@@ -176,7 +183,7 @@ class KeyedLog {
   Head* heads_ = nullptr;
   std::byte* data_ = nullptr;
   std::byte* rest_ = nullptr;
-  std::uint64_t first_ = 0;  ///< bytes in data_; all of them where there is one piece
+  std::uint64_t first_ = 0;  ///< bytes in data_; the whole capacity if there is one piece
   std::uint64_t capacity_ = 0;
   std::uint32_t mask_ = 0;
 };

@@ -14,11 +14,11 @@
 // | control            | local clients     | all                        | core/store/board.hpp, fetch_cell.hpp, NoticeRing |
 // | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
 //
-// A card has one page among the first pages of all cards, which lie one after the other: reading 64 small cards is
-// then four page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit lies elsewhere.
+// A card has one page among the first pages of all cards, which are contiguous: reading 64 small cards then takes four
+// page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit is elsewhere.
 //
-// A client maps everything read-only, and for writing: `control` of its job, its own card, the doorbell's page, and the boards
-// of the sets that it is a member of (board_pool.hpp).
+// A client maps everything read-only, and for writing: `control` of its job, its own card, the page of the doorbell, and
+// the boards of the sets that it is a member of (board_pool.hpp).
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ struct SegmentHeader {
   std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
   std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
   std::uint64_t doorbell;
-  char socket[64];  ///< name of the server's socket: which server this segment is of
+  char socket[64];  ///< name of the server's socket, which identifies the server
   char server_nspace[256];
   std::uint32_t server_rank;
   std::uint32_t board_slots;  ///< boards of sets; fewer in a small segment
@@ -63,14 +63,14 @@ struct SegmentHeader {
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 
-/// What a reader that maps a segment may find; anything but ready falls back to asking over the socket.
+/// What a client that maps a segment may find; unless it is ready, the client uses the socket instead.
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
 Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
 
-/// One rank of a job, on whichever node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
+/// A rank of a job, on any node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
   std::uint32_t node;
-  /// Where its card is: local_card + its place in `locals`, or the link to its newest piece among the remote cards.
+  /// Its card: local_card + its index in `locals`, or the link to its newest piece among the remote cards.
   std::atomic<std::uint32_t> card;
   std::uint32_t appnum;
   std::uint32_t app_rank;
@@ -83,16 +83,17 @@ struct RankEntry {
 static_assert(sizeof(RankEntry) == 24);
 static_assert(std::uint64_t{RankEntry::local_card} + Board::max_members <= 0xffffffff);
 
-/// A rank that lives on this node.
+/// A rank on this node.
 struct alignas(64) Local {
   enum State : std::uint32_t { registered = 0, connected = 1, finalized = 2, gone = 3 };
   std::atomic<std::uint32_t> rank;
   std::atomic<std::uint32_t> state;
-  /// Set by the server when it waits for a commit of this rank; read by the client after each commit (C1, C2).
+  /// Set by the server while it waits for a commit of this rank; read by the client after each commit (C1,
+  /// C2).
   std::atomic<std::uint32_t> watched;
   std::atomic<std::int32_t> pid;
-  std::uint64_t card;       ///< offset of its page among the cards' first pages
-  std::uint64_t card_rest;  ///< offset of what follows
+  std::uint64_t card;       ///< offset of its page among the first pages of all cards
+  std::uint64_t card_rest;  ///< offset of the rest of its data
 };
 static_assert(sizeof(Local) == 64);
 
@@ -108,16 +109,16 @@ struct JobHeader {
   std::uint32_t nodes;
   std::uint32_t apps;
   std::uint32_t my_node;
-  std::uint32_t local_capacity;  ///< places in `locals`, cells of the board
+  std::uint32_t local_capacity;  ///< entries in `locals`, cells of the board
   std::atomic<std::uint32_t> local_count;
-  std::uint32_t cores;  ///< of this node, that the local ranks share
+  std::uint32_t cores;  ///< cores of this node, shared by the local ranks
   std::uint32_t info_buckets;
   std::uint32_t card_buckets;
   std::uint64_t info_capacity;
   std::uint64_t remote_capacity;
   std::uint64_t card_first;       ///< bytes of a card's data in its first page
-  std::uint64_t card_capacity;    ///< with those
-  std::uint64_t card_rest_bytes;  ///< virtual bytes from one card's rest to the next's, whole pages
+  std::uint64_t card_capacity;    ///< bytes of a card's data in all
+  std::uint64_t card_rest_bytes;  ///< virtual bytes from the rest of a card to that of the next, whole pages
   Area rank_area, index_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
   std::uint64_t board;        ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
@@ -126,12 +127,12 @@ struct JobHeader {
   char nspace[256];
 };
 
-/// What a client tells its server through its ring.
+/// Notices of a client to its server, through its ring.
 enum class NoticeKind : std::uint32_t {
-  committed = 1,    ///< its card grew while `watched` was set
+  committed = 1,    ///< the card has grown while `watched` was set
   board_full = 2,   ///< last local arrival, other nodes take part; arg: the board's number (board_pool.hpp)
-  board_ended = 3,  ///< it ended a generation and a member wants a message; arg: the board's number
-  fetch = 4,        ///< it has asked something in its FetchCell
+  board_ended = 3,  ///< this client ended a generation and a member wants a message; arg: the board's number
+  fetch = 4,        ///< there is a new request in the FetchCell
 };
 
 }  // namespace weft::store

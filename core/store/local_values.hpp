@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What only this process knows: values of PMIx_Store_internal, the job of a singleton, and, without a segment, its
-// own puts. Behind a lock; a Get comes here only after the segment did not have the key.
+// The values that only this process knows: those of PMIx_Store_internal, the job of a singleton and, without
+// a segment, its own puts. Guarded by a lock; a Get searches here only after the segment did not have the
+// key.
 #pragma once
 
 #include <atomic>
@@ -21,11 +22,11 @@ class LocalValues {
                      const pmix_value_t& value);
   void store_encoded(std::string_view nspace, std::uint32_t rank, std::string_view key,
                      std::vector<std::byte> value);
-  /// Usually so; takes no lock.
+  /// Usually true; takes no lock.
   bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
   /// Errors: not_found, no_memory.
   Result<data::Value> find(std::string_view nspace, std::uint32_t rank, std::string_view key) const;
-  /// Every key of (nspace, rank), in order of its name.
+  /// Appends every key of (nspace, rank), in order of its name.
   void collect(std::string_view nspace, std::uint32_t rank, data::Infos& out) const;
 
  private:

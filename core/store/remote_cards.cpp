@@ -32,7 +32,7 @@ std::byte* put_word(std::byte* to, std::uint32_t word) noexcept {
   return to + sizeof word;
 }
 
-/// A position in a log: a multiple of 8, below 32 GiB.
+/// True for a position in a log: a multiple of 8, below 32 GiB.
 bool is_position(std::uint64_t at) noexcept {
   return (at & 7) == 0 && at >> 35 == 0;
 }
@@ -62,7 +62,7 @@ struct RemoteCards::Entry {
 
   std::size_t key_bytes() const noexcept { return word >> key_shift & key_mask; }
   std::uint8_t scope() const noexcept { return (word & global_bit) != 0 ? PMIX_GLOBAL : PMIX_REMOTE; }
-  /// What a key's entry has in these two fields.
+  /// The value of these two fields in the entry of a key.
   static constexpr std::uint32_t key_fields = 0xffu << hash_shift | key_mask << key_shift;
   static std::uint32_t of_key(std::size_t key_bytes, std::uint64_t hash) noexcept {
     return static_cast<std::uint32_t>(hash & 0xff) << hash_shift | static_cast<std::uint32_t>(key_bytes)
@@ -76,10 +76,10 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noex
     return fail(Errc::invalid, "a card's position");
   const auto used = header_->used.load(std::memory_order_relaxed);  // only the writer stores it (I1)
   if (used > capacity_ || (used & 1) != 0) return fail(Errc::corrupt, "remote cards' bounds");
-  const Link before = link.load(std::memory_order_relaxed);  // the same
+  const Link before = link.load(std::memory_order_relaxed);  // only the writer stores it (I1)
   const auto here = known(before);
   if (records.empty() || card.to <= here) return {};
-  if (card.from > here) return fail(Errc::again, "something before it is missing");  // I5
+  if (card.from > here) return fail(Errc::again, "a part before it is missing");  // I5
   std::uint64_t bytes = sizeof before + end_bytes(card.to);
   for (const auto& record : records) {
     if (!is_storable(record)) return fail(Errc::invalid, "a card's record");
@@ -90,7 +90,7 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noex
       return fail(Errc::no_space, "the remote cards are full");
     }
   }
-  bytes += bytes & 1;  // within the capacity, which is even as `used` is
+  bytes += bytes & 1;  // within the capacity, which is even like `used`
   std::byte* to = put_end(put_word(data_ + used, before), card.to);
   for (const auto& record : records) {
     const auto value = static_cast<std::uint32_t>(record.value.size());
@@ -177,16 +177,16 @@ Result<CardRecord> RemoteCards::find(Link link, std::string_view key, std::uint6
       body = at;
       ++candidates;
     });
-    if (!piece) return tl::unexpected(piece.error());
+    if (!piece) return fail(piece.error());
     if (candidates != 0) {
       auto found = record(newest, piece->bodies + body);
       if (found.key == key) return found;
     }
-    if (candidates > 1) {  // another key of the same hash hides it: look at each
+    if (candidates > 1) {  // several entries with this hash: compares the key of each
       CardRecord found{};
       const auto room = limit - piece->bodies;
       (void)scan(offset, limit, [&](const Entry& entry, std::uint64_t at) {
-        // Checked again: the entries may have changed since, if the job was retired.
+        // Checked again: the entries may have changed if the job was retired.
         if (!may_be(entry) || at > room || entry.key_bytes() + entry.value_bytes > room - at) return;
         const auto one = record(entry, piece->bodies + at);
         if (one.key == key) found = one;
@@ -207,8 +207,8 @@ Result<std::vector<CardRecord>> RemoteCards::all(Link link) const {
     entries.clear();
     const auto piece =
         scan(offset, limit, [&](const Entry& entry, std::uint64_t at) { entries.emplace_back(entry, at); });
-    if (!piece) return tl::unexpected(piece.error());
-    // Backwards for now: the newest piece first, and its newest record.
+    if (!piece) return fail(piece.error());
+    // In reverse order for now: the newest piece first, and its newest record.
     for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry)
       records.push_back(record(entry->first, piece->bodies + entry->second));
     limit = offset;

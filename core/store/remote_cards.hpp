@@ -1,31 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The cards of ranks on other nodes: the server appends what fences and fetches bring, every process of the node reads,
-// nobody waits. One piece a rank and fence. A rank's pieces are a chain, newest first; its link is in its RankEntry, so
-// that there is no other index, and nothing to rebuild when cards come.
+// The cards of ranks on other nodes: the server appends what fences and fetches bring, every process of the
+// node reads, and no process ever waits. There is a piece for each rank and fence. The pieces of a rank are a
+// chain, newest first, whose link is in its RankEntry: so there is no other index, and nothing to rebuild
+// when cards arrive.
 //
 //   | Header, 1 line | piece | piece | ... zero up to capacity |
 //                    ^ offset 0      ^ used
 //   piece  = u32 link of the rank's piece before it, end, entries, bodies, padding to 2
-//   end    = how far the rank's own log is known here with this piece: its position there / 8, seven bits a byte, lowest
-//            first, all but the last byte with the eighth bit set
-//   entry  = u32: value bytes 13 bits, key bytes 9, global 1 (else remote), last of its piece 1, hash 8. Value bytes of
-//            8191 say that the next u32 is the length.
+//   end    = how far the rank's own log is known here with this piece: its position there / 8, seven bits a
+//            byte, lowest first, all but the last byte with the eighth bit set
+//   entry  = u32: value bytes 13 bits, key bytes 9, global 1 (else remote), last of its piece 1, hash 8.
+//            Value bytes of 8191 mean that the next u32 is the length.
 //   body   = key bytes, value bytes, in the order of the entries
 //   link   = 0 for none, else 1 + offset / 2
 //
-// A card of one short key so costs its key and value, 9 bytes and the padding. The entries stand together and have a piece of
-// the key's hash, so that a walk over a rank's keys touches few lines: a Get passes its hash and reads one body.
+// Overhead for a card with one short key: 9 bytes plus padding. The entries are stored together with 8 bits
+// of the hash of each key, so that a walk over the keys of a rank touches few cache lines: a Get passes its
+// hash and reads one body.
 //
-// I1  One writer: the server's loop thread. Everybody else maps the cards read-only.
+// I1  One writer: the server's loop thread. All other processes map the cards read-only.
 // I2  Bytes that a link leads to never change. A link is stored after the whole piece that it leads to.
-// I3  A piece's link to the one before leads strictly backwards, and its records end before the piece that led to it. So
-//     every walk ends; a reader refuses what is otherwise, because the job may be retired while it looks: it then finds
-//     zeros, or another job's bytes, and stays within the capacity.
+// I3  The link of a piece to the one before it goes strictly backwards, and its records end before the piece
+//     that led to it. So every walk ends. A reader rejects anything else, because the job may be retired
+//     during the read: the reader then finds zeros, or the bytes of another job, and stays within the
+//     capacity.
 // I4  In a piece a later record of a key hides an earlier one, in a chain a newer piece an older one.
-// I5  The ends of a chain grow, and each piece begins in the rank's log no later than the one before it ended: whatever
-//     order fences and fetches bring news in, nothing older hides it and nothing between is missing.
-// Crash: `used` is stored before the link. A writer that dies in between leaves bytes that nobody finds, and that no
-//     later writer takes for free.
+// I5  The ends of a chain grow, and each piece begins in the rank's log no later than the one before it
+//     ended: in whatever order fences and fetches bring records, no older record hides a newer one and none
+//     in between is missing.
+// Crash: `used` is stored before the link. A writer that dies in between leaves bytes that no link leads to,
+// and that no later writer overwrites.
 #pragma once
 
 #include <atomic>
@@ -40,7 +44,7 @@ namespace weft::store {
 
 class RemoteCards {
  public:
-  /// What weftinfo can read while the job runs; only `used` matters to the writer.
+  /// Counters that weftinfo can read while the job runs; the writer uses only `used`.
   struct Header {
     alignas(64) std::atomic<std::uint64_t> used{0};
     std::atomic<std::uint64_t> pieces{0};
@@ -48,9 +52,10 @@ class RemoteCards {
   };
   static_assert(sizeof(Header) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
   using Link = std::uint32_t;
-  /// Links are below it, so that whoever keeps them can use the numbers from here on for something else.
+  /// Links are below this number, so that other meanings can be given to the numbers from here on
+  /// (RankEntry::card).
   static constexpr Link end_of_links = 0xffff0000;
-  /// Bytes of pieces that links reach: 8 GiB less a little.
+  /// Bytes that links can address: 8 GiB less a little.
   static constexpr std::uint64_t most_bytes = (std::uint64_t{end_of_links} - 1) * 2;
 
   static constexpr std::uint64_t footprint(std::uint64_t capacity) { return sizeof(Header) + capacity; }
@@ -60,12 +65,12 @@ class RemoteCards {
   RemoteCards(std::byte* memory, std::uint64_t capacity) noexcept
       : header_(reinterpret_cast<Header*>(memory)), data_(memory + sizeof(Header)), capacity_(capacity) {}
 
-  /// Writer only. A new piece of the rank whose newest one `link` leads to; no piece if nothing in it is new. Errors: again
-  /// (something before it is missing, I5), no_space, invalid (a key of no or more than 511 bytes, a scope that stays on its
-  /// node, a position that cannot be); nothing has changed then.
+  /// Writer only. Appends a piece to the chain that `link` leads to; none if nothing in it is new. Errors,
+  /// with nothing changed then: again (a part before it is missing, I5), no_space, invalid (a key of no or
+  /// more than 511 bytes, a scope that stays on its node, an impossible position).
   Result<void> append(std::atomic<Link>& link, const Card& card) noexcept;
 
-  /// Any process. How far the rank's own log is known here; 0: not at all.
+  /// Any process. The position up to which the rank's own log is known here; 0: not at all.
   std::uint64_t known(Link link) const noexcept;
 
   /// Any process. link: loaded with acquire (R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
@@ -81,13 +86,13 @@ class RemoteCards {
 
  private:
   struct Entry;
-  /// A piece whose entries were seen to end, and whose bodies to end at or before the limit.
+  /// A piece that was checked: its entries end, and its bodies end at or before the limit.
   struct Piece {
     Link before;
     std::uint64_t end;              ///< position in the rank's log
     std::uint64_t entries, bodies;  ///< offsets
   };
-  /// All but `bodies`. False: it does not end within the limit.
+  /// Reads all fields but `bodies`. False: the head does not end within the limit.
   bool read_head(std::uint64_t offset, std::uint64_t limit, Piece& piece) const noexcept;
   /// Calls see(entry, offset of its body from the first) for each entry of the piece at `offset`.
   template <class See>

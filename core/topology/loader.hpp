@@ -5,11 +5,12 @@
 
 namespace weft::topology {
 
-/// The module, opened by the first call that finds it and kept until the process ends (callers hold objects
-/// that only it can release). Looked for in the directories of WEFT_MODULE_PATH (separated by ':'; ignored in
-/// set-user-id programs), then in weft/ beside the library that this code is part of.
-/// Errors: not_supported (no such file, or one of another version); the next call looks again.
-/// Cost: after the first success one atomic load.
+/// Returns the module, which the first successful call opens. It stays open until the process ends, because
+/// callers hold objects that only the module can release. Searched for in the directories of WEFT_MODULE_PATH
+/// (separated by ':'; ignored in set-user-id programs), then in weft/ beside the library that contains this
+/// code.
+/// Errors: not_supported (no such file, or one of another version); the next call searches again.
+/// Cost: one atomic load after the first success.
 Result<const Module*> load_module();
 
 }  // namespace weft::topology

@@ -8,22 +8,22 @@
 namespace weft::topology {
 namespace {
 
-// A process runs on one node, and callers compare and keep the pointer: one per process, for ever.
+// A process runs on one node, and callers compare and keep the pointer: so there is one topology, for ever.
 struct Local {
   std::atomic<void*> topology{nullptr};
-  std::mutex loading;  // guards what follows
+  std::mutex loading;  // guards the members below
   const void* processors = nullptr;
   std::function<std::string()> xml_source;
 };
 Local& local() {
-  static Local* const one = new Local;  // never destroyed: threads may ask while the process exits
+  static Local* const one = new Local;  // never destroyed: other threads may use it while the process exits
   return *one;
 }
 
 Result<void*> load(const Module& module, const std::function<std::string()>& xml_source) {
   const std::string xml = xml_source ? xml_source() : std::string();
   if (!xml.empty()) {
-    // A server with another hwloc may have written it; then this process looks for itself.
+    // The XML may come from a server with another hwloc; then this process discovers the topology itself.
     if (auto topology = module.load_topology(xml.c_str(), Origin::this_node)) return topology;
   }
   return module.load_topology(nullptr, Origin::this_node);

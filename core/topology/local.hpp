@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The topology of this node: one for the whole process, as its pointer is handed to callers.
+// The topology of this node. There is one in the process, because its pointer is handed to callers.
 #pragma once
 
 #include <functional>
@@ -9,18 +9,20 @@
 
 namespace weft::topology {
 
-/// Where to get the node's topology as XML when it is first needed, e.g. from the server's job information;
-/// an empty answer means: discover it. Without effect once the topology is loaded.
+/// Sets a function that returns the topology of the node as XML, for example from the server's job
+/// information. It is called when the topology is first needed; if it returns an empty text, the topology is
+/// discovered instead. Without effect once the topology is loaded.
 void set_local_xml_source(std::function<std::string()> source);
 
-/// hwloc_topology_t of this node, loaded by the first call, never destroyed: programs keep the pointer beyond
-/// PMIx_Finalize. Errors: not_supported (no module), os, invalid (no XML and no discovery).
+/// The hwloc_topology_t of this node. The first call loads it; it is never destroyed, because programs keep
+/// the pointer beyond PMIx_Finalize. Errors: not_supported (no module), os, invalid (no XML, and discovery
+/// failed).
 Result<void*> local_topology();
 
-/// The same, or one without devices where nobody has loaded it yet: for localities, and never handed out.
+/// The same, or a topology without devices if none is loaded yet: for localities, and never handed out.
 Result<const void*> local_processors();
 
-/// Was `topology` returned by local_topology()? Then nobody may destroy it.
+/// True if `topology` was returned by local_topology(); such a topology must not be destroyed.
 bool is_local(const void* topology) noexcept;
 
 }  // namespace weft::topology

@@ -26,10 +26,10 @@ constexpr std::array kinds = {
 struct Range {
   std::uint32_t from, to;
 };
-using Ranges = std::vector<Range>;  // ascending and apart once parsed
+using Ranges = std::vector<Range>;  // ascending and disjoint once parsed
 using Location = std::array<Ranges, kinds.size()>;
 
-// "0-3,8". Ranges, not single numbers: a short text must not become a long list.
+// "0-3,8". Kept as ranges, not as single numbers: a short text must not become a long list.
 Result<void> parse_list(std::string_view text, Ranges& out) {
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -74,7 +74,7 @@ Result<Location> parse(std::string_view whole) {
 bool overlap(const Ranges& a, const Ranges& b) noexcept {
   for (auto x = a.begin(), y = b.begin(); x != a.end() && y != b.end();) {
     if (x->from <= y->to && y->from <= x->to) return true;
-    // Ranges of one list may overlap each other, so the one that ends first is the one that is used up.
+    // Ranges of one list may overlap each other, so the range that ends first is advanced.
     x->to < y->to ? ++x : ++y;
   }
   return false;

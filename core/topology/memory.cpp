@@ -14,9 +14,9 @@
 namespace weft::topology {
 namespace {
 
-constexpr unsigned max_nodes = 1024;  // what the kernel can be built for
+constexpr unsigned max_nodes = 1024;  // maximum of a Linux configuration
 
-/// The first line of a small file of the kernel's, without its end; empty if there is none.
+/// The first line of a small kernel file, without the newline; empty if there is none.
 std::string read_line(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file < 0) return {};
@@ -42,7 +42,7 @@ std::vector<unsigned> usable_numa_nodes() {
   for (unsigned node = 0; node < max_nodes; ++node) {
     const auto text = read_line("/sys/devices/system/node/node" + std::to_string(node) + "/cpulist");
     if (text.empty()) continue;
-    const auto cpus = data::parse_proc_map(text);  // the same "0-3,8" spelling
+    const auto cpus = data::parse_proc_map(text);  // the same notation, "0-3,8"
     if (!cpus) continue;
     const auto& list = cpus->front();
     if (std::any_of(list.begin(), list.end(),

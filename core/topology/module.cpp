@@ -26,7 +26,7 @@ constexpr weft::topology::Module table{
 
 }  // namespace
 
-// The name is module_symbol; everything else in this library is hidden.
+// Its name is module_symbol; all other symbols of this library are hidden.
 extern "C" [[gnu::visibility("default")]] const weft::topology::Module* weft_topology_module() {
   return &table;
 }

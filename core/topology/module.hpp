@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside weft/topology.so only: the functions behind the table. Their contracts are in topology.hpp.
+// Only for code inside weft/topology.so: the functions behind the table. Their contracts are in topology.hpp.
 #pragma once
 
 #include <hwloc.h>

@@ -19,8 +19,8 @@ struct DirectoryClose {
   void operator()(DIR* directory) const noexcept { ::closedir(directory); }
 };
 
-// Adds the processors where one thread may run; thread 0 is the caller. The kernel refuses a mask that is
-// shorter than its own, so the mask grows until it fits.
+// Adds the processors where a thread may run; thread 0 is the caller. The kernel rejects a mask shorter than
+// its own, so the mask grows until it is long enough.
 Result<void> add_affinity(pid_t thread, hwloc_bitmap_t out) {
   for (std::size_t processors = 1024; processors <= max_processor + 1; processors *= 2) {
     const std::size_t bytes = CPU_ALLOC_SIZE(processors);
@@ -53,7 +53,7 @@ Result<void> add_all_threads(hwloc_bitmap_t out) {
   return {};
 }
 
-// hwloc's own parser takes garbage for an empty set and "0-" for an endless one.
+// Weft's own parser, because hwloc's accepts garbage as an empty set and "0-" as an infinite one.
 Result<void> set_list(hwloc_bitmap_t out, std::string_view list) {
   const char* at = list.data();
   const char* const end = at + list.size();
@@ -118,7 +118,7 @@ void destroy_cpuset(void* cpuset) noexcept {
   hwloc_bitmap_free(static_cast<hwloc_bitmap_t>(cpuset));
 }
 
-// The kernel is asked, not hwloc: that needs no topology, and the numbers are the same.
+// Reads from the kernel, not hwloc: that needs no topology, and the numbers are the same.
 Result<void*> current_cpuset(bool of_whole_process) {
   auto bitmap = new_bitmap();
   if (!bitmap) return fail(bitmap.error());

@@ -48,8 +48,8 @@ std::string info_of(hwloc_obj_t device, const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// Unique in the cluster: hardware addresses where there are any, else the host's name and the device's.
-// Observed with OpenPMIx 4.2.2: a network card is "ipv4://" and its MAC address.
+// Unique in the cluster: a hardware address if there is one, else the host name and the name of the device.
+// Observed with OpenPMIx 4.2.2: the uuid of a network card is "ipv4://" and its MAC address.
 std::string uuid_of(hwloc_obj_t device, pmix_device_type_t type, const std::string& host) {
   const std::string address = info_of(device, "Address");
   if (type == PMIX_DEVTYPE_NETWORK && !address.empty()) return "ipv4://" + address;
@@ -65,7 +65,7 @@ std::string host_name() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
 }
 
-// Steps from a processor up to the first object that contains both, and down to where the device hangs.
+// The number of steps from a processor up to the first object that contains both, and down to the device.
 int steps(hwloc_topology_t topology, hwloc_obj_t processor, hwloc_obj_t place) noexcept {
   const hwloc_obj_t common = hwloc_get_common_ancestor_obj(topology, processor, place);
   return (processor->depth - common->depth) + (place->depth - common->depth);
@@ -73,7 +73,7 @@ int steps(hwloc_topology_t topology, hwloc_obj_t processor, hwloc_obj_t place) n
 
 void measure(Device& device, hwloc_topology_t topology, hwloc_obj_t object, hwloc_const_cpuset_t cpuset) {
   const hwloc_obj_t place = hwloc_get_non_io_ancestor_obj(topology, object);
-  // Memory hangs beside the tree of processors, at a negative depth: there is nothing to count.
+  // Memory objects are beside the tree of processors, at a negative depth: there are no steps to count.
   if (place == nullptr || place->depth < 0) return;
   for (hwloc_obj_t p = nullptr; (p = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, p)) != nullptr;) {
     if (hwloc_bitmap_isset(cpuset, p->os_index) == 0) continue;

@@ -28,8 +28,8 @@ Result<void> interleave(void* address, std::size_t length_bytes, std::span<const
     }
     numa_bitmask_setbit(mask.get(), node);
   }
-  // libnuma's own numa_interleave_memory() cannot report an error. The kernel ignores the last bit it is told
-  // of.
+  // numa_interleave_memory() of libnuma cannot report an error. The kernel ignores the last bit of the given
+  // length.
   if (::mbind(address, length_bytes, MPOL_INTERLEAVE, mask->maskp, mask->size + 1, 0) == 0) return {};
   const int error = errno;
   return fail(error == EINVAL ? Errc::invalid : Errc::os, "mbind", error);

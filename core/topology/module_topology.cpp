@@ -20,14 +20,14 @@ struct Kind {
   const char* token;
   hwloc_obj_type_t type;
 };
-// The tokens that locality.cpp reads.
+// The kinds that locality.cpp parses.
 constexpr Kind kinds[] = {
     {"NM", HWLOC_OBJ_NUMANODE}, {"SK", HWLOC_OBJ_PACKAGE}, {"L3", HWLOC_OBJ_L3CACHE},
     {"L2", HWLOC_OBJ_L2CACHE},  {"L1", HWLOC_OBJ_L1CACHE}, {"CR", HWLOC_OBJ_CORE},
     {"HT", HWLOC_OBJ_PU},
 };
 
-// Logical numbers of the objects of one type that the cpuset touches.
+// The logical numbers of the objects of one type that the cpuset intersects.
 Result<Bitmap> touched(hwloc_topology_t topology, hwloc_obj_type_t type, hwloc_const_cpuset_t cpuset) {
   auto numbers = new_bitmap();
   if (!numbers) return numbers;
@@ -44,7 +44,7 @@ Result<void*> load_topology(const char* xml, Origin origin) {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::os, "hwloc_topology_init", errno);
   Topology topology(raw);
-  // Network cards, GPUs and the like, for the distances to them.
+  // Keeps network cards, GPUs and other devices, for the distances to them.
   if (hwloc_topology_set_io_types_filter(raw, HWLOC_TYPE_FILTER_KEEP_IMPORTANT) != 0) {
     return fail(Errc::os, "hwloc_topology_set_io_types_filter", errno);
   }
@@ -65,7 +65,7 @@ Result<void*> load_processors() {
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) return fail(Errc::os, "hwloc_topology_init", errno);
   Topology topology(raw);
-  // The x86 component moves the process to each processor in turn.
+  // Excluded, because the x86 component of hwloc moves the process to each processor in turn.
   if (hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86") != 0 ||
       hwloc_topology_load(raw) != 0)
     return fail(Errc::os, "hwloc_topology_load", errno);

@@ -9,12 +9,12 @@
 namespace weft::topology {
 namespace {
 
-// A handle without a source can only be ours: nothing else makes any.
+// A handle without a source is from this module: no other code creates such handles.
 const Module* module_for(const char* source) noexcept try {
   if (source != nullptr && !is_our_source(source)) return nullptr;
   const auto module = load_module();
   return module ? *module : nullptr;
-} catch (...) {  // out of memory while looking for the file
+} catch (...) {  // out of memory while the module was loaded
   return nullptr;
 }
 
@@ -31,7 +31,7 @@ void* topology_from_text(const char* source, const char* text) {
   return module == nullptr ? nullptr : module->load_topology(text, Origin::elsewhere).value_or(nullptr);
 }
 void* copy_of_topology(const char* source, const void* handle) {
-  // The node's own topology is shared: it is read-only, and end_topology() leaves it alone.
+  // The node's own topology is shared: it is read-only, and end_topology() does not destroy it.
   if (is_local(handle)) return const_cast<void*>(handle);
   const Module* const module = module_for(source);
   return module == nullptr ? nullptr : module->copy_topology(handle).value_or(nullptr);

@@ -3,9 +3,10 @@
 
 namespace weft::topology {
 
-/// Teaches core/data to copy, send, compare and end pmix_topology_t and pmix_cpuset_t. Idempotent, loads nothing:
-/// the module is opened when the first such handle is met. The node's own topology survives every end of it, and
-/// a handle from another source is neither copied nor freed: nobody here knows how.
+/// Registers with core/data how to copy, send, compare and destroy pmix_topology_t and pmix_cpuset_t.
+/// Idempotent. Loads nothing: the module is opened with the first such handle. Destroying a handle to the
+/// node's own topology leaves the topology itself alone. A handle from another source is neither copied nor
+/// freed, because only its source can do that.
 void install_opaque_types() noexcept;
 
 }  // namespace weft::topology

@@ -14,7 +14,8 @@ bool is_our_source(std::string_view source) noexcept {
 Result<std::string_view> without_source(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view first = text.substr(0, colon);
-  // Lists begin with a digit, and parts of a locality hold one: a word without any is a name.
+  // Lists begin with a digit, and parts of a locality contain one: a word without digits is the name of a
+  // source.
   const bool named = first.find_first_of("0123456789") == std::string_view::npos && !first.empty();
   if (!named) return text;
   if (!is_our_source(first)) return fail(Errc::not_supported, "from another source of topologies");

@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that collectives/ and core/server may ask of a fabric: active messages, reads of remote memory, and a way to
-// sleep. A transport is a class for each of the types below; transport/README.md says how to add one, in this tree
-// or outside of it.
+// All that collectives/ and core/server may use of a fabric: active messages, reads of remote memory, and a
+// way to sleep. A transport implements each of the types below; transport/README.md explains how to add one,
+// in this tree or outside of it.
 //
-// Threads   An Endpoint and all it made belong to one thread; other threads may only poll() its wait_fd().
-// Progress  Nothing completes and no handler runs outside progress(). No operation blocks. A handler and a done() may
-//           call everything but progress() and the destructors of what they were called for.
-// Lifetime  Peers, regions and keys die before their Endpoint, a key before its peer. An operation that is open when
-//           its Peer or its MemoryRegion dies, or the Endpoint itself, ends as `canceled` before that destructor
-//           returns; the memory it named is free again then. A region that peers may still read is kept: a read of
-//           one that is gone is an error for its reader, and may cost the two their connection.
-// Failure   Losing a peer ends each of its open operations as `peer_lost`, and each later one too; none is left
-//           without an end, none ends twice. A peer that comes back has a new Address and is reached anew.
-// Order     Two messages to one peer arrive in the order they were sent if Capabilities::ordered; a get is in no
-//           order with anything.
-// Trust     Bytes arrive from whoever can reach the fabric. A transport checks what it parses itself and hands on the
-//           rest unchecked; who sent a message is for the message to say, and to prove (transport/mesh).
+// Threads   An Endpoint and all that it made belong to one thread; other threads may only poll() its
+//           wait_fd().
+// Progress  Nothing completes and no handler runs outside progress(). No operation blocks. A handler and a
+//           done() may call everything but progress() and the destructors of what they were called for.
+// Lifetime  Peers, regions and keys are destroyed before their Endpoint, a key before its peer. An operation
+//           that is open when its Peer, its MemoryRegion or the Endpoint is destroyed ends as `canceled`
+//           before that destructor returns; the memory it named is free again then. A region that peers may
+//           still read must be kept: reading a region that no longer exists is an error for its reader, and
+//           may cost the two their connection.
+// Failure   Losing a peer ends each of its open operations as `peer_lost`, and each later one too; every
+//           operation ends exactly once. A peer that restarts has a new Address and is reached anew.
+// Order     Two messages to one peer arrive in the order they were sent if Capabilities::ordered; a get has
+//           no order relative to anything.
+// Trust     Any process that can reach the fabric can send bytes. A transport checks what it parses itself
+//           and passes on the rest unchecked; a message itself must name its sender, and prove it
+//           (transport/mesh).
 #pragma once
 
 #include <cstddef>
@@ -39,23 +42,24 @@ struct Address {
 
 /// Sizes in bytes. Fixed once the endpoint is open: a caller computes with them.
 struct Capabilities {
-  std::size_t max_inline = 0;   ///< send() copies up to here: the bytes are free again when it returns
+  std::size_t max_inline = 0;   ///< send() copies up to this size: the bytes are free again when it returns
   std::size_t max_message = 0;  ///< header + payload of one send(); at least 1024
   std::size_t max_header = 0;   ///< header of one send(); at least 128
-  std::size_t max_get = 0;      ///< one get(); cutting larger reads is the caller's work
-  bool rma = false;      ///< a get() costs the target no processor time; else it waits for its progress()
-  bool ordered = false;  ///< see Order above
-  bool wait_fd = false;  ///< arm() and wait_fd() work; without it the owner polls
-  bool backs_memory = false;  ///< expose() puts memory behind every page of the region: no sparse ones then
-  bool detects_loss =
-      false;  ///< open operations to a dead peer end without help; else the caller needs a deadline
+  std::size_t max_get = 0;      ///< size of one get(); the caller splits larger reads
+  /// A get() costs the target no processor time; otherwise it needs the target's progress().
+  bool rma = false;
+  bool ordered = false;       ///< see Order above
+  bool wait_fd = false;       ///< arm() and wait_fd() work; otherwise the owner polls
+  bool backs_memory = false;  ///< expose() allocates every page of the region, so sparse regions become dense
+  /// Open operations to a dead peer end by themselves; otherwise the caller needs a deadline.
+  bool detects_loss = false;
 };
 
-/// One open operation. Embed it in your own state; it stays in place until done() ran, exactly once.
+/// An open operation. Embed it in your own state; it must stay in place until done() has run, exactly once.
 struct Completion {
   using Done = void (*)(Completion& self, Result<void> outcome) noexcept;
   Done done = nullptr;
-  alignas(16) std::byte transport[128];  ///< the transport's, while the operation is open
+  alignas(16) std::byte transport[128];  ///< belongs to the transport while the operation is open
 };
 static_assert(sizeof(Completion) == 144);
 
@@ -69,11 +73,12 @@ class RemoteKey {
   virtual ~RemoteKey() = default;
 };
 
-/// Memory that peers may read and that get() may write to. Its bytes stay the caller's and outlive it.
+/// Memory that peers may read and that get() may write to. The caller owns the memory, which must outlive
+/// this.
 class MemoryRegion {
  public:
   virtual ~MemoryRegion() = default;
-  /// For import_key() at a peer; at most max_key_bytes; valid as long as the region.
+  /// The key for import_key() at a peer; at most max_key_bytes; valid as long as the region.
   virtual Bytes packed_key() const noexcept = 0;
   static constexpr std::size_t max_key_bytes = 512;
 };
@@ -84,7 +89,7 @@ struct Message {
 
 struct RemoteSlice {
   RemoteKey& key;
-  std::uint64_t offset = 0;  ///< into the exposed region, whatever address it has there
+  std::uint64_t offset = 0;  ///< offset into the exposed region, independent of its address at the target
 };
 
 struct LocalSlice {
@@ -93,7 +98,7 @@ struct LocalSlice {
   std::size_t length = 0;
 };
 
-/// The message's bytes are valid during the call only, and aligned to nothing.
+/// The bytes of the message are valid only during the call, and not aligned.
 using Handler = void (*)(void* self, std::uint16_t id, const Message& message) noexcept;
 
 class Endpoint {
@@ -102,31 +107,34 @@ class Endpoint {
   virtual const Capabilities& capabilities() const noexcept = 0;
   virtual const Address& address() const noexcept = 0;
 
-  /// Connects in the background, at the latest with the first operation. Errors: corrupt (not an address of this
-  /// transport), os. Whether anybody is there shows in the first operation.
+  /// Connects in the background, at the latest with the first operation, which also shows whether the peer is
+  /// alive. Errors: corrupt (not an address of this transport), os.
   virtual Result<std::unique_ptr<Peer>> reach(const Address& address) = 0;
   /// Errors: invalid (empty), no_memory, os.
   virtual Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) = 0;
   /// Errors: corrupt.
   virtual Result<std::unique_ptr<RemoteKey>> import_key(Peer& peer, Bytes packed) = 0;
 
-  /// Where messages go from the next progress() on; before the first they wait or are dropped. handler may not be NULL.
+  /// Sets the handler of messages from the next progress() on; messages before the first call wait or are
+  /// dropped. handler must not be NULL.
   virtual void on_message(Handler handler, void* self) noexcept = 0;
-  /// `to` and its Completion. Bytes above max_inline stay the caller's, unchanged, until done(). done() means: handed to
-  /// the fabric, which delivers it if the peer lives; not that the peer has handled it.
-  /// Errors, nothing is open then: again (full; progress(), retry), invalid (too large), peer_lost.
+  /// Sends a message. Bytes above max_inline stay the caller's, unchanged, until done(). done() means: handed
+  /// to the fabric, which delivers the message if the peer lives; not that the peer has handled it.
+  /// Errors, with nothing open then: again (full; progress(), retry), invalid (too large), peer_lost.
   virtual Result<void> send(Peer& to, std::uint16_t id, const Message& message, Completion& completion) = 0;
-  /// Reads length bytes at from.offset of the peer's region into the local slice. Errors at once, nothing is open
-  /// then: again, invalid (length above max_get, outside the local region), peer_lost. Errors in done(): invalid or
-  /// os (outside the remote region, or that region is gone), peer_lost, canceled. Outside of a region that is there
-  /// is never an error for anybody but the reader. A length of 0 is done at once too.
+  /// Reads length bytes at from.offset of the peer's region into the local slice. Errors of the call, with
+  /// nothing open then: again, invalid (length above max_get, outside the local region), peer_lost. Errors in
+  /// done(): invalid or os (outside the remote region, or that region no longer exists), peer_lost, canceled.
+  /// A read outside of an existing region is an error for its reader only. A get of length 0 ends with the
+  /// next progress() like any other.
   virtual Result<void> get(const RemoteSlice& from, const LocalSlice& into, Completion& completion) = 0;
 
   /// Number of events handled; 0: idle.
   virtual std::size_t progress() noexcept = 0;
-  /// The last call before sleeping on wait_fd(): after success the descriptor becomes readable with the next event. Any
-  /// other call on the endpoint or what it made ends that: arm() again. Where send() or get() answered `again`, room is
-  /// such an event. Errors: again (events wait, or nothing would tell of them: progress() first), not_supported.
+  /// The last call before sleeping on wait_fd(): after success the descriptor becomes readable with the next
+  /// event. Any other call on the endpoint or what it made cancels that: arm() again. If send() or get()
+  /// failed with `again`, room is such an event. Errors: again (events wait, or the descriptor would not
+  /// report them: progress() first), not_supported.
   virtual Result<void> arm() noexcept = 0;
   virtual std::optional<int> wait_fd() const noexcept = 0;
 };
@@ -134,8 +142,9 @@ class Endpoint {
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// options: what stands after the colon of WEFT_TRANSPORT, e.g. a provider; empty: the best.
-  /// Errors: not_found (no such provider or device here; `what` names it), os.
+  /// options: the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best. Errors:
+  /// not_found (no such provider or device here), invalid, os. `what` explains the error and stays valid
+  /// until the next open() or the end of this object.
   virtual Result<std::unique_ptr<Endpoint>> open(std::string_view options) = 0;
 };
 
@@ -144,7 +153,8 @@ struct TransportModule {
   static constexpr std::uint32_t current_version = 1;  ///< changes with every change of the types above
   std::uint32_t version = current_version;
   const char* name = "";
-  Transport* (*make)() noexcept = nullptr;  ///< NULL: no memory; the caller deletes it
+  /// Returns NULL when out of memory; the caller deletes the object.
+  Transport* (*make)() noexcept = nullptr;
 };
 
 }  // namespace weft

@@ -52,7 +52,7 @@ void add_ofi(std::vector<Choice>& to) {
     const char *name, *provider;
     bool checks_keys = true;
   };
-  // shm of 1.17 copies from whatever process has the address, and asks nobody for the key.
+  // shm of 1.17 copies from whatever process has the address, and checks no key.
   for (const auto& [name, provider, checks_keys] : {Tried{"ofi_net", "net"},
                                                     {"ofi_tcp_rxm", "tcp;ofi_rxm"},
                                                     {"ofi_shm", "shm", false},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/conformance/choices.hpp"
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::conformance {
 namespace {

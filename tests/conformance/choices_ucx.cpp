@@ -27,14 +27,14 @@ void add(std::vector<Choice>& to, std::string name, std::string transports, ucx:
 
 }  // namespace
 
-// `self` alone reaches nobody but oneself, so it stands beside the node's memory.
+// `self` alone reaches only its own process, so it is tried together with the node's memory.
 void add_ucx(std::vector<Choice>& to) {
   using Gets = ucx::UcxTransport::Gets;
   add(to, "ucx_tcp", "tcp", Gets::best);
   add(to, "ucx_posix", "posix,self", Gets::best);
   add(to, "ucx_all", "", Gets::best);
   // As gets go where a network card reads; UCP's emulation of it does not notice that a region is gone, and cannot
-  // pass that test. For machines with such a card, and for whoever works on it.
+  // pass that test. For machines with such a card.
   if (const char* direct = std::getenv("WEFT_TEST_UCX_DIRECT"); direct != nullptr)
     add(to, "ucx_direct", direct, Gets::direct);
 }

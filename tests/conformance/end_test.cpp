@@ -87,7 +87,7 @@ TEST_P(EndTest, a_peer_that_goes_ends_what_is_open_as_lost) {
   } else {
     EXPECT_EQ(got.error().code, Errc::peer_lost);
   }
-  // One that takes its place is somebody else, and reached under its own address.
+  // An endpoint that takes its place is another peer, reached at its own address.
   const auto again = open();
   ASSERT_TRUE(again);
   const auto to_again = reach(*a, *again);
@@ -118,7 +118,7 @@ TEST_P(EndTest, a_region_that_is_gone_is_an_error_for_the_reader) {
   if (GetParam().checks_keys) {
     EXPECT_EQ(gets.errors.size(), 1u);
   }
-  // Nobody else notices.
+  // No other endpoint notices.
   Operations right;
   ASSERT_TRUE(get(*a, {**kept_key, 0}, {**local, 0, 4096}, right.next(), {a.get(), c.get()}));
   ASSERT_TRUE(send(*a, *to_c, 1, {{}, {}}, right.next(), {a.get(), c.get()}));

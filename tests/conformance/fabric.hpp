@@ -78,7 +78,7 @@ class Conformance : public ::testing::TestWithParam<Choice> {
   /// Fails the test where it cannot be opened.
   std::unique_ptr<Station> open();
   std::unique_ptr<Peer> reach(Station& from, const Station& to);
-  /// They outlive all that the test makes, also when an ASSERT ends it: what is open then ends in destructors.
+  /// Outlive all that the test makes, also when an ASSERT ends it: what is open then ends in destructors.
   Operations& new_operations() { return operations_.emplace_back(); }
 
   /// Lets all stations progress until `done`; false after the watchdog's time.

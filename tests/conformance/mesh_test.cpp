@@ -69,7 +69,7 @@ class MeshTest : public Conformance {
     }
     return true;
   }
-  std::deque<Open<mesh::Sending>> sendings_;  // they outlive the nodes, also when a test fails
+  std::deque<Open<mesh::Sending>> sendings_;  // outlives the nodes, also when a test fails
   std::deque<Open<mesh::Reading>> readings_;
   mesh::JobKey key_ = mesh::JobKey::random();
 };

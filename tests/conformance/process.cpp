@@ -20,7 +20,7 @@ extern char** environ;
 namespace weft::conformance {
 namespace {
 
-constexpr int child_out = 3;  // what the child says; its standard output may be anybody's
+constexpr int child_out = 3;  // the child's answers; other code may write to its standard output
 constexpr int patience_ms = 60'000;
 
 bool write_all(int fd, const void* bytes, std::size_t length) {

@@ -105,7 +105,7 @@ TEST_P(ProcessTest, a_killed_process_ends_every_operation_once) {
     ASSERT_TRUE(local);
     Child child;
     ASSERT_TRUE(child.start(GetParam().name, a->endpoint->address()));
-    EXPECT_NE(child.address.bytes, before.bytes) << "one that comes back is somebody else";
+    EXPECT_NE(child.address.bytes, before.bytes) << "a restarted peer has another address";
     before = child.address;
     Counted operations;  // it outlives the peer, also when the test fails
     const auto peer = a->endpoint->reach(child.address);

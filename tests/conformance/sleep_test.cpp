@@ -231,7 +231,7 @@ class RoomTest : public SleepTest {
         ++slept;
         pollfd waits{*a.endpoint->wait_fd(), POLLIN, 0};
         const bool woke = until({&b}, [&] { return ::poll(&waits, 1, 0) == 1; });
-        EXPECT_TRUE(woke) << "room wakes nobody";
+        EXPECT_TRUE(woke) << "room wakes no sleeper";
         return !woke;
       }));
       ASSERT_TRUE(started) << static_cast<int>(started.error().code);

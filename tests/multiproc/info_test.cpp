@@ -300,7 +300,7 @@ TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
   const auto report = look(session.nodes[1], "--json");
   // Four ranks live on other nodes; two here want each card, and it is read once.
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 4, \"modex.gets\": 4, "), 3U) << report;
-  EXPECT_EQ(count_of(report, "\"modex.questions\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U)
+  EXPECT_EQ(count_of(report, "\"modex.requests\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U)
       << report;
   EXPECT_EQ(count_of(report, "\"fences\": []"), 1U) << report;
   const auto text = look(session.nodes[1], "--stats");

@@ -1,27 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Tests of weftrun: its pure parts, and the program itself with real processes.
-find_package(GTest REQUIRED)
+# Tests of weftrun and weftd as programs.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
-include(GoogleTest)
-
-add_executable(weftrun_parts_test
-  ${CMAKE_CURRENT_LIST_DIR}/node_job_info_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_mapping_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_parts_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_protocol_test.cpp
-  ${CMAKE_CURRENT_LIST_DIR}/weftrun_states_test.cpp)
-target_link_libraries(weftrun_parts_test PRIVATE weftrun_parts GTest::gtest_main)
-gtest_discover_tests(weftrun_parts_test TEST_PREFIX weftrun.)
 
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
 
-foreach(part command_line ends input job nodes output signals)
+set(transports shm)  # what servers of several nodes can use here
+if(TARGET transport_ofi)
+  string(APPEND transports ",ofi")
+endif()
+if(TARGET transport_ucx)
+  string(APPEND transports ",ucx")
+endif()
+
+foreach(part command_line descriptors ends input job nodes output signals)
   add_test(NAME weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
   set_tests_properties(weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
 add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)

@@ -12,18 +12,21 @@
 #include <cstdio>
 #include <utility>
 
-#include "tools/node/launch_tree.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftd {
 namespace {
 
-/// What may take its time once the launcher is gone: the last output, and daemons that this one has started.
-constexpr std::chrono::seconds patience{2};
-constexpr std::uint32_t most_ranks = 1U << 24;
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
-SessionIdentity identity_of(const StartMessage& message, const NodeName& self) {
-  SessionIdentity identity;
+/// Time for the last output, and for daemons that this daemon has started, once the launcher is lost.
+constexpr std::chrono::seconds patience{2};
+
+host::ServerIdentity identity_of(const launch::StartMessage& message, const launch::NodeName& self) {
+  host::ServerIdentity identity;
   identity.nspace = message.nspace;
   identity.number = self.number;
   identity.servers = message.servers;
@@ -41,21 +44,27 @@ void change_directory(const std::string& directory) {
 
 }  // namespace
 
-Daemon::Daemon(StartMessage message, std::size_t self, std::string release)
-    : message_(std::move(message)),
+Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, std::size_t self,
+               std::string release)
+    : spawner_(spawner),
+      message_(std::move(message)),
       self_(message_.nodes.at(self)),
       release_(std::move(release)),
-      ranks_(loop_, message_.nspace, self_.number, true,
-             {[this](const LocalRanks::Ended& ended) { on_rank_ended(ended); },
-              [this](Rank rank) { tell(report::Late{rank}); },
-              [this](const AbortRequest& request) { on_abort(request); }, [this] { on_settled(); },
-              [this](pid_t pid, int status) {
-                if (agents_) agents_->collected(pid, status);
-              }}),
+      ranks_(
+          loop_, spawner, message_.nspace, self_.number, true,
+          {[this](const ranks::LocalRanks::Ended& ended) { on_rank_ended(ended); },
+           [this](Rank rank) { send_report(channel::report::ConnectedLate{rank}); },
+           [this](const host::AbortRequest& request) { on_abort_called(request); }, [this] { on_settled(); },
+           [this](pid_t pid, int status) {
+             if (agents_) agents_->on_child_exit(pid, status);
+           }}),
       streams_(
-          loop_, [this](const report::Output& output, const Session::Done& done) { tell(output, done); },
-          [this] { leave_when_done(); }),
-      input_pipes_(loop_, [this] { tell(report::InputUnwanted{}); }) {
+          loop_,
+          [this](const channel::report::Output& output, const channel::ServerChannel::Done& done) {
+            send_report(output, done);
+          },
+          [this] { exit_when_done(); }),
+      input_pipes_(loop_, [this] { send_report(channel::report::InputUnwanted{}); }) {
   message_.nodes.erase(message_.nodes.begin() + static_cast<std::ptrdiff_t>(self));
 }
 
@@ -64,35 +73,37 @@ int Daemon::run() {
   await_end_of_input();
   await_signal();
   start_subtree();
-  say_hello();
+  send_hello();
   loop_.run();
-  ranks_.end_orphans();  // where patience was too short for an orderly end
+  ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
   return has_launcher_ ? 0 : exit_status::own_failure;
 }
 
 void Daemon::start_server() {
   const auto identity = identity_of(message_, self_);
   server_.emplace(identity, nullptr);
-  session_.emplace(
-      loop_, identity,
-      Session::Events{[this](std::uint32_t from, Subject subject, const std::string& bytes,
-                             const Session::Answer& answer) { receive(from, subject, bytes, answer); },
-                      [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+  channel_.emplace(loop_, identity,
+                   channel::ServerChannel::Events{
+                       [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
+                              const channel::Reply& reply) { receive(from, type, bytes, reply); },
+                       [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
 }
 
-/// With a tree of agents a start message names those that its receiver starts, too.
+/// In a tree of agents the start message also names the nodes whose daemons its receiver starts.
 void Daemon::start_subtree() {
-  if (message_.audience == StartMessage::Audience::all || message_.nodes.empty()) return;
-  agents_.emplace(loop_,
-                  Agents::Events{[this](const Agents::Failure& failure) {
-                                   report::Unreached report{{}, failure.line, failure.how};
-                                   for (const auto& node : failure.nodes) report.nodes.push_back(node.number);
-                                   tell(report);
-                                 },
-                                 [](const NodeName&, const std::string& line) {
-                                   fmt::print(stderr, "{}\n", line);  // and so on, up to weftrun
-                                 },
-                                 [this] { loop_.stop(); }},
+  if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
+  agents_.emplace(loop_, spawner_,
+                  launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
+                                           channel::report::Unreachable report{{}, failure.line, failure.how};
+                                           for (const auto& node : failure.nodes)
+                                             report.nodes.push_back(node.number);
+                                           send_report(report);
+                                         },
+                                         [](const launch::NodeName&, const std::string& line) {
+                                           fmt::print(stderr, "{}\n",
+                                                      line);  // to the agent, and so up to weftrun
+                                         },
+                                         [this] { loop_.stop(); }},
                   self_.host);
   agents_->start(message_, release_);
 }
@@ -104,79 +115,82 @@ void Daemon::await_end_of_input() {
     std::array<char, 512> ignored;
     const auto length = ::read(input_.native_handle(), ignored.data(), ignored.size());
     if (length > 0 || (length < 0 && (errno == EINTR || errno == EAGAIN))) return await_end_of_input();
-    lose_launcher();
+    on_launcher_lost();
   });
 }
 
 void Daemon::await_signal() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals_.add(signal);
   signals_.async_wait([this](const asio::error_code& error, int) {
-    if (!error) lose_launcher();
+    if (!error) on_launcher_lost();
   });
 }
 
-void Daemon::say_hello() {
-  tell(report::Hello{release_, self_.host, session_->contact(), ::getpid()});
+void Daemon::send_hello() {
+  send_report(channel::report::Hello{release_, self_.host, channel_->contact(), ::getpid()});
 }
 
 template <class Report>
-void Daemon::tell(const Report& report, Session::Done done) {
-  session_->send({message_.launcher.number}, report, std::move(done));
+void Daemon::send_report(const Report& report, channel::ServerChannel::Done done) {
+  channel_->send({message_.launcher.number}, report, std::move(done));
 }
 
 // ---- orders
 
-void Daemon::receive(std::uint32_t, Subject subject, const std::string& bytes, Session::Answer answer) {
-  if (subject == Subject::input) {
-    const auto order = decode<order::Input>(bytes);
-    return order ? give_input(*order, std::move(answer)) : answer();
+void Daemon::receive(std::uint32_t, channel::MessageType type, const std::string& bytes,
+                     channel::Reply reply) {
+  if (type == channel::MessageType::input) {
+    const auto order = channel::decode<channel::order::Input>(bytes);
+    return order ? write_input(*order, std::move(reply)) : reply();
   }
-  answer();
-  switch (subject) {
-    case Subject::launch:
-      if (const auto order = decode<Launch>(bytes)) pass_on(*order, bytes);
+  reply();
+  switch (type) {
+    case channel::MessageType::launch:
+      if (const auto order = channel::decode<channel::order::Launch>(bytes)) pass_on(*order, bytes);
       return;
-    case Subject::signal:
-      return obey(bytes, &Daemon::signal);
-    case Subject::output_unwanted:
-      return obey(bytes, &Daemon::close_output);
-    case Subject::end:
-      return obey(bytes, &Daemon::end);
+    case channel::MessageType::signal:
+      return decode_and_call(bytes, &Daemon::signal);
+    case channel::MessageType::output_unwanted:
+      return decode_and_call(bytes, &Daemon::close_output);
+    case channel::MessageType::end:
+      return decode_and_call(bytes, &Daemon::end);
     default:
-      return;  // reports are the launcher's to read
+      return;  // reports go to the launcher
   }
 }
 
 template <class Message>
-void Daemon::obey(const std::string& bytes, void (Daemon::*what)(const Message&)) {
-  if (const auto message = decode<Message>(bytes)) (this->*what)(*message);
+void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&)) {
+  if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
-/// First to those behind us in the tree, who wait; to reach them takes their contacts, and so do our ranks' fences.
-void Daemon::pass_on(const Launch& launch, const std::string& bytes) {
-  session_->deliver(launch.contacts, [this, launch, bytes](bool) {
-    for (const auto child : children_of(self_.number, message_.servers, message_.launcher.number))
-      session_->send({child}, Subject::launch, bytes);
+/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the
+/// ranks' fences do.
+void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
+  channel_->add_contacts(launch.contacts, [this, launch, bytes](bool) {
+    for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
+      channel_->send({child}, channel::MessageType::launch, bytes);
     this->launch(launch);
   });
 }
 
-void Daemon::launch(const Launch& launch) {
-  if (is_over_ || is_ending_ || has_ranks_) return;
-  report::Started report;
+void Daemon::launch(const channel::order::Launch& launch) {
+  if (has_settled_ || is_ending_ || has_ranks_) return;
+  channel::report::Started report;
   has_ranks_ = true;
   try {
-    const auto distribution =
-        decode_distribution(launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), most_ranks);
-    const RankTable table(distribution);
+    const auto distribution = placement::decode_distribution(
+        launch.distribution, static_cast<std::uint32_t>(launch.hosts.size()), job::most_ranks);
+    const placement::RankTable table(distribution);
     if (launch.hosts.size() != table.nodes() || self_.number >= table.nodes() || launch.apps.empty())
       throw Stop(exit_status::own_failure, messages::damaged_order());
     change_directory(launch.directory);
     ranks_.plan(launch, table, report.notes);
-    ranks_.admit(*server_);
+    ranks_.register_with(*server_);
     const auto failure = ranks_.start([&](Rank rank) {
-      return LocalRanks::Streams{launch.input.includes(rank) ? input_pipes_.connect(rank) : nothing_to_read(),
-                                 streams_.connect(rank, Stream::out), streams_.connect(rank, Stream::error)};
+      return ranks::LocalRanks::Streams{
+          launch.input.includes(rank) ? input_pipes_.connect(rank) : ranks::nothing_to_read(),
+          streams_.connect(rank, channel::Stream::out), streams_.connect(rank, channel::Stream::error)};
     });
     for (const Rank rank : ranks_.all())
       if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
@@ -187,84 +201,86 @@ void Daemon::launch(const Launch& launch) {
     report.exit_code = stop.exit_code();
     report.failure = stop.what();
   }
-  tell(report);
-  ranks_.living() != 0 ? ranks_.watch() : on_settled();
+  send_report(report);
+  ranks_.running() != 0 ? ranks_.watch() : on_settled();
 }
 
-void Daemon::give_input(const order::Input& order, Session::Answer answer) {
-  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(answer));
+void Daemon::write_input(const channel::order::Input& order, channel::Reply reply) {
+  if (!order.bytes.empty()) return input_pipes_.write(order.bytes, std::move(reply));
   input_pipes_.close();
-  answer();
+  reply();
 }
 
-void Daemon::signal(const order::Signal& order) {
+void Daemon::signal(const channel::order::Signal& order) {
   const bool is_end = order.number == SIGTERM || order.number == SIGKILL;
-  if (!has_ranks_ && is_end && !is_over_ && order.ranks.empty()) {
-    is_over_ = true;  // the launch message takes another way and may come later
-    return tell(report::Settled{});
+  if (!has_ranks_ && is_end && !has_settled_ && order.ranks.empty()) {
+    has_settled_ = true;  // the launch message comes down the tree and may arrive later
+    return send_report(channel::report::Settled{});
   }
   ranks_.send(order.number, order.ranks);
 }
 
-void Daemon::close_output(const order::OutputUnwanted& order) {
+void Daemon::close_output(const channel::order::OutputUnwanted& order) {
   streams_.close(order.stream);
 }
 
-void Daemon::end(const order::End&) {
+void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
-  ranks_.end_orphans();  // also what keeps the pipes open for writing
+  ranks_.reap_orphans();  // they may hold the output pipes open
   if (agents_) agents_->expect_end();
-  leave_when_done();
+  exit_when_done();
 }
 
-// ---- what happens here
+// ---- events of this node
 
-void Daemon::on_rank_ended(const LocalRanks::Ended& ended) {
+void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
   input_pipes_.disconnect(ended.rank);
-  // A launcher that has only lost its agent hears of that: ranks that we have killed for it would hide the reason.
+  // A launcher that has only lost its agent still reads reports: ends of ranks that we kill for that would
+  // hide the reason.
   if (!has_launcher_) return;
-  tell(report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
-                     streams_.said(ended.rank, Stream::out), streams_.said(ended.rank, Stream::error)});
+  send_report(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
+                                     streams_.written_bytes(ended.rank, channel::Stream::out),
+                                     streams_.written_bytes(ended.rank, channel::Stream::error)});
 }
 
-void Daemon::on_abort(const AbortRequest& request) {
-  tell(report::Aborted{request.from, request.status, request.message, request.named});
+void Daemon::on_abort_called(const host::AbortRequest& request) {
+  send_report(channel::report::Aborted{request.from, request.status, request.message, request.named});
 }
 
 void Daemon::on_settled() {
   has_ranks_ = false;
-  is_over_ = true;
-  if (has_launcher_) tell(report::Settled{});
+  has_settled_ = true;
+  if (has_launcher_) send_report(channel::report::Settled{});
   if (!is_ending_) return;
-  ranks_.end_orphans();
-  leave_when_done();
+  ranks_.reap_orphans();
+  exit_when_done();
 }
 
 void Daemon::on_node_lost(std::uint32_t node) {
-  if (node == message_.launcher.number) lose_launcher();
+  if (node == message_.launcher.number) on_launcher_lost();
 }
 
-/// Nobody is there who could want anything: everything is ended, and what is not done after the patience is left. When
-/// the job is over that is how it should be; the order to end takes another way than the end of our input.
-void Daemon::lose_launcher() {
-  has_launcher_ = is_over_;
+/// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is
+/// a normal exit, because standard input may close before the order to end arrives.
+void Daemon::on_launcher_lost() {
+  has_launcher_ = has_settled_;
   is_ending_ = true;
   ranks_.send(SIGKILL);
-  if (!has_ranks_) ranks_.end_orphans();
+  if (!has_ranks_) ranks_.reap_orphans();
   if (agents_) agents_->end(patience);
   patience_.expires_after(patience);
   patience_.async_wait([this](const asio::error_code& error) {
     if (!error) loop_.stop();
   });
-  leave_when_done();
+  exit_when_done();
 }
 
-void Daemon::leave_when_done() {
-  if (!is_ending_ || is_leaving_ || has_ranks_ || !streams_.is_drained()) return;
-  is_leaving_ = true;
-  if (agents_ && agents_->living() != 0)
-    agents_->end(patience);  // they would die with us: then all_ended
+void Daemon::exit_when_done() {
+  if (!is_ending_ || is_exiting_ || has_ranks_ || !streams_.is_drained()) return;
+  is_exiting_ = true;
+  if (agents_ && agents_->running() != 0)
+    agents_->end(patience);  // they end with this process; all_ended stops the loop
   else
     asio::post(loop_, [this] { loop_.stop(); });
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One node of a launch: says where it is, does what the launcher orders (tools/node/protocol.hpp), and ends everything it
-// has started when the launcher is gone. Everything here runs on the thread that calls run().
+// The daemon of a node: reports its contact, carries out the launcher's orders (tools/channel/protocol.hpp),
+// and ends all that it has started when the launcher is lost. Everything here runs on the thread that calls
+// run().
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -13,71 +14,73 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agents.hpp"
-#include "tools/node/input_pipes.hpp"
-#include "tools/node/local_ranks.hpp"
-#include "tools/node/session.hpp"
-#include "tools/node/start_message.hpp"
+#include "tools/channel/server_channel.hpp"
+#include "tools/launch/agents.hpp"
+#include "tools/launch/start_message.hpp"
+#include "tools/ranks/input_pipes.hpp"
+#include "tools/ranks/local_ranks.hpp"
 #include "tools/weftd/streams.hpp"
 
 namespace weft::weftd {
 
 class Daemon {
  public:
-  /// self: this node's place in message.nodes; release: our own.
-  Daemon(StartMessage message, std::size_t self, std::string release);
+  /// spawner: outlives this object. self: this node's index in message.nodes. release: our own, "0.1.0".
+  Daemon(const process::Spawner& spawner, launch::StartMessage message, std::size_t self,
+         std::string release);
 
-  /// weftd's exit status. Throws Stop when it cannot begin.
+  /// Returns weftd's exit status. Throws Stop if the server cannot start.
   int run();
 
  private:
-  // How it comes to run.
+  // Start.
   void start_server();
   void start_subtree();
   void await_end_of_input();
   void await_signal();
-  void say_hello();
+  void send_hello();
 
-  // What the launcher orders.
-  void receive(std::uint32_t from, Subject subject, const std::string& bytes, Session::Answer answer);
+  // Orders of the launcher.
+  void receive(std::uint32_t from, channel::MessageType type, const std::string& bytes, channel::Reply reply);
   template <class Message>
-  void obey(const std::string& bytes, void (Daemon::*what)(const Message&));
-  void pass_on(const Launch& launch, const std::string& bytes);
-  void launch(const Launch& launch);
-  void start_ranks(const Launch& launch);
-  void give_input(const order::Input& order, Session::Answer answer);
-  void signal(const order::Signal& order);
-  void close_output(const order::OutputUnwanted& order);
-  void end(const order::End&);
+  void decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&));
+  void pass_on(const channel::order::Launch& launch, const std::string& bytes);
+  void launch(const channel::order::Launch& launch);
+  void write_input(const channel::order::Input& order, channel::Reply reply);
+  void signal(const channel::order::Signal& order);
+  void close_output(const channel::order::OutputUnwanted& order);
+  void end(const channel::order::End&);
 
-  // What happens here.
-  void on_rank_ended(const LocalRanks::Ended& ended);
-  void on_abort(const AbortRequest& request);
+  // Events of this node.
+  void on_rank_ended(const ranks::LocalRanks::Ended& ended);
+  void on_abort_called(const host::AbortRequest& request);
   void on_settled();
   void on_node_lost(std::uint32_t node);
-  void lose_launcher();
+  void on_launcher_lost();
 
-  void leave_when_done();
+  void exit_when_done();
   template <class Report>
-  void tell(const Report& report, Session::Done done = {});
+  void send_report(const Report& report, channel::ServerChannel::Done done = {});
 
-  StartMessage message_;
-  NodeName self_;
+  const process::Spawner& spawner_;
+  launch::StartMessage message_;
+  launch::NodeName self_;
   std::string release_;
   asio::io_context loop_{1};
-  asio::posix::stream_descriptor input_{loop_};  // the agent's end of it is open as long as we are wanted
+  asio::posix::stream_descriptor input_{
+      loop_};  // the agent holds the other end open as long as the daemon is wanted
   asio::signal_set signals_{loop_};
   asio::steady_timer patience_{loop_};
-  LocalRanks ranks_;
-  std::optional<Server> server_;
-  std::optional<Session> session_;
-  std::optional<Agents> agents_;  // of the daemons that this one has started
+  ranks::LocalRanks ranks_;
+  std::optional<host::Server> server_;
+  std::optional<channel::ServerChannel> channel_;
+  std::optional<launch::Agents> agents_;  // of the daemons that this daemon has started
   Streams streams_;
-  InputPipes input_pipes_;
-  bool has_ranks_ = false;  // and they have not settled
-  bool is_over_ = false;    // they have, or their end was ordered before the launch message came
-  bool is_ending_ = false;  // nothing is started any more; leaves when all is written
-  bool is_leaving_ = false;
+  ranks::InputPipes input_pipes_;
+  bool has_ranks_ = false;    // started, and not settled
+  bool has_settled_ = false;  // the ranks have ended, or were ordered to end before the launch message came
+  bool is_ending_ = false;    // no rank is started any more; exits when all output is written
+  bool is_exiting_ = false;
   bool has_launcher_ = true;
 };
 

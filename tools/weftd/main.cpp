@@ -9,14 +9,19 @@
 #include <string>
 #include <string_view>
 
-#include "tools/node/environment.hpp"
-#include "tools/node/fd.hpp"
-#include "tools/node/start_message.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/launch/settings.hpp"
+#include "tools/launch/start_message.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/spawn.hpp"
+#include "tools/ranks/environment.hpp"
 #include "tools/weftd/daemon.hpp"
 
 namespace weft::weftd {
 namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 constexpr const char* help =
     "Usage: weftd\n"
@@ -35,13 +40,14 @@ int run(int argc, char** argv) {
     throw Stop(exit_status::usage,
                fmt::format("there is no option '{}'; weftrun starts weftd, see weftd --help", word));
   }
-  ensure_standard_descriptors();
+  const process::Spawner spawner;  // before anything is opened
+  process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);
-  forget_other_jobs();
-  StartMessage message = read_start_message(STDIN_FILENO, WEFT_VERSION);
-  adopt_settings(message.settings);
-  const std::size_t self = find_self(message, OwnNames::here());
-  return Daemon(std::move(message), self, WEFT_VERSION).run();
+  ranks::forget_other_jobs();
+  launch::StartMessage message = launch::read_start_message(STDIN_FILENO, WEFT_VERSION);
+  launch::adopt_settings(message.settings);
+  const std::size_t self = launch::find_self(message, allocation::OwnNames::here());
+  return Daemon(spawner, std::move(message), self, WEFT_VERSION).run();
 }
 
 }  // namespace
@@ -49,16 +55,16 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace weft::weftd;
-  const auto tell = [](const char* line) {
-    fmt::print(stderr, "weftd: [{}] {}\n", OwnNames::here().host, line);
+  const auto print = [](const char* line) {
+    fmt::print(stderr, "weftd: [{}] {}\n", weft::allocation::OwnNames::here().host, line);
   };
   try {
     return run(argc, argv);
   } catch (const Stop& stop) {
-    tell(stop.what());
+    print(stop.what());
     return stop.exit_code();
   } catch (const std::exception& error) {
-    tell(error.what());
-    return weft::node::exit_status::own_failure;
+    print(error.what());
+    return weft::weftd::exit_status::own_failure;
   }
 }

@@ -11,6 +11,8 @@
 namespace weft::weftd {
 namespace {
 
+using job::Rank;
+
 constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by default
 
 }  // namespace
@@ -18,8 +20,8 @@ constexpr std::size_t chunk_bytes = 64 * 1024;  // as much as a pipe holds by de
 Streams::Streams(asio::io_context& loop, Send send, std::function<void()> drained)
     : loop_(loop), send_(std::move(send)), drained_(std::move(drained)) {}
 
-Fd Streams::connect(Rank rank, Stream stream) {
-  Pipe pipe = make_pipe(false, true);
+process::Fd Streams::connect(Rank rank, channel::Stream stream) {
+  process::Pipe pipe = process::make_pipe(false, true);
   auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(loop_), {rank, stream, {}}});
   source->pipe.assign(pipe.read.release());
   sources_.emplace(std::pair(rank, stream), source);
@@ -27,7 +29,7 @@ Fd Streams::connect(Rank rank, Stream stream) {
   return std::move(pipe.write);
 }
 
-std::uint64_t Streams::said(Rank rank, Stream stream) const {
+std::uint64_t Streams::written_bytes(Rank rank, channel::Stream stream) const {
   const auto at = sources_.find({rank, stream});
   if (at == sources_.end()) return 0;
   int waiting = 0;
@@ -53,26 +55,26 @@ void Streams::read_some(const SourcePtr& source) {
   send_(source->last, [this, source, is_end](bool reached) {
     if (!source->pipe.is_open()) return;
     if (!reached) return close_all();
-    is_end ? forget(source) : await(source);
+    is_end ? remove(source) : await(source);
   });
 }
 
-void Streams::forget(const SourcePtr& source) {
+void Streams::remove(const SourcePtr& source) {
   source->pipe.close();
   sources_.erase({source->last.rank, source->last.stream});
   if (sources_.empty()) drained_();
 }
 
-void Streams::close(Stream stream) {
+void Streams::close(channel::Stream stream) {
   std::vector<SourcePtr> sources;
   for (const auto& [key, source] : sources_)
     if (key.second == stream) sources.push_back(source);
-  for (const auto& source : sources) forget(source);
+  for (const auto& source : sources) remove(source);
 }
 
 void Streams::close_all() {
-  close(Stream::out);
-  close(Stream::error);
+  close(channel::Stream::out);
+  close(channel::Stream::error);
 }
 
 }  // namespace weft::weftd

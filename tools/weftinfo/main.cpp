@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
 #include <pmix.h>
+#include <unistd.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "tools/weftinfo/messages.hpp"
 #include "tools/weftinfo/options.hpp"
+#include "tools/weftinfo/settings.hpp"
 #include "tools/weftinfo/text.hpp"
 
 namespace weft::weftinfo {
@@ -21,11 +24,22 @@ int show(const Session& session, const Options& options) {
   return print(text_of(session) + (options.stats ? counters_of(session) : ""));
 }
 
+const char* variable(const char* name) {
+  return std::getenv(name);
+}
+
+int show_settings(const Options& options) {
+  const auto settings = settings_in_force(variable);
+  const auto complaints = base::complaints(environ);
+  return print(options.json ? json_of(settings, complaints) : text_of(settings, complaints));
+}
+
 int run(int argc, char** argv) {
   const auto options = parse_options({argv + 1, argv + argc});
   if (!options.help.empty()) return print(options.help);
   if (options.show_version)
     return print(fmt::format("weftinfo {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
+  if (options.settings) return show_settings(options);
   if (options.pid) return show(ask_session(*options.pid), options);
   const auto sessions = list_sessions();
   if (options.list && options.json) return print(json_of(sessions));

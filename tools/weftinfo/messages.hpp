@@ -8,11 +8,11 @@
 #include <string>
 #include <string_view>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftinfo {
 
-using node::Stop;
+using weft::messages::Stop;
 
 namespace exit_status {
 constexpr int nothing_there = 1;  ///< no such session, or not one for this user

@@ -35,6 +35,8 @@ Options parse_options(std::vector<std::string> args) {
   grammar.add_flag("-l,--list", options.list, "Only list the sessions on this machine that you may look at");
   grammar.add_flag("-s,--stats", options.stats, "Print counters, too: gets, fences, messages and bytes");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
+  grammar.add_flag("--settings", options.settings,
+                   "Print every environment variable of Weft: value, default, source and meaning");
   grammar.add_flag("-V,--version", options.show_version, "Print the version and leave");
   grammar.footer("weftinfo(1) explains what is printed.");
   std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
@@ -47,6 +49,8 @@ Options parse_options(std::vector<std::string> args) {
     throw messages::usage(error.what());
   }
   if (!pid.empty()) options.pid = pid_in(pid);
+  if (options.settings && (options.list || options.stats || options.pid))
+    throw messages::usage("--settings goes with --json only: it asks no session");
   if (options.list && options.pid) throw messages::usage("--list takes no process id");
   return options;
 }

@@ -68,8 +68,8 @@ struct Session {
   std::string host_of(std::uint32_t number) const;
 };
 
-/// What is not there stays as it is above: another release may say less or more. Throws Stop (own_failure) if it is no
-/// report at all.
+/// What is not there stays as it is above: another release may say less or more. Throws Stop (own_failure) if
+/// it is no report at all.
 Session read_session(const pmix_value_t& value);
 
 }  // namespace weft::weftinfo

@@ -17,7 +17,8 @@ struct Listed {
   Session session;
 };
 
-/// Of the servers of each session the one that was started first: that is the launcher, which starts the others.
+/// Of the servers of each session the one that was started first: that is the launcher, which starts the
+/// others.
 std::vector<Listed> one_of_each(std::vector<Listed> servers);
 /// Of this machine, ascending by pid. Throws Stop.
 std::vector<Listed> list_sessions();

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <map>
 
-#include "tools/node/ranges.hpp"
+#include "tools/job/ranges.hpp"
 
 namespace weft::weftinfo {
 namespace {
@@ -83,7 +83,7 @@ std::string missing_of(const Session& session, const Fence& fence) {
     }
     if (numbers.size() > with_pid) details += ", ...";
     out += fmt::format("  missing on {}: {}{} ({})\n", session.host_of(place.first),
-                       is_one_job ? "" : place.second + " ", node::ranges(numbers), details);
+                       is_one_job ? "" : place.second + " ", job::ranges(numbers), details);
   }
   return out;
 }

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
-#include <charconv>
-#include <cmath>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
@@ -14,62 +12,65 @@
 #include <string_view>
 #include <utility>
 
-#include "tools/node/agent_words.hpp"
-#include "tools/node/environment.hpp"
-#include "tools/node/launch_tree.hpp"
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/launch/agent_words.hpp"
+#include "tools/launch/settings.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/weftrun/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 constexpr std::chrono::seconds default_launch_timeout{60};
 
 /// Throws Stop (usage).
 std::chrono::milliseconds launch_timeout() {
+  constexpr double most = 1e6;
   const char* text = std::getenv("WEFT_LAUNCH_TIMEOUT");
   if (text == nullptr || *text == '\0') return default_launch_timeout;
-  const std::string_view given(text);
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(given.data(), given.data() + given.size(), seconds);
-  const bool is_number = error == std::errc() && end == given.data() + given.size();
-  if (!is_number || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e6)
-    throw Stop(exit_status::usage, messages::bad_launch_timeout(given));
-  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
+  const auto timeout = read_seconds(text, most);
+  if (!timeout) throw Stop(exit_status::usage, messages::bad_launch_timeout(text));
+  return *timeout;
 }
 
 }  // namespace
 
-Daemons::Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan,
-                 const RankTable& table, std::string release, bool goes_on, DaemonsWatcher& watcher)
+Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
+                 const host::ServerIdentity& identity, const Plan& plan, const placement::RankTable& table,
+                 std::string release, bool continues, DaemonsWatcher& watcher)
     : loop_(loop),
       identity_(identity),
       plan_(plan),
       table_(table),
       release_(std::move(release)),
-      goes_on_(goes_on),
+      continues_(continues),
       watcher_(watcher),
       nodes_(plan.nodes.size()),
-      session_(loop, identity,
-               Session::Events{
-                   [this](std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer) {
-                     receive(from, subject, std::move(bytes), std::move(answer));
-                   },
+      channel_(loop, identity,
+               channel::ServerChannel::Events{
+                   [this](std::uint32_t from, channel::MessageType type, std::string bytes,
+                          channel::Reply reply) { receive(from, type, std::move(bytes), std::move(reply)); },
                    [this](std::uint32_t node, const std::string& why) {
                      if (is_daemon(node))
-                       lose({node}, messages::node_lost(nodes_[node].host, why, then({node})));
+                       mark_lost({node}, messages::node_lost(nodes_[node].host, why, consequence({node})));
                    }}),
-      agents_(loop,
-              Agents::Events{[this](const Agents::Failure& failure) {
-                               std::vector<std::uint32_t> numbers;
-                               for (const auto& node : failure.nodes) numbers.push_back(node.number);
-                               lose_agent(std::move(numbers), failure.line, failure.how);
-                             },
-                             [this](const NodeName& node, const std::string& line) {
-                               const bool says_who = line.rfind("weft", 0) == 0;
-                               watcher_.on_said(says_who ? line : fmt::format("[{}] {}", node.host, line));
-                             },
-                             [this] { watcher_.on_all_left(); }}),
+      agents_(loop, spawner,
+              launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
+                                       std::vector<std::uint32_t> numbers;
+                                       for (const auto& node : failure.nodes) numbers.push_back(node.number);
+                                       on_agent_failed(std::move(numbers), failure.line, failure.how);
+                                     },
+                                     [this](const launch::NodeName& node, const std::string& line) {
+                                       const bool has_sender = line.rfind("weft", 0) == 0;
+                                       watcher_.on_agent_line(
+                                           has_sender ? line : fmt::format("[{}] {}", node.host, line));
+                                     },
+                                     [this] { watcher_.on_all_exited(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
@@ -82,59 +83,63 @@ bool Daemons::is_daemon(std::uint32_t number) const noexcept {
   return number < nodes_.size() && (!plan_.own || number != *plan_.own);
 }
 
-StartMessage Daemons::start_message() const {
-  StartMessage message;
+launch::StartMessage Daemons::start_message() const {
+  launch::StartMessage message;
   message.nspace = identity_.nspace;
   message.servers = identity_.servers;
   message.launcher = {identity_.number, identity_.host};
   std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
-  message.transport = session_.transport();
-  message.contact = session_.contact();
-  message.settings = server_settings(environ);
+  message.transport = channel_.transport();
+  message.contact = channel_.contact();
+  message.settings = launch::server_settings(environ);
   message.agent = plan_.agent;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
     if (is_daemon(i)) message.nodes.push_back({i, nodes_[i].host});
-  if (message.agent.kind == Agent::Kind::slurm) message.audience = StartMessage::Audience::all;
+  if (message.agent.kind == launch::Agent::Kind::slurm)
+    message.audience = launch::StartMessage::Audience::all;
   return message;
 }
 
 void Daemons::start() {
   limit_.expires_after(launch_timeout_);
   limit_.async_wait([this](const asio::error_code& error) {
-    if (!error) on_time_up();
+    if (!error) on_launch_timeout();
   });
   agents_.start(start_message(), release_);
 }
 
-void Daemons::on_time_up() {
+void Daemons::on_launch_timeout() {
   const double seconds = std::chrono::duration<double>(launch_timeout_).count();
   const auto message = start_message();
-  // Nobody is launched before all are there: those that are wait for the others, and are not to blame.
-  const bool some_are_missing = std::any_of(
-      message.nodes.begin(), message.nodes.end(),
-      [this](const auto& node) { return !nodes_[node.number].is_there && !nodes_[node.number].is_settled; });
+  // No node is launched before all daemons have reported: a daemon that has reported waits for the others.
+  const bool some_are_missing =
+      std::any_of(message.nodes.begin(), message.nodes.end(), [this](const auto& node) {
+        return !nodes_[node.number].is_connected && !nodes_[node.number].is_settled;
+      });
   for (const auto& node : message.nodes) {
     const auto& state = nodes_[node.number];
-    if (state.is_started || state.is_settled || (some_are_missing && state.is_there)) continue;
+    if (state.is_started || state.is_settled || (some_are_missing && state.is_connected)) continue;
     auto single = message;
     single.nodes = {node};
-    lose({node.number},
-         state.is_there ? messages::node_did_not_start(node.host, seconds, then({node.number}))
-                        : messages::node_did_not_report(
-                              node.host, seconds, fmt::format("{}", fmt::join(agent_command(single), " "))));
+    mark_lost(
+        {node.number},
+        state.is_connected
+            ? messages::node_did_not_start(node.host, seconds, consequence({node.number}))
+            : messages::node_did_not_report(
+                  node.host, seconds, fmt::format("{}", fmt::join(launch::agent_command(single), " "))));
   }
 }
 
 // ---- orders
 
-void Daemons::launch(Launch launch, std::function<void()> ready) {
+void Daemons::launch(channel::order::Launch launch, std::function<void()> ready) {
   if (is_cancelled_) return;
   is_launched_ = true;
   for (const auto& node : nodes_)
     if (!node.contact.empty()) launch.contacts.push_back(node.contact);
-  launch.contacts.push_back(session_.contact());
-  for (const auto child : children_of(identity_.number, identity_.servers, identity_.number))
-    session_.send({child}, launch);
+  launch.contacts.push_back(channel_.contact());
+  for (const auto child : channel::children_of(identity_.number, identity_.servers, identity_.number))
+    channel_.send({child}, launch);
   ready();
 }
 
@@ -158,26 +163,26 @@ void Daemons::signal(int number, const std::vector<Rank>& named, std::function<v
     if (named.empty())
       all.push_back(node);
     else
-      session_.send({node}, order::Signal{number, list});
+      channel_.send({node}, channel::order::Signal{number, list});
   }
-  session_.send(all, order::Signal{number, {}}, [sent = std::move(sent)](bool) {
+  channel_.send(all, channel::order::Signal{number, {}}, [sent = std::move(sent)](bool) {
     if (sent) sent();
   });
 }
 
 void Daemons::send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken) {
-  session_.send({node}, order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
+  channel_.send({node}, channel::order::Input{bytes}, [taken = std::move(taken)](bool) { taken(); });
 }
 
-void Daemons::close_output(Stream stream) {
-  session_.send(reachable(), order::OutputUnwanted{stream});
+void Daemons::close_output(channel::Stream stream) {
+  channel_.send(reachable(), channel::order::OutputUnwanted{stream});
 }
 
 void Daemons::end() {
   is_ending_ = true;
   limit_.cancel();
   agents_.expect_end();
-  session_.send(reachable(), order::End{});
+  channel_.send(reachable(), channel::order::End{});
 }
 
 void Daemons::finish(std::chrono::milliseconds patience) {
@@ -187,98 +192,98 @@ void Daemons::finish(std::chrono::milliseconds patience) {
 std::vector<std::uint32_t> Daemons::reachable() const {
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)
-    if (is_daemon(i) && nodes_[i].is_there && !nodes_[i].is_lost) numbers.push_back(i);
+    if (is_daemon(i) && nodes_[i].is_connected && !nodes_[i].is_lost) numbers.push_back(i);
   return numbers;
 }
 
 // ---- reports
 
-void Daemons::receive(std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer) {
-  if (!is_daemon(from) || nodes_[from].is_lost) return answer();
-  if (subject != Subject::output) {
-    answer();
-    return take_report(from, subject, bytes);
+void Daemons::receive(std::uint32_t from, channel::MessageType type, std::string bytes,
+                      channel::Reply reply) {
+  if (!is_daemon(from) || nodes_[from].is_lost) return reply();
+  if (type != channel::MessageType::output) {
+    reply();
+    return take_report(from, type, bytes);
   }
-  report::Output output;
-  if (!read(bytes, output, from) || !is_of(output.rank, from)) return answer();
-  watcher_.on_output(std::move(output), std::move(answer));
+  channel::report::Output output;
+  if (!read(bytes, output, from) || !is_rank_of(output.rank, from)) return reply();
+  watcher_.on_output(std::move(output), std::move(reply));
 }
 
-void Daemons::take_report(std::uint32_t from, Subject subject, const std::string& bytes) {
-  switch (subject) {
-    case Subject::hello: {
-      report::Hello hello;
+void Daemons::take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes) {
+  switch (type) {
+    case channel::MessageType::hello: {
+      channel::report::Hello hello;
       if (read(bytes, hello, from)) on_hello(from, hello);
       return;
     }
-    case Subject::unreached: {
-      report::Unreached unreached;
+    case channel::MessageType::unreachable: {
+      channel::report::Unreachable unreached;
       if (!read(bytes, unreached, from)) return;
-      return lose_agent(std::move(unreached.nodes), unreached.line, unreached.how);
+      return on_agent_failed(std::move(unreached.nodes), unreached.line, unreached.how);
     }
-    case Subject::started: {
-      report::Started started;
+    case channel::MessageType::started: {
+      channel::report::Started started;
       if (read(bytes, started, from)) on_started(from, started);
       return;
     }
-    case Subject::ended: {
-      report::Ended ended;
-      if (read(bytes, ended, from) && is_of(ended.rank, from)) watcher_.on_ended(ended);
+    case channel::MessageType::ended: {
+      channel::report::Ended ended;
+      if (read(bytes, ended, from) && is_rank_of(ended.rank, from)) watcher_.on_ended(ended);
       return;
     }
-    case Subject::late: {
-      report::Late late;
-      if (read(bytes, late, from) && is_of(late.rank, from)) watcher_.on_late(late.rank);
+    case channel::MessageType::connected_late: {
+      channel::report::ConnectedLate late;
+      if (read(bytes, late, from) && is_rank_of(late.rank, from)) watcher_.on_connected_late(late.rank);
       return;
     }
-    case Subject::aborted: {
-      report::Aborted aborted;
-      if (read(bytes, aborted, from) && is_of(aborted.from, from))
+    case channel::MessageType::aborted: {
+      channel::report::Aborted aborted;
+      if (read(bytes, aborted, from) && is_rank_of(aborted.from, from))
         watcher_.on_aborted({aborted.from, aborted.status, aborted.message, aborted.named});
       return;
     }
-    case Subject::input_unwanted:
+    case channel::MessageType::input_unwanted:
       return watcher_.on_input_unwanted(from);
-    case Subject::settled:
+    case channel::MessageType::settled:
       return settle(from);
     default:
-      return;  // orders are for daemons
+      return;  // orders go to daemons
   }
 }
 
-/// A daemon that says what cannot be read is of no use: it is lost.
+/// A daemon whose reports cannot be read is marked lost.
 template <class Report>
 bool Daemons::read(const std::string& bytes, Report& report, std::uint32_t from) {
-  auto decoded = decode<Report>(bytes);
+  auto decoded = channel::decode<Report>(bytes);
   if (!decoded) {
-    lose({from}, messages::damaged_report(nodes_[from].host, then({from})));
+    mark_lost({from}, messages::damaged_report(nodes_[from].host, consequence({from})));
     return false;
   }
   report = std::move(*decoded);
   return true;
 }
 
-bool Daemons::is_of(Rank rank, std::uint32_t node) const noexcept {
+bool Daemons::is_rank_of(Rank rank, std::uint32_t node) const noexcept {
   return index(rank) < table_.size() && table_.node_of(rank) == node;
 }
 
-void Daemons::on_hello(std::uint32_t from, const report::Hello& hello) {
+void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) {
   auto& node = nodes_[from];
-  if (node.is_there) return;
-  watcher_.on_explained(
-      fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
+  if (node.is_connected) return;
+  watcher_.on_detail(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
   if (hello.version != release_)
-    return lose({from}, messages::other_version(node.host, hello.version, release_));
-  node.is_there = true;
+    return mark_lost({from}, messages::other_version(node.host, hello.version, release_));
+  node.is_connected = true;
   node.contact = hello.contact;
-  session_.deliver({hello.contact}, [this, from](bool is_right) {
-    if (!is_right) return lose({from}, messages::damaged_report(nodes_[from].host));
-    if (++there_ != daemons_ || is_cancelled_) return;
-    watcher_.on_all_there();
+  channel_.add_contacts({hello.contact}, [this, from](bool is_right) {
+    if (!is_right) return mark_lost({from}, messages::damaged_report(nodes_[from].host));
+    if (++connected_ != daemons_ || is_cancelled_) return;
+    watcher_.on_all_connected();
   });
 }
 
-void Daemons::on_started(std::uint32_t from, const report::Started& started) {
+void Daemons::on_started(std::uint32_t from, const channel::report::Started& started) {
   auto& node = nodes_[from];
   if (node.is_started || started.pids.size() > table_.ranks_on(from).size()) return;
   node.is_started = true;
@@ -291,29 +296,31 @@ void Daemons::settle(std::uint32_t node) {
   watcher_.on_node_settled(node);
 }
 
-void Daemons::lose(const std::vector<std::uint32_t>& nodes, const std::string& line) {
+void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line) {
   bool is_told = false;
   for (const auto number : nodes) {
     auto& node = nodes_[number];
     if (std::exchange(node.is_lost, true)) continue;
     watcher_.on_node_lost(number, std::exchange(is_told, true) ? std::string() : line);
-    if (is_launched_ && !node.is_started) on_started(number, {});  // nobody waits for its ranks
+    if (is_launched_ && !node.is_started) on_started(number, {});  // the job does not wait for its ranks
     settle(number);
   }
 }
 
-/// With a daemon go those that it has started. One that had come up is another case than one that never did.
-void Daemons::lose_agent(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how) {
+/// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon
+/// that had reported differs from that for one that never did.
+void Daemons::on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line,
+                              const std::string& how) {
   std::erase_if(nodes, [this](auto number) { return !is_daemon(number) || nodes_[number].is_lost; });
   if (nodes.empty()) return;
   const auto& first = nodes_[nodes.front()];
-  const bool has_said_why = how.find(": weftd: ") != std::string::npos;
-  if (!first.is_there || how.empty() || (has_said_why && !is_launched_)) return lose(nodes, line);
-  lose(nodes, messages::daemon_ended(first.host, how, then(nodes)));
+  const bool has_reason = how.find(": weftd: ") != std::string::npos;
+  if (!first.is_connected || how.empty() || (has_reason && !is_launched_)) return mark_lost(nodes, line);
+  mark_lost(nodes, messages::daemon_ended(first.host, how, consequence(nodes)));
 }
 
-std::string Daemons::then(const std::vector<std::uint32_t>& lost) const {
-  if (!goes_on_ || !is_launched_) return std::string(messages::end_of_job);
+std::string Daemons::consequence(const std::vector<std::uint32_t>& lost) const {
+  if (!continues_ || !is_launched_) return std::string(messages::end_of_job);
   std::vector<Rank> ranks;
   for (const auto number : lost) {
     const auto here = table_.ranks_on(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The daemons of a launch as weftrun sees them: started by agents, spoken to through the session, lost or settled.
-// Everything here runs on the loop.
+// The daemons of a launch as weftrun sees them: started by agents, reached through the channel, lost or
+// settled. Everything here runs on the loop.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -10,96 +10,96 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agents.hpp"
-#include "tools/node/launch.hpp"
-#include "tools/node/server.hpp"
-#include "tools/node/session.hpp"
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/server_channel.hpp"
+#include "tools/host/server.hpp"
+#include "tools/launch/agents.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 
-using namespace node;
-
-/// What daemons tell: of ranks that are theirs. None of it is called from inside a call of Daemons.
+/// Receives what daemons report, about ranks of their own nodes. No function is called from inside a call of
+/// Daemons.
 class DaemonsWatcher {
  public:
   virtual ~DaemonsWatcher() = default;
-  virtual void on_all_there() = 0;  ///< each daemon has reported: the job can be launched
-  virtual void on_node_started(std::uint32_t node, const report::Started& report) = 0;
-  virtual void on_output(report::Output report, Session::Answer written) = 0;
-  virtual void on_ended(const report::Ended& report) = 0;
-  virtual void on_late(Rank rank) = 0;
-  virtual void on_aborted(const AbortRequest& request) = 0;
+  virtual void on_all_connected() = 0;  ///< each daemon has reported: the job can be launched
+  virtual void on_node_started(std::uint32_t node, const channel::report::Started& report) = 0;
+  virtual void on_output(channel::report::Output report, channel::Reply written) = 0;
+  virtual void on_ended(const channel::report::Ended& report) = 0;
+  virtual void on_connected_late(job::Rank rank) = 0;
+  virtual void on_aborted(const host::AbortRequest& request) = 0;
   virtual void on_input_unwanted(std::uint32_t node) = 0;
-  /// Once a node: none of its ranks lives. It may not have been launched, or be lost.
+  /// Once a node: none of its ranks runs. It may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
-  /// Once a node, before on_node_settled(): it is out of reach with all its ranks. line: for the user; empty: it has
-  /// been told with another node.
+  /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
+  /// with another node already.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;
-  virtual void on_said(const std::string& line) = 0;  ///< by an agent, or by a daemon on its standard error
-  virtual void on_explained(const std::string& text) = 0;  ///< for --verbose
-  virtual void on_all_left() = 0;                          ///< after finish()
+  virtual void on_agent_line(const std::string& line) = 0;  ///< of an agent, or of a daemon's standard error
+  virtual void on_detail(const std::string& text) = 0;      ///< for --verbose
+  virtual void on_all_exited() = 0;                         ///< after finish()
 };
 
 class Daemons {
  public:
-  /// When the PMIx server runs. Throws Stop. table must outlive this. goes_on: the job outlives lost nodes.
-  Daemons(asio::io_context& loop, const SessionIdentity& identity, const Plan& plan, const RankTable& table,
-          std::string release, bool goes_on, DaemonsWatcher& watcher);
+  /// When the PMIx server runs. Throws Stop. table must outlive this. continues: the job outlives lost nodes.
+  Daemons(asio::io_context& loop, const process::Spawner& spawner, const host::ServerIdentity& identity,
+          const Plan& plan, const placement::RankTable& table, std::string release, bool continues,
+          DaemonsWatcher& watcher);
 
-  /// They have WEFT_LAUNCH_TIMEOUT seconds from here to `started`.
+  /// From here to `started` a daemon has WEFT_LAUNCH_TIMEOUT seconds.
   void start();
-  /// Fills in the contacts and sends it down the tree. ready: this server may start ranks of its own. After
-  /// on_all_there().
-  void launch(Launch launch, std::function<void()> ready);
+  /// Adds the contacts and sends the order down the tree. ready: this server may start ranks of its own.
+  /// After on_all_connected().
+  void launch(channel::order::Launch launch, std::function<void()> ready);
 
-  /// To all nodes that have unsettled ranks; named: to those ranks only. Before launch() SIGTERM and SIGKILL keep all
-  /// nodes from being launched. sent: optional, when it has reached them.
-  void signal(int number, const std::vector<Rank>& named = {}, std::function<void()> sent = {});
+  /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
+  /// launch. sent: when the daemons have it; may be empty.
+  void signal(int number, const std::vector<job::Rank>& named = {}, std::function<void()> sent = {});
   void send_input(std::uint32_t node, const std::string& bytes, std::function<void()> taken);
-  void close_output(Stream stream);
-  /// For whoever collects all children of this process.
-  void collected(pid_t pid, int wait_status) { agents_.collected(pid, wait_status); }
-  /// What ranks left behind is to be ended; the ends of daemons that come from now on are as they should be.
+  void close_output(channel::Stream stream);
+  /// For the part of this process that reaps all children.
+  void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
+  /// Orders the daemons to end orphans and exit; a daemon that ends from now on is not lost.
   void end();
-  /// Waits for their ends, no longer than `patience` and some.
+  /// Waits for the daemons' ends; what still runs after `patience` is killed.
   void finish(std::chrono::milliseconds patience);
 
  private:
   struct Node {
     std::string host, contact;
-    bool is_there = false, is_started = false, is_settled = false, is_lost = false;
+    bool is_connected = false, is_started = false, is_settled = false, is_lost = false;
   };
-  void receive(std::uint32_t from, Subject subject, std::string bytes, Session::Answer answer);
-  void take_report(std::uint32_t from, Subject subject, const std::string& bytes);
+  void receive(std::uint32_t from, channel::MessageType type, std::string bytes, channel::Reply reply);
+  void take_report(std::uint32_t from, channel::MessageType type, const std::string& bytes);
   template <class Report>
   bool read(const std::string& bytes, Report& report, std::uint32_t from);
-  bool is_of(Rank rank, std::uint32_t node) const noexcept;
-  void on_hello(std::uint32_t from, const report::Hello& hello);
-  void on_started(std::uint32_t from, const report::Started& started);
+  bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
+  void on_hello(std::uint32_t from, const channel::report::Hello& hello);
+  void on_started(std::uint32_t from, const channel::report::Started& started);
   void settle(std::uint32_t node);
-  /// Of those that are not lost yet the first gets the line.
-  void lose(const std::vector<std::uint32_t>& nodes, const std::string& line);
-  void lose_agent(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how);
-  std::string then(const std::vector<std::uint32_t>& lost) const;
-  void on_time_up();
+  /// The first of these nodes that is not lost yet gets the line.
+  void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
+  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how);
+  std::string consequence(const std::vector<std::uint32_t>& lost) const;
+  void on_launch_timeout();
   bool is_daemon(std::uint32_t number) const noexcept;
   std::vector<std::uint32_t> reachable() const;
-  StartMessage start_message() const;
+  launch::StartMessage start_message() const;
 
   asio::io_context& loop_;
-  SessionIdentity identity_;
+  host::ServerIdentity identity_;
   const Plan& plan_;
-  const RankTable& table_;
+  const placement::RankTable& table_;
   std::string release_;
-  bool goes_on_;
+  bool continues_;
   DaemonsWatcher& watcher_;
-  std::vector<Node> nodes_;  // by number; weftrun's own settles here only when nothing is launched
-  Session session_;
-  Agents agents_;
+  std::vector<Node> nodes_;  // by number; that of weftrun itself settles here only if nothing is launched
+  channel::ServerChannel channel_;
+  launch::Agents agents_;
   asio::steady_timer limit_;
   std::chrono::milliseconds launch_timeout_;
-  std::size_t there_ = 0, started_ = 0, daemons_ = 0;
+  std::size_t connected_ = 0, started_ = 0, daemons_ = 0;  // counts
   bool is_launched_ = false, is_cancelled_ = false, is_ending_ = false;
 };
 

@@ -3,26 +3,29 @@
 
 #include <fmt/format.h>
 
-#include "tools/node/ranges.hpp"
+#include "tools/job/ranges.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
 
 constexpr const char* plural(std::uint64_t n) noexcept {
   return n == 1 ? "" : "s";
 }
 
-const char* meaning_of(MapBy map) noexcept {
+const char* meaning_of(job::MapBy map) noexcept {
   switch (map) {
-    case MapBy::node:
+    case job::MapBy::node:
       return "one rank to each node with a free slot in turn";
-    case MapBy::core:
-    case MapBy::numa:
-    case MapBy::socket:
-      return "each node is filled before the next one is begun; on a node the ranks are dealt to these in "
+    case job::MapBy::core:
+    case job::MapBy::numa:
+    case job::MapBy::socket:
+      return "each node is filled before the next one is begun; on a node the ranks are round_robin to these "
+             "in "
              "turn";
-    case MapBy::automatic:
-    case MapBy::slot:
+    case job::MapBy::automatic:
+    case job::MapBy::slot:
       break;
   }
   return "each node is filled before the next one is begun";
@@ -32,13 +35,13 @@ std::string mapping_reason(const Options& options) {
   if (options.per_node)
     return fmt::format("map-by ppr:{0}:node: {0} rank{1} on each node", *options.per_node,
                        plural(*options.per_node));
-  const bool is_default = options.map == MapBy::automatic;
+  const bool is_default = options.map == job::MapBy::automatic;
   return fmt::format("map-by {}{}: {}", is_default ? "slot" : name_of(options.map),
                      is_default ? " (default)" : "", meaning_of(options.map));
 }
 
 std::string order_reason(const Plan& plan, const Options& options) {
-  const bool by_node = plan.distribution.apps.front().order == RankBy::node;
+  const bool by_node = plan.distribution.apps.front().order == placement::RankBy::node;
   return fmt::format(
       "rank-by {}{}: {}", by_node ? "node" : "slot", options.order ? "" : " (default)",
       by_node ? "consecutive ranks are on different nodes" : "consecutive ranks are on one node");
@@ -50,13 +53,14 @@ std::string count_reason(const Plan& plan, const Options& options) {
                      options.per_node ? "so many on each node" : "one for each slot");
 }
 
-std::string binding_reason(const Options& options, const Policy& policy, const Processors& processors,
-                           std::uint64_t ranks) {
+std::string binding_reason(const Options& options, const placement::Policy& policy,
+                           const placement::Processors& processors, std::uint64_t ranks) {
   const auto name = name_of(policy.bind);
-  if (options.bind != BindTo::automatic) return fmt::format("bind-to {}: as asked for", name);
+  if (options.bind != job::BindTo::automatic) return fmt::format("bind-to {}: as asked for", name);
   if (policy.oversubscribed)
     return fmt::format("bind-to none (default): {} ranks are more than {} cores", ranks, processors.cores);
-  if (policy.bind == BindTo::none) return "bind-to none (default): more than two ranks, and one NUMA node";
+  if (policy.bind == job::BindTo::none)
+    return "bind-to none (default): more than two ranks, and one NUMA node";
   return fmt::format("bind-to {} (default): {} ranks, {} cores, {} NUMA node{}", name, ranks,
                      processors.cores, processors.numa_nodes, plural(processors.numa_nodes));
 }
@@ -89,8 +93,8 @@ class Writer {
   std::uint32_t ranks_beside(std::uint32_t node) const noexcept {
     return plan_.one_machine ? table_.size() : static_cast<std::uint32_t>(table_.ranks_on(node).size());
   }
-  Policy policy_on(std::uint32_t node) const noexcept {
-    return choose_policy(ranks_beside(node), machine_.processors, options_.bind, options_.map);
+  placement::Policy policy_on(std::uint32_t node) const noexcept {
+    return placement::choose_policy(ranks_beside(node), machine_.processors, options_.bind, options_.map);
   }
 
   void reasons() {
@@ -108,26 +112,26 @@ class Writer {
     const PlannedNode& node = plan_.nodes[i];
     const auto ranks = table_.ranks_on(i);
     add("node {} '{}', {} slot{}, {}: rank{} {}", i, node.name, node.slots, plural(node.slots),
-        node.here ? "this machine" : "a daemon", plural(ranks.size()), ranges(ranks));
-    std::vector<Place> places(ranks.size());
+        node.here ? "this machine" : "a daemon", plural(ranks.size()), job::ranges(ranks));
+    std::vector<placement::Binding> bindings(ranks.size());
     const bool known = is_known(node);
     if (known) {
-      const Policy policy = policy_on(i);
+      const placement::Policy policy = policy_on(i);
       add("  {}", binding_reason(options_, policy, machine_.processors, ranks_beside(i)));
-      places =
-          place_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()), policy, before_);
+      bindings = placement::bind_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()),
+                                       policy, before_);
     } else {
       add("  the node itself chooses processors when it knows its own");
     }
     if (plan_.one_machine) before_ += static_cast<std::uint32_t>(ranks.size());
-    for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, places[k], known);
+    for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, bindings[k], known);
   }
 
-  void rank(Rank rank, std::size_t slot, const Place& place, bool known) {
+  void rank(Rank rank, std::size_t slot, const placement::Binding& binding, bool known) {
     const auto& program = options_.apps[table_.app_of(rank)].argv.front();
-    if (!place.processors.empty())
-      add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, place.label,
-          ranges(place.processors));
+    if (!binding.processors.empty())
+      add("  rank {} ({}): slot {}, {} (processors {})", number(rank), program, slot, binding.label,
+          job::ranges(binding.processors));
     else
       add("  rank {} ({}): slot {}{}", number(rank), program, slot, known ? ", not bound" : "");
   }
@@ -135,7 +139,7 @@ class Writer {
   const Plan& plan_;
   const Options& options_;
   const KnownMachine& machine_;
-  const RankTable table_;
+  const placement::RankTable table_;
   std::uint32_t before_ = 0;  // ranks on virtual nodes before this one
   std::string text_;
 };
@@ -145,14 +149,14 @@ class Writer {
 KnownMachine KnownMachine::of(const std::string& description) {
   KnownMachine machine;
   if (description.empty()) {
-    machine.topology = load_topology();
+    machine.topology = placement::load_topology();
     machine.from = "this machine, as far as weftrun may use them (affinity mask, cgroup)";
   } else {
-    machine.topology = described_topology(description);
+    machine.topology = placement::described_topology(description);
     machine.is_every_node = true;
     machine.from = fmt::format("each node, as WEFT_TOPOLOGY describes them ({})", description);
   }
-  machine.processors = processors_in(machine.topology.get());
+  machine.processors = placement::processors_in(machine.topology.get());
   return machine;
 }
 

@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// --dry-run and --explain: where each rank goes, and why, as text for people. Starts nothing.
+// --dry-run and --explain: where each rank goes, and why, as text. Starts nothing.
 #pragma once
 
 #include <string>
 
-#include "tools/node/mapping.hpp"
-#include "tools/node/processors.hpp"
+#include "tools/placement/mapping.hpp"
+#include "tools/placement/processors.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
 
-/// A machine of which the processors are known: this one, or the one that WEFT_TOPOLOGY describes, which then stands for
+/// A machine whose processors are known: this one, or one that WEFT_TOPOLOGY describes, which then stands for
 /// every node.
 struct KnownMachine {
-  Topology topology;
-  Processors processors;
+  placement::Topology topology;
+  placement::Processors processors;
   bool is_every_node = false;
-  std::string from;  ///< as words for the user
+  std::string from;  ///< where that is known from, in words for the user
 
   /// description: WEFT_TOPOLOGY; empty: this machine. Throws Stop.
   static KnownMachine of(const std::string& description);
 };
 
-/// One line a rank, below its node: slot, processors as far as they are known. why: the reasons above that.
+/// One line a rank, below its node: slot, and processors if they are known. why: the reasons, above that.
 std::string explain(const Plan& plan, const Options& options, const KnownMachine& machine, bool why);
 
 }  // namespace weft::weftrun

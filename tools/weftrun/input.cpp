@@ -11,16 +11,20 @@
 #include <string>
 #include <utility>
 
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
 constexpr std::size_t chunk_bytes = 64 * 1024;
 
-Fd duplicate(int fd) {
-  Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+process::Fd duplicate(int fd) {
+  process::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
   if (!copy) throw Stop(exit_status::own_failure, messages::no_descriptors(errno));
   return copy;
 }
@@ -35,19 +39,20 @@ bool is_readable(int fd) {
 
 }  // namespace
 
-Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size, Others others)
+Input::Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others)
     : target_(target),
       others_(std::move(others)),
       source_(loop),
       pipes_(loop, [this] { close_if_unwanted(); }) {
-  if (target_.kind == InputTarget::Kind::all && size == 1) target_ = {InputTarget::Kind::one, Rank{0}};
+  if (target_.kind == job::InputTarget::Kind::all && size == 1)
+    target_ = {job::InputTarget::Kind::one, Rank{0}};
   terminal_ = ::isatty(STDIN_FILENO) == 1;
-  copies_ = target_.kind == InputTarget::Kind::all ||
-            (target_.kind == InputTarget::Kind::one && (terminal_ || !others_.nodes.empty()));
+  copies_ = target_.kind == job::InputTarget::Kind::all ||
+            (target_.kind == job::InputTarget::Kind::one && (terminal_ || !others_.nodes.empty()));
   if (!copies_) return;
   // Opened again so that a read never waits; where that is not possible (a socket, a file without permission)
   // epoll says when there is something, and no more than one read follows.
-  Fd own = reopen_nonblocking(STDIN_FILENO, O_RDONLY);
+  process::Fd own = process::reopen_nonblocking(STDIN_FILENO, O_RDONLY);
   struct stat status {};
   const bool has_offset = ::fstat(STDIN_FILENO, &status) == 0 && S_ISREG(status.st_mode);
   if (!own || has_offset)
@@ -55,8 +60,8 @@ Input::Input(asio::io_context& loop, InputTarget target, std::uint32_t size, Oth
   source_.assign(own.release());
 }
 
-Fd Input::connect(Rank rank) {
-  if (!target_.includes(rank)) return nothing_to_read();
+process::Fd Input::connect(Rank rank) {
+  if (!target_.includes(rank)) return ranks::nothing_to_read();
   return copies_ ? pipes_.connect(rank) : duplicate(STDIN_FILENO);
 }
 
@@ -66,7 +71,7 @@ bool Input::in_foreground() const noexcept {
 }
 
 void Input::resume() {
-  if (copies_ && !reading_ && !ended_ && takers_ == 0) await_input();
+  if (copies_ && !reading_ && !ended_ && unfinished_ == 0) await_input();
 }
 
 void Input::await_input() {
@@ -89,13 +94,13 @@ void Input::read_more() {
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
   if (length <= 0) return close();
   std::string chunk(bytes.data(), static_cast<std::size_t>(length));
-  takers_ = others_.nodes.size() + 1;
+  unfinished_ = others_.nodes.size() + 1;
   for (const auto node : others_.nodes) others_.send(node, chunk, [this] { taken(); });
   pipes_.write(std::move(chunk), [this] { taken(); });
 }
 
 void Input::taken() {
-  if (--takers_ == 0) await_input();
+  if (--unfinished_ == 0) await_input();
 }
 
 void Input::disconnect(Rank rank) {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // weftrun's standard input on its way to the ranks.
 //
-// One reader, on this node, and no terminal: that rank simply inherits the descriptor, so that the bytes it does not
-// read are still there for the next command of a script. Otherwise weftrun reads and copies, one buffer at a time, at the
-// pace of the slowest reader; a terminal is copied because the ranks are in other process groups and may not read it.
+// If one rank, of this node, reads, and not from a terminal, it inherits the descriptor, so that the bytes
+// that it does not read are left for the next command of a script. Otherwise weftrun reads and copies, one
+// buffer at a time, at the pace of the slowest reader; a terminal is copied because the ranks are in other
+// process groups and may not read it.
 #pragma once
 
 #include <asio/io_context.hpp>
@@ -13,34 +14,33 @@
 #include <set>
 #include <string>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/input_pipes.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/ranks/input_pipes.hpp"
 #include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
 
-using namespace node;
-
 class Input {
  public:
-  /// Other nodes with ranks that read, and how bytes get there: taken() when they have been, or never can be. No bytes:
-  /// the end.
+  /// Other nodes with ranks that read, and how bytes get there. taken: when the ranks have them, or never
+  /// can. No bytes: the end.
   struct Others {
     std::set<std::uint32_t> nodes;
     std::function<void(std::uint32_t node, const std::string& bytes, std::function<void()> taken)> send;
   };
 
-  /// size: ranks in the job; the target, if one, is among them.
-  Input(asio::io_context& loop, InputTarget target, std::uint32_t size, Others others);
+  /// size: ranks of the job; if the target is one rank, it is among them.
+  Input(asio::io_context& loop, job::InputTarget target, std::uint32_t size, Others others);
 
-  /// What a rank of this node gets as descriptor 0; close it here once the rank has started. Throws Stop (own_failure).
-  Fd connect(Rank rank);
+  /// Descriptor 0 of a rank of this node; close it here once the rank has started. Throws Stop (own_failure).
+  process::Fd connect(job::Rank rank);
 
-  /// After all ranks are connected, and again when weftrun may have come to the terminal's foreground.
+  /// Starts to copy. After connect() for all ranks, and again when weftrun may have come to the terminal's
+  /// foreground.
   void resume();
 
-  /// The rank of this node has gone; it need not be waited for any more.
-  void disconnect(Rank rank);
+  /// The rank of this node has ended: the copy does not wait for it any more.
+  void disconnect(job::Rank rank);
   /// No rank of that node reads any more.
   void disconnect_node(std::uint32_t node);
 
@@ -53,15 +53,15 @@ class Input {
   void taken();
   void close_if_unwanted();
 
-  InputTarget target_;
+  job::InputTarget target_;
   Others others_;
   bool copies_ = false;
   bool terminal_ = false;
-  bool reading_ = false;  // a wait for input is under way
+  bool reading_ = false;  // a wait for input is in flight
   bool ended_ = false;
-  std::size_t takers_ = 0;  // that do not have all of the last buffer yet
+  std::size_t unfinished_ = 0;  // receivers that do not have all of the last buffer yet
   asio::posix::stream_descriptor source_;
-  InputPipes pipes_;
+  ranks::InputPipes pipes_;
 };
 
 }  // namespace weft::weftrun

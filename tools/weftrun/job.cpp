@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Job, second part: from running ranks to the exit status.
+// Job, second part: events and actions.
 #include "tools/weftrun/job.hpp"
 
 #include <fmt/format.h>
@@ -13,16 +13,19 @@
 #include <memory>
 #include <utility>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+namespace exit_status = messages::exit_status;
+
 constexpr std::chrono::seconds grace_time{2};
-/// For daemons to leave when everything is over; then they get SIGTERM and, as much later, SIGKILL.
+/// For daemons to exit when everything is over; then they get SIGTERM and, as much later, SIGKILL.
 constexpr std::chrono::seconds leaving_time{2};
 
-/// Eight bits are left of a status; one that is not 0 stays so.
+/// An exit status has eight bits; a status that is not 0 must not become 0.
 int exit_code_for(int status) noexcept {
   const int code = status & 0xff;
   return code == 0 && status != 0 ? 1 : code;
@@ -31,20 +34,14 @@ int exit_code_for(int status) noexcept {
 }  // namespace
 
 int Job::run() {
-  plan_launch();
-  // UCX writes what it complains of to standard output, which is the ranks'. They have got their environment by now.
+  // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied
+  // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
-  output_ = std::make_unique<Output>(
-      loop_, options_.output_directory, options_.tag_output,
-      Output::Events{[this] { on_output_drained(); }, [this](Stream stream) { on_output_unread(stream); },
-                     [this](const std::string& what, int error) {
-                       raise(Event::output_lost, exit_status::own_failure,
-                             messages::output_lost(what, error));
-                     }});
+  make_output();
   plan_own_node();
   start_server();
   served_ = Clock::now();
-  report_environment();
+  print_environment();
   make_input();
   catch_signals();
   if (daemons_)
@@ -52,75 +49,41 @@ int Job::run() {
   else
     is_launched_ = true, start_own_ranks();
   loop_.run();
-  if (local_) local_->end_orphans();
-  report_times();
+  if (local_) local_->reap_orphans();
+  print_times();
   if (local_)
-    explain(fmt::format("{} of {} ranks{} connected to the PMIx server", local_->count_connected(),
-                        local_->all().size(), plan_.alone ? "" : " of this node"));
-  explain(fmt::format("exit status {}", exit_code_));
-  return exit_code_;
+    console_->print_detail(fmt::format("{} of {} ranks{} connected to the PMIx server",
+                                       local_->count_connected(), local_->all().size(),
+                                       plan_.alone ? "" : " of this node"));
+  console_->print_detail(fmt::format("exit status {}", outcome_.exit_code()));
+  return outcome_.exit_code();
 }
 
-void Job::await_end_signal() {
-  end_signals_.async_wait([this](const asio::error_code& error, int signal) {
-    if (error) return;
-    await_end_signal();
-    on_end_signal(signal);
-  });
-}
-
-void Job::await_relayed_signal() {
-  relayed_signals_.async_wait([this](const asio::error_code& error, int signal) {
-    if (error) return;
-    await_relayed_signal();
-    on_relayed_signal(signal);
-  });
-}
-
-void Job::raise(Event event) {
-  raise(event, exit_code_, {});
-}
-
-void Job::raise(Event event, int exit_code, const std::string& line, std::optional<About> about) {
+void Job::raise(Event event, int exit_code, const std::string& line, const std::optional<AboutRank>& about) {
   const Step& now = step(state_, event);
   const State before = state_;
   state_ = now.next;
   if (before != state_)
-    explain(fmt::format("{}: {} -> {}", name_of(event), name_of(before), name_of(state_)));
-  if (now.is_reason && !has_reason_) {
-    has_reason_ = true;
-    exit_code_ = exit_code;
-    tell(line, about);
-  }
+    console_->print_detail(fmt::format("{}: {} -> {}", name_of(event), name_of(before), name_of(state_)));
+  if (now.is_reason && outcome_.set_reason(exit_code)) console_->print_result(line, about);
   act(now.action);
 }
 
-void Job::fail(Event event, int exit_code, const std::string& who, const std::string& line,
-               std::optional<About> about) {
-  if (!goes_on()) return raise(event, exit_code, line, about);
-  bear(exit_code, who);
-  tell(line, about);
+void Job::fail(Event event, int exit_code, const std::string& what, const std::string& line,
+               const std::optional<AboutRank>& about) {
+  if (!continues()) return raise(event, exit_code, line, about);
+  outcome_.record_failure(exit_code, what);
+  console_->print_result(line, about);
 }
 
-/// A job of which a part was never launched cannot.
-bool Job::goes_on() const noexcept {
+/// A job of which a part was never launched cannot continue without it.
+bool Job::continues() const noexcept {
   return options_.on_failure == OnFailure::go_on && is_launched_ &&
          (state_ == State::starting || state_ == State::running);
 }
 
-void Job::bear(int exit_code, const std::string& who) {
-  if (failures_++ != 0) return;
-  exit_code_ = exit_code;
-  first_failure_ = who;
-}
-
-std::string_view Job::then() const noexcept {
-  return goes_on() ? messages::others_go_on : messages::end_of_job;
-}
-
-void Job::tell(const std::string& line, const std::optional<About>& about) {
-  if (options_.quiet) return;
-  about ? output_->say_after(about->rank, "weftrun: " + line, about->said) : say(line);
+std::string_view Job::consequence() const noexcept {
+  return continues() ? messages::others_go_on : messages::end_of_job;
 }
 
 void Job::act(Action action) {
@@ -134,7 +97,7 @@ void Job::act(Action action) {
     case Action::drain:
       return drain();
     case Action::finish_undrained:
-      output_->abandon();
+      output_->drop_all();
       [[fallthrough]];
     case Action::finish:
       return finish();
@@ -153,19 +116,15 @@ void Job::stop_ranks() {
 }
 
 void Job::start_grace() {
-  grace_.expires_after(grace_time);
-  grace_.async_wait([this, round = ++grace_round_](const asio::error_code& error) {
-    if (!error && round == grace_round_) raise(Event::grace_over);
-  });
+  grace_.start(grace_time, [this] { raise(Event::grace_over); });
 }
 
 void Job::drain() {
-  ++grace_round_;
   grace_.cancel();
   input_->close();
-  if (local_) local_->end_orphans();  // also what keeps the pipes open for writing
+  if (local_) local_->reap_orphans();  // they may hold the output pipes open
   if (daemons_) daemons_->end();
-  // A time limit holds for a slow reader of weftrun's output too; one that is not over yet goes on.
+  // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
   if (time_is_up_) start_grace();
   if (output_->is_drained()) conclude();
 }
@@ -177,7 +136,7 @@ void Job::finish() {
     loop_.stop();
 }
 
-void Job::on_all_left() {
+void Job::on_all_exited() {
   loop_.stop();
 }
 
@@ -194,53 +153,49 @@ void Job::on_node_settled(std::uint32_t) {
   if (--nodes_to_settle_ == 0) raise(Event::all_gone);
 }
 
-void Job::on_rank_end(const LocalRanks::Ended& ended, Said said) {
+void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
   const auto [rank, status, connected, finalized] = ended;
-  auto& state = ranks_[index(rank)];
-  state.lives = false;
-  if (state.is_expected) return;
-  const auto failed = [&](int exit_code, const std::string& line) {
-    fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, About{rank, said});
+  ranks_.set_ended(rank);
+  if (ranks_.is_end_expected(rank)) return;
+  const auto failed = [&, rank = rank](int exit_code, const std::string& line) {
+    fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, AboutRank{rank, written});
   };
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
     failed(exit_status::signal_base + signal,
-           messages::rank_killed(where(rank), signal, WCOREDUMP(status), then()));
+           messages::rank_killed(where(rank), signal, WCOREDUMP(status), consequence()));
   } else if (WEXITSTATUS(status) != 0) {
     failed(WEXITSTATUS(status),
-           messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, then()));
+           messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, consequence()));
   } else if (connected && !finalized) {
-    failed(1, messages::rank_left_without_finalize(where(rank), then()));
+    failed(1, messages::rank_left_without_finalize(where(rank), consequence()));
   }
 }
 
-void Job::on_late(Rank rank) {
-  if (ranks_[index(rank)].is_expected) return;
+void Job::on_connected_late(Rank rank) {
+  if (ranks_.is_end_expected(rank)) return;
   fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)),
-       messages::rank_left_without_finalize(where(rank), then()), About{rank});
+       messages::rank_left_without_finalize(where(rank), consequence()), AboutRank{rank});
 }
 
-void Job::on_aborted(const AbortRequest& request) {
+void Job::on_aborted(const host::AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
         messages::rank_aborted(where(request.from), request.status, request.message, {}),
-        About{request.from});
+        AboutRank{request.from});
 }
 
-/// PMIx_Abort for some ranks: the others go on, the status is kept for the job's end.
-void Job::end_named(const AbortRequest& request) {
+/// PMIx_Abort for some ranks: the others go on, and the status is kept for the job's end.
+void Job::end_named(const host::AbortRequest& request) {
   const int exit_code = exit_code_for(request.status);
-  if (goes_on())
-    bear(exit_code, fmt::format("rank {}", number(request.from)));
-  else if (!has_reason_)
-    exit_code_ = exit_code;
-  if (!options_.quiet) {
-    say(messages::rank_aborted(where(request.from), request.status, request.message, request.named));
-  }
-  for (const Rank rank : request.named) {
-    if (index(rank) < ranks_.size()) ranks_[index(rank)].is_expected = true;
-  }
+  if (continues())
+    outcome_.record_failure(exit_code, fmt::format("rank {}", number(request.from)));
+  else
+    outcome_.set_status(exit_code);
+  console_->print_result(
+      messages::rank_aborted(where(request.from), request.status, request.message, request.named));
+  ranks_.expect_end(request.named);
   send(SIGTERM, request.named);
   send(SIGCONT, request.named);
   auto patience = std::make_shared<asio::steady_timer>(loop_, grace_time);
@@ -257,8 +212,8 @@ void Job::on_end_signal(int signal) {
 
 void Job::on_relayed_signal(int signal) {
   if (signal == SIGTSTP) {
-    // Ranks are in process groups of their own, so the terminal did not reach them. With daemons weftrun itself goes on:
-    // one that does not answer is lost to them.
+    // Ranks are in process groups of their own, so the terminal did not stop them. With daemons weftrun
+    // itself goes on: a launcher that does not answer would be lost to them.
     send(SIGSTOP);
     if (!daemons_) ::kill(::getpid(), SIGSTOP);
     return;
@@ -270,57 +225,43 @@ void Job::on_relayed_signal(int signal) {
 void Job::on_time_up() {
   time_is_up_ = true;
   const double seconds = std::chrono::duration<double>(*options_.limit).count();
-  raise(Event::time_up, exit_status::timed_out, messages::timed_out(seconds, living_ranks(), table_.size()));
+  raise(Event::time_up, exit_status::timed_out,
+        messages::timed_out(seconds, ranks_.running(), table_.size()));
 }
 
 void Job::on_output_drained() {
-  // Posted, since a line said in the middle of raise() comes by here as well.
+  // Posted, since a line that raise() prints comes by here as well.
   if (state_ == State::draining) asio::post(loop_, [this] { conclude(); });
 }
 
-/// All that ranks have said is written. Where some failed and the rest went on, one line more.
+/// The output of all ranks is written. If some failed and the rest went on, one line is left to print.
 void Job::conclude() {
-  if (state_ == State::draining && failures_ != 0 && !has_reason_ && !options_.quiet &&
-      !std::exchange(has_concluded_, true)) {
-    say(messages::went_on(failures_, exit_code_, first_failure_));
+  const auto summary = outcome_.summary();
+  if (state_ == State::draining && !summary.empty() && !std::exchange(has_concluded_, true)) {
+    console_->print_result(summary);
     if (!output_->is_drained()) return;
   }
   raise(Event::output_done);
 }
 
-/// As without weftrun: whoever writes to a reader that has gone is told so by SIGPIPE, and decides.
-void Job::on_output_unread(Stream stream) {
+/// As without weftrun: a rank that writes to a stream without a reader gets SIGPIPE, and decides.
+void Job::on_reader_lost(channel::Stream stream) {
   if (daemons_) daemons_->close_output(stream);
-  explain(messages::reader_gone(stream == Stream::out ? "standard output" : "standard error"));
+  console_->print_detail(
+      messages::reader_gone(stream == channel::Stream::out ? "standard output" : "standard error"));
 }
 
-// ---- what is told
-
-void Job::say(const std::string& line) {
-  output_->say("weftrun: " + line);
-}
-
-void Job::explain(const std::string& text) {
-  if (options_.verbose) say(text);
-}
-
-void Job::report_times() {
+void Job::print_times() {
   const auto since = [this](Clock::time_point at) {
     return std::chrono::duration<double, std::milli>(at - begun_).count();
   };
-  explain(fmt::format("server ready after {:.1f} ms, ranks started after {:.1f} ms, all over after {:.1f} ms",
-                      since(served_), since(all_started_), since(Clock::now())));
-}
-
-std::vector<Rank> Job::living_ranks() const {
-  std::vector<Rank> ranks;
-  for (std::size_t i = 0; i < ranks_.size(); ++i)
-    if (ranks_[i].lives) ranks.push_back(rank_at(i));
-  return ranks;
+  console_->print_detail(
+      fmt::format("server ready after {:.1f} ms, ranks started after {:.1f} ms, all over after {:.1f} ms",
+                  since(served_), since(all_started_), since(Clock::now())));
 }
 
 messages::Where Job::where(Rank rank) const {
-  return {rank, plan_.nodes[table_.node_of(rank)].name, ranks_[index(rank)].pid,
+  return {rank, plan_.nodes[table_.node_of(rank)].name, ranks_.pid(rank),
           launch_.apps[table_.app_of(rank)].argv[0], output_->error_file(rank)};
 }
 

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Job, third part: what the daemons of other nodes tell.
+// Job, third part: reports of the daemons of other nodes.
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
 namespace weft::weftrun {
 
-void Job::on_all_there() {
+using job::Rank;
+namespace exit_status = messages::exit_status;
+
+void Job::on_all_connected() {
   if (state_ != State::starting) return;
   daemons_->launch(launch_, [this] {
     is_launched_ = true;
@@ -17,25 +20,23 @@ void Job::on_all_there() {
   });
 }
 
-void Job::on_node_started(std::uint32_t node, const report::Started& report) {
+void Job::on_node_started(std::uint32_t node, const channel::report::Started& report) {
   const auto ranks = table_.ranks_on(node);
   for (std::size_t i = 0; i < report.pids.size(); ++i) {
-    auto& state = ranks_[index(ranks[i])];  // its end may be expected already: a rank of a faster node asked for it
-    state.pid = report.pids[i];
-    state.lives = true;
+    ranks_.set_started(ranks[i], report.pids[i]);
     output_->connect_remote(ranks[i]);
   }
-  for (const auto& note : report.notes) say(note);
+  for (const auto& note : report.notes) console_->print(note);
   if (report.failure.empty()) return on_node_runs();
   const int exit_code = report.exit_code == 0 ? exit_status::own_failure : report.exit_code;
   raise(Event::start_failed, exit_code, fmt::format("[{}] {}", plan_.nodes[node].name, report.failure));
 }
 
-void Job::on_output(report::Output report, Session::Answer written) {
-  output_->take(report.rank, report.stream, std::move(report.bytes), std::move(written));
+void Job::on_output(channel::report::Output report, channel::Reply written) {
+  output_->write(report.rank, report.stream, std::move(report.bytes), std::move(written));
 }
 
-void Job::on_ended(const report::Ended& report) {
+void Job::on_ended(const channel::report::Ended& report) {
   on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
               {report.out_bytes, report.error_bytes});
 }
@@ -49,17 +50,17 @@ void Job::on_node_lost(std::uint32_t node, const std::string& line) {
     fail(Event::node_lost, exit_status::own_failure, fmt::format("node {}", plan_.nodes[node].name), line);
   input_->disconnect_node(node);
   for (const Rank rank : table_.ranks_on(node)) {
-    ranks_[index(rank)].lives = false;
-    output_->lose_remote(rank);
+    ranks_.set_ended(rank);
+    output_->close_remote(rank);
   }
 }
 
-void Job::on_said(const std::string& line) {
-  output_->say(line);
+void Job::on_agent_line(const std::string& line) {
+  console_->pass_on(line);
 }
 
-void Job::on_explained(const std::string& text) {
-  explain(text);
+void Job::on_detail(const std::string& text) {
+  console_->print_detail(text);
 }
 
 }  // namespace weft::weftrun

@@ -11,7 +11,7 @@ constexpr Step stay(State state) {
   return {state, A::nothing, false};
 }
 
-// What ends a job whose ranks live is the same while they start and while they run.
+// What ends a job is the same while its ranks start and while they run.
 constexpr Step stop{S::stopping, A::stop_ranks, true};
 constexpr Step kill{S::killing, A::kill_ranks, false};
 constexpr Step drain{S::draining, A::drain, false};
@@ -33,7 +33,7 @@ constinit const JobTable job_table{{
     {{ stay(S::running), stay(S::running),
        stop, stop, stop, stop, stop, stop,
        stay(S::running), drain, stay(S::running) }},
-    // stopping: ranks that fail because they were told to end are no news; a second signal ends the patience
+    // stopping: ranks that fail now were told to end; a second signal ends the time of grace
     {{ stay(S::stopping), kill,
        stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
@@ -41,7 +41,8 @@ constinit const JobTable job_table{{
     {{ stay(S::killing), stay(S::killing),
        stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing), stay(S::killing),
        stay(S::killing), drain, stay(S::killing) }},
-    // draining: only a reader of ours that does not read holds us here; a signal or the time limit ends it
+    // draining: lasts as long as the reader of weftrun's output does not read; a signal or the time limit
+    // ends it
     {{ stay(S::draining), stay(S::draining),
        stay(S::draining), stay(S::draining), give_up, give_up, {S::draining, A::nothing, true},
        {S::draining, A::nothing, true},

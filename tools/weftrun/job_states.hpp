@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a job as a table: state x event -> next state, action, and whether this event is the reason for
-// the job's end (then it decides the exit status and is what the user is told; only the first such event is).
+// The life of a job as a table: state x event -> next state, action, and whether this event can be the reason
+// for the job's end. The first such event decides the exit status, and the user reads about it.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@ enum class State : std::uint8_t {
 };
 
 enum class Event : std::uint8_t {
-  started,       ///< all ranks are there
-  start_failed,  ///< one could not be started
-  rank_failed,   ///< one died of a signal, left with a status, or left without PMIx_Finalize
-  abort_called,  ///< one called PMIx_Abort for the whole job
+  started,       ///< all ranks have been started
+  start_failed,  ///< a rank could not be started
+  rank_failed,   ///< a rank was killed by a signal, exited with a status, or exited without PMIx_Finalize
+  abort_called,  ///< a rank called PMIx_Abort for the whole job
   time_up,       ///< --timeout
   end_signal,    ///< weftrun got SIGINT, SIGTERM or SIGHUP
-  node_lost,     ///< a node is out of reach, with its ranks
-  output_lost,   ///< weftrun cannot write what the ranks say
+  node_lost,     ///< a node is lost, with its ranks
+  output_lost,   ///< weftrun cannot write the output of the ranks
   grace_over,    ///< the time of grace has passed
   all_gone,      ///< the last rank has been reaped
   output_done,   ///< everything is written

@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/environment.hpp"
-#include "tools/node/fd.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/process/spawn.hpp"
+#include "tools/ranks/environment.hpp"
 #include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/options.hpp"
@@ -20,6 +21,9 @@
 
 namespace weft::weftrun {
 namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
@@ -31,10 +35,11 @@ int run(int argc, char** argv) {
   if (options.show_version) {
     return print(fmt::format("weftrun {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   }
-  ensure_standard_descriptors();
+  const process::Spawner spawner;  // before anything is opened
+  process::ensure_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
-  forget_other_jobs();
-  Plan plan = make_plan(options, Surroundings::real());
+  ranks::forget_other_jobs();
+  Plan plan = make_plan(options, PlanContext::real());
   if (options.dry_run || options.explain) {
     const char* described = std::getenv("WEFT_TOPOLOGY");
     const auto text =
@@ -42,7 +47,7 @@ int run(int argc, char** argv) {
     if (options.dry_run) return print(text);
     fmt::print(stderr, "{}", text);
   }
-  return Job(std::move(options), std::move(plan), WEFT_VERSION).run();
+  return Job(spawner, std::move(options), std::move(plan), WEFT_VERSION).run();
 }
 
 }  // namespace

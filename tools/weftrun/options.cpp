@@ -7,27 +7,32 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <string_view>
 #include <utility>
 
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
-#include "tools/weftrun/hosts.hpp"
+#include "tools/allocation/hosts.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/weftrun/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
 constexpr std::uint32_t most_virtual_nodes = 4096;
-constexpr Names<RankBy, 2> order_names{{{"slot", RankBy::slot}, {"node", RankBy::node}}};
-constexpr Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
+constexpr job::Names<placement::RankBy, 2> order_names{
+    {{"slot", placement::RankBy::slot}, {"node", placement::RankBy::node}}};
+constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
 [[noreturn]] void refuse(const std::string& what) {
   throw Stop(exit_status::usage, messages::usage(what));
 }
 
 template <class Value, std::size_t n>
-Value named(const char* option, const std::string& text, const node::Names<Value, n>& names) {
+Value named(const char* option, const std::string& text, const job::Names<Value, n>& names) {
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
@@ -58,48 +63,45 @@ VirtualNodes virtual_nodes(const std::string& text) {
   VirtualNodes made;
   made.nodes = count_of("--virtual-nodes", text.substr(0, colon), "nodes", 1, most_virtual_nodes);
   if (colon < text.size())
-    made.slots = count_of("--virtual-nodes K:", text.substr(colon + 1), "slots", 1, most_ranks_a_node);
+    made.slots = count_of("--virtual-nodes K:", text.substr(colon + 1), "slots", 1, job::most_ranks_a_node);
   return made;
 }
 
-/// "ppr:N:node"; other objects than nodes would be numbers that a binding can say as well.
+/// "ppr:N:node". A number for each of other objects can be had by binding.
 std::uint32_t ranks_per_node(const std::string& text) {
   const auto colon = text.find(':', 4);
   if (colon == std::string::npos || text.substr(colon) != ":node")
     refuse(fmt::format("--map-by '{}' is unknown; with ppr it is ppr:N:node, N ranks on each node", text));
-  return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, most_ranks_a_node);
+  return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, job::most_ranks_a_node);
 }
 
-InputTarget input_target(const std::string& text) {
-  if (text == "all") return {InputTarget::Kind::all, Rank{0}};
-  if (text == "none") return {InputTarget::Kind::none, Rank{0}};
+job::InputTarget input_target(const std::string& text) {
+  if (text == "all") return {job::InputTarget::Kind::all, Rank{0}};
+  if (text == "none") return {job::InputTarget::Kind::none, Rank{0}};
   const auto rank = whole_number(text);
   if (!rank)
     refuse(fmt::format("--stdin '{}' is unknown; it can be all, none or the number of a rank", text));
-  return {InputTarget::Kind::one, Rank{*rank}};
+  return {job::InputTarget::Kind::one, Rank{*rank}};
 }
 
 std::chrono::milliseconds time_limit(const std::string& text) {
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  const bool is_number = error == std::errc() && end == text.data() + text.size();
-  // The upper bound (some 30 years) keeps the sum with the clock inside its range.
-  if (!is_number || !std::isfinite(seconds) || seconds <= 0 || seconds > 1e9) {
-    refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
-  }
-  return std::chrono::milliseconds(std::max<std::int64_t>(1, std::llround(seconds * 1000)));
+  constexpr double most = 1e9;  // some 30 years
+  const auto limit = read_seconds(text, most);
+  if (!limit) refuse(fmt::format("--timeout '{}' is not a time; it is in seconds and above 0", text));
+  return *limit;
 }
 
-EnvironmentSetting environment_setting(const std::string& text) {
+job::EnvironmentSetting environment_setting(const std::string& text) {
   const auto equals = text.find('=');
-  EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
+  job::EnvironmentSetting setting{text.substr(0, equals), std::nullopt};
   if (equals != std::string::npos) setting.value = text.substr(equals + 1);
   if (setting.name.empty())
     refuse(fmt::format("-x '{}' names no variable; write -x NAME or -x NAME=VALUE", text));
   return setting;
 }
 
-/// What CLI11 fills in, as text; the checks above turn it into Options with our own wording of errors.
+/// The values as text, filled in by CLI11; the checks above turn them into Options with our own wording of
+/// errors.
 struct Raw {
   std::string ranks, directory, bind, map, input, output_directory, limit;
   std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure;
@@ -142,7 +144,7 @@ void add_node_options(CLI::App& grammar, Raw& raw) {
 void add_placement_options(CLI::App& grammar, Raw& raw) {
   grammar.add_option("--bind-to", raw.bind, "Bind each rank to: none, core, numa, socket, hwthread")
       ->type_name("WHAT");
-  grammar.add_option("--map-by", raw.map, "Place ranks by: slot, node, numa, core, socket, ppr:N:node")
+  grammar.add_option("--map-by", raw.map, "Binding ranks by: slot, node, numa, core, socket, ppr:N:node")
       ->type_name("WHAT");
   grammar.add_option("--rank-by", raw.order, "Number the ranks by: slot, node")->type_name("WHAT");
   grammar.add_option("-N,--npernode", raw.per_node, "N ranks on each node, as --map-by ppr:N:node")
@@ -171,8 +173,8 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("--allow-run-as-root", raw.ignored, "Accepted; always allowed");
 }
 
-/// mpirun's users write long options with one dash (-np 4, -wdir /tmp). Only what the grammar knows is
-/// changed, and only up to the program: what follows is the program's.
+/// Users of mpirun write long options with one dash (-np 4, -wdir /tmp). Only options of the grammar are
+/// changed, and only before the program's name.
 void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
   for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--";
        ++i) {
@@ -191,7 +193,7 @@ void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& arg
 
 /// Fills in `raw` and returns what follows the options: program and arguments.
 std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string> args) {
-  grammar.prefix_command();  // the first word that is not ours ends the options
+  grammar.prefix_command();  // the first word that is no option ends the options
   accept_single_dashes(grammar, args);
   std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
   try {
@@ -221,13 +223,13 @@ std::vector<std::vector<std::string>> split_at_colons(const std::vector<std::str
   return sections;
 }
 
-App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
-  App app;
+job::App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
+  job::App app;
   if (program.empty()) refuse("no program is named");
   if (program.front().empty()) refuse("the program's name is empty");
   app.argv = std::move(program);
   if (!raw.ranks.empty())
-    app.ranks = count_of("-n", raw.ranks, "ranks", 1, most_ranks);
+    app.ranks = count_of("-n", raw.ranks, "ranks", 1, job::most_ranks);
   else if (!single)
     refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
   for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
@@ -235,7 +237,7 @@ App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
   return app;
 }
 
-void take_node_options(const Raw& raw, Options& options) {
+void read_node_options(const Raw& raw, Options& options) {
   options.hosts = raw.hosts;
   options.hostfile = raw.hostfile;
   if (!raw.virtual_nodes.empty()) options.virtual_nodes = virtual_nodes(raw.virtual_nodes);
@@ -243,19 +245,19 @@ void take_node_options(const Raw& raw, Options& options) {
     refuse("--host, --hostfile and --virtual-nodes each say which nodes to use; give one of them");
   options.agent = raw.agent;
   options.weftd = raw.weftd;
-  if (!raw.arity.empty()) options.arity = count_of("--agent-arity", raw.arity, "daemons", 0, most_ranks);
+  if (!raw.arity.empty()) options.arity = count_of("--agent-arity", raw.arity, "daemons", 0, job::most_ranks);
   if (!raw.on_failure.empty()) options.on_failure = named("--on-failure", raw.on_failure, failure_names);
 }
 
-void take_placement_options(const Raw& raw, Options& options) {
-  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, node::bind_names);
+void read_placement_options(const Raw& raw, Options& options) {
+  if (!raw.bind.empty()) options.bind = named("--bind-to", raw.bind, job::bind_names);
   if (raw.map.compare(0, 4, "ppr:") == 0)
     options.per_node = ranks_per_node(raw.map);
   else if (!raw.map.empty())
-    options.map = named("--map-by", raw.map, node::map_names);
+    options.map = named("--map-by", raw.map, job::map_names);
   if (!raw.per_node.empty()) {
     if (options.per_node) refuse("-N and --map-by ppr:N:node say the same; give one of them");
-    options.per_node = count_of("-N", raw.per_node, "ranks", 1, most_ranks_a_node);
+    options.per_node = count_of("-N", raw.per_node, "ranks", 1, job::most_ranks_a_node);
   }
   if (!raw.order.empty()) options.order = named("--rank-by", raw.order, order_names);
   options.oversubscribe = raw.oversubscribe;
@@ -263,9 +265,9 @@ void take_placement_options(const Raw& raw, Options& options) {
   options.explain = raw.explain;
 }
 
-void take_job_options(const Raw& raw, Options& options) {
-  take_node_options(raw, options);
-  take_placement_options(raw, options);
+void read_job_options(const Raw& raw, Options& options) {
+  read_node_options(raw, options);
+  read_placement_options(raw, options);
   if (!raw.input.empty()) options.input = input_target(raw.input);
   if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
   options.output_directory = raw.output_directory;
@@ -287,7 +289,7 @@ Options parse_options(const std::vector<std::string>& args) {
         "weftrun [options] program [arguments] : [-n N] [-x ..] [--wdir ..] program2 ...   (weftrun(1))");
     Raw raw;
     add_app_options(grammar, raw);
-    if (i == 0) {  // they speak of the whole job and belong in front
+    if (i == 0) {  // options of the whole job stand in front
       add_node_options(grammar, raw);
       add_placement_options(grammar, raw);
       add_job_options(grammar, raw);
@@ -303,7 +305,7 @@ Options parse_options(const std::vector<std::string>& args) {
       options.show_version = true;
       return options;
     }
-    if (i == 0) take_job_options(raw, options);
+    if (i == 0) read_job_options(raw, options);
     options.apps.push_back(make_app(raw, std::move(program), sections.size() == 1));
   }
   return options;

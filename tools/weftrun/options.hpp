@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/app.hpp"
-#include "tools/node/distribution.hpp"
-#include "tools/node/input_pipes.hpp"
-#include "tools/node/rank.hpp"
+#include "tools/job/app.hpp"
+#include "tools/job/rank.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/ranks/input_pipes.hpp"
 
 namespace weft::weftrun {
-
-using namespace node;  // the launcher is made of the same parts as a daemon, and of the user's side
 
 /// --virtual-nodes K[:SLOTS]
 struct VirtualNodes {
@@ -23,36 +21,36 @@ struct VirtualNodes {
   std::uint32_t slots = 0;  ///< of each; 0: enough
 };
 
-/// What the loss of a rank or a node means for the rest of the job.
+/// What follows for the rest of the job from the loss of a rank or a node.
 enum class OnFailure { end, go_on };
 
 struct Options {
-  std::vector<App> apps;
+  std::vector<job::App> apps;
   std::vector<std::string> hosts;             ///< the values of --host
   std::string hostfile;                       ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
-  std::string agent, weftd;                   ///< as given; empty: not
+  std::string agent, weftd;                   ///< as given; empty: not given
   std::optional<std::uint32_t> arity;         ///< --agent-arity
   OnFailure on_failure = OnFailure::end;
   bool oversubscribe = false;
   bool dry_run = false;
   bool explain = false;
-  BindTo bind = BindTo::automatic;
-  MapBy map = MapBy::automatic;
-  std::optional<std::uint32_t> per_node;  ///< --map-by ppr:N:node, or -N
-  std::optional<RankBy> order;            ///< --rank-by
-  InputTarget input;
+  job::BindTo bind = job::BindTo::automatic;
+  job::MapBy map = job::MapBy::automatic;
+  std::optional<std::uint32_t> per_node;   ///< --map-by ppr:N:node, or -N
+  std::optional<placement::RankBy> order;  ///< --rank-by
+  job::InputTarget input;
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;
   bool tag_output = false;
   bool quiet = false;
   bool verbose = false;
-  bool show_version = false;  ///< the rest is then not filled in
+  bool show_version = false;  ///< nothing else is filled in then
   std::string help;           ///< not empty: print this and leave
 };
 
-/// args: without the program's own name. Throws Stop (usage) with a line that says what is wrong and what is
+/// args: without weftrun's own name. Throws Stop (usage) with a line that says what is wrong and what is
 /// right.
 Options parse_options(const std::vector<std::string>& args);
 

@@ -9,11 +9,15 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "tools/node/messages.hpp"
-#include "tools/node/stop.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 bool same_file(int a, int b) {
   struct stat one {};
@@ -22,12 +26,12 @@ bool same_file(int a, int b) {
          one.st_ino == other.st_ino;
 }
 
-const char* stream_name(Stream stream) noexcept {
-  return stream == Stream::out ? "standard output" : "standard error";
+const char* stream_name(channel::Stream stream) noexcept {
+  return stream == channel::Stream::out ? "standard output" : "standard error";
 }
 
-Fd create(const std::string& path) {
-  Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+process::Fd create(const std::string& path) {
+  process::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
   if (!file) throw Stop(exit_status::own_failure, messages::bad_output_directory(path, errno));
   return file;
 }
@@ -42,26 +46,26 @@ Output::Output(asio::io_context& loop, const std::string& directory, bool tagged
     if (error)
       throw Stop(exit_status::own_failure, messages::bad_output_directory(directory_, error.value()));
   }
-  const auto make = [&](int fd, Stream stream) {
+  const auto make = [&](int fd, channel::Stream stream) {
     return std::make_unique<Sink>(loop, fd,
                                   Sink::Events{[this] { check_drained(); },
                                                [this, stream](int error) {
                                                  if (error == EPIPE)
-                                                   events_.unread(stream);
+                                                   events_.reader_lost(stream);
                                                  else
-                                                   events_.lost(stream_name(stream), error);
+                                                   events_.write_failed(stream_name(stream), error);
                                                  check_drained();
                                                }});
   };
-  out_ = make(STDOUT_FILENO, Stream::out);
-  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, Stream::error);
+  out_ = make(STDOUT_FILENO, channel::Stream::out);
+  if (!same_file(STDOUT_FILENO, STDERR_FILENO)) separate_error_ = make(STDERR_FILENO, channel::Stream::error);
   error_ = separate_error_ ? separate_error_.get() : out_.get();
 }
 
 Output::Ends Output::connect(Rank rank) {
   if (!directory_.empty()) return open_files(rank);
-  Pipe out = make_pipe(false, true);
-  Pipe error = make_pipe(false, true);
+  process::Pipe out = process::make_pipe(false, true);
+  process::Pipe error = process::make_pipe(false, true);
   out_->attach(std::move(out.read), rank, tagged_);
   error_->attach(std::move(error.read), rank, tagged_);
   return {std::move(out.write), std::move(error.write)};
@@ -73,65 +77,67 @@ void Output::make_files(Rank rank) const {
 
 void Output::connect_remote(Rank rank) {
   if (!directory_.empty()) return;
-  out_->attach_remote(rank, Stream::out, tagged_);
-  error_->attach_remote(rank, Stream::error, tagged_);
+  out_->attach_remote(rank, channel::Stream::out, tagged_);
+  error_->attach_remote(rank, channel::Stream::error, tagged_);
 }
 
-void Output::take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken) {
+void Output::write(Rank rank, channel::Stream stream, std::string bytes, std::function<void()> done) {
   if (directory_.empty())
-    return (stream == Stream::out ? *out_ : *error_).take(rank, stream, std::move(bytes), std::move(taken));
+    return (stream == channel::Stream::out ? *out_ : *error_)
+        .write(rank, stream, std::move(bytes), std::move(done));
   append_to_file(rank, stream, bytes);
-  taken();
+  done();
 }
 
-void Output::lose_remote(Rank rank) {
+void Output::close_remote(Rank rank) {
   if (!directory_.empty()) return;
-  out_->lose_remote(rank, Stream::out);
-  error_->lose_remote(rank, Stream::error);
+  out_->close_remote(rank, channel::Stream::out);
+  error_->close_remote(rank, channel::Stream::error);
 }
 
 /// Opened for each piece: two descriptors a rank would be more than a process may have.
-void Output::append_to_file(Rank rank, Stream stream, const std::string& bytes) {
-  if (bytes.empty() || has_lost_file_) return;
-  const Fd file(::open(file_of(rank, stream).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+void Output::append_to_file(Rank rank, channel::Stream stream, const std::string& bytes) {
+  if (bytes.empty() || has_failed_) return;
+  const process::Fd file(::open(file_of(rank, stream).c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   for (std::size_t written = 0; written < bytes.size();) {
     const auto length = ::write(file.get(), bytes.data() + written, bytes.size() - written);
     if (length < 0 && errno == EINTR) continue;
     if (length < 0) {
-      has_lost_file_ = true;
-      return events_.lost(file_of(rank, stream), errno);
+      has_failed_ = true;
+      return events_.write_failed(file_of(rank, stream), errno);
     }
     written += static_cast<std::size_t>(length);
   }
 }
 
 Output::Ends Output::open_files(Rank rank) const {
-  return {create(file_of(rank, Stream::out)), create(file_of(rank, Stream::error))};
+  return {create(file_of(rank, channel::Stream::out)), create(file_of(rank, channel::Stream::error))};
 }
 
-std::string Output::file_of(Rank rank, Stream stream) const {
-  return fmt::format("{}/rank.{}.{}", directory_, number(rank), stream == Stream::out ? "out" : "err");
+std::string Output::file_of(Rank rank, channel::Stream stream) const {
+  return fmt::format("{}/rank.{}.{}", directory_, number(rank),
+                     stream == channel::Stream::out ? "out" : "err");
 }
 
 std::string Output::error_file(Rank rank) const {
-  return directory_.empty() ? std::string() : file_of(rank, Stream::error);
+  return directory_.empty() ? std::string() : file_of(rank, channel::Stream::error);
 }
 
-void Output::say(std::string line) {
-  error_->say(std::move(line));
+void Output::print(std::string line) {
+  error_->print(std::move(line));
 }
 
-void Output::say_after(Rank rank, std::string line, Said said) {
-  error_->say_after(rank, std::move(line), said);
+void Output::print_after(Rank rank, std::string line, WrittenBytes written) {
+  error_->print_after(rank, std::move(line), written);
 }
 
 bool Output::is_drained() const noexcept {
   return out_->is_drained() && (!separate_error_ || separate_error_->is_drained());
 }
 
-void Output::abandon() {
-  out_->abandon();
-  if (separate_error_) separate_error_->abandon();
+void Output::drop_all() {
+  out_->drop_all();
+  if (separate_error_) separate_error_->drop_all();
 }
 
 void Output::check_drained() {

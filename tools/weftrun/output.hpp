@@ -8,54 +8,55 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/fd.hpp"
-#include "tools/node/protocol.hpp"
-#include "tools/node/rank.hpp"
+#include "tools/channel/protocol.hpp"
+#include "tools/job/rank.hpp"
+#include "tools/process/fd.hpp"
 #include "tools/weftrun/sink.hpp"
 
 namespace weft::weftrun {
 
-using namespace node;
-
 class Output {
  public:
   struct Events {
-    std::function<void()> drained;              ///< every rank's output has been written to its end
-    std::function<void(Stream stream)> unread;  ///< its reader has gone
-    std::function<void(const std::string& what, int error)> lost;  ///< a write failed otherwise
+    std::function<void()> drained;  ///< the output of all ranks is written to its end
+    std::function<void(channel::Stream stream)> reader_lost;  ///< its reader has closed it
+    std::function<void(const std::string& what, int error)>
+        write_failed;  ///< a write failed for another reason
   };
 
-  /// directory: empty, or where to put the files; it is made if need be. Throws Stop (own_failure).
+  /// directory: for files, made if it does not exist; empty: forward. Throws Stop (own_failure).
   Output(asio::io_context& loop, const std::string& directory, bool tagged, Events events);
 
-  /// What a rank gets as descriptors 1 and 2; close them here once it has started. Throws Stop (own_failure).
+  /// Descriptors 1 and 2 of a rank; close them here once it has started. Throws Stop (own_failure).
   struct Ends {
-    Fd out, error;
+    process::Fd out, error;
   };
-  Ends connect(Rank rank);
+  Ends connect(job::Rank rank);
 
-  /// The same for a rank of another node, whose bytes come by take(). make_files(): before anything is started, so that
-  /// what cannot be written is known. Throws Stop (own_failure).
-  void make_files(Rank rank) const;
-  void connect_remote(Rank rank);
-  /// The next bytes of its stream; none: the end. taken: when they are written, or never can be.
-  void take(Rank rank, Stream stream, std::string bytes, std::function<void()> taken);
-  /// Its node is lost.
-  void lose_remote(Rank rank);
+  /// The same for a rank of another node, whose bytes come by write(). make_files(): before anything is
+  /// started, so that a directory that cannot be written to is noticed. Throws Stop (own_failure).
+  void make_files(job::Rank rank) const;
+  void connect_remote(job::Rank rank);
+  /// The next bytes of its stream; no bytes: the end. done: when they are written, or never can be.
+  void write(job::Rank rank, channel::Stream stream, std::string bytes, std::function<void()> done);
+  /// Ends its streams: its node is lost.
+  void close_remote(job::Rank rank);
 
   /// The file with the rank's standard error; empty when it is forwarded.
-  std::string error_file(Rank rank) const;
+  std::string error_file(job::Rank rank) const;
 
-  void say(std::string line);
-  /// After what an ended rank has said on standard error; said: how much that is, of a rank of another node.
-  void say_after(Rank rank, std::string line, Said said = {});
+  /// Prints a line on a line of its own.
+  void print(std::string line);
+  /// Prints a line after all that an ended rank has written to standard error. written: how much that is, for
+  /// a rank of another node.
+  void print_after(job::Rank rank, std::string line, WrittenBytes written = {});
   bool is_drained() const noexcept;
-  void abandon();
+  void drop_all();
 
  private:
-  Ends open_files(Rank rank) const;
-  std::string file_of(Rank rank, Stream stream) const;
-  void append_to_file(Rank rank, Stream stream, const std::string& bytes);
+  Ends open_files(job::Rank rank) const;
+  std::string file_of(job::Rank rank, channel::Stream stream) const;
+  void append_to_file(job::Rank rank, channel::Stream stream, const std::string& bytes);
   void check_drained();
 
   std::string directory_;
@@ -65,7 +66,7 @@ class Output {
   std::unique_ptr<Sink>
       separate_error_;  // null when both streams are one file: a line must not be cut by the other
   Sink* error_;
-  bool has_lost_file_ = false;
+  bool has_failed_ = false;
 };
 
 }  // namespace weft::weftrun

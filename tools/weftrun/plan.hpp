@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there. Made from
-// the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and what this machine is.
+// All that is decided before anything is started: which nodes, which ranks on each, how daemons get there. It
+// follows from the options, the environment (Slurm, WEFT_SSH, WEFT_WEFTD) and this machine.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "tools/node/agent.hpp"
-#include "tools/node/distribution.hpp"
+#include "tools/launch/agent.hpp"
+#include "tools/placement/distribution.hpp"
 #include "tools/weftrun/options.hpp"
 
 namespace weft::weftrun {
@@ -22,35 +22,35 @@ struct PlannedNode {
 };
 
 struct Plan {
-  std::vector<PlannedNode> nodes;    ///< those that get ranks; their numbers are their places here
-  std::vector<std::uint32_t> ranks;  ///< of each app, final
-  node::Distribution distribution;   ///< over `nodes`
-  std::optional<std::uint32_t> own;  ///< the node that weftrun serves
-  bool alone = false;                ///< one node, and it is this one: no daemon, no fabric, no key
-  bool one_machine = false;          ///< virtual nodes: all share the processors of this machine
-  bool oversubscribed = false;       ///< a node has more ranks than slots
-  Agent agent;                       ///< for the nodes but `own`; not filled in when `alone`
-  std::vector<std::string> unused;   ///< nodes of the host list that get no rank
-  std::vector<std::string> because;  ///< one sentence a decision, for --explain
+  std::vector<PlannedNode> nodes;        ///< those that get ranks; their numbers are their bindings here
+  std::vector<std::uint32_t> ranks;      ///< of each app, final
+  placement::Distribution distribution;  ///< over `nodes`
+  std::optional<std::uint32_t> own;      ///< the node that weftrun serves
+  bool alone = false;                    ///< one node, and it is this one: no daemon, no fabric, no key
+  bool one_machine = false;              ///< virtual nodes: all share the processors of this machine
+  bool oversubscribed = false;           ///< a node has more ranks than slots
+  launch::Agent agent;                   ///< for the nodes but `own`; not filled in when `alone`
+  std::vector<std::string> unused;       ///< nodes of the host list that get no rank
+  std::vector<std::string> because;      ///< one sentence a decision, for --explain
 
-  /// The launcher's number behind the nodes', unless it serves one of them.
+  /// The launcher's number: that of the node that it serves, or the next after the nodes'.
   std::uint32_t launcher_number() const noexcept {
     return own ? *own : static_cast<std::uint32_t>(nodes.size());
   }
   std::uint32_t servers() const noexcept { return static_cast<std::uint32_t>(nodes.size()) + (own ? 0 : 1); }
 };
 
-/// What a plan is made from beside the options; tests make it up.
-struct Surroundings {
+/// What a plan depends on beside the options.
+struct PlanContext {
   std::function<std::optional<std::string>(const char*)> variable;  ///< of the environment
   std::string host;                                                 ///< this machine's name
-  std::uint32_t cores = 1;                                          ///< that weftrun may use
-  std::string program_directory;                                    ///< where weftrun itself lies
+  std::uint32_t cores = 1;                                          ///< of this machine that weftrun may use
+  std::string program_directory;                                    ///< of weftrun itself
   std::function<bool(const std::string&)> is_here;                  ///< does this name mean this machine?
-  static Surroundings real();
+  static PlanContext real();
 };
 
-/// Throws Stop (usage) with one line that says what does not fit and the way out.
-Plan make_plan(const Options& options, const Surroundings& surroundings);
+/// Throws Stop (usage) with one line that says what does not fit and what to do.
+Plan make_plan(const Options& options, const PlanContext& plan_context);
 
 }  // namespace weft::weftrun

@@ -16,23 +16,26 @@
 namespace weft::weftrun {
 namespace {
 
+using job::Rank;
+
 constexpr std::size_t chunk_bytes = 64 * 1024;        // as much as a pipe holds by default
 constexpr std::size_t most_left_bytes = 1024 * 1024;  // as much as a pipe holds at most
 
 /// Regular files keep their descriptor, for a second opening would have an offset of its own; writing to them
-/// does not wait for anybody. Pipes and terminals are opened again to be non-blocking for us alone.
-Fd own_descriptor(int fd, bool& may_block) {
+/// does not wait for a reader. Pipes and terminals are opened again to be non-blocking for this process
+/// alone.
+process::Fd own_descriptor(int fd, bool& may_block) {
   struct stat status {};
   const bool waits_for_reader =
       ::fstat(fd, &status) == 0 &&
       (S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode) || S_ISSOCK(status.st_mode));
   may_block = false;
   if (waits_for_reader && !S_ISSOCK(status.st_mode)) {
-    Fd reopened = reopen_nonblocking(fd, O_WRONLY);
+    process::Fd reopened = process::reopen_nonblocking(fd, O_WRONLY);
     if (reopened) return reopened;
   }
   may_block = waits_for_reader;
-  return Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
+  return process::Fd(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
 }
 
 bool can_take(int fd) {
@@ -58,15 +61,15 @@ ssize_t write_some(int fd, const char* bytes, std::size_t length, bool may_block
 
 Sink::Sink(asio::io_context& loop, int fd, Events events)
     : writer_(loop), may_block_(false), events_(std::move(events)) {
-  Fd own = own_descriptor(fd, may_block_);
+  process::Fd own = own_descriptor(fd, may_block_);
   if (own)
     writer_.assign(own.release());
   else
-    broken_ = true;
+    has_failed_ = true;
 }
 
-void Sink::attach(Fd pipe, Rank rank, bool tagged) {
-  if (broken_) return;  // closes the pipe: its writer gets SIGPIPE
+void Sink::attach(process::Fd pipe, Rank rank, bool tagged) {
+  if (has_failed_) return;  // closes the pipe: its writer gets SIGPIPE
   auto source = std::make_shared<Source>(
       Source{asio::posix::stream_descriptor(writer_.get_executor()), rank, LineTagger(rank), tagged});
   source->pipe.assign(pipe.release());
@@ -74,25 +77,25 @@ void Sink::attach(Fd pipe, Rank rank, bool tagged) {
   await(source);
 }
 
-void Sink::attach_remote(Rank rank, Stream stream, bool tagged) {
-  if (broken_) return;
+void Sink::attach_remote(Rank rank, channel::Stream stream, bool tagged) {
+  if (has_failed_) return;
   auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
                                                 LineTagger(rank), tagged, true, stream});
   sources_.insert(source);
   remote_.emplace(std::pair(rank, stream), std::move(source));
 }
 
-void Sink::take(Rank rank, Stream stream, std::string chunk, std::function<void()> taken) {
+void Sink::write(Rank rank, channel::Stream stream, std::string chunk, std::function<void()> done) {
   const auto at = remote_.find({rank, stream});
-  if (at == remote_.end()) return taken();  // nobody reads it: it is dropped
+  if (at == remote_.end()) return done();  // it has no reader: the bytes are dropped
   const SourcePtr source = at->second;
-  source->chunks.push_back({std::move(chunk), std::move(taken)});
+  source->chunks.push_back({std::move(chunk), std::move(done)});
   readable_.push_back(source);
   pump();
 }
 
-void Sink::lose_remote(Rank rank, Stream stream) {
-  take(rank, stream, {}, [] {});
+void Sink::close_remote(Rank rank, channel::Stream stream) {
+  write(rank, stream, {}, [] {});
 }
 
 void Sink::await(const SourcePtr& source) {
@@ -104,28 +107,28 @@ void Sink::await(const SourcePtr& source) {
                           });
 }
 
-void Sink::say(std::string line) {
-  if (broken_) return;
+void Sink::print(std::string line) {
+  if (has_failed_) return;
   lines_.push_back({std::move(line), {}, 0});
   pump();
 }
 
-void Sink::say_after(Rank rank, std::string line, Said said) {
-  if (broken_) return;
-  Line& last = lines_.emplace_back(Line{std::move(line), {}, most_left_bytes, said});
+void Sink::print_after(Rank rank, std::string line, WrittenBytes written) {
+  if (has_failed_) return;
+  Line& last = lines_.emplace_back(Line{std::move(line), {}, most_left_bytes, written});
   for (const auto& source : sources_) {
     if (source->rank == rank) last.after.push_back(source);
   }
   pump();
 }
 
-/// Runs until everything is written that can be read, or our reader has to catch up.
+/// Runs until all that can be read is written, or the reader of our stream has to catch up.
 void Sink::pump() {
-  if (pumping_ || waiting_ || broken_) return;
-  pumping_ = true;
+  if (is_pumping_ || awaits_reader_ || has_failed_) return;
+  is_pumping_ = true;
   while (flush() && refill()) {
   }
-  pumping_ = false;
+  is_pumping_ = false;
   if (is_drained() && events_.drained) events_.drained();
 }
 
@@ -137,36 +140,36 @@ bool Sink::flush() {
     if (sent >= 0) {
       written_ += static_cast<std::size_t>(sent);
     } else if (errno == EAGAIN) {
-      waiting_ = true;
+      awaits_reader_ = true;
       writer_.async_wait(asio::posix::stream_descriptor::wait_write, [this](const asio::error_code& error) {
         if (error) return;
-        waiting_ = false;
+        awaits_reader_ = false;
         pump();
       });
       return false;
     } else if (errno != EINTR) {
-      lose(errno);
+      fail(errno);
       return false;
     }
   }
   if (!buffer_.empty()) at_line_start_ = buffer_.back() == '\n';
   buffer_.clear();
   written_ = 0;
-  answer();
+  acknowledge();
   return true;
 }
 
-/// What was in the buffer is written, or dropped: its senders may go on.
-void Sink::answer() {
-  for (const auto& taken : std::exchange(taken_, {})) taken();
+/// The buffer is written, or dropped: the senders of its chunks may go on.
+void Sink::acknowledge() {
+  for (const auto& done : std::exchange(unacknowledged_, {})) done();
 }
 
-/// False when there is nothing to do.
+/// False if there is nothing to do.
 bool Sink::refill() {
   if (!lines_.empty()) {
-    const Before before = read_before(lines_.front());
-    if (before == Before::came) return true;
-    if (before == Before::nothing) {
+    const Preceding before = read_preceding(lines_.front());
+    if (before == Preceding::was_read) return true;
+    if (before == Preceding::none) {
       if (!at_line_start_) buffer_ = "\n";
       buffer_ += lines_.front().text;
       buffer_ += '\n';
@@ -187,29 +190,31 @@ bool Sink::refill() {
   return true;
 }
 
-/// What is there of the sources that the line comes after. A pipe's wait is left alone: it finds nothing and
-/// waits again.
-Sink::Before Sink::read_before(Line& line) {
-  Before rest = Before::nothing;
+/// Reads from the sources that the line comes after. The wait for a pipe goes on: it finds nothing and waits
+/// again.
+Sink::Preceding Sink::read_preceding(Line& line) {
+  Preceding rest = Preceding::none;
   for (const auto& source : line.after) {
     if (!source->is_open) continue;
     if (source->is_remote) {
-      if (source->taken_bytes >= (source->stream == Stream::out ? line.said.out : line.said.error)) continue;
-      if (take_chunk(source)) return Before::came;
-      rest = Before::awaited;
+      if (source->taken_bytes >=
+          (source->stream == channel::Stream::out ? line.written.out : line.written.error))
+        continue;
+      if (take_chunk(source)) return Preceding::was_read;
+      rest = Preceding::awaited;
       continue;
     }
-    if (line.patience_bytes == 0) continue;
+    if (line.budget_bytes == 0) continue;
     const auto length = read_some(source);
     if (length <= 0 && buffer_.empty()) continue;
-    line.patience_bytes -=
-        std::min(line.patience_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
-    return Before::came;
+    line.budget_bytes -=
+        std::min(line.budget_bytes, static_cast<std::size_t>(std::max<std::ptrdiff_t>(length, 0)));
+    return Preceding::was_read;
   }
   return rest;
 }
 
-/// Returns what read() says; at the end of the stream the source is closed.
+/// Returns the result of read(); closes the source at its end.
 std::ptrdiff_t Sink::read_some(const SourcePtr& source) {
   std::array<char, chunk_bytes> bytes;
   const auto length = ::read(source->pipe.native_handle(), bytes.data(), bytes.size());
@@ -221,13 +226,13 @@ std::ptrdiff_t Sink::read_some(const SourcePtr& source) {
   return length;
 }
 
-/// False when none has come.
+/// False if there is none.
 bool Sink::take_chunk(const SourcePtr& source) {
   if (source->chunks.empty()) return false;
   const Chunk chunk = std::move(source->chunks.front());
   source->chunks.pop_front();
   source->taken_bytes += chunk.bytes.size();
-  taken_.push_back(chunk.taken);
+  unacknowledged_.push_back(chunk.done);
   if (chunk.bytes.empty())
     close(source);
   else
@@ -251,34 +256,34 @@ void Sink::close(const SourcePtr& source) {
   sources_.erase(source);
 }
 
-void Sink::abandon() {
+void Sink::drop_all() {
   readable_.clear();
   remote_.clear();
   for (const auto& source : sources_) {
     source->is_open = false;
     source->pipe.close();
-    for (auto& chunk : source->chunks) taken_.push_back(std::move(chunk.taken));
+    for (auto& chunk : source->chunks) unacknowledged_.push_back(std::move(chunk.done));
   }
   sources_.clear();
   lines_.clear();
   buffer_.clear();
   written_ = 0;
-  answer();
-  if (waiting_) {
+  acknowledge();
+  if (awaits_reader_) {
     asio::error_code ignored;
     writer_.cancel(ignored);
-    waiting_ = false;
+    awaits_reader_ = false;
   }
 }
 
-void Sink::lose(int error) {
-  broken_ = true;
-  abandon();
-  if (events_.lost) events_.lost(error);
+void Sink::fail(int error) {
+  has_failed_ = true;
+  drop_all();
+  if (events_.failed) events_.failed(error);
 }
 
 bool Sink::is_drained() const noexcept {
-  return broken_ || (sources_.empty() && lines_.empty() && written_ == buffer_.size());
+  return has_failed_ || (sources_.empty() && lines_.empty() && written_ == buffer_.size());
 }
 
 }  // namespace weft::weftrun

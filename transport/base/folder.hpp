@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What lies in a folder.
+// Lists the files of a folder.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weft::transport {
 
-/// Sorted, without those that begin with a dot. Empty where there is no such folder.
+/// The names of its files, sorted, without those that begin with a dot. Empty if there is no such folder.
 std::vector<std::string> names_in(const std::string& folder);
 
 }  // namespace weft::transport

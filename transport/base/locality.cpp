@@ -46,7 +46,7 @@ unsigned Locality::distance(int from, int to) const {
   const auto file = root_ + "/devices/system/node/node" + std::to_string(from) + "/distance";
   const File in(std::fopen(file.c_str(), "re"));
   unsigned value = 0;
-  // One number for each node that is online; nodes without a gap, as they nearly always are.
+  // One number for each online node; correct while node numbers have no gaps, as is nearly always the case.
   for (int node = 0; in && std::fscanf(in.get(), "%u", &value) == 1; ++node)
     if (node == to) return value;
   return from == to ? same : elsewhere;

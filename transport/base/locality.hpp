@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far a network card is from here. From sysfs, not hwloc: three small files, where a whole topology takes a
-// megabyte and milliseconds that every daemon would pay for.
+// How far a network card is from the calling processor. From sysfs, not hwloc: three small files, where a
+// whole topology takes a megabyte and milliseconds in every daemon.
 #pragma once
 
 #include <string>
@@ -16,11 +16,13 @@ class Locality {
   Locality() : Locality("/sys") {}
   explicit Locality(std::string root) : root_(std::move(root)) {}
 
-  /// The NUMA node of a PCI device, as `0000:3b:00.0`; `unknown` also where the firmware does not say.
+  /// The NUMA node of a PCI device such as `0000:3b:00.0`; `unknown` also where the firmware does not report
+  /// it.
   int node_of_pci(std::string_view address) const;
-  /// Of a network interface or an RDMA device; `unknown` for those that no hardware stands behind.
+  /// The NUMA node of a network interface or an RDMA device; `unknown` for those without hardware.
   int node_of_device(std::string_view name) const;
-  /// As the firmware says it: 10 is the same node, more is farther. An unknown one is hardly farther than the own.
+  /// The distance that the firmware reports: 10 is the same node, more is farther. An unknown node counts as
+  /// hardly farther than the same.
   unsigned distance(int from, int to) const;
 
  private:
@@ -29,7 +31,7 @@ class Locality {
   std::string root_;
 };
 
-/// Of the processor that runs the caller.
+/// The NUMA node of the processor that runs the caller.
 int own_numa_node() noexcept;
 
 }  // namespace weft::transport

@@ -14,7 +14,7 @@
 namespace weft::transport {
 namespace {
 
-/// Number of bytes; 0: another family.
+/// Returns the number of bytes; 0: another family.
 std::size_t bytes_of(const sockaddr_storage& address, std::array<std::uint8_t, 16>& into) noexcept {
   if (address.ss_family == AF_INET) {
     std::memcpy(into.data(), &reinterpret_cast<const sockaddr_in&>(address).sin_addr, 4);
@@ -37,20 +37,21 @@ bool same_bits(const std::array<std::uint8_t, 16>& a, const std::array<std::uint
   return true;
 }
 
-bool fits(std::string_view pattern, std::string_view name) noexcept {
+bool matches_pattern(std::string_view pattern, std::string_view name) noexcept {
   if (pattern.empty()) return name.empty();
   if (pattern.front() != '*')
-    return !name.empty() && name.front() == pattern.front() && fits(pattern.substr(1), name.substr(1));
+    return !name.empty() && name.front() == pattern.front() &&
+           matches_pattern(pattern.substr(1), name.substr(1));
   for (std::size_t skipped = 0; skipped <= name.size(); ++skipped)
-    if (fits(pattern.substr(1), name.substr(skipped))) return true;
+    if (matches_pattern(pattern.substr(1), name.substr(skipped))) return true;
   return false;
 }
 
-constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+constexpr std::string_view alphabet = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view digits = "0123456789";
-constexpr std::size_t longest_name = 64;  // also bounds what fits() has to try
+constexpr std::size_t max_name_bytes = 64;  // also limits the work of matches_pattern()
 
-bool only(std::string_view text, std::initializer_list<std::string_view> allowed) noexcept {
+bool consists_of(std::string_view text, std::initializer_list<std::string_view> allowed) noexcept {
   return std::all_of(text.begin(), text.end(), [&](char c) {
     return std::any_of(allowed.begin(), allowed.end(),
                        [c](auto set) { return set.find(c) != std::string_view::npos; });
@@ -65,7 +66,7 @@ std::string_view trimmed(std::string_view text) noexcept {
 
 }  // namespace
 
-/// What is wrong with it, or nothing.
+/// Returns what is wrong with the entry; empty if nothing is.
 std::string Networks::read_entry(std::string_view text, Entry& into) {
   if (!text.empty() && text.front() == '^') {
     into.excludes = true;
@@ -74,10 +75,10 @@ std::string Networks::read_entry(std::string_view text, Entry& into) {
   if (text.empty()) return into.excludes ? "excludes nothing" : "an empty entry";
   const auto slash = text.find('/');
   const std::string host(text.substr(0, slash));
-  const bool is_address =
-      slash != std::string_view::npos || host.find(':') != std::string::npos || only(host, {digits, "."});
+  const bool is_address = slash != std::string_view::npos || host.find(':') != std::string::npos ||
+                          consists_of(host, {digits, "."});
   if (!is_address) {
-    if (text.size() > longest_name || !only(text, {letters, digits, "_-.*@"}))
+    if (text.size() > max_name_bytes || !consists_of(text, {alphabet, digits, "_-.*@"}))
       return "is no name of an interface or device";
     if (std::count(text.begin(), text.end(), '*') > 2) return "has more than two *";
     into.name = text;
@@ -95,20 +96,20 @@ std::string Networks::read_entry(std::string_view text, Entry& into) {
   return {};
 }
 
-std::optional<Networks> Networks::parse(std::string_view text, std::string& complaint) {
+std::optional<Networks> Networks::parse(std::string_view text, std::string& why_not) {
   Networks out;
   for (std::string_view left = text; !left.empty();) {
     const auto comma = left.find(',');
     const auto part = trimmed(left.substr(0, comma));
     if (const auto wrong = read_entry(part, out.entries_.emplace_back()); !wrong.empty()) {
-      complaint = "WEFT_NET=" + std::string(text) + ": " +
-                  (part.empty() ? "" : "'" + std::string(part) + "' ") + wrong;
+      why_not = "WEFT_NET=" + std::string(text) + ": " +
+                (part.empty() ? "" : "'" + std::string(part) + "' ") + wrong;
       return std::nullopt;
     }
     if (comma == std::string_view::npos) break;
     left.remove_prefix(comma + 1);
     if (left.empty()) {
-      complaint = "WEFT_NET=" + std::string(text) + ": an empty entry";
+      why_not = "WEFT_NET=" + std::string(text) + ": an empty entry";
       return std::nullopt;
     }
   }
@@ -118,14 +119,14 @@ std::optional<Networks> Networks::parse(std::string_view text, std::string& comp
 bool Networks::Entry::matches(const Network& network) const noexcept {
   if (!name.empty())
     return std::any_of(network.names.begin(), network.names.end(),
-                       [this](const std::string& one) { return fits(name, one); });
+                       [this](const std::string& one) { return matches_pattern(name, one); });
   return std::any_of(network.addresses.begin(), network.addresses.end(), [this](const auto& address) {
     std::array<std::uint8_t, 16> bytes{};
     return address.ss_family == family && bytes_of(address, bytes) != 0 && same_bits(bytes, prefix, bits);
   });
 }
 
-bool Networks::take(const Network& network) const noexcept {
+bool Networks::accepts(const Network& network) const noexcept {
   bool some_include = false, included = false;
   for (const auto& entry : entries_) {
     const bool matches = entry.matches(network);

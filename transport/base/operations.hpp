@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The open operations of an endpoint, kept in the scratch bytes of their completions: no allocation, and each of them
+// The open operations of an endpoint, kept in the scratch bytes of their completions: no allocation, and each
 // ends exactly once.
 #pragma once
 
@@ -11,13 +11,14 @@
 
 namespace weft::transport {
 
-/// Begins the scratch bytes of each open Completion. A transport derives from it for what it needs besides.
+/// Stands at the start of the scratch bytes of each open Completion. A transport derives from it to add its
+/// own state.
 struct Operation {
   Operation* next = nullptr;
   Operation* previous = nullptr;
   Completion* completion = nullptr;
   const Peer* peer = nullptr;
-  const MemoryRegion* region = nullptr;  ///< that a get writes to; NULL for a message
+  const MemoryRegion* region = nullptr;  ///< the region that a get writes to; NULL for a message
 };
 
 class Operations {
@@ -42,21 +43,22 @@ class Operations {
     return *operation;
   }
 
-  /// For one whose start failed after all: it ends without a word.
+  /// Removes an operation whose start failed; done() is not called.
   void forget(Operation& operation) noexcept {
     unlink(operation);
     --count_;
   }
 
-  /// Its memory may be gone when this returns: done() may free it, or open it again.
+  /// The memory of the operation may be invalid when this returns: done() may free it, or open it again.
   void end(Operation& operation, Result<void> outcome) noexcept {
     forget(operation);
     Completion& completion = *operation.completion;
     completion.done(completion, outcome);
   }
 
-  /// Ends those that `which` picks, after let_go(each of them); what done() opens meanwhile is not looked at. A done() may
-  /// destroy another peer, and come back here for its operations: those that are picked already are ended then, too.
+  /// Calls let_go() for each operation that `which` picks, then ends it; skips operations that a done() opens
+  /// meanwhile. A done() may destroy another peer and so re-enter this function for its operations: those of
+  /// them that were picked already are ended in that call.
   template <class Which, class LetGo>
   void end_if(Which&& which, const Error& why, LetGo&& let_go) noexcept {
     for (Operation* at = head_.next; at != &head_;) {
@@ -70,7 +72,7 @@ class Operations {
     for (Operation* at = ending_.next; at != &ending_;) {
       if (which(static_cast<const Operation&>(*at))) {
         end(*at, fail(why));
-        at = ending_.next;  // anything may have happened
+        at = ending_.next;  // done() may have changed the list
       } else {
         at = at->next;
       }
@@ -86,7 +88,7 @@ class Operations {
     for (const Operation* at = head_.next; at != &head_; at = at->next) see(*at);
   }
 
-  /// The one that was opened first; NULL: none.
+  /// The operation that was opened first; NULL: none.
   Operation* first() noexcept { return head_.next == &head_ ? nullptr : head_.next; }
   std::size_t size() const noexcept { return count_; }
 
@@ -103,7 +105,7 @@ class Operations {
   }
 
   Operation head_;
-  Operation ending_;  ///< picked by an end_if() that is at work
+  Operation ending_;  ///< picked by an end_if() in progress
   std::size_t count_ = 0;
 };
 

@@ -15,10 +15,10 @@ Result<std::unique_ptr<Endpoint>> FaultyTransport::open(std::string_view options
 }
 
 FaultyPeer::~FaultyPeer() {
-  owner.forget(*this);
+  owner.cancel_loss(*this);
   owner.release_if([this](const transport::Operation& o) { return o.peer == this; });
   for (auto* key : keys) key->inner.reset();
-  inner.reset();  // ends what is open as canceled
+  inner.reset();  // ends the open operations as canceled
 }
 
 FaultyRegion::~FaultyRegion() {
@@ -30,7 +30,7 @@ FaultyEndpoint::FaultyEndpoint(std::unique_ptr<Endpoint> inner, const Plan& plan
     : plan_(plan), random_(plan.seed), inner_(std::move(inner)) {
   inner_->on_message(
       [](void* self, std::uint16_t id, const Message& message) noexcept {
-        static_cast<FaultyEndpoint*>(self)->heard(id, message);
+        static_cast<FaultyEndpoint*>(self)->receive(id, message);
       },
       this);
 }
@@ -77,7 +77,7 @@ template <class Start>
 Result<void> FaultyEndpoint::start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion,
                                    Start&& inner_start) {
   if (auto may = may_start(peer); !may) {
-    refused_in_ = round_;
+    rejected_in_ = round_;
     return may;
   }
   auto held = std::make_unique<Held>();
@@ -85,15 +85,16 @@ Result<void> FaultyEndpoint::start(FaultyPeer& peer, const FaultyRegion* region,
   held->peer = &peer;
   held->done = [](Completion& self, Result<void> outcome) noexcept {
     auto& ending = static_cast<Held&>(self);
-    ending.owner->ended(ending, outcome);
+    ending.owner->on_inner_done(ending, outcome);
   };
   held->operation = &operations_.open<transport::Operation>(completion, peer, region);
   if (auto started = inner_start(static_cast<Completion&>(*held)); !started) {
     operations_.forget(*held->operation);
     return started;
   }
-  (void)held.release();  // until tell()
-  // It is lost in progress(), where ends belong; what is open by then is lost with it.
+  (void)held.release();  // until end_held()
+  // progress() loses the peer, because operations end only there; operations that are open by then are lost
+  // with it.
   if (++peer.operations == plan_.lose_peer_at) to_lose_.push_back(&peer);
   return {};
 }
@@ -113,23 +114,24 @@ Result<void> FaultyEndpoint::get(const RemoteSlice& from, const LocalSlice& into
   });
 }
 
-/// The inner transport is through with it. `canceled` comes out of a destructor, which waits for nothing.
-void FaultyEndpoint::ended(Held& held, Result<void> outcome) noexcept {
-  if (held.peer->lost) return tell(held, fail(Errc::peer_lost));
+/// The inner transport has completed the operation. `canceled` comes from a destructor, which must not be
+/// delayed.
+void FaultyEndpoint::on_inner_done(Held& held, Result<void> outcome) noexcept {
+  if (held.peer->lost) return end_held(held, fail(Errc::peer_lost));
   const bool canceled = !outcome && outcome.error().code == Errc::canceled;
   if (!canceled && !closing_ && chance(plan_.delay_percent))
     late_.push_back({&held, outcome, later()});
   else
-    tell(held, outcome);
+    end_held(held, outcome);
 }
 
-void FaultyEndpoint::tell(Held& held, Result<void> outcome) noexcept {
+void FaultyEndpoint::end_held(Held& held, Result<void> outcome) noexcept {
   const std::unique_ptr<Held> owned(&held);
   operations_.end(*held.operation, outcome);
 }
 
-void FaultyEndpoint::heard(std::uint16_t id, const Message& message) noexcept {
-  // All messages wait behind one that is held back: whoever sent it, the order is kept.
+void FaultyEndpoint::receive(std::uint16_t id, const Message& message) noexcept {
+  // All messages wait behind a delayed one: the order is kept whatever their senders.
   if (late_messages_.empty() && !chance(plan_.delay_percent)) {
     if (handler_ != nullptr) handler_(handler_self_, id, message);
     return;
@@ -144,7 +146,7 @@ void FaultyEndpoint::lose(FaultyPeer& peer) noexcept {
   peer.lost = true;
   release_if([&](const transport::Operation& o) { return o.peer == &peer; });
   for (auto* key : peer.keys) key->inner.reset();
-  peer.inner.reset();  // what is open ends as canceled, and is told as lost
+  peer.inner.reset();  // the inner operations end as canceled, and are reported as lost
 }
 
 std::size_t FaultyEndpoint::progress() noexcept {
@@ -162,7 +164,7 @@ std::size_t FaultyEndpoint::progress() noexcept {
     const Late late = late_.front();
     late_.pop_front();
     if (due(late)) {
-      tell(*late.held, late.outcome);
+      end_held(*late.held, late.outcome);
       ++handled;
     } else {
       late_.push_back(late);
@@ -178,8 +180,8 @@ std::size_t FaultyEndpoint::progress() noexcept {
 }
 
 Result<void> FaultyEndpoint::arm() noexcept {
-  // What is held back or was refused here wakes nobody.
-  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || refused_in_ == round_)
+  // No descriptor becomes readable for what this wrapper delays or has rejected.
+  if (!late_.empty() || !late_messages_.empty() || !to_lose_.empty() || rejected_in_ == round_)
     return fail(Errc::again);
   return inner_->arm();
 }

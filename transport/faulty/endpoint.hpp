@@ -16,7 +16,8 @@ class FaultyKey;
 
 class FaultyPeer final : public Peer {
  public:
-  FaultyPeer(FaultyEndpoint& of, std::unique_ptr<Peer> wrapped) : owner(of), inner(std::move(wrapped)) {}
+  FaultyPeer(FaultyEndpoint& endpoint, std::unique_ptr<Peer> wrapped)
+      : owner(endpoint), inner(std::move(wrapped)) {}
   ~FaultyPeer() override;
   FaultyEndpoint& owner;
   std::unique_ptr<Peer> inner;  ///< NULL: lost
@@ -27,7 +28,8 @@ class FaultyPeer final : public Peer {
 
 class FaultyKey final : public RemoteKey {
  public:
-  FaultyKey(FaultyPeer& of, std::unique_ptr<RemoteKey> wrapped) : peer(of), inner(std::move(wrapped)) {
+  FaultyKey(FaultyPeer& through, std::unique_ptr<RemoteKey> wrapped)
+      : peer(through), inner(std::move(wrapped)) {
     peer.keys.push_back(this);
   }
   ~FaultyKey() override { std::erase(peer.keys, this); }
@@ -37,8 +39,8 @@ class FaultyKey final : public RemoteKey {
 
 class FaultyRegion final : public MemoryRegion {
  public:
-  FaultyRegion(FaultyEndpoint& of, std::unique_ptr<MemoryRegion> wrapped)
-      : owner(of), inner(std::move(wrapped)) {}
+  FaultyRegion(FaultyEndpoint& endpoint, std::unique_ptr<MemoryRegion> wrapped)
+      : owner(endpoint), inner(std::move(wrapped)) {}
   ~FaultyRegion() override;
   Bytes packed_key() const noexcept override { return inner->packed_key(); }
   FaultyEndpoint& owner;
@@ -62,13 +64,13 @@ class FaultyEndpoint final : public Endpoint {
   Result<void> arm() noexcept override;
   std::optional<int> wait_fd() const noexcept override { return inner_->wait_fd(); }
 
-  /// Tells the ends that are held back of what `which` picks.
+  /// Ends the delayed operations that `which` picks, now.
   template <class Which>
   void release_if(Which&& which) noexcept;
-  void forget(const FaultyPeer& peer) { std::erase(to_lose_, &peer); }
+  void cancel_loss(const FaultyPeer& peer) { std::erase(to_lose_, &peer); }
 
  private:
-  /// The inner operation. The caller's scratch knows it, and it the caller's.
+  /// The inner operation. It and the caller's scratch bytes point to each other.
   struct Held : Completion {
     FaultyEndpoint* owner = nullptr;
     transport::Operation* operation = nullptr;
@@ -89,9 +91,9 @@ class FaultyEndpoint final : public Endpoint {
   template <class Start>
   Result<void> start(FaultyPeer& peer, const FaultyRegion* region, Completion& completion,
                      Start&& inner_start);
-  void ended(Held& held, Result<void> outcome) noexcept;
-  void tell(Held& held, Result<void> outcome) noexcept;
-  void heard(std::uint16_t id, const Message& message) noexcept;
+  void on_inner_done(Held& held, Result<void> outcome) noexcept;
+  void end_held(Held& held, Result<void> outcome) noexcept;
+  void receive(std::uint16_t id, const Message& message) noexcept;
   void lose(FaultyPeer& peer) noexcept;
   bool chance(unsigned percent) { return random_() % 100 < percent; }
   std::uint64_t later() { return round_ + 1 + random_() % plan_.delay_rounds; }
@@ -102,24 +104,25 @@ class FaultyEndpoint final : public Endpoint {
   transport::Operations operations_;
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
-  unsigned burst_left_ = 0;  ///< the last one lets its operation through
+  unsigned burst_left_ = 0;  ///< the last one of a burst succeeds
   std::uint64_t round_ = 0;
   bool closing_ = false;
   std::deque<FaultyPeer*> to_lose_;
   std::deque<Late> late_;
   std::deque<LateMessage> late_messages_;
-  std::uint64_t refused_in_ = ~std::uint64_t{0};  ///< the last round in which an operation was refused here
+  /// The last round in which this wrapper rejected an operation.
+  std::uint64_t rejected_in_ = ~std::uint64_t{0};
 };
 
 template <class Which>
 void FaultyEndpoint::release_if(Which&& which) noexcept {
-  // Each is looked for anew: a done() may end others of them, with a peer that it destroys.
+  // Searches anew each time: a done() may end others of them by destroying a peer.
   const auto picked = [&](const Late& late) { return which(*late.held->operation); };
   const auto next = [&] { return std::find_if(late_.begin(), late_.end(), picked); };
   for (auto at = next(); at != late_.end(); at = next()) {
     const Late late = *at;
     late_.erase(at);
-    tell(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
+    end_held(*late.held, late.held->peer->lost ? fail(Errc::peer_lost) : late.outcome);
   }
 }
 

@@ -16,53 +16,53 @@ namespace weft::ofi {
 
 namespace {
 
-constexpr unsigned tries = 16;
-constexpr std::chrono::milliseconds mistrust{100};
+constexpr unsigned max_spurious_checks = 16;
+constexpr std::chrono::milliseconds max_sleep_while_readable{100};
 
 }  // namespace
 
-void CarrierPool::begin(const Registrar& registrar, std::size_t most_sent, std::size_t most_read) {
+void TransferPool::begin(const Registrar& registrar, std::size_t max_send_bytes, std::size_t max_read_bytes) {
   registrar_ = &registrar;
-  const auto set = [](Class& of, std::size_t bytes, std::size_t per_slab, std::size_t most_slabs) {
+  const auto set = [](Class& of, std::size_t bytes, std::size_t per_slab, std::size_t max_slabs) {
     of.bytes = bytes;
     of.per_slab = per_slab;
-    of.most_slabs = most_slabs;
-    of.slabs.reserve(most_slabs);
+    of.max_slabs = max_slabs;
+    of.slabs.reserve(max_slabs);
   };
-  const auto largest = std::max(most_sent, most_read);
+  const auto largest = std::max(max_send_bytes, max_read_bytes);
   set(classes_[0], std::min<std::size_t>(512, largest), 128, 32);
   set(classes_[1], std::min<std::size_t>(8192, largest), 16, 32);
-  set(classes_[2], most_sent, 4, 32);
-  set(classes_[3], largest, 1, most_read > most_sent ? 16 : 0);
+  set(classes_[2], max_send_bytes, 4, 32);
+  set(classes_[3], largest, 1, max_read_bytes > max_send_bytes ? 16 : 0);
 }
 
-Carrier* CarrierPool::take(std::size_t bytes) noexcept {
+Transfer* TransferPool::take(std::size_t bytes) noexcept {
   for (auto& of : classes_) {
-    if (bytes > of.bytes || (of.free == nullptr && !grow(of))) continue;  // a larger one does as well
-    Carrier* carrier = of.free;
-    of.free = carrier->next;
-    carrier->next = nullptr;
-    return carrier;
+    if (bytes > of.bytes || (of.free == nullptr && !grow(of))) continue;  // a larger buffer will do
+    Transfer* transfer = of.free;
+    of.free = transfer->next;
+    transfer->next = nullptr;
+    return transfer;
   }
   return nullptr;
 }
 
-void CarrierPool::put(Carrier& carrier) noexcept {
-  Class& of = classes_[carrier.size_class];
-  carrier.open = nullptr;
-  carrier.route = nullptr;
-  carrier.mapped.reset();
-  carrier.direct = carrier.posted = carrier.landed = false;
-  carrier.next = of.free;
-  of.free = &carrier;
+void TransferPool::put(Transfer& transfer) noexcept {
+  Class& of = classes_[transfer.size_class];
+  transfer.operation = nullptr;
+  transfer.connection = nullptr;
+  transfer.mapped.reset();
+  transfer.direct = transfer.is_posted = transfer.is_complete = false;
+  transfer.next = of.free;
+  of.free = &transfer;
 }
 
-bool CarrierPool::grow(Class& of) noexcept {
-  if (of.slabs.size() == of.most_slabs) return false;
+bool TransferPool::grow(Class& of) noexcept {
+  if (of.slabs.size() == of.max_slabs) return false;
   Slab slab;
   slab.bytes.reset(new (std::nothrow) std::byte[of.bytes * of.per_slab]);
-  slab.carriers.reset(new (std::nothrow) Carrier[of.per_slab]);
-  if (!slab.bytes || !slab.carriers) return false;
+  slab.transfers.reset(new (std::nothrow) Transfer[of.per_slab]);
+  if (!slab.bytes || !slab.transfers) return false;
   void* descriptor = nullptr;
   if (registrar_->asks_for(FI_MR_LOCAL)) {
     auto registered = registrar_->add({slab.bytes.get(), of.bytes * of.per_slab}, FI_SEND | FI_READ);
@@ -71,11 +71,11 @@ bool CarrierPool::grow(Class& of) noexcept {
     descriptor = fi_mr_desc(slab.registered.get());
   }
   for (std::size_t i = 0; i < of.per_slab; ++i) {
-    Carrier& carrier = slab.carriers[i];
-    carrier.size_class = static_cast<std::uint8_t>(&of - classes_);
-    carrier.bytes = slab.bytes.get() + i * of.bytes;
-    carrier.descriptor = descriptor;
-    put(carrier);
+    Transfer& transfer = slab.transfers[i];
+    transfer.size_class = static_cast<std::uint8_t>(&of - classes_);
+    transfer.bytes = slab.bytes.get() + i * of.bytes;
+    transfer.descriptor = descriptor;
+    put(transfer);
   }
   of.slabs.push_back(std::move(slab));
   return true;
@@ -102,7 +102,8 @@ Result<CompletionQueue> CompletionQueue::make(fid_fabric& fabric, fid_domain& do
 }
 
 Result<void> CompletionQueue::make_wait_fd() {
-  if (fi_control(&queue_->fid, FI_GETWAIT, &library_) != 0 || library_ < 0) return {};  // the owner polls
+  // No descriptor: the owner polls
+  if (fi_control(&queue_->fid, FI_GETWAIT, &library_) != 0 || library_ < 0) return {};
   alarm_ = Descriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC));
   Descriptor both(::epoll_create1(EPOLL_CLOEXEC));
   if (alarm_.get() < 0 || both.get() < 0) return fail(Errc::os, "timerfd_create, epoll_create1", errno);
@@ -120,15 +121,14 @@ void CompletionQueue::after_sleep() noexcept {
   std::uint64_t times = 0;
   if (timer_.count() != 0 && ::read(alarm_.get(), &times, sizeof times) > 0)
     timer_ = {};
-  else
-    readable_for_nothing_ =
-        0;  // what woke us may take more than one look, and not all of it is an event of ours
+  else  // the library's descriptor woke the owner: several reads may be needed, and some find no event of ours
+    spurious_readable_ = 0;
 }
 
 void CompletionQueue::read(std::vector<Event>& to) noexcept {
   fi_cq_data_entry entries[64];
   const auto count = fi_cq_read(queue_.get(), entries, std::size(entries));
-  if (count != -FI_EAGAIN) readable_for_nothing_ = 0;
+  if (count != -FI_EAGAIN) spurious_readable_ = 0;
   for (ssize_t i = 0; i < count; ++i)
     to.push_back({static_cast<Context*>(entries[i].op_context), entries[i].flags, entries[i].len,
                   static_cast<std::byte*>(entries[i].buf), 0, 0});
@@ -136,7 +136,7 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
   for (std::size_t i = 0; i < std::size(entries); ++i) {
     fi_cq_err_entry entry{};
     if (fi_cq_readerr(queue_.get(), &entry, 0) <= 0) return;
-    // Observed with shm of 1.17: a negative one.
+    // Observed with shm of 1.17: a negative error number.
     to.push_back({static_cast<Context*>(entry.op_context), entry.flags, entry.len,
                   static_cast<std::byte*>(entry.buf), entry.err != 0 ? std::abs(entry.err) : FI_EIO,
                   entry.prov_errno});
@@ -145,7 +145,8 @@ void CompletionQueue::read(std::vector<Event>& to) noexcept {
 
 Result<void> CompletionQueue::arm(std::chrono::milliseconds at_most) noexcept {
   if (!wait_fd()) return fail(Errc::not_supported, "this provider has no descriptor to sleep on");
-  // An edge from here on is a new one, and what came before it trywait sees.
+  // Discards the edges so far. An edge from here on is new; what caused an earlier one is seen by
+  // fi_trywait().
   epoll_event edges[2];
   static_cast<void>(::epoll_wait(wait_.get(), edges, 2, 0));
   fid* queue = &queue_->fid;
@@ -154,13 +155,14 @@ Result<void> CompletionQueue::arm(std::chrono::milliseconds at_most) noexcept {
   if (code != 0) return failed("fi_trywait", code);
   pollfd still{library_, POLLIN, 0};
   if (::poll(&still, 1, 0) != 1) {
-    readable_for_nothing_ = 0;
+    spurious_readable_ = 0;
   } else {
-    // Something is left to do, or nothing: after a few tries it is taken for nothing, if not for ever.
-    if (++readable_for_nothing_ <= tries) return fail(Errc::again);
-    at_most = at_most.count() == 0 ? mistrust : std::min(at_most, mistrust);
+    // Either something is left to do, or the descriptor is readable without reason. After a few checks the
+    // latter is assumed, but the sleep is limited.
+    if (++spurious_readable_ <= max_spurious_checks) return fail(Errc::again);
+    at_most = at_most.count() == 0 ? max_sleep_while_readable : std::min(at_most, max_sleep_while_readable);
   }
-  // One that runs already and is no longer will do.
+  // A timer that runs already and fires no later is kept.
   if (at_most.count() == 0 || (timer_.count() != 0 && timer_ <= at_most)) return {};
   itimerspec once{};
   once.it_value.tv_sec = at_most.count() / 1000;
@@ -183,7 +185,7 @@ Error to_error(int error, int provider_error) noexcept {
     case FI_ENETUNREACH:
     case FI_ETIMEDOUT:
     case EPIPE:
-    case FI_ECANCELED:  // we never ask for it: its connection was flushed
+    case FI_ECANCELED:  // this endpoint never cancels: the connection was flushed
       return {Errc::peer_lost, error, "the fabric has lost the peer"};
     case FI_EACCES:
     case FI_EINVAL:
@@ -191,13 +193,14 @@ Error to_error(int error, int provider_error) noexcept {
     case FI_ENOKEY:
     case FI_EKEYREJECTED:
     case FI_EMSGSIZE:
-      return {Errc::invalid, error, "the peer's side refused it"};
+      return {Errc::invalid, error, "the peer rejected the operation"};
     case FI_EIO: {
-      // Verbs tells more in the status of its work completion: 5 flushed, 12 and 13 no answer; 9 and 10 not allowed.
+      // Verbs reports more in the status of the work completion: 5 flushed, 12 and 13 no answer, 9 and 10 not
+      // allowed.
       if (provider_error == 5 || provider_error == 12 || provider_error == 13)
         return {Errc::peer_lost, error, "the fabric has lost the peer"};
       if (provider_error == 9 || provider_error == 10)
-        return {Errc::invalid, error, "the peer's side refused it"};
+        return {Errc::invalid, error, "the peer rejected the operation"};
       return {Errc::os, error, "the fabric failed"};
     }
     default:

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library is told to call an operation by, and what it says when the operation is over.
+// What the library identifies an operation by, and what it reports when the operation has completed.
 //
-// What the library may touch after a call of ours returned is the endpoint's, not the caller's: the context, the bytes of
-// a message, the bytes that a read brings. A software provider has no bounded way to take an operation back once it began
-// (fi_cancel reaches receives only, fi_av_remove lets it go on, and a peer may be stopped for hours), and the contract
-// wants the caller's memory free at once. So an operation that is canceled only loses its Carrier, which comes
-// back to the pool when the library is done with it, or when the endpoint closes. Only where a read ends whatever the
-// target does (Provider::rma) a longer one goes right into the caller's memory, and who cancels it waits for its end.
+// The memory that the library may touch after a call has returned (the context, the bytes of a message, the
+// bytes that a read returns) belongs to the endpoint, not to the caller. A software provider cannot cancel a
+// started operation within a bounded time: fi_cancel() works on receives only, fi_av_remove() lets the
+// operation go on, and a peer may be stopped for hours; but the contract requires that the caller's memory is
+// free at once. So a canceled operation is detached from its Transfer, which returns to the pool when the
+// library has completed it or when the endpoint closes. Only where a read completes whatever the target does
+// (Provider::rma), longer reads go directly into the caller's memory, and canceling such a read waits for its
+// completion.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -22,7 +24,7 @@
 
 namespace weft::ofi {
 
-/// What op_context points to. Its first bytes are the library's (FI_CONTEXT, FI_CONTEXT2).
+/// What op_context points to. Its first bytes belong to the library (FI_CONTEXT, FI_CONTEXT2).
 struct Context {
   enum class Kind : std::uint8_t {
     send,
@@ -33,52 +35,54 @@ struct Context {
   Kind kind = Kind::send;
 };
 
-struct Carrier;
-struct Route;
+struct Transfer;
+struct Connection;
 
 /// In the scratch bytes of a Completion.
-struct Open : transport::Operation {
-  Carrier* carrier = nullptr;
+struct OfiOperation : transport::Operation {
+  Transfer* transfer = nullptr;
 };
 
-/// A message, or a read, on its way.
-struct Carrier : Context {
+/// A message or a read that is in flight, with the buffer that the library works on.
+struct Transfer : Context {
   std::uint8_t size_class = 0;
-  bool direct = false;       ///< a read into the caller's memory
-  bool posted = false;       ///< the library has it
-  bool landed = false;       ///< a direct one: the library does not have it any more
-  std::uint32_t length = 0;  ///< of what is sent or read
-  Open* open = nullptr;      ///< NULL: canceled
-  Route* route = nullptr;
-  Carrier* next = nullptr;  ///< in the pool, or in the route's backlog
+  bool direct = false;                ///< a read directly into the caller's memory
+  bool is_posted = false;             ///< handed to the library
+  bool is_complete = false;           ///< direct only: the library has completed it
+  std::uint32_t length = 0;           ///< bytes sent or read
+  OfiOperation* operation = nullptr;  ///< NULL: canceled
+  Connection* connection = nullptr;
+  Transfer* next = nullptr;  ///< in the pool's free list, or in the backlog of the connection
   std::byte* bytes = nullptr;
-  void* descriptor = nullptr;  ///< of bytes; NULL unless FI_MR_LOCAL
-  // A read:
-  std::byte* into = nullptr;  ///< where the bytes go in the end
+  void* descriptor = nullptr;  ///< of `bytes`; NULL unless FI_MR_LOCAL
+  // Reads only:
+  std::byte* into = nullptr;  ///< where the bytes are copied when the read has completed
   void* into_descriptor = nullptr;
   std::uint64_t remote_address = 0, remote_key = 0;
   std::shared_ptr<const MappedKey> mapped;
-  std::size_t bounces() const noexcept { return kind == Kind::read && !direct ? length : 0; }
+  /// Bytes that pass through this buffer on their way into the caller's memory.
+  std::size_t bounce_bytes() const noexcept { return kind == Kind::read && !direct ? length : 0; }
 };
 
-/// Carriers of a few sizes, made when they are needed, up to a bound: that is when an endpoint is `full`.
-class CarrierPool {
+/// Transfers in a few sizes, allocated when needed, up to a bound; at that bound the endpoint is full.
+class TransferPool {
  public:
-  /// most_sent, most_read: bytes of the largest message and of the largest read that bounces.
-  void begin(const Registrar& registrar, std::size_t most_sent, std::size_t most_read);
-  /// Of at least that many bytes; NULL: all are in use, or no memory.
-  Carrier* take(std::size_t bytes) noexcept;
-  void put(Carrier& carrier) noexcept;
+  /// Sizes in bytes of the largest message, and of the largest read that does not go directly into the
+  /// caller's memory.
+  void begin(const Registrar& registrar, std::size_t max_send_bytes, std::size_t max_read_bytes);
+  /// A transfer with a buffer of at least that size. NULL: all are in use, or out of memory.
+  Transfer* take(std::size_t bytes) noexcept;
+  void put(Transfer& transfer) noexcept;
 
  private:
   struct Slab {
     Handle<fid_mr> registered;
     std::unique_ptr<std::byte[]> bytes;
-    std::unique_ptr<Carrier[]> carriers;
+    std::unique_ptr<Transfer[]> transfers;
   };
   struct Class {
-    std::size_t bytes = 0, per_slab = 0, most_slabs = 0;
-    Carrier* free = nullptr;
+    std::size_t bytes = 0, per_slab = 0, max_slabs = 0;
+    Transfer* free = nullptr;
     std::vector<Slab> slabs;
   };
   bool grow(Class& of) noexcept;
@@ -87,12 +91,12 @@ class CarrierPool {
   Class classes_[4];
 };
 
-/// One completion. error: a positive fabric errno, or 0.
+/// One entry of the completion queue. error: a positive fabric errno, or 0.
 struct Event {
   Context* context = nullptr;
   std::uint64_t flags = 0;
   std::size_t length = 0;
-  std::byte* data = nullptr;  ///< receives of several messages: where this one is
+  std::byte* data = nullptr;  ///< where the message lies in a buffer that takes several
   int error = 0, provider_error = 0;
 };
 
@@ -100,11 +104,12 @@ class CompletionQueue {
  public:
   static Result<CompletionQueue> make(fid_fabric& fabric, fid_domain& domain, const fi_info& info);
   fid_cq* get() const noexcept { return queue_.get(); }
-  /// Appends what there is, up to a batch.
+  /// Appends the completions that are ready, up to a batch.
   void read(std::vector<Event>& to) noexcept;
-  /// at_most: the descriptor is readable after that time, also if nothing came; 0: without end. Error `again`: read().
+  /// The descriptor becomes readable with the next completion, and after at_most in any case; 0: no such
+  /// limit. Error `again`: completions may be waiting, read() first.
   Result<void> arm(std::chrono::milliseconds at_most) noexcept;
-  /// After arm(): the owner has slept, or may have.
+  /// To be called after a sleep that followed arm(), or that may have.
   void after_sleep() noexcept;
   std::optional<int> wait_fd() const noexcept {
     return wait_.get() >= 0 ? std::optional<int>(wait_.get()) : std::nullopt;
@@ -115,15 +120,16 @@ class CompletionQueue {
   Result<void> make_wait_fd();
 
   Handle<fid_cq> queue_;
-  // wait_ is an epoll of the other two. It hears of the library's by its edges: net of 1.17 leaves that one readable for
-  // ever once a completion has passed, with nothing behind it and no call that takes it away without waiting.
+  // wait_ is an epoll of the other two. It watches the descriptor of the library edge-triggered: with the
+  // provider net of 1.17 that descriptor stays readable for ever once a completion has passed, although
+  // nothing is ready, and no call resets it without waiting.
   int library_ = -1;
   Descriptor alarm_, wait_;
-  unsigned readable_for_nothing_ = 0;   ///< times in a row
-  std::chrono::milliseconds timer_{0};  ///< what it was set to; 0: it does not run
+  unsigned spurious_readable_ = 0;  ///< how often in a row the descriptor was readable and nothing was ready
+  std::chrono::milliseconds timer_{0};  ///< the time that alarm_ was set to; 0: not running
 };
 
-/// What an error of the library means to the owner of an operation on a peer.
+/// Translates an error of the library into the Error for the owner of an operation on a peer.
 Error to_error(int error, int provider_error) noexcept;
 
 }  // namespace weft::ofi

@@ -14,15 +14,19 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t largest_message = std::size_t{64} << 10;
-// Measured over TCP: pieces of 1 MiB, four at a time, beat smaller ones, more of them, and one read of everything.
-constexpr std::size_t largest_get = std::size_t{1} << 20;
-constexpr std::size_t most_reading = 4 * largest_get;  // bytes that bounce, of one peer
-constexpr std::size_t direct_above = 8192;  // below, a copy is cheaper than to wait when it is canceled
+constexpr std::size_t max_message_bytes = std::size_t{64} << 10;
+// Measured over TCP: pieces of 1 MiB, four at a time, beat smaller pieces, more of them, and a single read of
+// everything.
+constexpr std::size_t max_get_bytes = std::size_t{1} << 20;
+// Reads in flight that pass through buffers
+constexpr std::size_t max_bounce_bytes_per_connection = 4 * max_get_bytes;
+// Shorter reads pass through a buffer: a copy costs less than the wait when a read is canceled
+constexpr std::size_t direct_above = 8192;
 
 constexpr auto probe_every = 500ms;
-constexpr auto offer_every = 1ms;   // what the library has refused; nothing of it says when it would take it
-constexpr auto check_every = 10ms;  // probes under way
+// Messages that the library rejected; it does not report when it would accept them
+constexpr auto retry_every = 1ms;
+constexpr auto check_every = 10ms;  // progress of the probes in flight
 
 }  // namespace
 
@@ -34,7 +38,7 @@ Result<std::unique_ptr<Endpoint>> OfiEndpoint::make(Provider provider) {
 
 Result<void> OfiEndpoint::open() {
   fi_info& info = *provider_.info;
-  // Asked for is what we use, not what the provider could do besides.
+  // Requests only the ordering that the contract uses, not everything that the provider offers.
   info.tx_attr->msg_order &= FI_ORDER_SAS;
   info.rx_attr->msg_order &= FI_ORDER_SAS;
   info.tx_attr->comp_order = info.rx_attr->comp_order = FI_ORDER_NONE;
@@ -69,13 +73,13 @@ Result<void> OfiEndpoint::open() {
   if (const auto found = find_address(); !found) return found;
   set_capabilities();
   registrar_ = Registrar(*domain, *endpoint, info);
-  most_posted_ = static_cast<std::uint32_t>(std::max<std::size_t>(1, info.tx_attr->size / 4));
-  routes_.begin(*addresses);
+  max_posted_ = static_cast<std::uint32_t>(std::max<std::size_t>(1, info.tx_attr->size / 4));
+  connections_.begin(*addresses);
   can_probe_ = Probes::fits(info);
-  const auto sent = capabilities_.max_message + sizeof(Head);
+  const auto sent = capabilities_.max_message + sizeof(MessagePrefix);
   pool_.begin(registrar_, sent,
               provider_.rma ? std::min(direct_above, capabilities_.max_get) : capabilities_.max_get);
-  return receives_.begin(*endpoint, registrar_, info, sent);
+  return receive_buffers_.begin(*endpoint, registrar_, info, sent);
 }
 
 Result<void> OfiEndpoint::find_address() {
@@ -84,9 +88,9 @@ Result<void> OfiEndpoint::find_address() {
   if (const int code = fi_getname(&endpoint_->fid, name, &length); code != 0)
     return failed("fi_getname", code);
   std::random_device source;
-  owner_ = std::uint64_t{source()} << 32 | source();
+  incarnation_ = std::uint64_t{source()} << 32 | source();
   kind_ = kind_of(*provider_.info);
-  address_ = pack({std::string(name, length), owner_}, kind_);
+  address_ = pack({std::string(name, length), incarnation_}, kind_);
   if (address_.bytes.size() > Address::max_bytes)
     return fail(Errc::os, "the provider's addresses are too long");
   return {};
@@ -94,11 +98,11 @@ Result<void> OfiEndpoint::find_address() {
 
 void OfiEndpoint::set_capabilities() {
   const fi_info& info = *provider_.info;
-  const std::size_t most = info.ep_attr->max_msg_size;
-  capabilities_.max_message = std::min(largest_message, most - sizeof(Head));
+  const std::size_t max_bytes = info.ep_attr->max_msg_size;
+  capabilities_.max_message = std::min(max_message_bytes, max_bytes - sizeof(MessagePrefix));
   capabilities_.max_inline = capabilities_.max_message;
   capabilities_.max_header = capabilities_.max_message;
-  capabilities_.max_get = std::min(largest_get, most);
+  capabilities_.max_get = std::min(max_get_bytes, max_bytes);
   capabilities_.rma = provider_.rma;
   capabilities_.ordered = (info.tx_attr->msg_order & info.rx_attr->msg_order & FI_ORDER_SAS) != 0;
   capabilities_.wait_fd = queue_.wait_fd().has_value();
@@ -108,16 +112,17 @@ void OfiEndpoint::set_capabilities() {
 
 OfiEndpoint::~OfiEndpoint() {
   end_if([](const transport::Operation&) { return true; }, {Errc::canceled});
-  // What is still on its way is discarded with it; from here on nobody touches the carriers and buffers.
+  // Closing the endpoint discards what is in flight; from here on the library touches no transfer and no
+  // buffer.
   endpoint_.reset();
 }
 
 Result<std::unique_ptr<Peer>> OfiEndpoint::reach(const Address& address) {
   const auto unpacked = unpack(address, kind_);
   if (!unpacked) return fail(unpacked.error());
-  const auto route = routes_.enter(*unpacked);
-  if (!route) return fail(route.error());
-  return std::make_unique<OfiPeer>(*this, **route, unpacked->owner);
+  const auto connection = connections_.add_peer(*unpacked);
+  if (!connection) return fail(connection.error());
+  return std::make_unique<OfiPeer>(*this, **connection, unpacked->incarnation);
 }
 
 Result<std::unique_ptr<MemoryRegion>> OfiEndpoint::expose(std::span<std::byte> memory) {
@@ -139,20 +144,20 @@ Result<void> OfiEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
     return fail(Errc::invalid, "the message is larger than max_message");
   const auto& peer = static_cast<const OfiPeer&>(to);
   if (peer.is_lost()) return fail(Errc::peer_lost);
-  Carrier* carrier = pool_.take(sizeof(Head) + bytes);
-  if (carrier == nullptr) return fail(Errc::again);
-  const Head head{
-      .id = id, .header_bytes = static_cast<std::uint32_t>(message.header.size()), .to = peer.owner()};
-  std::byte* at = carrier->bytes;
-  std::memcpy(at, &head, sizeof head);
-  at += sizeof head;
+  Transfer* transfer = pool_.take(sizeof(MessagePrefix) + bytes);
+  if (transfer == nullptr) return fail(Errc::again);
+  const MessagePrefix prefix{
+      .id = id, .header_bytes = static_cast<std::uint32_t>(message.header.size()), .to = peer.incarnation()};
+  std::byte* at = transfer->bytes;
+  std::memcpy(at, &prefix, sizeof prefix);
+  at += sizeof prefix;
   if (!message.header.empty()) std::memcpy(at, message.header.data(), message.header.size());
   at += message.header.size();
   if (!message.payload.empty()) std::memcpy(at, message.payload.data(), message.payload.size());
-  carrier->kind = Context::Kind::send;
-  carrier->length = static_cast<std::uint32_t>(sizeof head + bytes);
-  if (const auto launched = launch(*carrier, peer.route()); !launched) return launched;
-  open_on(*carrier, peer, nullptr, completion);
+  transfer->kind = Context::Kind::send;
+  transfer->length = static_cast<std::uint32_t>(sizeof prefix + bytes);
+  if (const auto submitted = submit(*transfer, peer.connection()); !submitted) return submitted;
+  begin_operation(*transfer, peer, nullptr, completion);
   return {};
 }
 
@@ -166,124 +171,125 @@ Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   if (key.peer().is_lost()) return fail(Errc::peer_lost);
   std::byte* const to = region.memory().data() + into.offset;
   const bool direct = provider_.rma && into.length > direct_above;
-  Route& route = key.peer().route();
-  // One peer that does not answer is not to keep all there is for reads.
-  if (!direct && route.reading + into.length > most_reading) return fail(Errc::again);
-  Carrier* carrier = pool_.take(direct ? 0 : into.length);
-  if (carrier == nullptr) return fail(Errc::again);
-  carrier->kind = Context::Kind::read;
-  carrier->direct = direct;
-  carrier->length = static_cast<std::uint32_t>(into.length);
-  carrier->into = to;
-  carrier->into_descriptor = region.descriptor();
-  carrier->remote_address = key.address(from.offset);
-  carrier->remote_key = key.key();
-  carrier->mapped = key.mapped();
+  Connection& connection = key.peer().connection();
+  // A peer that does not answer must not take all buffers for reads.
+  if (!direct && connection.reading + into.length > max_bounce_bytes_per_connection) return fail(Errc::again);
+  Transfer* transfer = pool_.take(direct ? 0 : into.length);
+  if (transfer == nullptr) return fail(Errc::again);
+  transfer->kind = Context::Kind::read;
+  transfer->direct = direct;
+  transfer->length = static_cast<std::uint32_t>(into.length);
+  transfer->into = to;
+  transfer->into_descriptor = region.descriptor();
+  transfer->remote_address = key.address(from.offset);
+  transfer->remote_key = key.key();
+  transfer->mapped = key.mapped();
   if (open_reads_ == 0) last_probe_ = std::chrono::steady_clock::now();
-  if (const auto launched = launch(*carrier, route); !launched) return launched;
-  open_on(*carrier, key.peer(), &region, completion);
+  if (const auto submitted = submit(*transfer, connection); !submitted) return submitted;
+  begin_operation(*transfer, key.peer(), &region, completion);
   ++open_reads_;
   return {};
 }
 
-Result<void> OfiEndpoint::launch(Carrier& carrier, Route& route) {
-  carrier.route = &route;
-  ++route.carriers;
-  route.reading += carrier.bounces();
-  carrier.next = nullptr;
-  if (carrier.kind == Context::Kind::read && carrier.length == 0) {
-    events_.push_back({.context = &carrier});
-  } else if (route.first != nullptr) {
-    route.last = route.last->next = &carrier;
-  } else if (const auto code = post(carrier); code == -FI_EAGAIN) {
-    // Among others while the library connects: nobody who sends has to know about that.
-    route.first = route.last = &carrier;
-    if (with_backlog_.empty()) last_probe_ = std::chrono::steady_clock::now();
-    with_backlog_.push_back(&route);
+Result<void> OfiEndpoint::submit(Transfer& transfer, Connection& connection) {
+  transfer.connection = &connection;
+  ++connection.transfers;
+  connection.reading += transfer.bounce_bytes();
+  transfer.next = nullptr;
+  if (transfer.kind == Context::Kind::read && transfer.length == 0) {
+    events_.push_back({.context = &transfer});
+  } else if (connection.first != nullptr) {
+    connection.last = connection.last->next = &transfer;
+  } else if (const auto code = post(transfer); code == -FI_EAGAIN) {
+    // For example while the library connects; the caller need not know.
+    connection.first = connection.last = &transfer;
+    if (backlogged_.empty()) last_probe_ = std::chrono::steady_clock::now();
+    backlogged_.push_back(&connection);
   } else if (code != 0) {
     const auto error = to_error(static_cast<int>(-code), 0);
-    if (error.code == Errc::peer_lost) lose(route);
-    release(carrier);
+    if (error.code == Errc::peer_lost) lose(connection);
+    release(transfer);
     return fail(error);
   }
   return {};
 }
 
-void OfiEndpoint::open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
-                          Completion& completion) noexcept {
-  Open& open = operations_.open<Open>(completion, peer, region);
-  open.carrier = &carrier;
-  carrier.open = &open;
+void OfiEndpoint::begin_operation(Transfer& transfer, const OfiPeer& peer, const MemoryRegion* region,
+                                  Completion& completion) noexcept {
+  OfiOperation& operation = operations_.open<OfiOperation>(completion, peer, region);
+  operation.transfer = &transfer;
+  transfer.operation = &operation;
 }
 
-ssize_t OfiEndpoint::post(Carrier& carrier) noexcept {
-  // One that does not answer is not to fill the queue that all share.
-  if (carrier.route->posted >= most_posted_) return -FI_EAGAIN;
-  Context* context = &carrier;
+ssize_t OfiEndpoint::post(Transfer& transfer) noexcept {
+  // A peer that does not answer must not fill the queue that all share.
+  if (transfer.connection->posted >= max_posted_) return -FI_EAGAIN;
+  Context* context = &transfer;
   ssize_t code;
-  if (carrier.kind == Context::Kind::send)
-    code = fi_send(endpoint_.get(), carrier.bytes, carrier.length, carrier.descriptor, carrier.route->to,
-                   context);
+  if (transfer.kind == Context::Kind::send)
+    code = fi_send(endpoint_.get(), transfer.bytes, transfer.length, transfer.descriptor,
+                   transfer.connection->to, context);
   else
-    code = fi_read(endpoint_.get(), carrier.direct ? carrier.into : carrier.bytes, carrier.length,
-                   carrier.direct ? carrier.into_descriptor : carrier.descriptor, carrier.route->to,
-                   carrier.remote_address, carrier.remote_key, context);
-  carrier.posted = code == 0;
-  if (carrier.posted) ++carrier.route->posted;
+    code = fi_read(endpoint_.get(), transfer.direct ? transfer.into : transfer.bytes, transfer.length,
+                   transfer.direct ? transfer.into_descriptor : transfer.descriptor, transfer.connection->to,
+                   transfer.remote_address, transfer.remote_key, context);
+  transfer.is_posted = code == 0;
+  if (transfer.is_posted) ++transfer.connection->posted;
   return code;
 }
 
 void OfiEndpoint::post_backlogs() noexcept {
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < with_backlog_.size(); ++i) {
-    Route& route = *with_backlog_[i];
-    while (route.first != nullptr) {
-      Carrier& carrier = *route.first;
-      const auto code = route.lost || carrier.open == nullptr ? -FI_ECANCELED : post(carrier);
+  for (std::size_t i = 0; i < backlogged_.size(); ++i) {
+    Connection& connection = *backlogged_[i];
+    while (connection.first != nullptr) {
+      Transfer& transfer = *connection.first;
+      const auto code = connection.lost || transfer.operation == nullptr ? -FI_ECANCELED : post(transfer);
       if (code == -FI_EAGAIN) break;
-      route.first = carrier.next;
-      carrier.next = nullptr;
-      if (code != 0) events_.push_back({.context = &carrier, .error = static_cast<int>(-code)});
+      connection.first = transfer.next;
+      transfer.next = nullptr;
+      if (code != 0) events_.push_back({.context = &transfer, .error = static_cast<int>(-code)});
     }
-    if (route.first != nullptr) with_backlog_[kept++] = &route;
+    if (connection.first != nullptr) backlogged_[kept++] = &connection;
   }
-  with_backlog_.resize(kept);
+  backlogged_.resize(kept);
 }
 
 void OfiEndpoint::read_queue() noexcept {
   auto at = events_.size();
   for (queue_.read(events_); at < events_.size(); ++at)
     if (Context* context = events_[at].context; context != nullptr && context->kind == Context::Kind::read)
-      static_cast<Carrier*>(context)->landed = true;
+      static_cast<Transfer*>(context)->is_complete = true;
 }
 
 std::size_t OfiEndpoint::progress() noexcept {
   if (std::exchange(armed_, false)) queue_.after_sleep();
   read_queue();
-  // What a handler or done() adds waits for the next call; what it takes away leaves its event behind.
+  // Events that a handler or a done() adds wait for the next call. An operation that one of them cancels
+  // leaves its event in the list.
   const std::size_t count = events_.size();
   for (std::size_t i = 0; i < count; ++i) {
     const Event event = events_[i];
     handle(event);
   }
   events_.erase(events_.begin(), events_.begin() + static_cast<std::ptrdiff_t>(count));
-  if (!receives_.all_posted()) static_cast<void>(receives_.post());
-  if (!with_backlog_.empty()) post_backlogs();
-  if (may_wait_in_vain()) probe_silent();
+  if (!receive_buffers_.all_posted()) static_cast<void>(receive_buffers_.post());
+  if (!backlogged_.empty()) post_backlogs();
+  if (may_wait_for_dead_peer()) probe_silent();
   if (!probes_.is_idle()) end_probes();
-  if (!some_lost_) return count;
+  if (!has_losses_) return count;
   end_lost();
   return count + 1;
 }
 
 Result<void> OfiEndpoint::arm() noexcept {
-  if (!events_.empty() || some_lost_) return fail(Errc::again);
+  if (!events_.empty() || has_losses_) return fail(Errc::again);
   auto at_most = 0ms;
-  if (!with_backlog_.empty() || !receives_.all_posted())
-    at_most = offer_every;
+  if (!backlogged_.empty() || !receive_buffers_.all_posted())
+    at_most = retry_every;
   else if (!probes_.is_idle())
     at_most = check_every;
-  else if (may_wait_in_vain())
+  else if (may_wait_for_dead_peer())
     at_most = probe_every;
   const auto armed = queue_.arm(at_most);
   armed_ = armed.has_value();
@@ -294,95 +300,96 @@ void OfiEndpoint::handle(const Event& event) noexcept {
   if (event.context == nullptr) return;
   if (event.context->kind == Context::Kind::receive) {
     if (event.error == 0) handle_message(event);
-    return receives_.done_with(event);
+    return receive_buffers_.done_with(event);
   }
-  auto& carrier = *static_cast<Carrier*>(event.context);
-  Open* open = carrier.open;
+  auto& transfer = *static_cast<Transfer*>(event.context);
+  OfiOperation* operation = transfer.operation;
   Result<void> outcome;
   if (event.error != 0) {
     const auto error = to_error(event.error, event.provider_error);
-    if (error.code == Errc::peer_lost && open != nullptr) lose(*carrier.route);
+    if (error.code == Errc::peer_lost && operation != nullptr) lose(*transfer.connection);
     outcome = fail(error);
-  } else if (open != nullptr && carrier.bounces() != 0) {
-    std::memcpy(carrier.into, carrier.bytes, carrier.length);
+  } else if (operation != nullptr && transfer.bounce_bytes() != 0) {
+    std::memcpy(transfer.into, transfer.bytes, transfer.length);
   }
-  if (open != nullptr) detach(*open);
-  release(carrier);
-  if (open != nullptr) operations_.end(*open, outcome);
+  if (operation != nullptr) detach(*operation);
+  release(transfer);
+  if (operation != nullptr) operations_.end(*operation, outcome);
 }
 
 void OfiEndpoint::handle_message(const Event& event) noexcept {
-  const Bytes all = receives_.message_of(event);
-  Head head;
-  if (all.size() < sizeof head) return;
-  std::memcpy(&head, all.data(), sizeof head);
-  const Bytes rest = all.subspan(sizeof head);
-  if (head.magic != Head::ours || head.to != owner_) return;
-  if (handler_ == nullptr || head.header_bytes > rest.size()) return;
-  handler_(handler_self_, head.id, {rest.first(head.header_bytes), rest.subspan(head.header_bytes)});
+  const Bytes all = receive_buffers_.message_of(event);
+  MessagePrefix prefix;
+  if (all.size() < sizeof prefix) return;
+  std::memcpy(&prefix, all.data(), sizeof prefix);
+  const Bytes rest = all.subspan(sizeof prefix);
+  if (prefix.magic != MessagePrefix::ours || prefix.to != incarnation_) return;
+  if (handler_ == nullptr || prefix.header_bytes > rest.size()) return;
+  handler_(handler_self_, prefix.id, {rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes)});
 }
 
-void OfiEndpoint::release(Carrier& carrier) noexcept {
-  Route& route = *carrier.route;
-  route.reading -= carrier.bounces();
-  if (carrier.posted) --route.posted;
-  pool_.put(carrier);
-  --route.carriers;
-  routes_.release_if_unused(route);
+void OfiEndpoint::release(Transfer& transfer) noexcept {
+  Connection& connection = *transfer.connection;
+  connection.reading -= transfer.bounce_bytes();
+  if (transfer.is_posted) --connection.posted;
+  pool_.put(transfer);
+  --connection.transfers;
+  connections_.remove_if_unused(connection);
 }
 
-/// The carrier that comes later finds nobody.
-void OfiEndpoint::detach(const Open& open) noexcept {
-  Carrier& carrier = *open.carrier;
-  while (carrier.direct && carrier.posted && !carrier.landed) read_queue();
-  carrier.open = nullptr;
-  if (carrier.kind == Context::Kind::read) --open_reads_;
+/// The transfer that completes later has no operation then.
+void OfiEndpoint::detach(const OfiOperation& operation) noexcept {
+  Transfer& transfer = *operation.transfer;
+  while (transfer.direct && transfer.is_posted && !transfer.is_complete) read_queue();
+  transfer.operation = nullptr;
+  if (transfer.kind == Context::Kind::read) --open_reads_;
 }
 
-/// Asks after those that we wait for: who has to answer a read, and whom the library sends nothing.
+/// Probes the peers that this endpoint waits for: those that owe a read, and those that the library does not
+/// send to.
 void OfiEndpoint::probe_silent() noexcept {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_probe_ < probe_every) return;
   last_probe_ = now;
   operations_.each([this](const transport::Operation& operation) {
-    if (operation.region != nullptr) probes_.start(static_cast<const OfiPeer*>(operation.peer)->route());
+    if (operation.region != nullptr) probes_.start(static_cast<const OfiPeer*>(operation.peer)->connection());
   });
-  for (Route* route : with_backlog_) probes_.start(*route);
+  for (Connection* connection : backlogged_) probes_.start(*connection);
 }
 
 void OfiEndpoint::end_probes() noexcept {
-  for (auto verdict = probes_.check(); verdict.route != nullptr; verdict = probes_.check()) {
-    if (verdict.error != 0) lose(*verdict.route);
-    --verdict.route->carriers;
-    routes_.release_if_unused(*verdict.route);
+  for (auto verdict = probes_.check(); verdict.connection != nullptr; verdict = probes_.check()) {
+    if (verdict.error != 0) lose(*verdict.connection);
+    --verdict.connection->transfers;
+    connections_.remove_if_unused(*verdict.connection);
   }
 }
 
-void OfiEndpoint::lose(Route& route) noexcept {
-  route.lost = true;
-  some_lost_ = true;
+void OfiEndpoint::lose(Connection& connection) noexcept {
+  connection.lost = true;
+  has_losses_ = true;
 }
 
 void OfiEndpoint::end_lost() noexcept {
-  some_lost_ = false;
+  has_losses_ = false;
   end_if([](const transport::Operation& o) { return static_cast<const OfiPeer*>(o.peer)->is_lost(); },
          {Errc::peer_lost});
 }
 
 template <class Which>
 void OfiEndpoint::end_if(Which&& which, const Error& why) noexcept {
-  operations_.end_if(which, why,
-                     [this](transport::Operation& operation) { detach(static_cast<Open&>(operation)); });
+  operations_.end_if(
+      which, why, [this](transport::Operation& operation) { detach(static_cast<OfiOperation&>(operation)); });
 }
 
-void OfiEndpoint::forget(OfiPeer& peer) noexcept {
+void OfiEndpoint::cancel_operations(OfiPeer& peer) noexcept {
   end_if([&](const transport::Operation& o) { return o.peer == &peer; }, {Errc::canceled});
-  --peer.route().peers;
-  // Its part of the backlog leaves with the next progress(), and the route with that.
-  routes_.release_if_unused(peer.route());
+  --peer.connection().peers;
+  // Its transfers leave the backlog with the next progress(), and the connection with them.
+  connections_.remove_if_unused(peer.connection());
 }
 
-void OfiEndpoint::forget(const OfiRegion& region) noexcept {
+void OfiEndpoint::cancel_operations(const OfiRegion& region) noexcept {
   end_if([&](const transport::Operation& o) { return o.region == &region; }, {Errc::canceled});
 }
 

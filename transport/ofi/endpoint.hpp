@@ -41,60 +41,61 @@ class OfiEndpoint final : public Endpoint {
   Result<void> find_address();
   void set_capabilities();
 
-  // Sending. A carrier that launch() refuses is back in the pool.
-  Result<void> launch(Carrier& carrier, Route& route);
-  void open_on(Carrier& carrier, const OfiPeer& peer, const MemoryRegion* region,
-               Completion& completion) noexcept;
-  ssize_t post(Carrier& carrier) noexcept;
+  // Sending. A transfer that submit() rejects is back in the pool.
+  Result<void> submit(Transfer& transfer, Connection& connection);
+  void begin_operation(Transfer& transfer, const OfiPeer& peer, const MemoryRegion* region,
+                       Completion& completion) noexcept;
+  ssize_t post(Transfer& transfer) noexcept;
   void post_backlogs() noexcept;
   void handle(const Event& event) noexcept;
   void handle_message(const Event& event) noexcept;
-  void release(Carrier& carrier) noexcept;
-  void detach(const Open& open) noexcept;
-  /// Appends to events_.
+  void release(Transfer& transfer) noexcept;
+  void detach(const OfiOperation& operation) noexcept;
+  /// Appends the completions that are ready to events_.
   void read_queue() noexcept;
 
-  // Ends.
-  bool may_wait_in_vain() const noexcept {
-    return can_probe_ && (open_reads_ != 0 || !with_backlog_.empty());
+  // Ends of operations.
+  bool may_wait_for_dead_peer() const noexcept {
+    return can_probe_ && (open_reads_ != 0 || !backlogged_.empty());
   }
   void probe_silent() noexcept;
   void end_probes() noexcept;
-  void lose(Route& route) noexcept;
+  void lose(Connection& connection) noexcept;
   void end_lost() noexcept;
-  void forget(OfiPeer& peer) noexcept;
-  void forget(const OfiRegion& region) noexcept;
+  void cancel_operations(OfiPeer& peer) noexcept;
+  void cancel_operations(const OfiRegion& region) noexcept;
   template <class Which>
   void end_if(Which&& which, const Error& why) noexcept;
 
   Provider provider_;
-  // In the order in which the library wants them opened; the endpoint itself closes first, see the destructor.
+  // In the order in which libfabric wants them opened. The endpoint itself closes first, see the destructor.
   Handle<fid_fabric> fabric_;
   Handle<fid_domain> domain_;
   Handle<fid_av> addresses_;
   CompletionQueue queue_;
   Registrar registrar_;
-  CarrierPool pool_;
-  Receives receives_;
-  Routes routes_;
+  TransferPool pool_;
+  ReceiveBuffers receive_buffers_;
+  Connections connections_;
   Handle<fid_ep> endpoint_;
 
   Capabilities capabilities_;
   Address address_;
-  std::uint64_t owner_ = 0;  ///< see OwnedAddress
+  std::uint64_t incarnation_ = 0;  ///< see EndpointAddress
   std::uint64_t kind_ = 0;
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
   transport::Operations operations_;
-  std::vector<Event> events_;  ///< read from the queue, not handled yet
-  std::vector<Route*> with_backlog_;
+  std::vector<Event> events_;  ///< read from the queue and not handled yet
+  std::vector<Connection*> backlogged_;
   std::size_t open_reads_ = 0;
   Probes probes_;
   bool can_probe_ = false;
-  std::uint32_t most_posted_ = 1;  ///< to one route, of what the library takes
+  /// Limit of transfers to one connection, so that it cannot fill the queue that all share.
+  std::uint32_t max_posted_ = 1;
   std::chrono::steady_clock::time_point last_probe_;
-  bool armed_ = false;      ///< the owner may have slept since the last progress()
-  bool some_lost_ = false;  ///< a route whose operations progress() has to end
+  bool armed_ = false;       ///< the owner may have slept since the last progress()
+  bool has_losses_ = false;  ///< there is a lost connection whose operations progress() has to end
 };
 
 }  // namespace weft::ofi

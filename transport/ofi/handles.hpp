@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Owners of what libfabric hands out, and what its return values mean here.
+// Owning pointers for libfabric objects, and the translation of its return values.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -45,8 +45,9 @@ class Descriptor {
   int number_;
 };
 
-/// For calls that return 0 or a negative fabric errno, which is the system's where the system has one.
-inline tl::unexpected<Error> failed(const char* what, long code) noexcept {
+/// For calls that return 0 or a negative fabric errno, which equals the system's errno where the system has
+/// one.
+inline Unexpected failed(const char* what, long code) noexcept {
   return fail(code == -FI_ENOMEM ? Errc::no_memory : Errc::os, what, static_cast<int>(-code));
 }
 

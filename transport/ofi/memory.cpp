@@ -15,26 +15,28 @@ namespace {
 constexpr std::uint32_t key_magic = 0x314b464f;  // "OFK1"
 struct PackedKey {
   std::uint32_t magic = key_magic;
-  std::uint32_t raw_bytes = 0;  ///< that follow; 0: `key` is the key
-  std::uint64_t base = 0;       ///< what offset 0 is called: an address of the owner, or 0
-  std::uint64_t raw_base = 0;   ///< belongs to the raw key
+  std::uint32_t raw_bytes = 0;  ///< bytes of a raw key, which follow; 0: `key` is the key
+  std::uint64_t base = 0;       ///< the remote address of offset 0: an address of the exposing process, or 0
+  std::uint64_t raw_base = 0;   ///< part of the raw key
   std::uint64_t length = 0;
   std::uint64_t key = 0;
 };
 
-/// Keys of ours are not guessed by those who were not told.
+/// Random, so that only holders of the packed key can name the region.
 std::uint64_t random_key(std::size_t key_size) {
   static thread_local std::random_device source;
   const std::uint64_t bits = std::uint64_t{source()} << 32 | source();
   return key_size >= sizeof bits ? bits : bits & ((std::uint64_t{1} << 8 * key_size) - 1);
 }
 
-/// FI_MR_ALLOCATED wants pages behind it. Changes no byte, whoever else writes to them meanwhile.
+/// FI_MR_ALLOCATED requires pages behind the memory. Changes no byte, even if other processes write to it
+/// meanwhile.
 void populate(std::span<std::byte> memory) noexcept {
   static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   const auto first = reinterpret_cast<std::uintptr_t>(memory.data()) / page * page;
   const auto length = reinterpret_cast<std::uintptr_t>(memory.data()) + memory.size() - first;
-  // Linux before 5.14 does not know it; registering brings the pages there, as every card's driver pins them.
+  // Linux before 5.14 rejects this; the registration then brings the pages in, because drivers of cards pin
+  // them.
   static_cast<void>(::madvise(reinterpret_cast<void*>(first), length, MADV_POPULATE_WRITE));
 }
 
@@ -47,7 +49,7 @@ Result<Handle<fid_mr>> Registrar::add(std::span<std::byte> memory, std::uint64_t
   for (int attempt = 0; attempt < 16; ++attempt) {
     const auto key = asks_for(FI_MR_PROV_KEY) ? 0 : random_key(key_size_);
     code = fi_mr_reg(domain_, memory.data(), memory.size(), access, 0, key, 0, &region, nullptr);
-    if (code != -FI_ENOKEY) break;  // that key is taken
+    if (code != -FI_ENOKEY) break;  // the key is taken already
   }
   if (code != 0) return failed("fi_mr_reg", code);
   Handle<fid_mr> out(region);
@@ -91,7 +93,7 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
 }
 
 OfiRegion::~OfiRegion() {
-  owner_.forget(*this);
+  owner_.cancel_operations(*this);
 }
 
 Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiPeer& peer, Bytes packed) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Registered memory, and what a peer needs to read it.
+// Registered memory, and the key that a peer needs to read it.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -18,7 +18,7 @@ namespace weft::ofi {
 class OfiEndpoint;
 class OfiPeer;
 
-/// Registers memory the way that the provider's mr_mode bits ask for.
+/// Registers memory as the provider's mr_mode bits require.
 class Registrar {
  public:
   Registrar() = default;
@@ -28,13 +28,13 @@ class Registrar {
         mode_(mode_of(info)),
         key_size_(info.domain_attr->mr_key_size) {}
 
-  /// access: FI_SEND, FI_READ...
+  /// access: FI_SEND, FI_READ and so on.
   Result<Handle<fid_mr>> add(std::span<std::byte> memory, std::uint64_t access) const;
   bool asks_for(std::uint64_t bit) const noexcept { return (mode_ & bit) != 0; }
   fid_domain& domain() const noexcept { return *domain_; }
 
  private:
-  /// FI_MR_BASIC is the name that three of the bits had once.
+  /// FI_MR_BASIC is an older name for three of the bits together.
   static std::uint64_t mode_of(const fi_info& info) noexcept {
     const auto mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
     return mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY : mode;
@@ -53,7 +53,7 @@ class OfiRegion final : public MemoryRegion {
   ~OfiRegion() override;
   Bytes packed_key() const noexcept override { return key_; }
   std::span<std::byte> memory() const noexcept { return memory_; }
-  /// What the library wants beside an address in this memory; NULL unless FI_MR_LOCAL.
+  /// The descriptor that the library requires beside an address in this memory; NULL unless FI_MR_LOCAL.
   void* descriptor() const noexcept { return descriptor_; }
 
  private:
@@ -67,7 +67,7 @@ class OfiRegion final : public MemoryRegion {
   std::vector<std::byte> key_;
 };
 
-/// FI_MR_RAW: what the library made of a peer's key. Reads that are on their way need it too.
+/// FI_MR_RAW: the library's own form of a peer's key. Reads in flight hold it too.
 struct MappedKey {
   fid_domain& domain;
   std::uint64_t key;

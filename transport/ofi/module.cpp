@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// transport_ofi.so: the same, for those who load a transport at run time.
+// transport_ofi.so: the transport for programs that load it at run time.
 #include <new>
 
 #include "transport/ofi/transport.hpp"

@@ -13,22 +13,22 @@ namespace {
 constexpr std::uint32_t address_magic = 0x3149464f;  // "OFI1"
 struct PackedAddress {
   std::uint32_t magic = address_magic;
-  std::uint32_t length = 0;  ///< of the provider's bytes, which follow
+  std::uint32_t length = 0;  ///< of the provider's address, which follows
   std::uint64_t kind = 0;
-  std::uint64_t owner = 0;
+  std::uint64_t incarnation = 0;
 };
 
 }  // namespace
 
 OfiPeer::~OfiPeer() {
-  endpoint_.forget(*this);
+  endpoint_.cancel_operations(*this);
 }
 
-Address pack(const OwnedAddress& address, std::uint64_t kind) {
+Address pack(const EndpointAddress& address, std::uint64_t kind) {
   PackedAddress head;
   head.length = static_cast<std::uint32_t>(address.bytes.size());
   head.kind = kind;
-  head.owner = address.owner;
+  head.incarnation = address.incarnation;
   Address out;
   out.bytes.resize(sizeof head + address.bytes.size());
   std::memcpy(out.bytes.data(), &head, sizeof head);
@@ -36,7 +36,7 @@ Address pack(const OwnedAddress& address, std::uint64_t kind) {
   return out;
 }
 
-Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind) {
+Result<EndpointAddress> unpack(const Address& packed, std::uint64_t kind) {
   PackedAddress head;
   if (packed.bytes.size() < sizeof head || packed.bytes.size() > Address::max_bytes)
     return fail(Errc::corrupt, "not a libfabric address");
@@ -45,11 +45,12 @@ Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind) {
     return fail(Errc::corrupt, "not a libfabric address");
   if (head.kind != kind) return fail(Errc::corrupt, "the address of another libfabric provider");
   const auto* bytes = reinterpret_cast<const char*>(packed.bytes.data() + sizeof head);
-  return OwnedAddress{std::string(bytes, head.length), head.owner};
+  return EndpointAddress{std::string(bytes, head.length), head.incarnation};
 }
 
 std::uint64_t kind_of(const fi_info& info) noexcept {
-  // FNV-1a of what both sides must have in common. The name counts too: a provider may call its protocol unspecified.
+  // FNV-1a over what both sides must have in common. The name is part of it: a provider may declare its
+  // protocol as unspecified.
   std::uint64_t hash = 14695981039346656037u;
   const auto add = [&hash](const void* data, std::size_t bytes) {
     for (std::size_t i = 0; i < bytes; ++i)
@@ -61,33 +62,33 @@ std::uint64_t kind_of(const fi_info& info) noexcept {
   return hash;
 }
 
-Result<Route*> Routes::enter(const OwnedAddress& address) {
-  auto at = routes_.find(address.bytes);
-  if (at == routes_.end()) {
-    at = routes_.emplace(address.bytes, std::make_unique<Route>()).first;
-    Route& route = *at->second;
-    route.address = address.bytes;
-    route.owner = address.owner;
-    // Some providers read an address as the C string that it is there; std::string has the 0 behind it.
-    const int inserted = fi_av_insert(vector_, route.address.c_str(), 1, &route.to, 0, nullptr);
+Result<Connection*> Connections::add_peer(const EndpointAddress& address) {
+  auto at = connections_.find(address.bytes);
+  if (at == connections_.end()) {
+    at = connections_.emplace(address.bytes, std::make_unique<Connection>()).first;
+    Connection& connection = *at->second;
+    connection.address = address.bytes;
+    connection.incarnation = address.incarnation;
+    // Some providers read an address as a C string; std::string ends with the 0 that they need.
+    const int inserted = fi_av_insert(vector_, connection.address.c_str(), 1, &connection.to, 0, nullptr);
     if (inserted != 1) {
-      routes_.erase(at);
+      connections_.erase(at);
       return failed("fi_av_insert", inserted < 0 ? inserted : -FI_EINVAL);
     }
   }
-  Route& route = *at->second;
-  if (route.owner != address.owner) {
-    route.owner = address.owner;
-    route.lost = false;
+  Connection& connection = *at->second;
+  if (connection.incarnation != address.incarnation) {
+    connection.incarnation = address.incarnation;
+    connection.lost = false;
   }
-  ++route.peers;
-  return &route;
+  ++connection.peers;
+  return &connection;
 }
 
-void Routes::release_if_unused(Route& route) noexcept {
-  if (route.peers != 0 || route.carriers != 0) return;
-  fi_av_remove(vector_, &route.to, 1, 0);
-  routes_.erase(routes_.find(route.address));
+void Connections::remove_if_unused(Connection& connection) noexcept {
+  if (connection.peers != 0 || connection.transfers != 0) return;
+  fi_av_remove(vector_, &connection.to, 1, 0);
+  connections_.erase(connections_.find(connection.address));
 }
 
 }  // namespace weft::ofi

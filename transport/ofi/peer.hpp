@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Addresses, and where they lead.
+// Addresses of endpoints, and the connections to them.
 #pragma once
 
 #include <rdma/fi_domain.h>
@@ -14,58 +14,60 @@ namespace weft::ofi {
 
 class OfiEndpoint;
 
-/// One entry of the address vector, which must not hold an address twice: all Peers with that address share it. It
-/// stays until the last of them is gone and the library is done with the last Carrier.
-struct Route {
-  std::string address;  ///< the provider's bytes
+/// An entry of the address vector. The vector must not hold an address twice, so all Peers with that address
+/// share the entry. It stays until the last of them is destroyed and the library has completed the last
+/// Transfer.
+struct Connection {
+  std::string address;  ///< address in the provider's format
   fi_addr_t to = FI_ADDR_NOTAVAIL;
-  std::uint64_t owner = 0;  ///< who answered there last; another one is another endpoint on the same port
+  std::uint64_t incarnation =
+      0;  ///< of the endpoint at that address; another number is another endpoint that took over the port
   bool lost = false;
   bool is_probed = false;
-  std::uint32_t peers = 0, carriers = 0;
-  std::uint32_t posted = 0;  ///< carriers that the library has
-  std::size_t reading = 0;   ///< bytes that bounce, on their way
-  Carrier* first = nullptr;  ///< backlog: what the library did not want yet
-  Carrier* last = nullptr;
+  std::uint32_t peers = 0, transfers = 0;
+  std::uint32_t posted = 0;   ///< transfers that the library works on
+  std::size_t reading = 0;    ///< bytes of reads in flight that pass through buffers
+  Transfer* first = nullptr;  ///< backlog: transfers that the library has not accepted yet
+  Transfer* last = nullptr;
 };
 
 class OfiPeer final : public Peer {
  public:
-  OfiPeer(OfiEndpoint& endpoint, Route& route, std::uint64_t owner)
-      : endpoint_(endpoint), route_(route), owner_(owner) {}
+  OfiPeer(OfiEndpoint& endpoint, Connection& connection, std::uint64_t incarnation)
+      : endpoint_(endpoint), connection_(connection), incarnation_(incarnation) {}
   ~OfiPeer() override;
-  Route& route() const noexcept { return route_; }
-  std::uint64_t owner() const noexcept { return owner_; }
-  bool is_lost() const noexcept { return route_.lost || route_.owner != owner_; }
+  Connection& connection() const noexcept { return connection_; }
+  std::uint64_t incarnation() const noexcept { return incarnation_; }
+  bool is_lost() const noexcept { return connection_.lost || connection_.incarnation != incarnation_; }
 
  private:
   OfiEndpoint& endpoint_;
-  Route& route_;
-  std::uint64_t owner_;
+  Connection& connection_;
+  std::uint64_t incarnation_;
 };
 
-/// The provider's address of an endpoint, and a number that no other endpoint has.
-struct OwnedAddress {
+/// The provider's address of an endpoint, and a random number that no other endpoint has.
+struct EndpointAddress {
   std::string bytes;
-  std::uint64_t owner = 0;
+  std::uint64_t incarnation = 0;
 };
 
-/// kind: what both sides must have in common.
-Address pack(const OwnedAddress& address, std::uint64_t kind);
-Result<OwnedAddress> unpack(const Address& packed, std::uint64_t kind);
+/// kind: identifies the protocol; both sides must have the same.
+Address pack(const EndpointAddress& address, std::uint64_t kind);
+Result<EndpointAddress> unpack(const Address& packed, std::uint64_t kind);
 std::uint64_t kind_of(const fi_info& info) noexcept;
 
-class Routes {
+class Connections {
  public:
   void begin(fid_av& vector) noexcept { vector_ = &vector; }
-  /// Adds one to its peers.
-  Result<Route*> enter(const OwnedAddress& address);
-  /// After a peer or a carrier of it is gone.
-  void release_if_unused(Route& route) noexcept;
+  /// Finds or adds the connection, and counts one more peer on it.
+  Result<Connection*> add_peer(const EndpointAddress& address);
+  /// To be called after a peer or a transfer of the connection was released.
+  void remove_if_unused(Connection& connection) noexcept;
 
  private:
   fid_av* vector_ = nullptr;
-  std::unordered_map<std::string, std::unique_ptr<Route>> routes_;
+  std::unordered_map<std::string, std::unique_ptr<Connection>> connections_;
 };
 
 }  // namespace weft::ofi

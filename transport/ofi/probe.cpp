@@ -24,28 +24,28 @@ bool Probes::fits(const fi_info& info) noexcept {
                       info.addr_format == FI_SOCKADDR_IN6);
 }
 
-void Probes::start(Route& route) noexcept {
-  if (route.is_probed || route.lost) return;
+void Probes::start(Connection& connection) noexcept {
+  if (connection.is_probed || connection.lost) return;
   sockaddr_storage to{};
-  if (route.address.size() < sizeof(sockaddr_in) || route.address.size() > sizeof to) return;
-  std::memcpy(&to, route.address.data(), route.address.size());
+  if (connection.address.size() < sizeof(sockaddr_in) || connection.address.size() > sizeof to) return;
+  std::memcpy(&to, connection.address.data(), connection.address.size());
   const int socket = ::socket(to.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (socket < 0) return;
-  const auto length = static_cast<socklen_t>(route.address.size());
-  Probe probe{&route, socket, 0};
+  const auto length = static_cast<socklen_t>(connection.address.size());
+  Probe probe{&connection, socket, 0};
   const int error = ::connect(socket, reinterpret_cast<const sockaddr*>(&to), length) == 0 ? 0 : errno;
   if (error != EINPROGRESS) {
-    // Others, as EADDRNOTAVAIL, are ours and not the peer's.
+    // Other errors, such as EADDRNOTAVAIL, are local and do not concern the peer.
     if (error == ECONNREFUSED || error == EHOSTUNREACH || error == ENETUNREACH) probe.error = error;
     probe.socket = -1;
     ::close(socket);
   }
-  route.is_probed = true;
-  ++route.carriers;
+  connection.is_probed = true;
+  ++connection.transfers;
   all_.push_back(probe);
 }
 
-Probes::Verdict Probes::check() noexcept {
+Probes::Outcome Probes::check() noexcept {
   for (auto& probe : all_) {
     if (probe.socket >= 0) {
       pollfd ready{probe.socket, POLLOUT, 0};
@@ -54,8 +54,8 @@ Probes::Verdict Probes::check() noexcept {
       if (::getsockopt(probe.socket, SOL_SOCKET, SO_ERROR, &probe.error, &length) != 0) probe.error = 0;
       ::close(probe.socket);
     }
-    const Verdict out{probe.route, probe.error};
-    out.route->is_probed = false;
+    const Outcome out{probe.connection, probe.error};
+    out.connection->is_probed = false;
     probe = all_.back();
     all_.pop_back();
     return out;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is anybody there? For providers over TCP, which do not say.
+// Probes whether a silent peer is alive, for providers over TCP, which do not report it.
 //
-// Observed with libfabric 1.17 (net, tcp;ofi_rxm): a connection that is refused is tried again and again, and what
-// posts to it gets FI_EAGAIN for ever; and a message that was sent before its peer died completed well. So where an
-// answer is overdue we connect to the peer's port ourselves, and ask the kernel. Only its clear no is a loss: a peer
-// that is merely stopped still has a kernel that answers for it.
+// Observed with libfabric 1.17 (net, tcp;ofi_rxm): the provider retries a refused connection again and again
+// while every post to it fails with FI_EAGAIN for ever; and a message that was sent before its peer died
+// completes with success. So where an answer is overdue, the endpoint itself connects to the peer's port.
+// Only a definite refusal from the kernel counts as a loss: a peer that is merely stopped has a kernel that
+// still accepts.
 #pragma once
 
 #include <vector>
@@ -21,20 +22,21 @@ class Probes {
   ~Probes();
 
   static bool fits(const fi_info& info) noexcept;
-  /// Counts as a carrier of the route until check() is done with it. Nothing happens if one is under way.
-  void start(Route& route) noexcept;
+  /// Counts as a transfer of the connection until check() has returned its outcome. Does nothing while a
+  /// probe of that connection is in flight.
+  void start(Connection& connection) noexcept;
   bool is_idle() const noexcept { return all_.empty(); }
-  struct Verdict {
-    Route* route = nullptr;
-    int error = 0;  ///< 0: somebody listens, or nobody knows
+  struct Outcome {
+    Connection* connection = nullptr;
+    int error = 0;  ///< 0: the port accepts, or the outcome is unknown
   };
-  /// Those that are over, one a call; route NULL: no more.
-  Verdict check() noexcept;
+  /// Returns one completed probe a call; connection NULL: no more.
+  Outcome check() noexcept;
 
  private:
   struct Probe {
-    Route* route;
-    int socket;  ///< -1: over, with `error`
+    Connection* connection;
+    int socket;  ///< -1: completed, with `error`
     int error;
   };
   std::vector<Probe> all_;

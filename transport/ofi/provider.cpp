@@ -16,19 +16,19 @@
 namespace weft::ofi {
 namespace {
 
-/// Best first; a provider that is not listed is used only if it is named. shm and sockets are of that kind: the one
-/// ends at the node, the other is there for development only. What a row claims without a machine to see it on, it
-/// claims from the provider's manual page.
-struct Known {
+/// Best first. A provider that is not listed here or not a default is used only if it is named: shm reaches
+/// only this node, sockets is meant for development only. Rows of providers that no machine was at hand for
+/// follow the provider's manual page.
+struct KnownProvider {
   std::string_view name;
-  bool by_itself;
+  bool is_default;
   bool rma;
   bool detects_loss;
 };
 // clang-format off
-constexpr Known known[] = {
+constexpr KnownProvider known[] = {
     {"cxi", true, true, false},
-    {"efa", true, false, false},  // reads may be emulated, with the target's help
+    {"efa", true, false, false},  // reads may be emulated and then need the target's progress
     {"opx", true, false, false},
     {"psm3", true, false, false},
     {"psm2", true, false, false},
@@ -36,7 +36,7 @@ constexpr Known known[] = {
     {"tcp", true, false, true},  // reliable datagrams without ofi_rxm: libfabric 1.18 and later
     {"net", true, false, true},  // tcp of 1.16 and 1.17
     {"tcp;ofi_rxm", true, false, true},
-    {"shm", false, true, false},  // the reader copies from the other process by itself
+    {"shm", false, true, false},  // the reader copies from the memory of the other process
 };
 // clang-format on
 constexpr std::size_t unknown = std::size(known);
@@ -57,7 +57,7 @@ sockaddr_storage address_of(const fi_info& info) noexcept {
   return out;
 }
 
-/// 0: other nodes can reach it; more: less likely.
+/// 0: other nodes can reach the address; the larger, the less likely.
 int reach_of(const fi_info& info) noexcept {
   const auto address = address_of(info);
   if (address.ss_family == AF_INET)
@@ -65,10 +65,10 @@ int reach_of(const fi_info& info) noexcept {
   if (address.ss_family != AF_INET6) return 0;
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
   if (IN6_IS_ADDR_LOOPBACK(&v6)) return 3;
-  return IN6_IS_ADDR_LINKLOCAL(&v6) ? 2 : 0;  // its scope is a number of this node only
+  return IN6_IS_ADDR_LINKLOCAL(&v6) ? 2 : 0;  // valid only with the scope number of this node
 }
 
-/// The NUMA node of its card, by its place on the bus or by its name.
+/// The NUMA node of the card, from its PCI address or its name.
 int node_of(const fi_info& info, const transport::Network& network, const transport::Locality& locality) {
   if (info.nic != nullptr && info.nic->bus_attr != nullptr && info.nic->bus_attr->bus_type == FI_BUS_PCI) {
     const auto& pci = info.nic->bus_attr->attr.pci;
@@ -82,12 +82,12 @@ int node_of(const fi_info& info, const transport::Network& network, const transp
   return locality.unknown;
 }
 
-/// Compared from left to right, the smaller one is better.
-struct Merit {
+/// Compared member by member; the smaller is better.
+struct Preference {
   std::size_t rank;
   int reach;
   unsigned distance;
-  auto operator<=>(const Merit&) const = default;
+  auto operator<=>(const Preference&) const = default;
 };
 
 Info hints_for(const std::string& provider, const std::string& domain) {
@@ -98,17 +98,17 @@ Info hints_for(const std::string& provider, const std::string& domain) {
   hints->ep_attr->type = FI_EP_RDM;
   hints->domain_attr->mr_mode =
       FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY | FI_MR_ENDPOINT | FI_MR_RAW;
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;  // one thread has all of it
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;  // only one thread uses the domain
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;  // a receiver that is late slows its senders down
-  // fi_freeinfo() gives them back to malloc.
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;  // a slow receiver slows its senders down
+  // fi_freeinfo() frees these strings with free().
   if (!provider.empty()) hints->fabric_attr->prov_name = ::strdup(provider.c_str());
   if (!domain.empty()) hints->domain_attr->name = ::strdup(domain.c_str());
   return hints;
 }
 
-/// The same once more with buffers that take several messages, if the provider has that.
+/// The same provider with buffers that take several messages, if it supports that.
 Info with_multi_receive(Info plain) {
   Info hints(fi_dupinfo(plain.get()));
   if (!hints) return plain;
@@ -148,12 +148,12 @@ transport::Network network_of(const fi_info& info, const std::vector<transport::
   return out;
 }
 
-Result<Provider> choose(const Wish& wish, std::string& why_not) {
-  const auto networks = transport::Networks::parse(wish.networks, why_not);
+Result<Provider> choose(const Options& options, std::string& why_not) {
+  const auto networks = transport::Networks::parse(options.networks, why_not);
   if (!networks) return fail(Errc::invalid, why_not.c_str());
-  const auto slash = wish.options.find('/');
-  const std::string name(wish.options.substr(0, slash));
-  std::string domain(slash == std::string_view::npos ? "" : wish.options.substr(slash + 1));
+  const auto slash = options.options.find('/');
+  const std::string name(options.options.substr(0, slash));
+  std::string domain(slash == std::string_view::npos ? "" : options.options.substr(slash + 1));
   if (const char* wanted = std::getenv("FI_DOMAIN"); domain.empty() && wanted != nullptr) domain = wanted;
 
   const Info hints = hints_for(name, domain);
@@ -167,29 +167,29 @@ Result<Provider> choose(const Wish& wish, std::string& why_not) {
   const auto interfaces = transport::interfaces();
   const int here = transport::own_numa_node();
   const fi_info* best = nullptr;
-  Merit most{};
-  std::vector<std::string> not_taken;
+  Preference best_preference{};
+  std::vector<std::string> excluded;
   for (const fi_info* at = found; at != nullptr; at = at->next) {
     const auto rank = rank_of(*at);
-    if (name.empty() && (rank == unknown || !known[rank].by_itself)) continue;
+    if (name.empty() && (rank == unknown || !known[rank].is_default)) continue;
     const auto network = network_of(*at, interfaces);
-    if (!networks->take(network)) {
+    if (!networks->accepts(network)) {
       auto text = transport::to_text(network);
-      if (std::find(not_taken.begin(), not_taken.end(), text) == not_taken.end())
-        not_taken.push_back(std::move(text));
+      if (std::find(excluded.begin(), excluded.end(), text) == excluded.end())
+        excluded.push_back(std::move(text));
       continue;
     }
-    const Merit merit{rank, reach_of(*at),
-                      wish.locality.distance(here, node_of(*at, network, wish.locality))};
-    if (best != nullptr && most <= merit) continue;
+    const Preference preference{rank, reach_of(*at),
+                                options.locality.distance(here, node_of(*at, network, options.locality))};
+    if (best != nullptr && best_preference <= preference) continue;
     best = at;
-    most = merit;
+    best_preference = preference;
   }
-  if (best == nullptr && not_taken.empty())
+  if (best == nullptr && excluded.empty())
     return fail(Errc::not_found, "no libfabric provider here that reaches other nodes");
   if (best == nullptr) {
-    why_not = "WEFT_NET=" + std::string(wish.networks) + " matches none of";
-    for (const auto& text : not_taken) why_not += (&text == not_taken.data() ? " " : ", ") + text;
+    why_not = "WEFT_NET=" + std::string(options.networks) + " matches none of";
+    for (const auto& text : excluded) why_not += (&text == excluded.data() ? " " : ", ") + text;
     return fail(Errc::not_found, why_not.c_str());
   }
   Provider out;

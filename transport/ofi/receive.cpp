@@ -13,20 +13,20 @@ constexpr std::size_t single_buffers = 64;
 
 }  // namespace
 
-Result<void> Receives::begin(fid_ep& endpoint, const Registrar& registrar, const fi_info& info,
-                             std::size_t message_bytes) {
+Result<void> ReceiveBuffers::begin(fid_ep& endpoint, const Registrar& registrar, const fi_info& info,
+                                   std::size_t message_bytes) {
   endpoint_ = &endpoint;
   multi_ = (info.caps & FI_MULTI_RECV) != 0;
   if (multi_) {
-    // A buffer comes back when it cannot take the largest message any more.
+    // The library returns a buffer when the largest message no longer fits into its rest.
     if (fi_setopt(&endpoint.fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &message_bytes,
                   sizeof message_bytes) != 0)
       multi_ = false;
   }
   each_ = multi_ ? message_bytes * messages_in_each : message_bytes;
-  const std::size_t most = std::max<std::size_t>(info.rx_attr->size, 1);
-  const std::size_t count = std::min(multi_ ? multi_buffers : single_buffers, most);
-  bytes_.reset(new std::byte[each_ * count]);  // left untouched: pages come with messages
+  const std::size_t max_buffers = std::max<std::size_t>(info.rx_attr->size, 1);
+  const std::size_t count = std::min(multi_ ? multi_buffers : single_buffers, max_buffers);
+  bytes_.reset(new std::byte[each_ * count]);  // not initialised: pages are allocated with the first messages
   if (registrar.asks_for(FI_MR_LOCAL)) {
     auto registered = registrar.add({bytes_.get(), each_ * count}, FI_RECV);
     if (!registered) return fail(registered.error());
@@ -43,20 +43,20 @@ Result<void> Receives::begin(fid_ep& endpoint, const Registrar& registrar, const
   return post();
 }
 
-Bytes Receives::message_of(const Event& event) const noexcept {
-  if ((event.flags & FI_RECV) == 0) return {};  // only says that a buffer is used up
+Bytes ReceiveBuffers::message_of(const Event& event) const noexcept {
+  if ((event.flags & FI_RECV) == 0) return {};  // reports only that a buffer is used up
   const auto* buffer = static_cast<const ReceiveBuffer*>(event.context);
   if (!multi_) return {buffer->bytes, std::min(event.length, each_)};
   return {event.data, event.length};
 }
 
-void Receives::done_with(const Event& event) noexcept {
+void ReceiveBuffers::done_with(const Event& event) noexcept {
   auto* buffer = static_cast<ReceiveBuffer*>(event.context);
-  if (multi_ && (event.flags & FI_MULTI_RECV) == 0) return;  // more will come into it
+  if (multi_ && (event.flags & FI_MULTI_RECV) == 0) return;  // further messages will go into it
   waiting_.push_back(buffer);
 }
 
-Result<void> Receives::post() noexcept {
+Result<void> ReceiveBuffers::post() noexcept {
   while (!waiting_.empty()) {
     ReceiveBuffer& buffer = *waiting_.back();
     const iovec where{buffer.bytes, each_};

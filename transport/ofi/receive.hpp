@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where messages arrive: buffers that take several of them each, where the provider can do that, or one each.
+// The buffers for received messages: several messages in each where the provider supports that, otherwise
+// one.
 #pragma once
 
 #include <memory>
@@ -13,16 +14,16 @@ struct ReceiveBuffer : Context {
   std::byte* bytes = nullptr;
 };
 
-class Receives {
+class ReceiveBuffers {
  public:
-  /// message_bytes: of the largest. To be called once, with the endpoint enabled.
+  /// Called once, on an enabled endpoint. message_bytes: size of the largest message.
   Result<void> begin(fid_ep& endpoint, const Registrar& registrar, const fi_info& info,
                      std::size_t message_bytes);
-  /// The message that a completion without an error is about; empty if it is about none.
+  /// The message that an error-free completion reports; empty if it reports none.
   Bytes message_of(const Event& event) const noexcept;
   /// After the message was handled, and after each error.
   void done_with(const Event& event) noexcept;
-  /// Gives the library what it has to get. Errors: os.
+  /// Hands free buffers to the library. Errors: os.
   Result<void> post() noexcept;
   bool all_posted() const noexcept { return waiting_.empty(); }
 
@@ -33,7 +34,7 @@ class Receives {
   void* descriptor_ = nullptr;
   std::unique_ptr<std::byte[]> bytes_;
   Handle<fid_mr> registered_;
-  std::vector<ReceiveBuffer> buffers_;  ///< never grows: the library knows where they are
+  std::vector<ReceiveBuffer> buffers_;  ///< fixed size: the library holds pointers to them
   std::vector<ReceiveBuffer*> waiting_;
 };
 

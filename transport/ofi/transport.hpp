@@ -7,10 +7,10 @@
 
 namespace weft::ofi {
 
-/// options: see choose() in provider.hpp; WEFT_NET in the environment says which networks it may use.
+/// options: see choose() in provider.hpp. WEFT_NET in the environment restricts the networks.
 class OfiTransport final : public Transport {
  public:
-  /// An error's `what` holds until the next call, or the end of this.
+  /// `what` of an error stays valid until the next call or the end of this object.
   Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view prefix = "transport_", suffix = ".so";
 constexpr const char* symbol = "weft_transport_module";
 
-/// What may stand in a file's name: nobody leads us out of the folders.
+/// Characters allowed in the name of a module file: a name must not lead out of the folders.
 bool is_name(std::string_view name) noexcept {
   return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_';
@@ -33,7 +33,7 @@ std::vector<std::string> modules_in(const std::string& folder) {
   return names;
 }
 
-/// Modules stay open for the life of the process: fabric libraries leave threads and exit handlers behind.
+/// Modules stay loaded for the life of the process: fabric libraries leave threads and exit handlers behind.
 struct Loaded {
   std::unique_ptr<Transport> transport;
   std::string why_not;
@@ -71,7 +71,7 @@ std::vector<std::string> Registry::names() const {
   return names;
 }
 
-std::string Registry::what_is_there() const {
+std::string Registry::describe_choices() const {
   std::string text;
   for (const auto& name : names()) text += (text.empty() ? "" : ", ") + name;
   std::string places;
@@ -80,11 +80,11 @@ std::string Registry::what_is_there() const {
          (places.empty() ? "no folder" : places) + ")";
 }
 
-Registry::Opened Registry::open_one(std::string_view name, std::string_view options) const {
-  Opened out{std::string(name), std::string(options), nullptr, nullptr, {}};
+Registry::OpenResult Registry::open_named(std::string_view name, std::string_view options) const {
+  OpenResult out{std::string(name), std::string(options), nullptr, nullptr, {}};
   const auto asked = options.empty() ? out.name : out.name + ":" + out.options;
   if (!is_name(name)) {
-    out.why_not = "'" + asked + "' is no name of a transport; " + what_is_there();
+    out.why_not = "'" + asked + "' is no name of a transport; " + describe_choices();
     return out;
   }
   const auto here =
@@ -99,7 +99,7 @@ Registry::Opened Registry::open_one(std::string_view name, std::string_view opti
     out.transport = std::move(loaded.transport);
   }
   if (!out.transport) {
-    if (out.why_not.empty()) out.why_not = "there is no transport '" + asked + "'; " + what_is_there();
+    if (out.why_not.empty()) out.why_not = "there is no transport '" + asked + "'; " + describe_choices();
     return out;
   }
   auto endpoint = out.transport->open(options);
@@ -114,20 +114,20 @@ Registry::Opened Registry::open_one(std::string_view name, std::string_view opti
   return out;
 }
 
-Registry::Opened Registry::open(std::string_view asked, const std::vector<std::string>& preferred) const {
+Registry::OpenResult Registry::open(std::string_view asked, const std::vector<std::string>& preferred) const {
   if (!asked.empty()) {
     const auto colon = asked.find(':');
     const auto options = colon == std::string_view::npos ? std::string_view() : asked.substr(colon + 1);
-    return open_one(asked.substr(0, colon), options);
+    return open_named(asked.substr(0, colon), options);
   }
-  Opened last;
+  OpenResult last;
   std::string reasons;
   for (const auto& name : preferred) {
-    last = open_one(name, {});
+    last = open_named(name, {});
     if (last.endpoint) return last;
     reasons += (reasons.empty() ? "" : "; ") + last.why_not;
   }
-  last.why_not = "no transport works here: " + (reasons.empty() ? what_is_there() : reasons);
+  last.why_not = "no transport works here: " + (reasons.empty() ? describe_choices() : reasons);
   return last;
 }
 

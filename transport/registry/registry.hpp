@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which transports there are, and which one is meant: by WEFT_TRANSPORT, or the best that works here.
+// Finds transports: by the name in WEFT_TRANSPORT, or the best that works on this machine.
 #pragma once
 
 #include <functional>
@@ -16,32 +16,34 @@ class Registry {
  public:
   using Make = std::function<std::unique_ptr<Transport>()>;
 
-  /// folders: where modules named transport_<name>.so lie, the first to be looked at first.
+  /// folders: searched in this order for modules named transport_<name>.so.
   explicit Registry(std::vector<std::string> folders) : folders_(std::move(folders)) {}
 
-  /// One that is linked in. It is found before a module of its name.
+  /// Adds a transport that is linked in. It takes precedence over a module of the same name.
   void add(std::string name, Make make) { built_in_.push_back({std::move(name), std::move(make)}); }
 
-  /// Those linked in, then the modules that lie in the folders, each name once. No module is opened for it.
+  /// The names of the transports that are linked in, then of the modules in the folders, each once. Opens no
+  /// module.
   std::vector<std::string> names() const;
 
-  /// The members die in the order that the contract asks for: the endpoint first.
-  struct Opened {
+  /// The members are destroyed in the order that the contract requires: the endpoint first.
+  struct OpenResult {
     std::string name, options;
     std::unique_ptr<Transport> transport;
-    std::unique_ptr<Endpoint> endpoint;  ///< NULL: see why_not
-    std::string why_not;                 ///< one line: what was asked for, what is there, what to do
+    std::unique_ptr<Endpoint> endpoint;  ///< NULL: failed, see why_not
+    std::string why_not;                 ///< one line: what was requested, what is available, what to do
   };
-  /// asked: "name" or "name:options", as WEFT_TRANSPORT has it. Empty: each of `preferred` in turn, until one opens.
-  Opened open(std::string_view asked, const std::vector<std::string>& preferred) const;
+  /// asked: "name" or "name:options", the value of WEFT_TRANSPORT. Empty: tries `preferred` in order until
+  /// one opens.
+  OpenResult open(std::string_view asked, const std::vector<std::string>& preferred) const;
 
  private:
   struct BuiltIn {
     std::string name;
     Make make;
   };
-  Opened open_one(std::string_view name, std::string_view options) const;
-  std::string what_is_there() const;
+  OpenResult open_named(std::string_view name, std::string_view options) const;
+  std::string describe_choices() const;
 
   std::vector<std::string> folders_;
   std::vector<BuiltIn> built_in_;

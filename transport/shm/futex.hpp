@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sleeping on a word that processes share.
+// Sleeping on a word that several processes share.
 #pragma once
 
 #include <linux/futex.h>
@@ -17,7 +17,8 @@ namespace weft::shm {
 using FutexWord = std::atomic<std::uint32_t>;
 static_assert(sizeof(FutexWord) == 4 && FutexWord::is_always_lock_free);
 
-/// Sleeps while `word` holds `seen`, at most `limit`. Returns early at will: the caller checks its condition again.
+/// Sleeps while `word` holds `seen`, at most `limit`. May return early: the caller checks its condition
+/// again.
 inline void futex_wait(const FutexWord& word, std::uint32_t seen, std::chrono::nanoseconds limit) noexcept {
   const timespec for_at_most{static_cast<time_t>(limit.count() / 1'000'000'000),
                              static_cast<long>(limit.count() % 1'000'000'000)};

@@ -3,10 +3,10 @@
 //
 //   | tail, 1 line (writer) | head, 1 line (reader) | slots |
 //
-// I1  One writer: the client that owns the ring (its threads take a lock of their own). One reader: the server.
+// I1  One writer: the client that owns the ring (its threads share a lock). One reader: the server.
 // I2  tail - head <= slots; a slot between head and tail never changes.
 // I3  The writer can store anything into tail: a reader never reads more than `slots` entries a call.
-// Crash: a writer that dies inside push() has not stored tail; the notice is as if never made.
+// Crash: a writer that dies inside push() has not stored tail: the notice was never sent.
 #pragma once
 
 #include <array>
@@ -27,20 +27,20 @@ class NoticeRing {
   /// Writer only. False: full, nothing stored.
   bool push(Notice notice) noexcept {
     const auto tail = tail_.load(std::memory_order_relaxed);  // only the writer stores it (I1)
-    const auto head = head_.load(std::memory_order_acquire);  // H2 <- H1: the slot was read
+    const auto head = head_.load(std::memory_order_acquire);  // H2 <- H1: the slot has been read
     if (tail - head >= slots) return false;
     slots_[tail % slots] = notice;
     tail_.store(tail + 1, std::memory_order_release);  // T1 -> T2: slot first
     return true;
   }
 
-  /// Reader only. Calls see(notice) for each; returns how many.
-  template <class See>
-  unsigned drain(See&& see) noexcept {
+  /// Reader only. Calls visit(notice) for each; returns their number.
+  template <class Visit>
+  unsigned drain(Visit&& visit) noexcept {
     const auto head = head_.load(std::memory_order_relaxed);    // only the reader stores it (I1)
     auto count = tail_.load(std::memory_order_acquire) - head;  // T2 <- T1
     if (count > slots) count = slots;                           // I3
-    for (std::uint32_t i = 0; i < count; ++i) see(slots_[(head + i) % slots]);
+    for (std::uint32_t i = 0; i < count; ++i) visit(slots_[(head + i) % slots]);
     head_.store(head + count, std::memory_order_release);  // H1 -> H2
     return count;
   }

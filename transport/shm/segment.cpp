@@ -31,6 +31,13 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   return Window(static_cast<std::byte*>(at), bytes);
 }
 
+Result<void> Window::make_writable(std::size_t offset, std::size_t bytes) noexcept {
+  if (offset > bytes_ || bytes > bytes_ - offset ||
+      ::mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) != 0)
+    return fail(Errc::os, "mprotect of the node segment", errno);
+  return {};
+}
+
 void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 #ifdef MADV_POPULATE_WRITE
   if (offset < bytes_)
@@ -40,7 +47,7 @@ void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 }
 
 Result<Segment> Segment::create(std::size_t bytes) {
-  // Growing a file past RLIMIT_FSIZE is answered by a signal that kills the process, so ask first.
+  // Growing a file past RLIMIT_FSIZE raises a signal that kills the process, so the limit is read first.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
     bytes = limit.rlim_cur;
@@ -49,11 +56,11 @@ Result<Segment> Segment::create(std::size_t bytes) {
   if (!fd) return fail(Errc::os, "memfd_create", errno);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return fail(Errc::os, "ftruncate of the node segment", errno);
-  // A peer that could shrink the file would turn every reader's next load into SIGBUS.
+  // If a peer could shrink the file, the next load of every reader would raise SIGBUS.
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
     return fail(Errc::os, "sealing the node segment", errno);
   auto window = Window::map(fd.get(), 0, bytes, Window::Access::write);
-  if (!window) return tl::unexpected(window.error());
+  if (!window) return fail(window.error());
   return Segment(std::move(fd), std::move(*window));
 }
 
@@ -73,11 +80,13 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) noexcept {
 
 void Segment::release(std::uint64_t offset, std::size_t bytes) {
   const std::uint64_t whole = page_aligned(bytes);
-  // A hole that cannot be punched would hand old bytes to the next user: then rather lose the addresses.
+  // If the hole cannot be punched, the next user would see old bytes: then the addresses are given up
+  // instead.
   if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
                   static_cast<off_t>(whole)) != 0)
     return;
-  // Neighbours grow together, and what ends at next_ was never taken: else jobs of many sizes wear the space out.
+  // Merges neighbouring ranges, and returns a range that ends at next_ to the unused part: otherwise jobs of
+  // many sizes would fragment the segment.
   const auto after =
       std::find_if(free_.begin(), free_.end(), [&](const Range& r) { return r.offset > offset; });
   auto range = free_.insert(after, {offset, whole});

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node's shared memory: one memfd, sparse, without a name in any file system.
+// A node's shared memory: one sparse memfd without a name in any file system.
 //
-// Nothing in it depends on where it is mapped: all references are offsets. The server maps all of it for
-// writing; a client maps all of it read-only and opens a writable Window on the few bytes that it owns, so
-// that a stray store in a client cannot reach anybody else's data.
+// Nothing in it depends on the address where it is mapped: all references are offsets. The server maps all of
+// it for writing. A client maps all of it read-only and opens a writable Window on the few bytes that it
+// owns, so a stray store in a client cannot reach the data of another process.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ constexpr std::uint64_t page_aligned(std::uint64_t n) {
 
 using base::Fd;
 
-/// An owned mapping of part of a descriptor.
+/// A mapping of part of a file descriptor, unmapped by this object.
 class Window {
  public:
   enum class Access { read, write };
@@ -38,7 +38,11 @@ class Window {
   /// offset: a multiple of page_bytes. Errors: os (errno of mmap).
   static Result<Window> map(int fd, std::uint64_t offset, std::size_t bytes, Access access);
 
-  /// Takes memory for [offset, offset + bytes) now, in one call instead of a fault a page; only a hint.
+  /// Lets [offset, offset + bytes), whole pages, of a window for reading be written too, if the descriptor that it was mapped
+  /// from allows it. Errors: os.
+  Result<void> make_writable(std::size_t offset, std::size_t bytes) noexcept;
+
+  /// Allocates the pages of [offset, offset + bytes) now, in one call instead of a fault a page; only a hint.
   void populate(std::size_t offset, std::size_t bytes) noexcept;
 
   std::byte* base() const noexcept { return base_; }
@@ -54,12 +58,12 @@ class Window {
 /// The creator's side: the descriptor, a writable mapping of all of it, and an allocator of pages.
 class Segment {
  public:
-  /// bytes: virtual size, shrunk to what RLIMIT_FSIZE allows; memory is taken only where it is touched.
+  /// bytes: virtual size, reduced to what RLIMIT_FSIZE allows; memory is used only where it is touched.
   static Result<Segment> create(std::size_t bytes);
 
   /// Page-aligned, zeroed. Errors: no_space.
   Result<std::uint64_t> allocate(std::size_t bytes) noexcept;
-  /// Takes an allocation back: its bytes read as zero at once, its addresses serve a later allocate().
+  /// Frees an allocation: its bytes read as zero at once, its addresses serve a later allocate().
   void release(std::uint64_t offset, std::size_t bytes);
 
   int fd() const noexcept { return fd_.get(); }

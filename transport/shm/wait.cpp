@@ -14,14 +14,15 @@ unsigned usable_cores() noexcept {
 
 WaitPolicy WaitPolicy::for_waiters(unsigned waiters, unsigned cores) noexcept {
   WaitPolicy policy;
-  // Spinning while somebody else needs this core delays the very arrival that is waited for.
+  // Spinning on a core that another process needs delays the very arrival that the waiter waits for.
   if (waiters <= cores) policy.spin = std::chrono::microseconds{50};
   return policy;
 }
 
 WaitPolicy WaitPolicy::for_other_nodes(unsigned waiters, unsigned cores) noexcept {
   auto policy = for_waiters(waiters, cores);
-  policy.longest_yield = std::chrono::microseconds{2};  // alone on its core it takes a fourth of that
+  // A yield takes a fourth of that on a core without other runnable processes
+  policy.longest_yield = std::chrono::microseconds{2};
   return policy;
 }
 

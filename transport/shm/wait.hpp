@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a process waits for a shared word to change: the one place where that is decided.
+// How a process waits for a shared word to change: the only place that decides it.
 //
-// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. So:
-//   1. where every waiter has a core of its own, look again and again for up to `spin`;
-//   2. then (at once, where waiters outnumber cores) yield between looks for up to `yield`;
-//   3. then sleep on the futex, in slices, so that a waker that died is noticed by the caller's own check.
-// Who waits for somebody outside of its node yields only as long as nobody else wants its core: what comes from there
-// passes through a server that needs one.
-// A waiter therefore burns at most spin + yield of processor time before it sleeps: 50 us + 2 ms.
+// Waking a sleeping core costs tens of microseconds, a yield on a busy core well under one. So a waiter
+//   1. spins for up to `spin` if every waiter has a core of its own;
+//   2. then (at once, where waiters outnumber cores) yields between checks for up to `yield`;
+//   3. then sleeps on the futex, in slices, so that the caller's own check notices a waker that died.
+// A waiter for another node yields only as long as no other process wants its core: what comes from another
+// node passes through a server that needs a core.
+// A waiter therefore uses at most spin + yield of processor time before it sleeps: 50 us + 2 ms.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,13 @@ struct WaitPolicy {
   std::chrono::microseconds spin{0};
   std::chrono::microseconds yield{2000};
   std::chrono::milliseconds slice{100};
-  std::chrono::microseconds longest_yield = std::chrono::hours{1};  ///< one that took longer ends 2.
+  std::chrono::microseconds longest_yield = std::chrono::hours{1};  ///< a yield that takes longer ends step 2
 
-  /// waiters: processes of this node that may wait at the same time; cores: what they share. A process that is
-  /// bound to one core cannot tell whether it is its own, so the server, which is not bound, says how many there are.
+  /// waiters: processes of this node that may wait at the same time; cores: the cores that they share. A
+  /// process bound to one core cannot tell whether the core is its own, so the server, which is not bound,
+  /// counts the cores.
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
-  /// The same for what comes from other nodes. waiters: with the server.
+  /// The policy for waiting on other nodes. waiters: includes the server.
   static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
 };
 
@@ -44,17 +45,19 @@ inline void cpu_relax() noexcept {
 #endif
 }
 
-/// What a waiter shares with those who wake it. Lives in shared memory, on a line of its own.
+/// What a waiter shares with those that wake it. Lives in shared memory, on a cache line of its own.
 ///
 /// I1  `epoch` changes after every change of the condition; a waiter reads it before the condition.
-/// I2  A waiter counts itself in `sleepers` before it looks for the last time; a waker changes the condition
-///     and `epoch` before it reads `sleepers`. Both sides are seq_cst, so one of them sees the other.
-/// Crash: a waiter killed while asleep leaves `sleepers` too high: one needless system call a wake, nothing else.
+/// I2  A waiter counts itself in `sleepers` before it checks the condition the last time; a waker changes the
+///     condition and `epoch` before it reads `sleepers`. Both sides are seq_cst, so one of them sees the
+///     other.
+/// Crash: a waiter killed while asleep leaves `sleepers` too high: one needless system call a wake, nothing
+/// else.
 struct alignas(64) WaitWord {
   FutexWord epoch{0};
   FutexWord sleepers{0};
 
-  /// After the condition changed.
+  /// To be called after the condition has changed.
   void wake_all() noexcept {
     epoch.fetch_add(1, std::memory_order_seq_cst);                             // E1 -> E2
     if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);  // S2 <- S1
@@ -62,8 +65,8 @@ struct alignas(64) WaitWord {
 };
 static_assert(sizeof(WaitWord) == 64);
 
-/// Waits until done() or until `deadline`; between sleeps of one slice calls alive(), which may end the wait.
-/// Returns whether done() held at the end.
+/// Waits until done() or `deadline`; between two sleeps calls alive(), which may end the wait. Returns
+/// whether done() held at the end.
 template <class Done, class Alive>
 bool wait_until(WaitWord& word, const WaitPolicy& policy,
                 std::optional<std::chrono::steady_clock::time_point> deadline, Done&& done, Alive&& alive) {

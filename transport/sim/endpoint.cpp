@@ -29,7 +29,7 @@ SimRegion::SimRegion(SimEndpoint& owner, std::span<std::byte> memory)
 }
 
 SimRegion::~SimRegion() {
-  owner_.regions_[number_] = nullptr;  // the number is not used again: a late key finds nothing
+  owner_.regions_[number_] = nullptr;  // the number is never used again, so a late key matches no region
   owner_.cancel_if([this](const transport::Operation& o) { return o.region == this; });
 }
 
@@ -91,14 +91,14 @@ Result<void> SimEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   if (bytes > capabilities_.max_message) return fail(Errc::invalid, "the message is larger than max_message");
   if (is_full()) return fail(Errc::again);
   const auto& peer = static_cast<const SimPeer&>(to);
-  const Open& open = start(completion, peer, nullptr);
-  const auto flight = network_.fly(network_.parameters().message, node_, peer.node(), bytes);
+  const SimOperation& operation = start(completion, peer, nullptr);
+  const auto delivery = network_.plan_delivery(network_.parameters().message, node_, peer.node(), bytes);
   const bool lost = !network_.is_up(peer.node());
 
   const auto sent = network_.new_event(lost ? Network::Kind::lost : Network::Kind::sent, peer.node(), node_);
-  network_.events_[sent].ticket = open.ticket;
-  network_.events_[sent].generation = tickets_[open.ticket].generation;
-  network_.schedule(sent, lost ? flight.there : flight.left);
+  network_.events_[sent].request_id = operation.request_id;
+  network_.events_[sent].generation = request_slots_[operation.request_id].generation;
+  network_.schedule(sent, lost ? delivery.arrived : delivery.sent);
   if (lost) return {};
 
   const auto arrival = network_.new_event(Network::Kind::message, node_, peer.node());
@@ -108,7 +108,7 @@ Result<void> SimEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
   event.bytes.reserve(bytes);
   append(event.bytes, message.header);
   append(event.bytes, message.payload);
-  network_.schedule(arrival, flight.there);
+  network_.schedule(arrival, delivery.arrived);
   return {};
 }
 
@@ -119,29 +119,30 @@ Result<void> SimEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   if (into.length > capabilities_.max_get || into.offset > room || into.length > room - into.offset)
     return fail(Errc::invalid, "a get that is too long or leaves the local region");
   if (is_full()) return fail(Errc::again);
-  Open& open = start(completion, key.peer, &region);
-  open.into = region.memory().data() + into.offset;
+  SimOperation& operation = start(completion, key.peer, &region);
+  operation.into = region.memory().data() + into.offset;
   const auto request = network_.new_event(Network::Kind::get_request, node_, key.peer.node());
   Network::Event& event = network_.events_[request];
-  event.ticket = open.ticket;
-  event.generation = tickets_[open.ticket].generation;
+  event.request_id = operation.request_id;
+  event.generation = request_slots_[operation.request_id].generation;
   event.region = key.region;
   event.offset = from.offset;
   event.length = into.length;
-  network_.schedule(request, network_.fly(network_.parameters().get, node_, key.peer.node(), 0).there);
+  network_.schedule(request,
+                    network_.plan_delivery(network_.parameters().get, node_, key.peer.node(), 0).arrived);
   return {};
 }
 
 std::size_t SimEndpoint::progress() noexcept {
-  // Whoever has nothing to do lets time pass.
+  // An endpoint with an empty inbox advances the time.
   if (inbox_first_ == Network::none) network_.advance();
   std::size_t handled = 0;
-  const auto last = inbox_last_;  // what handlers cause belongs to the next call
+  const auto last = inbox_last_;  // events that handlers cause belong to the next call
   while (inbox_first_ != Network::none && network_.is_up(node_)) {
     const auto index = inbox_first_;
     inbox_first_ = network_.events_[index].next;
     if (inbox_first_ == Network::none) inbox_last_ = Network::none;
-    // Moved out: a handler that sends makes the network's array grow.
+    // Moved out, because a handler that sends makes the array of the network grow.
     Network::Event event = std::move(network_.events_[index]);
     handle(event);
     network_.events_[index].bytes = std::move(event.bytes);
@@ -168,49 +169,51 @@ void SimEndpoint::handle(const Network::Event& event) {
       handler_(handler_self_, event.id, {all.first(event.header_bytes), all.subspan(event.header_bytes)});
     return;
   }
-  Open* open = holder_of(event);
-  if (open == nullptr) return;  // canceled meanwhile
-  if (event.kind == Network::Kind::lost) return end(*open, fail(Errc::peer_lost));
-  if (event.failed) return end(*open, fail(event.error, "outside of the exposed region"));
+  SimOperation* operation = operation_of(event);
+  if (operation == nullptr) return;  // the operation was canceled
+  if (event.kind == Network::Kind::lost) return end(*operation, fail(Errc::peer_lost));
+  if (event.failed) return end(*operation, fail(event.error, "outside of the exposed region"));
   if (event.kind == Network::Kind::get_reply && !event.bytes.empty())
-    std::memcpy(open->into, event.bytes.data(), event.bytes.size());
-  end(*open, {});
+    std::memcpy(operation->into, event.bytes.data(), event.bytes.size());
+  end(*operation, {});
 }
 
-SimEndpoint::Open& SimEndpoint::start(Completion& completion, const SimPeer& peer, const SimRegion* region) {
-  Open& open = operations_.open<Open>(completion, peer, region);
-  if (free_tickets_.empty()) {
-    open.ticket = static_cast<std::uint32_t>(tickets_.size());
-    tickets_.push_back({});
+SimEndpoint::SimOperation& SimEndpoint::start(Completion& completion, const SimPeer& peer,
+                                              const SimRegion* region) {
+  SimOperation& operation = operations_.open<SimOperation>(completion, peer, region);
+  if (free_request_slots_.empty()) {
+    operation.request_id = static_cast<std::uint32_t>(request_slots_.size());
+    request_slots_.push_back({});
   } else {
-    open.ticket = free_tickets_.back();
-    free_tickets_.pop_back();
+    operation.request_id = free_request_slots_.back();
+    free_request_slots_.pop_back();
   }
-  tickets_[open.ticket].open = &open;
-  return open;
+  request_slots_[operation.request_id].operation = &operation;
+  return operation;
 }
 
-SimEndpoint::Open* SimEndpoint::holder_of(const Network::Event& event) const noexcept {
-  if (event.ticket >= tickets_.size() || tickets_[event.ticket].generation != event.generation)
+SimEndpoint::SimOperation* SimEndpoint::operation_of(const Network::Event& event) const noexcept {
+  if (event.request_id >= request_slots_.size() ||
+      request_slots_[event.request_id].generation != event.generation)
     return nullptr;
-  return tickets_[event.ticket].open;
+  return request_slots_[event.request_id].operation;
 }
 
-void SimEndpoint::end(Open& open, Result<void> outcome) {
-  Ticket& ticket = tickets_[open.ticket];
-  ++ticket.generation;
-  ticket.open = nullptr;
-  free_tickets_.push_back(open.ticket);
-  operations_.end(open, outcome);
+void SimEndpoint::end(SimOperation& operation, Result<void> outcome) {
+  RequestSlot& slot = request_slots_[operation.request_id];
+  ++slot.generation;
+  slot.operation = nullptr;
+  free_request_slots_.push_back(operation.request_id);
+  operations_.end(operation, outcome);
 }
 
 template <class Which>
 void SimEndpoint::cancel_if(Which&& which) noexcept {
   operations_.end_if(which, {Errc::canceled}, [this](transport::Operation& operation) {
-    const auto number = static_cast<Open&>(operation).ticket;
-    ++tickets_[number].generation;
-    tickets_[number].open = nullptr;
-    free_tickets_.push_back(number);
+    const auto number = static_cast<SimOperation&>(operation).request_id;
+    ++request_slots_[number].generation;
+    request_slots_[number].operation = nullptr;
+    free_request_slots_.push_back(number);
   });
 }
 

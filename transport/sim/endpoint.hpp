@@ -60,7 +60,7 @@ class SimEndpoint final : public Endpoint {
   std::optional<int> wait_fd() const noexcept override { return std::nullopt; }
 
   Node node() const noexcept { return node_; }
-  /// progress() that does not let time pass.
+  /// progress() that does not advance the time.
   std::size_t progress_if_any() noexcept { return inbox_first_ == Network::none ? 0 : progress(); }
 
  private:
@@ -68,19 +68,20 @@ class SimEndpoint final : public Endpoint {
   friend class SimPeer;
   friend class SimRegion;
 
-  struct Open : transport::Operation {
+  struct SimOperation : transport::Operation {
     std::byte* into = nullptr;
-    std::uint32_t ticket = 0;
+    std::uint32_t request_id = 0;
   };
-  /// What an event knows an operation by: the completion's memory may be somebody else's when it happens.
-  struct Ticket {
-    Open* open = nullptr;
+  /// An event names an operation by slot and generation, because the memory of the completion may have been
+  /// reused when the event is executed.
+  struct RequestSlot {
+    SimOperation* operation = nullptr;
     std::uint32_t generation = 0;
   };
 
-  Open& start(Completion& completion, const SimPeer& peer, const SimRegion* region);
-  Open* holder_of(const Network::Event& event) const noexcept;
-  void end(Open& open, Result<void> outcome);
+  SimOperation& start(Completion& completion, const SimPeer& peer, const SimRegion* region);
+  SimOperation* operation_of(const Network::Event& event) const noexcept;
+  void end(SimOperation& operation, Result<void> outcome);
   template <class Which>
   void cancel_if(Which&& which) noexcept;
   void receive(std::uint32_t event);
@@ -94,9 +95,9 @@ class SimEndpoint final : public Endpoint {
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
   transport::Operations operations_;
-  std::vector<Ticket> tickets_;
-  std::vector<std::uint32_t> free_tickets_;
-  std::vector<SimRegion*> regions_;  ///< by number; NULL: gone
+  std::vector<RequestSlot> request_slots_;
+  std::vector<std::uint32_t> free_request_slots_;
+  std::vector<SimRegion*> regions_;  ///< by number; NULL after the region was destroyed
   std::uint32_t inbox_first_ = Network::none, inbox_last_ = Network::none;
 };
 

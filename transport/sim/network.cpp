@@ -44,69 +44,70 @@ std::uint32_t Network::new_event(Kind kind, Node from, Node to) {
 
 void Network::free_event(std::uint32_t index) {
   constexpr std::size_t most_kept_bytes =
-      4096;  // so that one burst of large messages is not remembered for ever
+      4096;  // so that a burst of large messages does not keep its memory for ever
   Event& event = events_[index];
   if (event.bytes.capacity() > most_kept_bytes) std::vector<std::byte>().swap(event.bytes);
   event.next = free_events_;
   free_events_ = index;
 }
 
-Network::Flight Network::fly(const LogGP& cost, Node from, Node to, std::size_t bytes) {
+Network::Delivery Network::plan_delivery(const LogGP& cost, Node from, Node to, std::size_t bytes) {
   const auto on_wire = static_cast<Time>(std::llround(cost.gap_per_byte * static_cast<double>(bytes)));
   NodeState& sender = nodes_[from];
   Time start = std::max(now_, sender.next_start);
   if (parameters_.serial_nics) start = std::max(start, sender.wire_out);
   sender.next_start = start + std::max(cost.gap, cost.overhead);
   sender.wire_out = start + cost.overhead + on_wire;
-  Time there = start + cost.overhead + on_wire + cost.latency;
-  if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) there += extra->second;
+  Time arrived = start + cost.overhead + on_wire + cost.latency;
+  if (const auto extra = extra_.find(pair(from, to)); extra != extra_.end()) arrived += extra->second;
   if (parameters_.jitter > 0)
-    there += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
+    arrived += static_cast<Time>(random_() % static_cast<std::uint64_t>(parameters_.jitter + 1));
   if (parameters_.serial_nics && to < nodes_.size()) {
-    there = std::max(there, nodes_[to].wire_in + on_wire);
-    nodes_[to].wire_in = there;
+    arrived = std::max(arrived, nodes_[to].wire_in + on_wire);
+    nodes_[to].wire_in = arrived;
   }
   if (parameters_.jitter > 0 || !extra_.empty()) {
     Time& last = last_arrival_[pair(from, to)];
-    there = last = std::max(there, last);
+    arrived = last = std::max(arrived, last);
   }
-  return {sender.wire_out, there + cost.overhead};
+  return {sender.wire_out, arrived + cost.overhead};
 }
 
 bool Network::step() {
   if (!advance()) return false;
-  const auto touched = std::exchange(touched_, {});
-  for (const Node node : touched)
+  const auto reached = std::exchange(reached_, {});
+  for (const Node node : reached)
     if (is_up(node)) nodes_[node].endpoint->progress_if_any();
-  touched_.clear();
+  reached_.clear();
   return true;
 }
 
 bool Network::advance() {
-  touched_.clear();
+  reached_.clear();
   if (heap_.empty()) return false;
   now_ = heap_.top().at;
   while (!heap_.empty() && heap_.top().at == now_) {
     const auto event = heap_.top().event;
     heap_.pop();
-    happen(event);
+    execute(event);
   }
   return true;
 }
 
-void Network::happen(std::uint32_t index) {
+void Network::execute(std::uint32_t index) {
   const Event& event = events_[index];
   if (event.kind == Kind::drop) {
     nodes_[event.to].dropped = true;
     return free_event(index);
   }
   if (event.kind == Kind::get_request) return serve_get(index);
-  if (!is_up(event.to)) return free_event(index);  // its own end, or its peers', is told by other events
-  touched_.push_back(event.to);
+  // Operations that this ends are ended by events of their own
+  if (!is_up(event.to)) return free_event(index);
+  reached_.push_back(event.to);
   nodes_[event.to].endpoint->receive(index);
 }
 
-/// The target's network card does it: neither the target's progress nor its processor is asked.
+/// Executed by the network card of the target: needs neither its progress nor its processor.
 void Network::serve_get(std::uint32_t index) {
   Event& event = events_[index];
   const Node target = event.to, reader = event.from;
@@ -126,7 +127,7 @@ void Network::serve_get(std::uint32_t index) {
     const auto bytes = region->memory().subspan(event.offset, event.length);
     event.bytes.assign(bytes.begin(), bytes.end());
   }
-  schedule(index, fly(parameters_.get, target, reader, event.failed ? 0 : event.length).there);
+  schedule(index, plan_delivery(parameters_.get, target, reader, event.failed ? 0 : event.length).arrived);
 }
 
 }  // namespace weft::sim

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A network in virtual time. Endpoints of one process send through it; the clock jumps from event to event, so a run
-// with the same seed and the same calls is the same run, on any machine.
+// A network in virtual time. Endpoints of one process send through it; the clock jumps from event to event,
+// so the same seed and the same calls give the same run on every machine.
 //
-// LogGP: a message of k bytes that is sent at t leaves when its sender's gap is over, and arrives
-// overhead + latency + k * gap_per_byte + overhead later. With serial_nics the bytes of two messages also wait for
-// each other on the sender's and on the receiver's wire.
+// LogGP: a message of k bytes leaves when the gap of its sender has passed, and arrives overhead + latency +
+// k * gap_per_byte + overhead later. With serial_nics, messages also queue for the sender's outgoing and the
+// receiver's incoming wire.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace weft::sim {
 
-using Time = std::int64_t;  ///< virtual nanoseconds since the network began
+using Time = std::int64_t;  ///< virtual nanoseconds since the network was created
 
 struct LogGP {
   Time latency = 0, overhead = 0, gap = 0;
@@ -28,14 +28,14 @@ struct LogGP {
 struct Parameters {
   LogGP message, get;  ///< a get is a request without bytes and a reply with them
   bool serial_nics = false;
-  Time jitter = 0;  ///< each message takes 0..jitter longer; two to one peer keep their order
+  Time jitter = 0;  ///< each message takes 0..jitter longer; messages to the same peer keep their order
   std::uint64_t seed = 1;
   std::uint32_t max_open =
-      0;  ///< operations an endpoint may have open before it answers `again`; 0: no bound
+      0;  ///< open operations an endpoint may have before it returns `again`; 0: no limit
   std::size_t max_inline = 256, max_message = 65536, max_get = std::size_t{1} << 30;
 };
 
-using Node = std::uint32_t;  ///< an endpoint's number, in the order in which they were opened
+using Node = std::uint32_t;  ///< number of an endpoint, in the order in which they were opened
 
 class SimEndpoint;
 class SimRegion;
@@ -50,14 +50,15 @@ class Network {
   const Parameters& parameters() const noexcept { return parameters_; }
   std::size_t events_pending() const noexcept { return heap_.size(); }
 
-  // Faults. A node that is dropped hears and says nothing more from `at` on.
+  // Faults. A dropped node neither sends nor receives from `at` on.
   void drop(Node node, Time at);
   void delay(Node from, Node to, Time extra) { extra_[pair(from, to)] = extra; }
 
-  /// Moves the clock to the next event and hands what happens then to the endpoints. False: nothing is left to happen.
+  /// Moves the clock to the next event and passes the events of that time to their endpoints. False: no event
+  /// is left.
   bool advance();
-  /// advance(), and progress() of each endpoint that something happened to: how a simulation of many endpoints is
-  /// driven. Each handler runs at the time at which its message arrives.
+  /// advance(), then progress() of each endpoint that received an event: this drives a simulation of many
+  /// endpoints. Each handler runs at the time at which its message arrives.
   bool step();
 
  private:
@@ -68,14 +69,14 @@ class Network {
 
   struct Event {
     Kind kind = Kind::message;
-    Errc error = Errc::os;  ///< get_reply: how it went, if bytes are missing
+    Errc error = Errc::os;  ///< get_reply: the reason, if failed
     bool failed = false;
-    std::uint16_t id = 0;  ///< message
+    std::uint16_t id = 0;  ///< message: its id
     Node from = 0, to = 0;
-    std::uint32_t ticket = 0;  ///< the operation at the endpoint that started it
+    std::uint32_t request_id = 0;  ///< identifies the operation at the endpoint that started it
     std::uint32_t generation = 0;
-    std::uint32_t region = 0;   ///< get: of the target
-    std::uint32_t next = none;  ///< in an inbox, or in the list of free events
+    std::uint32_t region = 0;   ///< get: the region at the target
+    std::uint32_t next = none;  ///< next in an inbox, or in the list of free events
     std::uint64_t offset = 0, length = 0;
     std::size_t header_bytes = 0;
     std::vector<std::byte> bytes;
@@ -89,10 +90,10 @@ class Network {
     }
   };
   struct NodeState {
-    SimEndpoint* endpoint = nullptr;  ///< NULL: closed
+    SimEndpoint* endpoint = nullptr;  ///< NULL after the endpoint was closed
     bool dropped = false;
-    Time next_start = 0;             ///< the sender's gap
-    Time wire_out = 0, wire_in = 0;  ///< serial_nics
+    Time next_start = 0;             ///< earliest start of the next message, from the gap
+    Time wire_out = 0, wire_in = 0;  ///< with serial_nics: when the wires are free
   };
 
   static std::uint64_t pair(Node from, Node to) noexcept { return std::uint64_t{from} << 32 | to; }
@@ -104,13 +105,13 @@ class Network {
   std::uint32_t new_event(Kind kind, Node from, Node to);
   void free_event(std::uint32_t event);
   void schedule(std::uint32_t event, Time at) { heap_.push({at, next_order_++, event}); }
-  /// When `bytes` that `from` sends now have left it, and when they are there.
-  struct Flight {
-    Time left, there;
+  /// When a message of `bytes` that `from` sends now has left it, and when it arrives.
+  struct Delivery {
+    Time sent, arrived;
   };
-  Flight fly(const LogGP& cost, Node from, Node to, std::size_t bytes);
+  Delivery plan_delivery(const LogGP& cost, Node from, Node to, std::size_t bytes);
   void serve_get(std::uint32_t event);
-  void happen(std::uint32_t event);
+  void execute(std::uint32_t event);
 
   Parameters parameters_;
   std::mt19937_64 random_;
@@ -119,12 +120,12 @@ class Network {
   std::vector<NodeState> nodes_;
   std::vector<Event> events_;
   std::uint32_t free_events_ = none;
-  std::vector<Node> touched_;  // by the last advance()
+  std::vector<Node> reached_;  // endpoints that received an event in the last advance()
   std::priority_queue<Due, std::vector<Due>, std::greater<>> heap_;
   std::unordered_map<std::uint64_t, Time> extra_, last_arrival_;
 };
 
-/// Every endpoint that it opens is on one network. options: none.
+/// All its endpoints are on one network. options: must be empty.
 class SimTransport final : public Transport {
  public:
   explicit SimTransport(Network& network) : network_(network) {}

@@ -6,80 +6,82 @@
 
 namespace weft::ucx {
 
-Flights::~Flights() {
+Transfers::~Transfers() {
   while (head_.next != &head_) release(*head_.next);
 }
 
-Flight* Flights::make(UcxEndpoint* owner, Flight::Kind kind, Line* line, std::size_t length) noexcept {
-  void* memory = std::malloc(sizeof(Flight) + length);
+Transfer* Transfers::make(UcxEndpoint* owner, Transfer::Kind kind, Connection* connection,
+                          std::size_t length) noexcept {
+  void* memory = std::malloc(sizeof(Transfer) + length);
   if (memory == nullptr) return nullptr;
-  auto* flight = ::new (memory) Flight;
-  flight->owner = owner;
-  flight->kind = kind;
-  flight->line = line;
-  flight->length = length;
-  flight->next = &head_;
-  flight->previous = head_.previous;
-  head_.previous->next = flight;
-  head_.previous = flight;
-  if (line != nullptr) ++line->flights;
+  auto* transfer = ::new (memory) Transfer;
+  transfer->owner = owner;
+  transfer->kind = kind;
+  transfer->connection = connection;
+  transfer->length = length;
+  transfer->next = &head_;
+  transfer->previous = head_.previous;
+  head_.previous->next = transfer;
+  head_.previous = transfer;
+  if (connection != nullptr) ++connection->transfers;
   ++count_;
   bytes_ += length;
-  return flight;
+  return transfer;
 }
 
-void Flights::release(Flight& flight) noexcept {
-  flight.previous->next = flight.next;
-  flight.next->previous = flight.previous;
-  if (flight.line != nullptr) --flight.line->flights;
+void Transfers::release(Transfer& transfer) noexcept {
+  transfer.previous->next = transfer.next;
+  transfer.next->previous = transfer.previous;
+  if (transfer.connection != nullptr) --transfer.connection->transfers;
   --count_;
-  bytes_ -= flight.length;
-  std::free(&flight);
+  bytes_ -= transfer.length;
+  std::free(&transfer);
 }
 
-void Flights::ended(Flight& flight, ucs_status_t status) noexcept {
-  flight.status = status;
-  flight.is_over = true;
-  flight.next_ended = nullptr;
-  (first_ended_ == nullptr ? first_ended_ : last_ended_->next_ended) = &flight;
-  last_ended_ = &flight;
+void Transfers::complete(Transfer& transfer, ucs_status_t status) noexcept {
+  transfer.status = status;
+  transfer.is_complete = true;
+  transfer.next_complete = nullptr;
+  (first_complete_ == nullptr ? first_complete_ : last_complete_->next_complete) = &transfer;
+  last_complete_ = &transfer;
 }
 
-Flight* Flights::take_ended() noexcept {
-  Flight* first = first_ended_;
-  first_ended_ = last_ended_ = nullptr;
+Transfer* Transfers::take_completed() noexcept {
+  Transfer* first = first_complete_;
+  first_complete_ = last_complete_ = nullptr;
   return first;
 }
 
-bool Tickets::give(Open& open) noexcept {
-  if (first_free_ == Open::no_ticket) {
+bool RequestIds::assign(UcxOperation& operation) noexcept {
+  if (first_free_ == UcxOperation::no_request_id) {
     try {
-      all_.push_back({.open = &open});
-      open.ticket = static_cast<std::uint32_t>(all_.size() - 1);
+      all_.push_back({.operation = &operation});
+      operation.request_id = static_cast<std::uint32_t>(all_.size() - 1);
       return true;
     } catch (const std::bad_alloc&) {
       return false;
     }
   }
-  open.ticket = first_free_;
-  first_free_ = all_[open.ticket].next_free;
-  all_[open.ticket].open = &open;
+  operation.request_id = first_free_;
+  first_free_ = all_[operation.request_id].next_free;
+  all_[operation.request_id].operation = &operation;
   return true;
 }
 
-Open* Tickets::holder(Ticket ticket) const noexcept {
-  if (ticket.number >= all_.size() || all_[ticket.number].generation != ticket.generation) return nullptr;
-  return all_[ticket.number].open;
+UcxOperation* RequestIds::find(RequestId request_id) const noexcept {
+  if (request_id.number >= all_.size() || all_[request_id.number].generation != request_id.generation)
+    return nullptr;
+  return all_[request_id.number].operation;
 }
 
-void Tickets::take_back(Open& open) noexcept {
-  if (open.ticket == Open::no_ticket) return;
-  One& one = all_[open.ticket];
-  one.open = nullptr;
-  ++one.generation;
-  one.next_free = first_free_;
-  first_free_ = open.ticket;
-  open.ticket = Open::no_ticket;
+void RequestIds::release(UcxOperation& operation) noexcept {
+  if (operation.request_id == UcxOperation::no_request_id) return;
+  Slot& slot = all_[operation.request_id];
+  slot.operation = nullptr;
+  ++slot.generation;
+  slot.next_free = first_free_;
+  first_free_ = operation.request_id;
+  operation.request_id = UcxOperation::no_request_id;
 }
 
 }  // namespace weft::ucx

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What UCP works on, apart from the caller's Completion. UCP cannot be told to let go of one operation, so it never
-// learns where a Completion or the bytes of a message are: it sends from a Flight, which lives until UCP is done with
-// it, whatever becomes of the operation meanwhile. Only a direct get writes to memory of the caller's; its end is
-// waited for where that memory is about to go.
+// State that UCP works on, kept apart from the caller's Completion.
+//
+// UCP cannot cancel a single operation, so it is never given the address of a Completion or of a message's
+// bytes. It sends from a Transfer, which lives until UCP has completed it, even if the operation was canceled
+// before. Only a direct get writes into the caller's memory: before that memory is released, the endpoint
+// waits for the get to complete.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -15,95 +17,102 @@ namespace weft::ucx {
 class UcxEndpoint;
 class UcxPeer;
 
-/// A UCP endpoint: the connection behind a Peer, which it outlives until what was sent is on its way.
-struct Line {
+/// A UCP endpoint: the connection behind a Peer. It outlives the Peer until all that was sent on it has left.
+struct Connection {
   enum class State : std::uint8_t { used, retiring, closing, closed };
   UcxEndpoint* owner = nullptr;
-  UcxPeer* peer = nullptr;  ///< NULL: gone
+  UcxPeer* peer = nullptr;  ///< NULL after the Peer was destroyed
   ucp_ep_h ep = nullptr;
-  void* closing = nullptr;    ///< UCP's request
-  std::uint32_t flights = 0;  ///< that UCP still works on or that nobody looked at yet
+  void* closing = nullptr;      ///< UCP's request of the close in progress
+  std::uint32_t transfers = 0;  ///< not yet completed by UCP, or completed and not yet released
   State state = State::used;
-  bool failed = false;   ///< UCP said so; nothing works on it any more
-  bool is_told = false;  ///< the end of the peer was passed on to its operations
+  bool failed = false;            ///< reported by UCP; nothing works on this connection any more
+  bool is_loss_reported = false;  ///< the operations of the peer have been ended as lost
   bool has_sent = false;
 };
 
-struct Open;
+struct UcxOperation;
 
-struct Flight {
+/// One message, request, reply or direct get that UCP works on; the bytes to send follow the struct.
+struct Transfer {
   enum class Kind : std::uint8_t { message, get_request, get_reply, direct_get };
-  Flight* next = nullptr;  ///< all of an endpoint
-  Flight* previous = nullptr;
-  Flight* next_ended = nullptr;
+  Transfer* next = nullptr;  ///< list of all transfers of an endpoint
+  Transfer* previous = nullptr;
+  Transfer* next_complete = nullptr;
   UcxEndpoint* owner = nullptr;
-  Line* line = nullptr;                ///< NULL for a reply, which goes where the request came from
-  Open* open = nullptr;                ///< NULL: nobody waits for it any more
-  const MemoryRegion* into = nullptr;  ///< of a direct get
+  Connection* connection = nullptr;    ///< NULL for a reply, which UCP returns the way the request came
+  UcxOperation* operation = nullptr;   ///< NULL: canceled, or has no operation (a reply)
+  const MemoryRegion* into = nullptr;  ///< the region that a direct get writes to
   std::size_t length = 0;
   ucs_status_t status = UCS_OK;
   Kind kind = Kind::message;
-  bool is_over = false;  ///< UCP is done with it
+  bool is_complete = false;  ///< UCP has completed it and touches its bytes no more
 
   std::byte* bytes() noexcept { return reinterpret_cast<std::byte*>(this + 1); }
 };
 
-struct Open : transport::Operation {
-  static constexpr std::uint32_t no_ticket = ~std::uint32_t{0};
-  Flight* flight = nullptr;  ///< NULL: UCP's part is over
-  std::uint32_t ticket = no_ticket;
-  std::byte* into = nullptr;  ///< of a get by asking
+/// In the scratch bytes of a Completion.
+struct UcxOperation : transport::Operation {
+  static constexpr std::uint32_t no_request_id = ~std::uint32_t{0};
+  Transfer* transfer = nullptr;  ///< NULL: completed by UCP
+  std::uint32_t request_id = no_request_id;
+  std::byte* into = nullptr;  ///< where the reply to a get request is copied
   std::size_t length = 0;
 };
 
-/// All flights of an endpoint, and those of them that UCP is done with.
-class Flights {
+/// All transfers of an endpoint, with a list of those that UCP has completed. Frees what is left at its end.
+class Transfers {
  public:
-  Flights() { head_.next = head_.previous = &head_; }
-  Flights(const Flights&) = delete;
-  Flights& operator=(const Flights&) = delete;
-  ~Flights();
+  Transfers() { head_.next = head_.previous = &head_; }
+  Transfers(const Transfers&) = delete;
+  Transfers& operator=(const Transfers&) = delete;
+  ~Transfers();
 
-  /// NULL: no memory.
-  Flight* make(UcxEndpoint* owner, Flight::Kind kind, Line* line, std::size_t length) noexcept;
-  void release(Flight& flight) noexcept;
-  void ended(Flight& flight, ucs_status_t status) noexcept;
-  /// Those that ended, chained by next_ended; they are the caller's to release.
-  Flight* take_ended() noexcept;
-  bool has_ended() const noexcept { return first_ended_ != nullptr; }
+  /// NULL: out of memory.
+  Transfer* make(UcxEndpoint* owner, Transfer::Kind kind, Connection* connection,
+                 std::size_t length) noexcept;
+  void release(Transfer& transfer) noexcept;
+  void complete(Transfer& transfer, ucs_status_t status) noexcept;
+  /// The completed transfers, chained by next_complete; the caller releases them.
+  Transfer* take_completed() noexcept;
+  bool has_completed() const noexcept { return first_complete_ != nullptr; }
   std::size_t count() const noexcept { return count_; }
   std::size_t bytes() const noexcept { return bytes_; }
 
   template <class Which>
   bool any(Which&& which) const noexcept {
-    for (const Flight* at = head_.next; at != &head_; at = at->next)
+    for (const Transfer* at = head_.next; at != &head_; at = at->next)
       if (which(*at)) return true;
     return false;
   }
 
  private:
-  Flight head_;
-  Flight *first_ended_ = nullptr, *last_ended_ = nullptr;
+  Transfer head_;
+  Transfer *first_complete_ = nullptr, *last_complete_ = nullptr;
   std::size_t count_ = 0, bytes_ = 0;
 };
 
-/// What a reply to a get is known by: the completion's memory may be somebody else's when it comes.
-class Tickets {
+/// Maps the identifier in a get reply to its operation. A reply may arrive after the operation was canceled
+/// and its memory reused: each identifier carries a generation, so a late reply finds no operation.
+class RequestIds {
  public:
-  /// False: no memory.
-  bool give(Open& open) noexcept;
-  Open* holder(Ticket ticket) const noexcept;
-  Ticket of(const Open& open) const noexcept { return {open.ticket, all_[open.ticket].generation}; }
-  void take_back(Open& open) noexcept;
+  /// False: out of memory.
+  bool assign(UcxOperation& operation) noexcept;
+  /// NULL: that operation has ended.
+  UcxOperation* find(RequestId request_id) const noexcept;
+  RequestId of(const UcxOperation& operation) const noexcept {
+    return {operation.request_id, all_[operation.request_id].generation};
+  }
+  void release(UcxOperation& operation) noexcept;
 
  private:
-  struct One {
-    Open* open = nullptr;
+  struct Slot {
+    UcxOperation* operation = nullptr;
     std::uint32_t generation = 0;
     std::uint32_t next_free = 0;
   };
-  std::vector<One> all_;
-  std::uint32_t first_free_ = Open::no_ticket;
+  std::vector<Slot> all_;
+  std::uint32_t first_free_ = UcxOperation::no_request_id;
 };
 
 }  // namespace weft::ucx

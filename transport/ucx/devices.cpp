@@ -35,7 +35,7 @@ Result<std::string> devices_for(const std::vector<std::string>& devices, std::st
   std::string taken, others;
   for (const auto& device : devices) {
     const auto network = network_of(device, interfaces);
-    if (wanted->take(network))
+    if (wanted->accepts(network))
       taken += (taken.empty() ? "" : ",") + device;
     else
       others += (others.empty() ? "" : ", ") + transport::to_text(network);

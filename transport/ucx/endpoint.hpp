@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One worker of UCP as an Endpoint.
+// An Endpoint over one UCP worker.
 //
-// Messages  One contiguous active message each: MessageFront, header, payload. UCP keeps the data of an active message
-//           until we give it back, but not its header, and our handlers run when ucp_worker_progress() has returned:
-//           what they may do (destroy a peer) is more than UCP allows in its callbacks.
-// Gets      By asking: a request, and a reply with the bytes. The target looks the region up, so that nothing is read
-//           outside of it or after its end; it costs the target's progress(). With hardware for it: ucp_get_nbx().
-// Eager     All that we send is told to be eager: it ends when the bytes left, whatever the receiver does.
+// Messages  Each is one contiguous active message: MessagePrefix, header, payload. UCP keeps the data of an
+//           active message until it is released, but not its header. Handlers run after ucp_worker_progress()
+//           has returned, because they may do what UCP does not allow in its callbacks, such as destroying a
+//           peer.
+// Gets      Emulated: a get request, and a reply with the bytes. The target looks up the region, so nothing
+//           outside of it and nothing after its end is read; the reply depends on the target's progress().
+//           Direct, with hardware for it: ucp_get_nbx().
+// Eager     Every send is forced to be eager: it completes when the bytes have left, whatever the receiver
+//           does.
 #pragma once
 
 #include <unordered_map>
@@ -39,54 +42,57 @@ class UcxEndpoint final : public Endpoint {
   friend class UcxPeer;
   friend class UcxRegion;
 
-  /// Kept by UCP until it is given back.
-  struct Arrived {
+  /// Data of an active message that UCP keeps until it is released.
+  struct ReceivedMessage {
     void* data;
     std::size_t length;
   };
-  struct Answer {
-    Ticket ticket;
+  /// A get whose reply has arrived and whose done() has not run yet.
+  struct CompletedGet {
+    RequestId request_id;
     bool failed;
   };
 
   explicit UcxEndpoint(std::unique_ptr<Worker> worker) : worker_(std::move(worker)) {}
   Result<void> listen(Channel channel, ucp_am_recv_callback_t callback);
 
-  // What UCP calls, from inside of ucp_worker_progress().
+  // Callbacks: UCP calls them inside ucp_worker_progress().
   static ucs_status_t on_active_message(void* self, const void* header, std::size_t header_length, void* data,
                                         std::size_t length, const ucp_am_recv_param_t* param) noexcept;
   static ucs_status_t on_get_request(void* self, const void* header, std::size_t header_length, void* data,
                                      std::size_t length, const ucp_am_recv_param_t* param) noexcept;
   static ucs_status_t on_get_reply(void* self, const void* header, std::size_t header_length, void* data,
                                    std::size_t length, const ucp_am_recv_param_t* param) noexcept;
-  static void on_flight_over(void* request, ucs_status_t status, void* flight) noexcept;
-  static void on_failure(void* line, ucp_ep_h ep, ucs_status_t status) noexcept;
+  static void on_transfer_complete(void* request, ucs_status_t status, void* transfer) noexcept;
+  static void on_failure(void* connection, ucp_ep_h ep, ucs_status_t status) noexcept;
 
-  Result<void> launch(Flight& flight, ucp_ep_h ep);
-  Result<void> take_off(Flight& flight, ucs_status_ptr_t request);
-  Result<void> ask(const UcxKey& key, std::uint64_t offset, Open& open);
-  Result<void> read(const UcxKey& key, std::uint64_t offset, const UcxRegion& region, Open& open);
-  void serve(const GetRequest& request, ucp_ep_h reader) noexcept;
+  Result<void> submit(Transfer& transfer, ucp_ep_h ep);
+  Result<void> check_started(Transfer& transfer, ucs_status_ptr_t request);
+  Result<void> request_get(const UcxKey& key, std::uint64_t offset, UcxOperation& operation);
+  Result<void> get_directly(const UcxKey& key, std::uint64_t offset, const UcxRegion& region,
+                            UcxOperation& operation);
+  void reply_to_get(const GetRequest& request, ucp_ep_h reader) noexcept;
   bool is_full(std::size_t more_bytes) const noexcept;
 
-  std::size_t end_flights() noexcept;
-  std::size_t end_answered() noexcept;
-  std::size_t hand_on_messages() noexcept;
-  void end(Open& open, Result<void> outcome) noexcept;
-  void sever(Open& open) noexcept;
+  std::size_t end_transfers() noexcept;
+  std::size_t end_replied_gets() noexcept;
+  std::size_t deliver_messages() noexcept;
+  void end(UcxOperation& operation, Result<void> outcome) noexcept;
+  void detach(UcxOperation& operation) noexcept;
   template <class Which>
   void end_if(Which&& which, Errc why) noexcept;
   template <class Which>
   void cancel_if(Which&& which) noexcept {
     end_if(which, Errc::canceled);
   }
-  /// Until UCP writes nothing more for these (NULL: for any); no handler runs meanwhile.
-  void await_direct_gets(const Line* of, const MemoryRegion* into) noexcept;
-  void tell_lost() noexcept;
-  void retire(Line& line) noexcept;
-  void close(Line& line) noexcept;
-  void tidy() noexcept;
-  void let_go(Line& line) noexcept;
+  /// Progresses until UCP has completed all direct gets of that connection or into that region (NULL: any);
+  /// no handler runs.
+  void await_direct_gets(const Connection* of, const MemoryRegion* into) noexcept;
+  void end_lost() noexcept;
+  void retire(Connection& connection) noexcept;
+  void close(Connection& connection) noexcept;
+  void reap_connections() noexcept;
+  void finish_close(Connection& connection) noexcept;
   void drain() noexcept;
 
   std::unique_ptr<Worker> worker_;
@@ -95,22 +101,23 @@ class UcxEndpoint final : public Endpoint {
   Handler handler_ = nullptr;
   void* handler_self_ = nullptr;
   transport::Operations operations_;
-  std::vector<std::unique_ptr<Line>> lines_;
-  Flights flights_;  // after the lines: the last of them count down there
-  Tickets tickets_;
-  std::uint32_t lines_to_tidy_ = 0;  ///< retiring and closing
-  bool has_failures_ = false;        ///< a line failed and its peer's operations do not know
+  std::vector<std::unique_ptr<Connection>> connections_;
+  // Declared after the connections: releasing a transfer decrements a counter in its connection.
+  Transfers transfers_;
+  RequestIds request_ids_;
+  std::uint32_t unused_connections_ = 0;  ///< in the states retiring and closing
+  bool has_failures_ = false;  ///< a connection has failed and its peer's operations have not been ended yet
   std::unordered_map<std::uint64_t, std::span<std::byte>> regions_;
-  std::vector<Arrived> arrived_, handling_;
-  std::vector<Answer> answers_, ending_;
+  std::vector<ReceivedMessage> received_, delivering_;
+  std::vector<CompletedGet> replied_gets_, ending_gets_;
 };
 
-/// options: a list as UCX_TLS takes it; UCX_TLS and UCX_NET_DEVICES are read too.
+/// options: a list as UCX_TLS takes it. UCX_TLS and UCX_NET_DEVICES in the environment are honoured too.
 class UcxTransport final : public Transport {
  public:
-  enum class Gets { best, direct };  ///< direct: by ucp_get_nbx() over TCP too, where UCP emulates it
+  enum class Gets { best, direct };  ///< direct: uses ucp_get_nbx() over TCP too, where UCP emulates it
   explicit UcxTransport(Gets gets = Gets::best) : gets_(gets) {}
-  /// An error's `what` holds until the next call, or the end of this.
+  /// `what` of an error stays valid until the next call or the end of this object.
   Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
 
  private:
@@ -120,8 +127,9 @@ class UcxTransport final : public Transport {
 
 template <class Which>
 void UcxEndpoint::end_if(Which&& which, Errc why) noexcept {
-  operations_.end_if(which, {why},
-                     [this](transport::Operation& operation) { sever(static_cast<Open&>(operation)); });
+  operations_.end_if(which, {why}, [this](transport::Operation& operation) {
+    detach(static_cast<UcxOperation&>(operation));
+  });
 }
 
 }  // namespace weft::ucx

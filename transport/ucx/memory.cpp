@@ -17,7 +17,7 @@ Result<std::unique_ptr<UcxRegion>> UcxRegion::make(UcxEndpoint& owner, std::span
   }
   do {
     if (::getrandom(&region->number_, sizeof region->number_, 0) != sizeof region->number_)
-      return fail(Errc::os, "no random number for a region", errno);
+      return fail(Errc::os, "getrandom, for the number of a region", errno);
   } while (region->number_ == 0 || owner.regions_.contains(region->number_));
   region->key_ =
       pack_key({region->number_, reinterpret_cast<std::uintptr_t>(memory.data()), memory.size(), remote_key});
@@ -52,7 +52,7 @@ Result<void> UcxRegion::map(std::vector<std::byte>& remote_key) {
 }
 
 UcxRegion::~UcxRegion() {
-  owner_.regions_.erase(number_);  // a late request finds nothing
+  owner_.regions_.erase(number_);  // a request that arrives from now on is answered with an error
   owner_.await_direct_gets(nullptr, this);
   owner_.cancel_if([this](const transport::Operation& o) { return o.region == this; });
   if (handle_ != nullptr) ucp_mem_unmap(owner_.worker_->context(), handle_);

@@ -21,7 +21,7 @@ class UcxRegion final : public MemoryRegion {
 
   UcxEndpoint& owner_;
   std::span<std::byte> memory_;
-  ucp_mem_h handle_ = nullptr;  ///< NULL: this region is read by asking
+  ucp_mem_h handle_ = nullptr;  ///< NULL: not mapped, peers read it by get requests
   std::uint64_t number_ = 0;
   std::vector<std::byte> key_;
 };
@@ -35,7 +35,7 @@ class UcxKey final : public RemoteKey {
   }
   UcxPeer& peer;
   const std::uint64_t region, base, length;
-  const ucp_rkey_h remote;  ///< NULL: by asking
+  const ucp_rkey_h remote;  ///< NULL: read by get requests
 };
 
 }  // namespace weft::ucx

@@ -13,112 +13,121 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-// Over TCP, UCP asks the peer to confirm all before it closes a connection. A peer that does not progress is waited
-// for this long when the endpoint closes; by then its bytes are in its socket.
+// Over TCP, UCP waits for the peer to confirm everything before it closes a connection. A closing endpoint
+// waits this long for a peer that does not progress; by then the bytes are in the peer's socket.
 constexpr auto time_to_close = 100ms;
-constexpr auto time_to_end_reading = 1000ms;  // a direct get, before its connection is cut
+// how long a direct get may take before its connection is closed by force
+constexpr auto time_to_end_reading = 1000ms;
 
 }  // namespace
 
 UcxPeer::~UcxPeer() {
-  line_.owner->await_direct_gets(&line_, nullptr);
-  line_.owner->cancel_if([this](const transport::Operation& o) { return o.peer == this; });
-  line_.peer = nullptr;
-  line_.owner->retire(line_);
+  connection_.owner->await_direct_gets(&connection_, nullptr);
+  connection_.owner->cancel_if([this](const transport::Operation& o) { return o.peer == this; });
+  connection_.peer = nullptr;
+  connection_.owner->retire(connection_);
 }
 
-// The part of the endpoint that cares for its connections.
+// UcxEndpoint: connections.
 
 Result<std::unique_ptr<Peer>> UcxEndpoint::reach(const Address& address) {
   const auto packed = unpack_address(address.bytes);
   if (!packed) return fail(Errc::corrupt, "not the address of a UCX endpoint");
-  Line& line = *lines_.emplace_back(std::make_unique<Line>());
-  line.owner = this;
+  Connection& connection = *connections_.emplace_back(std::make_unique<Connection>());
+  connection.owner = this;
   ucp_ep_params_t params{};
   params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(packed->data());
-  // The transports of one node's memory refuse a connection that is to report its peer's death.
+  // UCX's shared-memory transports refuse connections that are to report the death of the peer.
   params.err_mode = capabilities_.detects_loss ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler.cb = on_failure;
-  params.err_handler.arg = &line;
-  const auto made = ucp_ep_create(worker_->get(), &params, &line.ep);
+  params.err_handler.arg = &connection;
+  const auto made = ucp_ep_create(worker_->get(), &params, &connection.ep);
   if (made != UCS_OK) {
-    lines_.pop_back();
-    return fail(Errc::os, "UCX has no way to this address", EHOSTUNREACH);
+    connections_.pop_back();
+    return fail(Errc::os, "UCX cannot reach this address", EHOSTUNREACH);
   }
-  return std::make_unique<UcxPeer>(line);
+  return std::make_unique<UcxPeer>(connection);
 }
 
 void UcxEndpoint::on_failure(void* of, ucp_ep_h, ucs_status_t) noexcept {
-  auto& line = *static_cast<Line*>(of);
-  line.failed = true;
-  line.owner->has_failures_ = true;
+  auto& connection = *static_cast<Connection*>(of);
+  connection.failed = true;
+  connection.owner->has_failures_ = true;
 }
 
-void UcxEndpoint::tell_lost() noexcept {
+void UcxEndpoint::end_lost() noexcept {
   has_failures_ = false;
-  const auto is_news = [](const auto& line) { return line->failed && !line->is_told; };
-  // From the beginning each time: done() may reach new peers and let others go.
-  for (auto at = lines_.begin();
-       (at = std::find_if(lines_.begin(), lines_.end(), is_news)) != lines_.end();) {
-    (*at)->is_told = true;
+  const auto is_unreported = [](const auto& connection) {
+    return connection->failed && !connection->is_loss_reported;
+  };
+  // Restarts the search each time, because done() may add and destroy peers.
+  for (auto at = connections_.begin();
+       (at = std::find_if(connections_.begin(), connections_.end(), is_unreported)) != connections_.end();) {
+    (*at)->is_loss_reported = true;
     if (const UcxPeer* peer = (*at)->peer)
       end_if([peer](const transport::Operation& o) { return o.peer == peer; }, Errc::peer_lost);
   }
 }
 
-void UcxEndpoint::retire(Line& line) noexcept {
-  if (line.state == Line::State::used) line.state = Line::State::retiring;
-  ++lines_to_tidy_;
-  tidy();
+void UcxEndpoint::retire(Connection& connection) noexcept {
+  if (connection.state == Connection::State::used) connection.state = Connection::State::retiring;
+  ++unused_connections_;
+  reap_connections();
 }
 
-/// Without force UCP first sends what it took over, as done() promised for it; that needs a peer that is there.
-void UcxEndpoint::close(Line& line) noexcept {
-  const bool force = capabilities_.detects_loss && (line.failed || !line.has_sent || line.flights != 0);
+/// Without force, UCP first sends what it has accepted, as done() has promised; that needs a peer that
+/// progresses.
+void UcxEndpoint::close(Connection& connection) noexcept {
+  const bool force =
+      capabilities_.detects_loss && (connection.failed || !connection.has_sent || connection.transfers != 0);
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = force ? static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE) : 0u;
-  const auto request = ucp_ep_close_nbx(line.ep, &params);
-  line.closing = UCS_PTR_IS_PTR(request) ? request : nullptr;
-  line.state = line.closing == nullptr ? Line::State::closed : Line::State::closing;
+  const auto request = ucp_ep_close_nbx(connection.ep, &params);
+  connection.closing = UCS_PTR_IS_PTR(request) ? request : nullptr;
+  connection.state = connection.closing == nullptr ? Connection::State::closed : Connection::State::closing;
 }
 
-void UcxEndpoint::tidy() noexcept {
-  for (const auto& line : lines_) {
-    if (line->state == Line::State::retiring && (line->flights == 0 || line->failed)) close(*line);
-    if (line->state == Line::State::closing && ucp_request_check_status(line->closing) != UCS_INPROGRESS)
-      let_go(*line);
+void UcxEndpoint::reap_connections() noexcept {
+  for (const auto& connection : connections_) {
+    if (connection->state == Connection::State::retiring &&
+        (connection->transfers == 0 || connection->failed))
+      close(*connection);
+    if (connection->state == Connection::State::closing &&
+        ucp_request_check_status(connection->closing) != UCS_INPROGRESS)
+      finish_close(*connection);
   }
-  lines_to_tidy_ -= static_cast<std::uint32_t>(std::erase_if(lines_, [](const auto& line) {
-    return line->state == Line::State::closed && line->peer == nullptr && line->flights == 0;
+  unused_connections_ -= static_cast<std::uint32_t>(std::erase_if(connections_, [](const auto& connection) {
+    return connection->state == Connection::State::closed && connection->peer == nullptr &&
+           connection->transfers == 0;
   }));
 }
 
-void UcxEndpoint::let_go(Line& line) noexcept {
-  ucp_request_free(line.closing);
-  line.closing = nullptr;
-  line.state = Line::State::closed;
+void UcxEndpoint::finish_close(Connection& connection) noexcept {
+  ucp_request_free(connection.closing);
+  connection.closing = nullptr;
+  connection.state = Connection::State::closed;
 }
 
-void UcxEndpoint::await_direct_gets(const Line* of, const MemoryRegion* into) noexcept {
+void UcxEndpoint::await_direct_gets(const Connection* of, const MemoryRegion* into) noexcept {
   if (!worker_->direct_gets()) return;
-  const auto is_open = [&](const Flight& f) {
-    return f.into != nullptr && !f.is_over && (of == nullptr || f.line == of) &&
+  const auto is_open = [&](const Transfer& f) {
+    return f.into != nullptr && !f.is_complete && (of == nullptr || f.connection == of) &&
            (into == nullptr || f.into == into);
   };
   auto deadline = Clock::now() + time_to_end_reading;
   bool is_cut = false;
-  while (flights_.any(is_open)) {
+  while (transfers_.any(is_open)) {
     ucp_worker_progress(worker_->get());
     if (is_cut || Clock::now() < deadline) continue;
-    // Cutting a connection ends all that is open on it.
+    // Closing a connection by force completes everything that is in flight on it.
     is_cut = true;
-    for (const auto& line : lines_)
-      if (flights_.any([&](const Flight& f) { return f.line == line.get() && is_open(f); })) {
-        line->failed = has_failures_ = true;
-        close(*line);
+    for (const auto& connection : connections_)
+      if (transfers_.any([&](const Transfer& f) { return f.connection == connection.get() && is_open(f); })) {
+        connection->failed = has_failures_ = true;
+        close(*connection);
       }
   }
 }
@@ -126,23 +135,23 @@ void UcxEndpoint::await_direct_gets(const Line* of, const MemoryRegion* into) no
 void UcxEndpoint::drain() noexcept {
   const auto drain_for = [this](std::chrono::milliseconds time) {
     const auto deadline = Clock::now() + time;
-    while (lines_to_tidy_ != 0 && Clock::now() < deadline) {
+    while (unused_connections_ != 0 && Clock::now() < deadline) {
       ucp_worker_progress(worker_->get());
-      end_flights();
-      tidy();
+      end_transfers();
+      reap_connections();
     }
   };
   drain_for(time_to_close);
   bool has_cut = false;
-  for (const auto& line : lines_)
-    if (line->state == Line::State::retiring) {
-      close(*line);
+  for (const auto& connection : connections_)
+    if (connection->state == Connection::State::retiring) {
+      close(*connection);
       has_cut = true;
     }
   if (has_cut) drain_for(time_to_close);
-  // UCX aborts when a worker ends while somebody still waits for one of its endpoints.
-  for (const auto& line : lines_)
-    if (line->state == Line::State::closing) let_go(*line);
+  // UCX aborts when a worker is destroyed while a request to close one of its endpoints is held.
+  for (const auto& connection : connections_)
+    if (connection->state == Connection::State::closing) finish_close(*connection);
 }
 
 }  // namespace weft::ucx

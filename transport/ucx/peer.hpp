@@ -7,12 +7,12 @@ namespace weft::ucx {
 
 class UcxPeer final : public Peer {
  public:
-  explicit UcxPeer(Line& line) : line_(line) { line.peer = this; }
+  explicit UcxPeer(Connection& connection) : connection_(connection) { connection.peer = this; }
   ~UcxPeer() override;
-  Line& line() const noexcept { return line_; }
+  Connection& connection() const noexcept { return connection_; }
 
  private:
-  Line& line_;
+  Connection& connection_;
 };
 
 }  // namespace weft::ucx

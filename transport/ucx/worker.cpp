@@ -14,8 +14,8 @@
 namespace weft::ucx {
 namespace {
 
-/// UCP has no call that names the transports of a context, but prints them, as "... -- rc_mlx5/mlx5_0:1". A print that
-/// looks different some day costs capabilities, not correctness: nothing is found in it then.
+/// UCP has no call that lists the transports of a context, but prints them as "... -- rc_mlx5/mlx5_0:1". If a
+/// later UCX prints them differently, none is recognised: that costs capabilities, not correctness.
 Traits traits_of(ucp_context_h context) {
   char* text = nullptr;
   std::size_t size = 0;
@@ -80,25 +80,25 @@ Error error_of(ucs_status_t status, const char* what) noexcept {
   }
 }
 
-Result<std::unique_ptr<Worker>> Worker::open(const Wish& wish, std::string& why_not) {
+Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string& why_not) {
   ucp_config_t* read = nullptr;
   if (ucp_config_read(nullptr, nullptr, &read) != UCS_OK)
-    return fail(Errc::os, "UCX reads no configuration", EIO);
+    return fail(Errc::os, "UCX cannot read its configuration", EIO);
   const std::unique_ptr<ucp_config_t, ConfigRelease> config(read);
-  // Shared memory tells nobody of a peer that is lost, so that UCX takes it for none of ours, but opens it all the same:
-  // 4 MiB, and a file that a kill leaves behind.
-  const bool is_chosen = !wish.transports.empty() || std::getenv("UCX_TLS") != nullptr;
-  const auto transports = is_chosen ? wish.transports : "^posix,sysv";
+  // UCX's shared-memory transports do not report a lost peer, so UCX does not use them for these connections,
+  // but opens them all the same: 4 MiB, and a file that stays behind when the process is killed.
+  const bool is_chosen = !options.transports.empty() || std::getenv("UCX_TLS") != nullptr;
+  const auto transports = is_chosen ? options.transports : "^posix,sysv";
   if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
-  // Read when the process makes its first context. If it is not taken, they are loaded.
+  // UCX reads this when the process creates its first context. If UCX rejects it, the modules are loaded.
   if (!is_chosen && std::getenv("UCX_MODULES") == nullptr)
     (void)ucs_global_opts_set_value("MODULES", useful_modules().c_str());
 
   std::unique_ptr<Worker> worker(new Worker);
-  // Some transports, `self` for one, cannot wake anybody: then without. Gets by RMA are asked for where a network card
-  // does them only (docs/decisions/0007-ucx-gets.md): a worker with RMA lets whoever reaches it read, and write, all of
-  // our memory.
+  // Some transports (`self`) have no wakeup: then the worker does without. RMA is requested only where a
+  // network card executes it (docs/decisions/0007-ucx-gets.md): a worker with RMA lets any peer that reaches
+  // it read and write all of this process's memory.
   std::uint64_t features = UCP_FEATURE_AM | UCP_FEATURE_WAKEUP;
   auto started = worker->start(read, features);
   if (!started) {
@@ -107,18 +107,18 @@ Result<std::unique_ptr<Worker>> Worker::open(const Wish& wish, std::string& why_
     started = worker->start(read, features);
   }
   if (!started) return fail(started.error());
-  if (!wish.networks.empty()) {
-    const auto devices = devices_for(worker->traits_.devices, wish.networks, why_not);
+  if (!options.networks.empty()) {
+    const auto devices = devices_for(worker->traits_.devices, options.networks, why_not);
     if (!devices) return fail(devices.error());
     if (!devices->empty()) {
       if (ucp_config_modify(read, "NET_DEVICES", devices->c_str()) != UCS_OK)
-        return fail(Errc::os, "UCX takes no list of devices", EIO);
+        return fail(Errc::os, "UCX rejects the list of devices", EIO);
       worker->close();
       started = worker->start(read, features);
       if (!started) return fail(started.error());
     }
   }
-  if ((wish.direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
+  if ((options.direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
     worker->close();
     started = worker->start(read, features | UCP_FEATURE_RMA);
     if (!started) return fail(started.error());
@@ -145,10 +145,10 @@ Result<void> Worker::start(ucp_config_t* config, std::uint64_t features) {
   const auto created = ucp_worker_create(context_, &worker_params, &worker_);
   if (created != UCS_OK) {
     worker_ = nullptr;
-    return fail(error_of(created, "UCX makes no worker of these transports"));
+    return fail(error_of(created, "UCX cannot create a worker on these transports"));
   }
   traits_ = traits_of(context_);
-  // Over the node's memory alone, UCX 1.13 wakes a worker that has reached nobody once, and never again.
+  // On shared memory alone, UCX 1.13 wakes a worker that has not connected to any peer once, and never again.
   if ((features & UCP_FEATURE_WAKEUP) != 0 && traits_.network) {
     int fd = -1;
     if (ucp_worker_get_efd(worker_, &fd) != UCS_OK)
@@ -171,7 +171,7 @@ Result<std::vector<std::byte>> Worker::address() const {
   attributes.field_mask = UCP_WORKER_ATTR_FIELD_ADDRESS | UCP_WORKER_ATTR_FIELD_ADDRESS_FLAGS;
   attributes.address_flags = traits_.network ? UCP_WORKER_ADDRESS_FLAG_NET_ONLY : 0;
   const auto asked = ucp_worker_query(worker_, &attributes);
-  if (asked != UCS_OK) return fail(error_of(asked, "UCX names no address"));
+  if (asked != UCS_OK) return fail(error_of(asked, "UCX cannot pack the address of its worker"));
   const auto* bytes = reinterpret_cast<const std::byte*>(attributes.address);
   std::vector<std::byte> out(bytes, bytes + attributes.address_length);
   ucp_worker_release_address(worker_, attributes.address);

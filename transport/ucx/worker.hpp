@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A UCP context with its only worker, and what is known of the transports in it.
+// A UCP context, its only worker, and the properties of the transports in it.
 #pragma once
 
 #include <ucp/api/ucp.h>
@@ -15,24 +15,24 @@
 namespace weft::ucx {
 
 struct Traits {
-  bool network = false;              ///< some transport leaves the node
-  bool reads_memory = false;         ///< a network card reads remote memory by itself
-  std::vector<std::string> devices;  ///< of the network, as UCX_NET_DEVICES takes them
+  bool network = false;              ///< some transport reaches other nodes
+  bool reads_memory = false;         ///< a network card executes reads of remote memory
+  std::vector<std::string> devices;  ///< network devices, as UCX_NET_DEVICES names them
 };
 
 class Worker {
  public:
-  struct Wish {
-    std::string transports;    ///< as UCX_TLS takes it; empty: what UCX_TLS says, or all but shared memory
-    std::string networks;      ///< as WEFT_NET has it; empty: all
-    bool direct_gets = false;  ///< also where UCP emulates them
+  struct Options {
+    std::string transports;    ///< as UCX_TLS takes it; empty: the value of UCX_TLS, or all but shared memory
+    std::string networks;      ///< the value of WEFT_NET; empty: all
+    bool direct_gets = false;  ///< use direct gets also where UCP emulates them
   };
-  /// Errors: not_found, invalid, no_memory, os; the text of the first two may lie in why_not.
-  static Result<std::unique_ptr<Worker>> open(const Wish& wish, std::string& why_not);
+  /// Errors: not_found, invalid, no_memory, os. The text of the first two may lie in why_not.
+  static Result<std::unique_ptr<Worker>> open(const Options& options, std::string& why_not);
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
   ~Worker() { close(); }
-  /// Calls back for what was open.
+  /// Runs the callbacks of everything that is open.
   void close() noexcept;
 
   ucp_context_h context() const noexcept { return context_; }
@@ -40,8 +40,9 @@ class Worker {
   const Traits& traits() const noexcept { return traits_; }
   bool direct_gets() const noexcept { return direct_gets_; }
   std::optional<int> wait_fd() const noexcept { return wait_fd_; }
-  /// Of the network devices where there are any: processes of one node then meet there too, because only these notice
-  /// at once that a peer is gone; the node's own memory is the business of transport/shm.
+  /// The worker's address. With network devices present it names only these: processes of one node then
+  /// connect over them too, because only network transports report at once that a peer has died.
+  /// transport/shm serves the node's own memory.
   Result<std::vector<std::byte>> address() const;
 
  private:
@@ -55,9 +56,9 @@ class Worker {
   std::optional<int> wait_fd_;
 };
 
-/// An `os` error with the number that fits the status best.
+/// The Error that fits the status best; `os` where none does.
 Error error_of(ucs_status_t status, const char* what) noexcept;
-/// Whether the status says that nobody is at the other end any more.
+/// Whether the status means that the peer is lost.
 bool is_loss(ucs_status_t status) noexcept;
 
 }  // namespace weft::ucx

@@ -1,57 +1,73 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets that a client could not answer from the segment, and direct modex in both directions.
-//
-// A parked Get waits for one of: a commit of its rank (a watched card's notice), the end of its rank, the host's
-// answer, its deadline. Nothing is polled.
+#include "core/server/cards/gets.hpp"
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
-#include "core/server/server.hpp"
+#include "core/data/wire.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
 
 using store::Local;
 
-void Server::serve_get(std::unique_ptr<ParkedGet> get) {
-  if (auto verdict = try_get(*get))
+Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster)
+    : loop_(loop), jobs_(jobs), cards_(cards) {
+  if (cluster == nullptr) return;
+  cluster->rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+    data::Reader in(body);
+    const std::string nspace(in.text());
+    const auto proc = link::make_proc(nspace, in.u32());
+    if (!in.done()) return reply(PMIX_ERR_BAD_PARAM, {});
+    // This node's launch may be behind the other's.
+    jobs_.when_registered(nspace, [this, proc, reply] {
+      whole_card(proc, [reply](pmix_status_t status, const Blob& card) { reply(status, card); });
+    });
+  });
+}
+
+void Gets::get(const pmix_proc_t& proc, std::string key, const store::GetDirectives& how, store::Asker asker,
+               Got done) {
+  auto get = std::make_unique<Waiting>();
+  get->proc = proc;
+  get->key = std::move(key);
+  get->hostname = how.hostname;  // the caller's goes with its message
+  get->how = how;
+  get->how.hostname = get->hostname;
+  get->asker = asker;
+  get->done = [done = std::move(done)](pmix_status_t status, data::Value value, const Blob&) {
+    done(status, std::move(value));
+  };
+  serve(std::move(get));
+}
+
+void Gets::whole_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
+  auto get = std::make_unique<Waiting>();
+  get->proc = proc;
+  get->done = [done = std::move(done)](pmix_status_t status, const data::Value&, Blob blob) {
+    done(status, std::move(blob));
+  };
+  serve(std::move(get));
+}
+
+void Gets::serve(std::unique_ptr<Waiting> get) {
+  if (auto verdict = decide(*get))
     return get->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
   park(std::move(get));
 }
 
-/// The whole card of a local rank, for another node: as soon as there is one.
-void Server::serve_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
-  auto get = std::make_unique<ParkedGet>();
-  get->proc = proc;
-  get->done = [done = std::move(done)](pmix_status_t status, data::Value, Blob blob) {
-    done(status, std::move(blob));
-  };
-  serve_get(std::move(get));
-}
-
-/// A Get without a key, of a client that cannot look into the segment itself.
-void Server::get_everything(const SessionRef& session, std::uint64_t tag, const pmix_proc_t& proc) {
-  const auto* job = find_job(link::nspace_of(proc));
-  const store::Asker asker{link::nspace_of(session->proc) == link::nspace_of(proc), session->proc.rank};
-  auto all = job != nullptr && job->writer ? store::lookup_all(job->view(), proc.rank, asker)
-                                           : fail(Errc::not_found);
-  const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-  session->send(link::MessageType::value, tag,
-                link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
-}
-
 /// The answer if there is one now; nothing if it has to wait. Starts a fetch where another node has the card.
-std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
+std::optional<Gets::Verdict> Gets::decide(Waiting& get) {
   const auto says = [](pmix_status_t status) {
     return std::optional<Verdict>(std::in_place, status, data::Value(), Blob());
   };
-  auto* job = find_job(link::nspace_of(get.proc));
-  if (job == nullptr || !job->writer) return says(PMIX_ERR_NOT_FOUND);
+  auto* job = jobs_.find(link::nspace_of(get.proc));
+  if (job == nullptr) return says(PMIX_ERR_NOT_FOUND);
   const auto& view = job->view();
   const bool whole_card = get.key.empty();
   // Here is nothing to refresh: what lies on this node is read where it is written.
-  const bool again = get.how.refresh && !get.fetched && get.proc.rank < view.ranks() &&
+  const bool again = get.how.refresh && !get.is_fetched && get.proc.rank < view.ranks() &&
                      view.local_index(get.proc.rank) == store::none && !store::is_reserved(get.key);
   if (!whole_card && !again) {
     auto value = store::lookup(view, get.proc.rank, get.key, get.how, get.asker);
@@ -69,8 +85,8 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
   if (index == store::none) {
     if (!whole_card && store::is_reserved(get.key))
       return says(PMIX_ERR_NOT_FOUND);  // the host said it, or nobody will
-    if (whole_card || get.fetched) return says(PMIX_ERR_NOT_FOUND);
-    if (module_.direct_modex == nullptr && !modex_) return says(PMIX_ERR_NOT_SUPPORTED);
+    if (whole_card || get.is_fetched) return says(PMIX_ERR_NOT_FOUND);
+    if (!cards_.can_fetch()) return says(PMIX_ERR_NOT_SUPPORTED);
     return std::nullopt;
   }
   const bool committed = !view.card(index).empty();
@@ -87,61 +103,61 @@ std::optional<Server::Verdict> Server::try_get(ParkedGet& get) {
   return std::nullopt;
 }
 
-void Server::park(std::unique_ptr<ParkedGet> get) {
+void Gets::park(std::unique_ptr<Waiting> get) {
   auto& parked = *get;
-  parked_.push_back(std::move(get));
+  waiting_.push_back(std::move(get));
   if (parked.how.timeout) {
     parked.timer = std::make_unique<asio::steady_timer>(loop_, *parked.how.timeout);
-    parked.number = next_parked_++;
+    parked.number = next_++;
     parked.timer->async_wait([this, number = parked.number](const std::error_code& error) {
       const auto is_it = [&](const auto& open) { return open->number == number; };
-      const auto place = std::find_if(parked_.begin(), parked_.end(), is_it);
-      if (error || place == parked_.end()) return;  // answered meanwhile
+      const auto place = std::find_if(waiting_.begin(), waiting_.end(), is_it);
+      if (error || place == waiting_.end()) return;  // answered meanwhile
       auto late = std::move(*place);
-      parked_.erase(place);
+      waiting_.erase(place);
       late->done(PMIX_ERR_TIMEOUT, {}, {});
     });
   }
   const auto proc = parked.proc;
-  auto* job = find_job(link::nspace_of(proc));
-  if (job != nullptr && job->writer && proc.rank < job->view().ranks() &&
-      job->view().local_index(proc.rank) == store::none && !parked.fetched)
-    return fetch(proc, {});
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (job != nullptr && proc.rank < job->view().ranks() &&
+      job->view().local_index(proc.rank) == store::none && !parked.is_fetched)
+    return fetch(proc);
   watch(proc, true);
-  retry_gets(proc);  // it may have committed before it was watched
+  retry(proc);  // it may have committed before it was watched
 }
 
 /// Something about `about` changed: answer what can be answered now.
-void Server::retry_gets(const pmix_proc_t& about) {
+void Gets::retry(const pmix_proc_t& about) {
   bool waiting = false;
-  for (auto place = parked_.begin(); place != parked_.end();) {
+  for (auto place = waiting_.begin(); place != waiting_.end();) {
     auto& get = **place;
     const bool concerns = link::nspace_of(get.proc) == link::nspace_of(about) &&
                           (get.proc.rank == about.rank || get.proc.rank == PMIX_RANK_UNDEF ||
                            get.proc.rank == PMIX_RANK_WILDCARD);
-    auto verdict = concerns ? try_get(get) : std::nullopt;
+    auto verdict = concerns ? decide(get) : std::nullopt;
     if (!verdict) {
       waiting |= concerns;
       ++place;
       continue;
     }
     auto answered = std::move(*place);
-    place = parked_.erase(place);
+    place = waiting_.erase(place);
     answered->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
   }
   if (!waiting) watch(about, false);
 }
 
-void Server::retry_gets_of(std::string_view nspace) {
+void Gets::retry_all(std::string_view nspace) {
   std::set<std::uint32_t> ranks;
-  for (const auto& get : parked_)
+  for (const auto& get : waiting_)
     if (link::nspace_of(get->proc) == nspace) ranks.insert(get->proc.rank);
-  for (const auto rank : ranks) retry_gets(link::make_proc(nspace, rank));
+  for (const auto rank : ranks) retry(link::make_proc(nspace, rank));
 }
 
-void Server::watch(const pmix_proc_t& proc, bool on) {
-  auto* job = find_job(link::nspace_of(proc));
-  if (job == nullptr || !job->writer) return;
+void Gets::watch(const pmix_proc_t& proc, bool on) {
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (job == nullptr) return;
   const auto& view = job->view();
   const bool any =
       proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;  // whoever commits may bring it
@@ -152,115 +168,26 @@ void Server::watch(const pmix_proc_t& proc, bool on) {
   std::atomic_thread_fence(std::memory_order_seq_cst);  // C2 <-> C1: then look at the card
 }
 
-/// For who is parked: brings the card of a rank on another node. Concurrent Gets of one card share the question.
-void Server::fetch(const pmix_proc_t& proc, const data::Infos& directives) {
-  const auto name = std::pair(std::string(link::nspace_of(proc)), proc.rank);
-  if (!fetching_.insert(name).second) return;
-  const auto fetched = [this, proc, name](pmix_status_t status) {
-    fetching_.erase(name);
-    for (auto place = parked_.begin(); place != parked_.end();) {
+/// Brings the card of a rank on another node for the Gets that wait for it.
+void Gets::fetch(const pmix_proc_t& proc) {
+  cards_.fetch(proc, {}, [this, proc](pmix_status_t status) {
+    for (auto place = waiting_.begin(); place != waiting_.end();) {
       auto& get = **place;
-      if (link::nspace_of(get.proc) != name.first || get.proc.rank != proc.rank) {
+      if (!is_same(get.proc, proc)) {
         ++place;
         continue;
       }
-      get.fetched = true;
-      auto verdict = status == PMIX_SUCCESS ? try_get(get) : Verdict{status, {}, {}};
+      get.is_fetched = true;
+      auto verdict = status == PMIX_SUCCESS ? decide(get) : Verdict{status, {}, {}};
       if (!verdict) {  // a deadline lets it wait for more than this card
         ++place;
         continue;
       }
       auto answered = std::move(*place);
-      place = parked_.erase(place);
+      place = waiting_.erase(place);
       answered->done(verdict->status, std::move(verdict->value), {});
     }
-  };
-  fetch_card(proc, directives, fetched);
-}
-
-/// By the host where it has direct_modex, else by ourselves. directives: for the host.
-void Server::fetch_card(const pmix_proc_t& proc, const data::Infos& directives, Done done) {
-  if (module_.direct_modex == nullptr) {
-    if (!modex_) return done(PMIX_ERR_NOT_SUPPORTED);
-    const auto nodes = nodes_of({proc});
-    return modex_->fetch(nodes.empty() ? self_.rank : nodes.front(), proc, std::move(done));
-  }
-  using Fetch = Upcall<Blob>;
-  const auto on_blob = [this, done = std::move(done)](pmix_status_t status, const Blob& blob) {
-    done(status == PMIX_SUCCESS ? take_blobs(blob) : status);
-  };
-  const pmix_proc_t target = proc;
-  Fetch::make(upcalls_, on_blob, [&](void* open) {
-    const auto answered = [](pmix_status_t status, const char* data, std::size_t bytes, void* pointer,
-                             pmix_release_cbfunc_t release, void* release_data) {
-      const auto* from = reinterpret_cast<const std::byte*>(data);
-      Blob copy = data == nullptr ? Blob() : Blob(from, from + bytes);
-      if (release != nullptr) release(release_data);
-      Fetch::finish_from_host(pointer, status, std::move(copy));
-    };
-    return module_.direct_modex(&target, directives.data(), directives.size(), answered, open);
   });
-}
-
-/// A local rank's question in its FetchCell. PMIX_OPERATION_SUCCEEDED: nothing was read, since there is something that the
-/// asker has not seen. A host that brings cards itself is asked by message.
-void Server::answer_fetch(Job& job, std::uint32_t local) {
-  auto& cell = job.writer->fetch_cell(local);
-  const auto [number, rank, seen] = cell.question();
-  if (number == 0 || std::exchange(job.fetching[local], number) == number) return;
-  if (module_.direct_modex != nullptr || !modex_) return cell.answer(number, PMIX_ERR_NOT_SUPPORTED);
-  if (seen != store::FetchCell::anything && seen != job.view().remote_link(rank))
-    return cell.answer(number, PMIX_OPERATION_SUCCEEDED);
-  const auto proc = link::make_proc(job.nspace, rank);
-  const auto nodes = nodes_of({proc});
-  if (nodes.empty() || nodes.front() == self_.rank) return cell.answer(number, PMIX_ERR_NOT_FOUND);
-  modex_->fetch(nodes.front(), proc, [this, nspace = job.nspace, local, n = number](pmix_status_t status) {
-    if (auto* open = find_job(nspace); open != nullptr && open->writer)
-      open->writer->fetch_cell(local).answer(n, status);
-  });
-}
-
-/// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-/// byte, or before the segment was full, is good; whoever waited for the whole is told that it is not. behind: as for
-/// take_card.
-pmix_status_t Server::take_blobs(Bytes blobs, Procs* behind) {
-  auto status = PMIX_SUCCESS;
-  const auto seen = store::read_cards(blobs, [&](const store::Card& card) {
-    if (const auto taken = take_card(card, behind); taken != PMIX_SUCCESS) status = taken;
-  });
-  return seen ? status : PMIX_ERR_UNPACK_FAILURE;
-}
-
-/// behind: gets the rank if something of its card that comes before this is missing here, which is no error then.
-pmix_status_t Server::take_card(const store::Card& card, Procs* behind) {
-  auto* job = find_job(card.nspace);
-  if (job == nullptr || !job->writer || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
-  if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
-  const auto added = job->writer->add_card(card);
-  if (added) return PMIX_SUCCESS;
-  if (added.error().code != Errc::again) return PMIX_ERR_OUT_OF_RESOURCE;
-  if (behind == nullptr) return PMIX_ERR_UNPACK_FAILURE;
-  behind->push_back(link::make_proc(card.nspace, card.rank));
-  return PMIX_SUCCESS;
-}
-
-/// A commit of a client without a segment: the server is its card's writer.
-void Server::commit_for(const SessionRef& session, link::Frame frame) {
-  const auto message = link::decode<link::Store>(frame.payload);
-  if (!message) return answer(session, frame.tag, PMIX_ERR_BAD_PARAM);
-  auto card = session->job->view().card(session->local);
-  // The first one: it wanted no segment, or could not map the one it was offered, and will not write itself.
-  if (!session->card_is_ours) {
-    if (!card.adopt()) return answer(session, frame.tag, PMIX_ERROR);
-    session->card_is_ours = true;
-    session->has_segment = false;
-  }
-  for (const auto& item : message->items) {
-    const store::Record record{{store::Realm::rank, 0}, item.scope, item.key, item.value};
-    if (!card.append(record)) return answer(session, frame.tag, PMIX_ERR_OUT_OF_RESOURCE);
-  }
-  answer(session, frame.tag, PMIX_SUCCESS);
-  retry_gets(session->proc);
 }
 
 }  // namespace weft::server

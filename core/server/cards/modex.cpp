@@ -84,30 +84,14 @@ struct Modex::Fetch {
   }
 };
 
-Modex::Modex(Nodes& nodes, Hooks hooks) : nodes_(nodes), hooks_(std::move(hooks)) {
-  auto& letters = nodes_.letters();
-  const auto when_known = [this](Bytes body, auto&& work) {
+Modex::Modex(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
+  cluster_.rpc().on(RequestType::card_place, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     data::Reader in(body);
     const std::string nspace(in.text());
-    const auto proc = link::make_proc(nspace, in.u32());
-    if (!in.done()) return false;
-    if (hooks_.is_known(nspace))
-      work(proc);
-    else  // this node's launch may be behind the other's
-      early_[nspace].push_back([work, proc] { work(proc); });
-    return true;
-  };
-  letters.on(Subject::card_place, [this, when_known](NodeNumber, Bytes body, const Letters::Answer& answer) {
-    const auto tell = [this, answer](const pmix_proc_t& proc) {
-      answer(PMIX_SUCCESS, place(link::nspace_of(proc)));
-    };
-    if (!when_known(body, tell)) answer(PMIX_ERR_BAD_PARAM, {});
-  });
-  letters.on(Subject::card, [this, when_known](NodeNumber, Bytes body, const Letters::Answer& answer) {
-    const auto tell = [this, answer](const pmix_proc_t& proc) {
-      hooks_.local_card(proc, [answer](pmix_status_t status, const Blob& card) { answer(status, card); });
-    };
-    if (!when_known(body, tell)) answer(PMIX_ERR_BAD_PARAM, {});
+    static_cast<void>(in.u32());
+    if (!in.done()) return reply(PMIX_ERR_BAD_PARAM, {});
+    // This node's launch may be behind the other's.
+    jobs_.when_registered(nspace, [this, nspace, reply] { reply(PMIX_SUCCESS, place(nspace)); });
   });
 }
 
@@ -118,7 +102,7 @@ Modex::~Modex() = default;
 void Modex::offer(const store::JobView& job, std::byte* segment) {
   const auto& header = job.header();
   auto made = std::make_unique<Offer>();
-  auto& endpoint = nodes_.endpoint();
+  auto& endpoint = cluster_.endpoint();
   if (auto pages = endpoint.expose({segment + header.card_area.offset, header.card_area.bytes}))
     made->pages = std::move(*pages);
   // The rests are mostly addresses without memory behind them, and stay so.
@@ -139,15 +123,6 @@ void Modex::offer(const store::JobView& job, std::byte* segment) {
     made->place = std::move(out).take();
   }
   offers_[std::string(job.nspace())] = std::move(made);
-  answer_early(job.nspace());
-}
-
-void Modex::answer_early(std::string_view nspace) {
-  const auto early = early_.find(nspace);
-  if (early == early_.end()) return;
-  const auto questions = std::move(early->second);
-  early_.erase(early);
-  for (const auto& ask : questions) ask();
 }
 
 void Modex::withdraw(std::string_view nspace) {
@@ -159,12 +134,12 @@ void Modex::withdraw(std::string_view nspace) {
   std::erase_if(places_, [&](const auto& place) {
     if (place.first.second != nspace) return false;
     for (const auto& region : {place.second->pages, place.second->rests})
-      if (region && !is_read) nodes_.mesh().forget_region(place.first.first, *region);
+      if (region && !is_read) cluster_.mesh().forget_region(place.first.first, *region);
     return true;
   });
 }
 
-Modex::Blob Modex::place(std::string_view nspace) const {
+Blob Modex::place(std::string_view nspace) const {
   const auto found = offers_.find(nspace);
   return found == offers_.end() ? Blob() : found->second->place;
 }
@@ -188,9 +163,9 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
         made->page_bytes > most_card_bytes || made->page_bytes < header_bytes + made->shape.first ||
         made->rest_bytes > most_card_bytes || made->rest_bytes < made->shape.capacity - made->shape.first)
       return fail(Errc::corrupt, "a place of cards");
-    if (auto region = nodes_.mesh().learn_region(node, pages)) made->pages = *region;
+    if (auto region = cluster_.mesh().learn_region(node, pages)) made->pages = *region;
     if (!rests.empty())
-      if (auto region = nodes_.mesh().learn_region(node, rests)) made->rests = *region;
+      if (auto region = cluster_.mesh().learn_region(node, rests)) made->rests = *region;
   }
   places_[std::move(name)] = std::move(made);
   return {};
@@ -210,8 +185,8 @@ void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
   fetch.done.push_back(std::move(done));
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
-  nodes_.stay_awake();
-  if (!nodes_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
+  cluster_.stay_awake();
+  if (!cluster_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
 }
 
@@ -233,7 +208,7 @@ void Modex::ask_place(Fetch& fetch) {
       return self.end(asked, PMIX_ERR_UNPACK_FAILURE);
     self.read_start(asked);
   };
-  nodes_.letters().send(fetch.node, Subject::card_place, question(fetch.proc), answered);
+  cluster_.rpc().send(fetch.node, RequestType::card_place, question(fetch.proc), answered);
 }
 
 /// The node sends the card, once there is one.
@@ -244,10 +219,10 @@ void Modex::ask_card(Fetch& fetch) {
     if (!here || (*here)->fetches_.count(at) == 0) return;
     auto& self = **here;
     auto& asked = *self.fetches_.at(at);
-    if (status == PMIX_SUCCESS) status = self.hooks_.take_blobs(card);
+    if (status == PMIX_SUCCESS) status = self.jobs_.take_cards(card);
     self.end(asked, status);
   };
-  nodes_.letters().send(fetch.node, Subject::card, question(fetch.proc), answered);
+  cluster_.rpc().send(fetch.node, RequestType::card, question(fetch.proc), answered);
 }
 
 void Modex::read_start(Fetch& fetch) {
@@ -257,12 +232,13 @@ void Modex::read_start(Fetch& fetch) {
   if (!place->pages || !index) return ask_card(fetch);
   const auto& shape = place->shape;
   fetch.index = *index;
-  fetch.from = hooks_.known(fetch.proc);
+  const auto* job = jobs_.find(link::nspace_of(fetch.proc));
+  fetch.from = job != nullptr ? job->view().remote_known(fetch.proc.rank) : 0;
   const bool is_in_rest = fetch.from != 0 && fetch.from >= shape.first;
   if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
-    auto exposed = nodes_.endpoint().expose(landing_);
+    auto exposed = cluster_.endpoint().expose(landing_);
     if (!exposed) return ask_card(fetch);
     landing_region_ = std::move(*exposed);
     for (std::uint32_t slot = 0; slot < slots; ++slot) free_slots_.push_back(slot);
@@ -298,7 +274,7 @@ void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& i
   fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
   fetch.in_page = image.page_bytes;
   fetch.in_rest = image.rest_bytes;
-  auto exposed = nodes_.endpoint().expose(fetch.bytes);
+  auto exposed = cluster_.endpoint().expose(fetch.bytes);
   if (!exposed) return ask_card(fetch);
   fetch.region = std::move(*exposed);
   const auto first = std::min(fetch.from, place.shape.first);
@@ -322,7 +298,7 @@ void Modex::launch(Fetch& fetch) {
     };
     ++counters_.reads;
     const auto begun =
-        nodes_.mesh().read(fetch.node, part.region, part.from, {into, part.into, part.length}, part);
+        cluster_.mesh().read(fetch.node, part.region, part.from, {into, part.into, part.length}, part);
     if (begun) {
       counters_.bytes_read += part.length;
       continue;
@@ -355,7 +331,7 @@ void Modex::go_on(Fetch& fetch) {
   if (!image->whole) return read_all(fetch, *place, *image);
   const auto& proc = fetch.proc;
   end(fetch,
-      hooks_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}));
+      jobs_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}));
 }
 
 void Modex::end(Fetch& fetch, pmix_status_t status) {

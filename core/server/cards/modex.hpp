@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/jobs/jobs.hpp"
 #include "core/store/card.hpp"
 #include "core/store/job_view.hpp"
 #include "pmix_common.h"
@@ -27,20 +28,7 @@ namespace weft::server {
 
 class Modex {
  public:
-  using Blob = std::vector<std::byte>;
-  using Done = std::function<void(pmix_status_t)>;
-  struct Hooks {
-    /// How far the log of a rank elsewhere is known here.
-    std::function<std::uint64_t(const pmix_proc_t&)> known;
-    /// A card as it was read. Errors become the fetch's status.
-    std::function<pmix_status_t(const store::Card&)> take_card;
-    std::function<pmix_status_t(Bytes blobs)> take_blobs;
-    /// The card of a local rank once there is one, for another node.
-    std::function<void(const pmix_proc_t&, std::function<void(pmix_status_t, Blob)>)> local_card;
-    /// Is the job registered here?
-    std::function<bool(std::string_view nspace)> is_known;
-  };
-  Modex(Nodes& nodes, Hooks hooks);
+  Modex(Cluster& cluster, Jobs& jobs);
   ~Modex();
   Modex(const Modex&) = delete;
   Modex& operator=(const Modex&) = delete;
@@ -58,7 +46,7 @@ class Modex {
   void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
   void node_lost(NodeNumber node);
 
-  /// After Nodes::turn(). Number of fetches that went on.
+  /// After Cluster::turn(). Number of fetches that went on.
   std::size_t progress();
 
   struct Counters {
@@ -82,18 +70,15 @@ class Modex {
   void launch(Fetch& fetch);
   void go_on(Fetch& fetch);
   void end(Fetch& fetch, pmix_status_t status);
-  void answer_early(std::string_view nspace);
 
-  Nodes& nodes_;
-  Hooks hooks_;
+  Cluster& cluster_;
+  Jobs& jobs_;
   std::map<std::string, std::unique_ptr<Offer>, std::less<>> offers_;
   std::map<Name, std::unique_ptr<Place>> places_;
   std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;
   std::map<std::pair<std::string, std::uint32_t>, Fetch*> by_rank_;  ///< the same
   std::deque<Fetch*> ready_;                                         ///< their reads have ended
-  /// Questions about jobs that are not registered here yet.
-  std::map<std::string, std::vector<std::function<void()>>, std::less<>> early_;
-  std::vector<std::byte> landing_;  ///< slots for the starts of cards
+  std::vector<std::byte> landing_;                                   ///< slots for the starts of cards
   std::unique_ptr<MemoryRegion> landing_region_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh

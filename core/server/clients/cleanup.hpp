@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients asked to have removed when they are gone (PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR).
+// What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR).
 //
 // Paths are walked with openat and O_NOFOLLOW from their parent, and only what the client's own user owns is
-// removed: a link that somebody planted meanwhile is removed itself, never followed.
+// removed: a link that was planted meanwhile is removed itself, never followed.
 #pragma once
 
 #include <sys/types.h>

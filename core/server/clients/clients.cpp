@@ -1,230 +1,293 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client's way in and out: handshake, finalize, death.
+#include "core/server/clients/clients.hpp"
+
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <asio/executor_work_guard.hpp>
-#include <set>
+#include <utility>
 
-#include "core/server/jobs/job_info.hpp"
-#include "core/server/server.hpp"
+#include "core/data/wire.hpp"
 
 namespace weft::server {
 
 using link::MessageType;
 using store::Local;
 
-/// The version stays the first field of a greeting for ever, so that a refusal can name both.
-bool Server::refuse_other_version(const SessionRef& session, const link::Frame& frame) {
-  data::Reader peek(frame.payload);
+Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
+                 Rooms rooms)
+    : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {
+  if (rooms_.cluster == nullptr) return;
+  rooms_.cluster->rpc().on(RequestType::process_gone,
+                           [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+                             data::Reader in(body);
+                             const std::string nspace(in.text());
+                             const auto proc = link::make_proc(nspace, in.u32());
+                             if (in.done()) remote_process_died(proc);
+                             reply(PMIX_SUCCESS, {});
+                           });
+}
+
+// ---- in
+
+/// The version stays the first field of a hello for ever, so that a refusal can name both.
+bool Clients::refuse_other_version(const ConnectionRef& connection, const link::Frame& hello) {
+  data::Reader peek(hello.payload);
   const auto wire = peek.u16();
   if (wire == link::wire_version) return false;
-  refuse(session, PMIX_ERR_NOT_SUPPORTED,
+  refuse(connection, PMIX_ERR_NOT_SUPPORTED,
          "it speaks version " + std::to_string(wire) + " of the protocol, the server speaks version " +
              std::to_string(link::wire_version) + "; use the libpmix of the same Weft release for both");
   return true;
 }
 
-void Server::greet(const SessionRef& session, const link::Frame& frame) {
-  if (refuse_other_version(session, frame)) return;
+void Clients::refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason) {
+  connection->send(MessageType::refused, 0, link::encode(link::Refused{status, std::move(reason)}));
+  connection->close();
+}
+
+/// Why the process behind the connection may not be that rank; empty: it may.
+std::string Clients::objection(const link::Hello& hello, const ClientConnection& connection,
+                               const Job& job) const {
+  if (!tokens_.accepts(hello.nspace, hello.rank, hello.token))
+    return "its token is not the one of rank " + std::to_string(hello.rank);
+  const auto registered = job.clients.find(hello.rank);
+  const auto owner = registered == job.clients.end() ? ::getuid() : registered->second.uid;
+  if (connection.uid != owner && connection.uid != ::getuid())
+    return "user " + std::to_string(connection.uid) + " may not be this rank";
+  return {};
+}
+
+void Clients::handshake(const ConnectionRef& connection, const link::Frame& frame) {
+  if (refuse_other_version(connection, frame)) return;
   auto hello = link::decode<link::Hello>(frame.payload);
-  if (!hello) return refuse(session, PMIX_ERR_BAD_PARAM, "malformed greeting");
-  session->proc = link::make_proc(hello->nspace, hello->rank);
-  auto* job = find_job(hello->nspace);
-  if (job == nullptr || !job->writer)
-    return refuse(session, PMIX_ERR_NOT_FOUND,
+  if (!hello) return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
+  connection->proc = link::make_proc(hello->nspace, hello->rank);
+  auto* job = rooms_.jobs.find(hello->nspace);
+  if (job == nullptr)
+    return refuse(connection, PMIX_ERR_NOT_FOUND,
                   "namespace " + hello->nspace + " is not registered here (any more)");
-  if (!tokens_.accepts(hello->nspace, hello->rank, hello->token))
-    return refuse(session, PMIX_ERR_NO_PERMISSIONS,
-                  "its token is not the one of rank " + std::to_string(hello->rank));
-  const auto registered = job->clients.find(hello->rank);
-  const bool owner =
-      registered == job->clients.end() ? session->uid == ::getuid() : session->uid == registered->second.uid;
-  if (!owner && session->uid != ::getuid())
-    return refuse(session, PMIX_ERR_NO_PERMISSIONS,
-                  "user " + std::to_string(session->uid) + " may not be this rank");
+  if (auto why = objection(*hello, *connection, *job); !why.empty())
+    return refuse(connection, PMIX_ERR_NO_PERMISSIONS, std::move(why));
   const auto local = job->writer->add_local(hello->rank);
   if (!local)
-    return refuse(session, PMIX_ERR_NOT_FOUND,
+    return refuse(connection, PMIX_ERR_NOT_FOUND,
                   "rank " + std::to_string(hello->rank) + " is not one of this node");
-  if (const auto open = job->sessions.find(*local); open != job->sessions.end()) {
+  if (const auto open = job->connections.find(*local); open != job->connections.end()) {
     const auto old = open->second;
     if (!old->finalized)
-      return refuse(session, PMIX_ERR_EXISTS,
+      return refuse(connection, PMIX_ERR_EXISTS,
                     "rank " + std::to_string(hello->rank) + " is connected already, as pid " +
                         std::to_string(old->pid));
-    old->close();  // it said goodbye; the end of its socket is still on its way
+    old->close();  // it has finalized; the end of its socket is still on its way
   }
-  session->greeted = true;
-  session->job = job;
-  session->local = *local;
-  session->has_segment = hello->layout == store::layout_version;
-  session->attached = session->has_segment && hello->attached != 0;
-  job->sessions[*local] = session;
-  if (nodes_) nodes_->share_cores(static_cast<unsigned>(sessions_.size()));
-  (void)session->watch_process();  // without pidfd the closing socket says the same
-
-  const auto object = registered == job->clients.end() ? nullptr : registered->second.object;
-  const auto admit = [this, session](pmix_status_t status) {
-    if (status == PMIX_SUCCESS) return welcome(session);
-    refuse(session, status, "the resource manager does not accept it");
-  };
-  if (module_.client_connected2 != nullptr) {
-    OpUpcall::make(upcalls_, admit, [&](void* open) {
-      return module_.client_connected2(&session->proc, object, nullptr, 0, on_op_done, open);
-    });
-  } else if (module_.client_connected != nullptr) {
-    // The older upcall has no answer of its own: its status is final.
-    const auto status = module_.client_connected(&session->proc, object, nullptr, nullptr);
-    admit(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
-  } else {
-    welcome(session);
-  }
+  connection->is_known = true;
+  connection->job = job;
+  connection->local = *local;
+  connection->has_segment = hello->layout == store::layout_version;
+  connection->attached = connection->has_segment && hello->attached != 0;
+  job->connections[*local] = connection;
+  (void)connection->watch_process();  // without pidfd the closing socket says the same
+  rooms_.host.client_connected(connection->proc, job->object_of(hello->rank),
+                               [this, connection](pmix_status_t status) {
+                                 if (status == PMIX_SUCCESS) return welcome(connection);
+                                 refuse(connection, status, "the resource manager does not accept it");
+                               });
 }
 
-void Server::refuse(const SessionRef& session, pmix_status_t status, std::string reason) {
-  session->send(MessageType::refused, 0, link::encode(link::Refused{status, std::move(reason)}));
-  session->close();
-}
-
-void Server::welcome(const SessionRef& session) {
-  if (session->job == nullptr) return;  // it went while the host made up its mind
-  session->admit();
-  auto& job = *session->job;
-  auto& local = job.view().local(session->local);
-  if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, session->local);
-  local.pid.store(session->pid, std::memory_order_relaxed);
+void Clients::welcome(const ConnectionRef& connection) {
+  if (connection->job == nullptr) return;  // it ended while the host decided
+  connection->admit();
+  auto& job = *connection->job;
+  auto& local = job.view().local(connection->local);
+  if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, connection->local);
+  local.pid.store(connection->pid, std::memory_order_relaxed);
   local.state.store(Local::connected, std::memory_order_release);
-  rejoin_board(job, session->local);
-  session->proxy_next = job.board().open_generation();
-  // One that let itself in may have waited for a generation that ended before we knew it: nobody told it then.
-  if (session->attached) return board_moved(job);
-  link::Welcome message{.server_nspace = self_.nspace, .server_rank = self_.rank};
-  message.local = session->local;
+  // A client that let itself in may have waited for a generation that ended before this: it is told now.
+  rooms_.fences.join(job, connection->local);
+  if (connection->attached) return;
+  link::Welcome message{.server_nspace = server_.nspace, .server_rank = server_.rank};
+  message.local = connection->local;
   std::vector<int> fds;
-  if (session->has_segment) {
-    message.segment_bytes = segment_->size();
+  if (connection->has_segment) {
+    message.segment_bytes = segment_.size();
     message.job = job.writer->offset();
-    fds = {segment_->fd()};
+    fds = {segment_.fd()};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
-  if (!link::send_frame(session->native_handle(), MessageType::welcome, 0, link::encode(message), fds))
-    session->close();
+  if (!link::send_frame(connection->native_handle(), MessageType::welcome, 0, link::encode(message), fds))
+    connection->close();
 }
 
-/// A finalized process is initialized again. Then the others that finalized may do so too, each in its own time: they
-/// are waited for, like anybody who is late, as long as their processes run.
-void Server::came_back(Job& job, std::uint32_t index) {
-  job.expected.erase(index);
-  if (std::exchange(job.comes_back, true)) return;
+/// A process that may read this process's memory anyway may observe: its user's, and root's. The kernel says whose it is.
+void Clients::handshake_of_tool(const ConnectionRef& connection, const link::Frame& frame) {
+  if (refuse_other_version(connection, frame)) return;
+  if (!link::decode<link::HelloTool>(frame.payload))
+    return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
+  if (connection->uid != ::getuid() && connection->uid != 0)
+    return refuse(connection, PMIX_ERR_NO_PERMISSIONS,
+                  "user " + std::to_string(connection->uid) + " may not look at jobs of user " +
+                      std::to_string(::getuid()));
+  connection->is_known = true;
+  connection->is_tool = true;
+  (void)connection->watch_process();  // without pidfd the closing socket says the same
+  const link::Welcome welcome{
+      .local = store::none, .server_nspace = server_.nspace, .server_rank = server_.rank};
+  connection->send(MessageType::welcome, 0, link::encode(welcome));
+  connection->admit();
+}
+
+void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message) {
+  auto card = connection->job->view().card(connection->local);
+  // The first one: it wanted no segment, or could not map the one it was offered, and will not write itself.
+  if (!connection->card_is_ours) {
+    if (!card.adopt()) return connection->reply(tag, PMIX_ERROR);
+    connection->card_is_ours = true;
+    connection->has_segment = false;
+  }
+  for (const auto& item : message.items) {
+    const store::Record record{{store::Realm::rank, 0}, item.scope, item.key, item.value};
+    if (!card.append(record)) return connection->reply(tag, PMIX_ERR_OUT_OF_RESOURCE);
+  }
+  connection->reply(tag, PMIX_SUCCESS);
+  rooms_.gets.retry(connection->proc);
+}
+
+void Clients::add_cleanup(const ClientConnection& connection, const link::Cleanup& message) {
+  auto order = CleanupOrder::parse(message.infos.data(), message.infos.size());
+  if (order && !order->empty()) cleanups_.add(connection.proc, std::move(*order));
+}
+
+// ---- finalized, and perhaps back
+
+/// A finalized process is initialized again. Then the others that finalized may do so too, each in its own time: fences
+/// wait for them, as for any process that is late, as long as their processes run.
+void Clients::came_back(Job& job, std::uint32_t index) {
+  const auto [expected, is_first] = expected_.try_emplace(job.nspace);
+  expected->second.erase(index);
+  if (!is_first) return;
   for (std::uint32_t i = 0; i < job.view().local_count(); ++i)
     if (i != index && job.view().local(i).state.load(std::memory_order_relaxed) == Local::finalized &&
         expect_back(job, i))
-      rejoin_board(job, i);
+      rooms_.fences.join(job, i);
 }
 
 /// False: its process has ended, or cannot be watched.
-bool Server::expect_back(Job& job, std::uint32_t index) {
+bool Clients::expect_back(Job& job, std::uint32_t index) {
   const int fd = static_cast<int>(
       ::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
   if (fd < 0) return false;
-  job.expected[index] = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
+  expected_[job.nspace][index] = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
   wait_for_end(job, index);
   return true;
 }
 
-void Server::wait_for_end(Job& job, std::uint32_t index) {
-  const auto& watch = job.expected[index];
+void Clients::wait_for_end(Job& job, std::uint32_t index) {
+  const auto& watch = expected_[job.nspace][index];
   watch->async_wait(
       asio::posix::stream_descriptor::wait_read,
       [this, nspace = job.nspace, index, weak = std::weak_ptr(watch)](const std::error_code& error) {
         const auto same = weak.lock();
-        auto* open = error || !same ? nullptr : find_job(nspace);
+        auto* open = error || !same ? nullptr : rooms_.jobs.find(nspace);
         if (open == nullptr) return;
-        const auto entry = open->expected.find(index);
-        if (entry == open->expected.end() || entry->second != same) return;  // it came back
+        auto& expected = expected_[nspace];
+        const auto entry = expected.find(index);
+        if (entry == expected.end() || entry->second != same) return;  // it came back
         if (!process_has_ended(same->native_handle())) return wait_for_end(*open, index);
-        open->expected.erase(entry);
+        expected.erase(entry);
         leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
       });
 }
 
-void Server::finalize_client(const SessionRef& session, std::uint64_t tag) {
-  session->finalized = true;
-  auto& job = *session->job;
-  if (job.comes_back && expect_back(job, session->local)) {
-    job.view().local(session->local).state.store(Local::finalized, std::memory_order_release);
-    retry_gets(session->proc);
+// ---- out
+
+void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
+  connection->finalized = true;
+  auto& job = *connection->job;
+  if (expected_.count(job.nspace) != 0 && expect_back(job, connection->local)) {
+    job.view().local(connection->local).state.store(Local::finalized, std::memory_order_release);
+    rooms_.gets.retry(connection->proc);
   } else {
-    leave(job, session->local, Local::finalized, PMIX_ERR_UNREACH);
+    leave(job, connection->local, Local::finalized, PMIX_ERR_UNREACH);
   }
-  const auto reply = [this, session, tag](pmix_status_t status) { answer(session, tag, status); };
-  if (module_.client_finalized == nullptr) return reply(PMIX_SUCCESS);
-  const auto registered = job.clients.find(session->proc.rank);
-  OpUpcall::make(upcalls_, reply, [&](void* open) {
-    return module_.client_finalized(&session->proc,
-                                    registered == job.clients.end() ? nullptr : registered->second.object,
-                                    on_op_done, open);
-  });
+  rooms_.host.client_finalized(connection->proc, job.object_of(connection->proc.rank),
+                               [connection, tag](pmix_status_t status) { connection->reply(tag, status); });
 }
 
 /// The rank will not arrive, commit or answer any more.
-void Server::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
-  auto& local = job.view().local(index);
-  local.state.store(state, std::memory_order_release);
-  lose_from_board(job, index, status);
-  board_moved(job);
-  const auto proc = link::make_proc(job.nspace, local.rank.load(std::memory_order_relaxed));
-  lose_from_fences(proc, status);
-  retry_gets(proc);
+void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
+  job.view().local(index).state.store(state, std::memory_order_release);
+  rooms_.fences.lose(job, index, status);
+  rooms_.gets.retry(link::make_proc(job.nspace, job.rank_of(index)));
 }
 
-void Server::session_closed(const SessionRef& session) {
-  std::erase(sessions_, session);
-  if (nodes_) nodes_->share_cores(static_cast<unsigned>(sessions_.size()));
-  if (closing_ && sessions_.empty()) stopping_.store(true);
-  auto* job = session->job;
+void Clients::closed(const ConnectionRef& connection, bool is_expected) {
+  auto* job = connection->job;
   if (job == nullptr) return;
-  job->sessions.erase(session->local);
-  // A wish of a process that is gone must not keep the board's counter up.
-  (void)job->board().take_notice(session->local);
-  cleanups_.carry_out(session->proc, session->uid);
-  session->job = nullptr;
-  if (session->finalized || closing_) return;
-  leave(*job, session->local, Local::gone, PMIX_ERR_PROC_ABORTED);
-  announce_loss(session->proc);
-  if (node_fences_) node_fences_->tell_gone(session->proc, job->nodes);
+  job->connections.erase(connection->local);
+  rooms_.fences.disconnect(*connection);
+  cleanups_.carry_out(connection->proc, connection->uid);
+  connection->job = nullptr;
+  if (connection->finalized || is_expected) return;
+  leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
+  rooms_.events.announce_loss(connection->proc);
+  tell_other_nodes(connection->proc, *job);
 }
 
-void Server::build_job(Job& job, int local_size, const data::Infos& infos, Done done) {
-  const auto fail_with = [&](const Error& error) {
-    return done(error.code == Errc::no_space    ? PMIX_ERR_OUT_OF_RESOURCE
-                : error.code == Errc::no_memory ? PMIX_ERR_NOMEM
-                                                : PMIX_ERR_BAD_PARAM);
+/// A process of this node has died: the servers of the other nodes of its job have to know.
+void Clients::tell_other_nodes(const pmix_proc_t& proc, const Job& job) {
+  if (rooms_.cluster == nullptr) return;
+  data::Writer body;
+  body.text(link::nspace_of(proc));
+  body.u32(proc.rank);
+  for (const auto node : job.nodes)
+    if (node != rooms_.cluster->self() && rooms_.cluster->is_there(node))
+      rooms_.cluster->rpc().send(node, RequestType::process_gone, {body.view().begin(), body.view().end()},
+                                 nullptr);
+}
+
+void Clients::remote_process_died(const pmix_proc_t& proc) {
+  if (rooms_.exchanges->process_died(proc)) rooms_.events.announce_death(proc);
+}
+
+void Clients::remove(Job& job, std::uint32_t rank, Done done) {
+  if (job.clients.erase(rank) == 0) return done(PMIX_ERR_NOT_FOUND);
+  const auto index = job.writer ? job.view().local_index(rank) : store::none;
+  if (index == store::none) return done(PMIX_SUCCESS);
+  // No fence is to wait for it: not for a process that is thrown out, and not for one that never came.
+  const auto leave_now = [this, nspace = job.nspace, index, done] {
+    if (auto* open = rooms_.jobs.find(nspace); open != nullptr && open->connections.count(index) == 0)
+      leave(*open, index, Local::gone, PMIX_ERR_PROC_ABORTED);
+    done(PMIX_SUCCESS);
   };
-  if (job.writer) {
-    // A second registration adds what it says; the map itself is fixed.
-    const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), {}, host_);
-    if (!spec) return fail_with(spec.error());
-    for (const auto& key : spec->keys)
-      if (auto ok = job.writer->add_info(key); !ok) return fail_with(ok.error());
-    return done(PMIX_SUCCESS);
+  const auto found = job.connections.find(index);
+  if (found == job.connections.end())
+    return job.view().local(index).state.load() == Local::registered ? leave_now() : done(PMIX_SUCCESS);
+  const auto connection = found->second;
+  const bool was_finalized = std::exchange(connection->finalized, true);
+  connection->leaving = true;
+  connection->close_when_drained(was_finalized ? std::function<void()>([done] { done(PMIX_SUCCESS); })
+                                               : leave_now);
+}
+
+void Clients::remove_all(Job& job, std::function<void()> done) {
+  std::vector<ConnectionRef> open;
+  for (const auto& [index, connection] : job.connections) open.push_back(connection);
+  // One more than there are, for this function itself.
+  const auto left = std::make_shared<std::size_t>(open.size() + 1);
+  const auto one_less = [left, done = std::move(done)] {
+    if (--*left == 0) done();
+  };
+  for (const auto& connection : open) {
+    connection->finalized = connection->leaving = true;  // the host knows what it does: no loss is announced
+    connection->close_when_drained(one_less);
   }
-  std::set<std::uint32_t> registered;
-  for (const auto& [rank, client] : job.clients) registered.insert(rank);
-  const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_);
-  if (!spec) return fail_with(spec.error());
-  auto writer = store::JobWriter::create(*segment_, *spec, limits_);
-  if (!writer) return fail_with(writer.error());
-  job.writer = std::move(*writer);
-  std::set<NodeNumber> nodes;
-  for (const auto& rank : spec->ranks)
-    if (rank.node != store::none) nodes.insert(rank.node);
-  job.nodes.assign(nodes.begin(), nodes.end());
-  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), segment_->base());
-  done(PMIX_SUCCESS);
+  one_less();
+}
+
+void Clients::forget(const std::string& nspace) {
+  expected_.erase(nspace);
+  tokens_.forget(nspace);
 }
 
 }  // namespace weft::server

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint16_t engine_messages = 1;
 constexpr std::uint16_t letter_messages = 2;
 
-// Bytes of a full fence that go around before anybody knows how many they are: another turn costs few nodes more than that.
+// Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr std::uint8_t contact_version = 1;
@@ -53,9 +53,9 @@ collectives::Rule rule_here(std::string& note) {
 
 }  // namespace
 
-Result<SessionSpec> SessionSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
+Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
                                        std::string host) {
-  SessionSpec out;
+  ClusterSpec out;
   out.self = self;
   out.host = std::move(host);
   for (std::size_t i = 0; i < count; ++i) {
@@ -86,38 +86,38 @@ Result<SessionSpec> SessionSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Nodes::Nodes(NodeNumber self, NodeNumber nodes, std::string host, Events events)
-    : self_(self), host_(std::move(host)), events_(std::move(events)), entries_(nodes) {
+Cluster::Cluster(NodeNumber self, NodeNumber nodes, std::string host)
+    : self_(self), host_(std::move(host)), entries_(nodes) {
   entries_[self_].host = host_;
 }
 
-Nodes::Opened Nodes::open(asio::io_context& loop, const SessionSpec& spec, Events events) {
-  std::unique_ptr<Nodes> nodes(new Nodes(spec.self, spec.nodes, spec.host, std::move(events)));
+Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
+  std::unique_ptr<Cluster> cluster(new Cluster(spec.self, spec.nodes, spec.host));
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
-  auto opened = Fabric::open(loop, *spec.key, {spec.self, incarnation_now()}, spec.nodes, *nodes, options);
+  auto opened = Fabric::open(loop, *spec.key, {spec.self, incarnation_now()}, spec.nodes, *cluster, options);
   if (!opened.fabric) return {nullptr, std::move(opened.note)};
-  nodes->fabric_ = std::move(opened.fabric);
-  auto& mesh = nodes->mesh();
+  cluster->fabric_ = std::move(opened.fabric);
+  auto& mesh = cluster->mesh();
   std::string note = std::move(opened.note);
   collectives::Engine::Options engine_options;
   engine_options.message_id = engine_messages;
   engine_options.most_in_all = most_at_once_in_all;
   engine_options.rule = rule_here(note);
-  nodes->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
-  nodes->letters_ = std::make_unique<Letters>(mesh, letter_messages);
+  cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
+  cluster->rpc_ = std::make_unique<Rpc>(mesh, letter_messages);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != spec.self) static_cast<void>(mesh.expect(node));
-  nodes->letters_->on(Subject::leaving, [here = nodes.get()](NodeNumber from, Bytes, const auto&) {
-    here->entries_[from].has_left = true;  // nobody waits for an answer
+  cluster->rpc_->on(RequestType::leaving, [here = cluster.get()](NodeNumber from, Bytes, const auto&) {
+    here->entries_[from].has_left = true;  // no reply is expected
   });
   for (const auto& contact : spec.contacts)
-    if (const auto ok = nodes->enter(contact); !ok)
+    if (const auto ok = cluster->add(contact); !ok)
       return {nullptr, fmt::format("a contact of another server is not usable: {}", ok.error().what)};
-  return {std::move(nodes), std::move(note)};
+  return {std::move(cluster), std::move(note)};
 }
 
-std::vector<std::byte> Nodes::contact() const {
+std::vector<std::byte> Cluster::contact() const {
   data::Writer out;
   out.u8(contact_version);
   out.u32(self_);
@@ -126,17 +126,17 @@ std::vector<std::byte> Nodes::contact() const {
   return std::move(out).take();
 }
 
-Result<void> Nodes::enter(Bytes packed) {
+Result<void> Cluster::add(Bytes packed) {
   data::Reader in(packed);
   if (in.u8() != contact_version)
     return fail(Errc::corrupt,
-                "it is of another version; all servers of a session have to be of one release");
+                "it is of another version; all servers of a cluster have to be of one release");
   const NodeNumber node = in.u32();
   const std::string host(in.text());
   const Bytes rest = in.bytes();
   if (!in.done()) return fail(Errc::corrupt, "its length is wrong");
   if (node == self_) return {};  // a list of all names us, too
-  if (node >= count()) return fail(Errc::invalid, "no node of this session");
+  if (node >= count()) return fail(Errc::invalid, "no node of this cluster");
   const auto contact = mesh::unpack_contact(rest);
   if (!contact) return tl::unexpected(contact.error());
   if (auto ok = mesh().enter(node, *contact); !ok) return ok;
@@ -144,52 +144,56 @@ Result<void> Nodes::enter(Bytes packed) {
   return {};
 }
 
-std::string Nodes::name_of(NodeNumber node) const {
+std::string Cluster::name_of(NodeNumber node) const {
   return node < count() && !entries_[node].host.empty() ? entries_[node].host : fmt::format("node {}", node);
 }
 
-bool Nodes::is_there(NodeNumber node) const noexcept {
+bool Cluster::is_there(NodeNumber node) const noexcept {
   return node < count() && entries_[node].is_known && !entries_[node].is_lost && !entries_[node].has_left;
 }
 
-std::vector<NodeNumber> Nodes::others() const {
+std::vector<NodeNumber> Cluster::others() const {
   std::vector<NodeNumber> out;
   for (NodeNumber node = 0; node < count(); ++node)
     if (node != self_ && is_there(node)) out.push_back(node);
   return out;
 }
 
-bool Nodes::turn() {
+bool Cluster::turn() {
   bool happened = fabric_->turn();
   happened |= engine_->progress() != 0;
-  happened |= letters_->progress() != 0;
-  // After its last letter: it may have been a good-bye.
-  for (const auto& [node, why] : std::exchange(lost_, {}))
-    if (!has_left(node)) events_.lost(node, why);
+  happened |= rpc_->progress() != 0;
   return happened;
 }
 
-void Nodes::say_goodbye() {
+std::vector<Cluster::Lost> Cluster::take_lost() {
+  auto lost = std::exchange(lost_, {});
+  // After the last request of that node: it may have been the one that says that it leaves.
+  std::erase_if(lost, [this](const Lost& one) { return has_left(one.node); });
+  return lost;
+}
+
+void Cluster::say_goodbye() {
   for (const auto node : others())
-    if (mesh().state(node) == mesh::NodeState::reached) letters_->send(node, Subject::leaving, {}, nullptr);
+    if (mesh().state(node) == mesh::NodeState::reached) rpc_->send(node, RequestType::leaving, {}, nullptr);
   const auto until = std::chrono::steady_clock::now() + goodbye_limit;
   do turn();
-  while (!letters_->is_flushed() && std::chrono::steady_clock::now() < until);
+  while (!rpc_->is_flushed() && std::chrono::steady_clock::now() < until);
 }
 
-void Nodes::stop() {
+void Cluster::stop() {
   fabric_->stop();
-  letters_->close();
+  rpc_->close();
 }
 
-void Nodes::node_lost(NodeNumber node, const char* why) noexcept {
+void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
   entries_[node].is_lost = true;
   engine_->node_lost(node);
-  letters_->node_lost(node);
-  lost_.emplace_back(node, why);
+  rpc_->node_lost(node);
+  lost_.push_back({node, why});
 }
 
-void Nodes::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {
+void Cluster::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {
   std::fprintf(
       stderr, "weft: [%s] dropped a message that calls itself one of %s: %s; more of them are counted only\n",
       host_.c_str(), name_of(sender).c_str(), mesh::to_text(why));

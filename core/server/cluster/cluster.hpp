@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The other servers of this session, one a node: where they are, what carries words and collectives between us, and who
-// is lost. docs/design/nodes.md.
+// The other servers of this launch, one a node: their contacts, what carries requests and collectives to them, and which of them
+// are lost. docs/design/nodes.md.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace weft::server {
 
-/// What the host says of the session, as attributes of PMIx_server_init.
-struct SessionSpec {
+/// What the host says of the cluster, as attributes of PMIx_server_init.
+struct ClusterSpec {
   static constexpr const char* key_attribute = "weft.key";
   static constexpr const char* transport_attribute = "weft.transport";
   static constexpr const char* contact_attribute = "weft.contact";
@@ -30,38 +30,38 @@ struct SessionSpec {
   std::vector<std::vector<std::byte>> contacts;
 
   /// Errors: invalid, with what is wrong.
-  static Result<SessionSpec> parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
+  static Result<ClusterSpec> parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,
                                    std::string host);
   bool has_others() const noexcept { return key && nodes > 1; }
 };
 
-class Nodes final : mesh::Watcher {
+class Cluster final : mesh::Watcher {
  public:
-  struct Events {
-    std::function<void(NodeNumber node, const std::string& why)>
-        lost;  ///< in turn(); the node did not say good-bye
+  struct Lost {
+    NodeNumber node;
+    std::string why;
   };
   struct Opened {
-    std::unique_ptr<Nodes> nodes;  ///< NULL: see note
-    std::string note;              ///< one line for the user; empty: nothing to say
+    std::unique_ptr<Cluster> cluster;  ///< null: see note
+    std::string note;                  ///< one line for the user; empty: nothing to say
   };
-  static Opened open(asio::io_context& loop, const SessionSpec& spec, Events events);
-  Nodes(const Nodes&) = delete;
-  Nodes& operator=(const Nodes&) = delete;
+  static Opened open(asio::io_context& loop, const ClusterSpec& spec);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   NodeNumber self() const noexcept { return self_; }
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
   mesh::Mesh& mesh() noexcept { return fabric_->mesh(); }
   Endpoint& endpoint() noexcept { return fabric_->endpoint(); }
-  Letters& letters() noexcept { return *letters_; }
+  Rpc& rpc() noexcept { return *rpc_; }
   collectives::Engine& engine() noexcept { return *engine_; }
   const std::string& transport() const noexcept { return fabric_->transport(); }
 
   /// Where this server is, for the others: number, host name, contact.
   std::vector<std::byte> contact() const;
-  /// One that contact() made. Errors: corrupt, invalid (no node of this session), denied (a life that has ended).
-  Result<void> enter(Bytes contact);
-  /// "node3", or "node 3" where nobody has told its name.
+  /// One that contact() made. Errors: corrupt, invalid (no node of this cluster), denied (an incarnation that has ended).
+  Result<void> add(Bytes contact);
+  /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
   bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
@@ -71,12 +71,14 @@ class Nodes final : mesh::Watcher {
 
   /// As Fabric.
   bool turn();
+  /// Nodes that were lost in turn() since the last call, and had not said that they leave.
+  std::vector<Lost> take_lost();
   bool sleep() noexcept { return fabric_->sleep(); }
   void stay_awake() noexcept { fabric_->stay_awake(); }
   void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
-  /// Ends all work; open questions are answered from in here. What others exposed to the endpoint may go then, and then
+  /// Ends all work; open requests are answered from in here. What others exposed to the endpoint may go then, and then
   /// this.
   void stop();
 
@@ -85,17 +87,16 @@ class Nodes final : mesh::Watcher {
     std::string host;
     bool is_known = false, is_lost = false, has_left = false;
   };
-  Nodes(NodeNumber self, NodeNumber nodes, std::string host, Events events);
+  Cluster(NodeNumber self, NodeNumber nodes, std::string host);
   void node_lost(NodeNumber node, const char* why) noexcept override;
   void message_refused(NodeNumber sender, mesh::Refusal why) noexcept override;
 
   NodeNumber self_;
   std::string host_;
-  Events events_;
   std::vector<Entry> entries_;
-  std::vector<std::pair<NodeNumber, std::string>> lost_;  ///< to be told of outside of the mesh's progress()
+  std::vector<Lost> lost_;  ///< for take_lost()
   // In this order, so that the mesh ends first: what it is still sending lies in the other two.
-  std::unique_ptr<Letters> letters_;
+  std::unique_ptr<Rpc> rpc_;
   std::unique_ptr<collectives::Engine> engine_;
   std::unique_ptr<Fabric> fabric_;
 };

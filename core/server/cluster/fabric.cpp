@@ -7,7 +7,7 @@
 #include "transport/base/modules.hpp"
 #include "transport/registry/order.hpp"
 #include "transport/registry/registry.hpp"
-#include "transport/shm/endpoint.hpp"
+#include "transport/shm/endpoint/endpoint.hpp"
 
 namespace weft::server {
 namespace {

@@ -13,7 +13,7 @@ constexpr std::uint64_t most_ahead = 1u << 16;
 }  // namespace
 
 /// The header of each message.
-struct Letters::Wire {
+struct Rpc::Wire {
   std::uint64_t number = 0;  ///< of the letter, from 1; of an answer: the letter's
   pmix_status_t status = PMIX_SUCCESS;
   std::uint16_t subject = 0;
@@ -22,24 +22,24 @@ struct Letters::Wire {
   Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
 };
 
-Letters::Letters(mesh::Mesh& mesh, std::uint16_t message_id)
+Rpc::Rpc(mesh::Mesh& mesh, std::uint16_t message_id)
     : mesh_(mesh), outbox_(mesh, message_id, [this](NodeNumber to, Bytes header, const Error& why) {
         return keeps(to, header, why);
       }) {
   mesh_.on(
       message_id,
       [](void* letters, NodeNumber from, Bytes header, Bytes payload) noexcept {
-        static_cast<Letters*>(letters)->receive(from, header, payload);
+        static_cast<Rpc*>(letters)->receive(from, header, payload);
       },
       this);
 }
 
-void Letters::on(Subject subject, Handler handler) {
+void Rpc::on(RequestType subject, Handler handler) {
   handlers_[subject] = std::move(handler);
 }
 
-void Letters::send(NodeNumber to, Subject subject, std::vector<std::byte> body, Answered answered) {
-  auto& post_of = posts_[to];
+void Rpc::send(NodeNumber to, RequestType subject, std::vector<std::byte> body, Replied answered) {
+  auto& post_of = peers_[to];
   const Wire wire{.number = ++post_of.sent, .subject = static_cast<std::uint16_t>(subject)};
   post_of.open.emplace(std::pair(post_of.life, wire.number), std::move(answered));
   ++counters_.sent;
@@ -47,21 +47,21 @@ void Letters::send(NodeNumber to, Subject subject, std::vector<std::byte> body, 
   outbox_.send(to, wire.bytes(), std::move(body));
 }
 
-bool Letters::keeps(NodeNumber to, Bytes header, const Error& why) {
+bool Rpc::keeps(NodeNumber to, Bytes header, const Error& why) {
   // Who has spoken to us before we know where it is gets its answer when we do.
   if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
   Wire wire;
   std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
-  if (wire.is_answer == 0) fail_open(to, posts_[to].life, wire.number);
+  if (wire.is_answer == 0) fail_open(to, peers_[to].life, wire.number);
   return false;
 }
 
 /// The asker hears of it in progress(), after what that node sent before.
-void Letters::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
+void Rpc::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
   inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
 }
 
-void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
+void Rpc::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
   Wire wire;
   if (header.size() != sizeof wire) {
     ++counters_.malformed;
@@ -69,7 +69,7 @@ void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
   }
   std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
   Incoming letter{from,
-                  posts_[from].life,
+                  peers_[from].life,
                   wire.number,
                   wire.is_answer != 0,
                   wire.subject,
@@ -80,8 +80,8 @@ void Letters::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
 }
 
 /// Gives letters to the inbox in the order of their numbers.
-void Letters::accept(Incoming letter) {
-  auto& post_of = posts_[letter.from];
+void Rpc::accept(Incoming letter) {
+  auto& post_of = peers_[letter.from];
   const auto number = letter.number;
   if (number <= post_of.taken || number - post_of.taken > most_ahead) {
     ++counters_.malformed;
@@ -95,10 +95,10 @@ void Letters::accept(Incoming letter) {
   }
 }
 
-void Letters::handle(const Incoming& letter) {
+void Rpc::handle(const Incoming& letter) {
   if (letter.is_answer) {
     // Not there: it was answered before, by the node or by its loss.
-    const auto asked = posts_[letter.from].open.extract({letter.life, letter.number});
+    const auto asked = peers_[letter.from].open.extract({letter.life, letter.number});
     if (!asked.empty() && asked.mapped()) asked.mapped()(letter.status, letter.body);
     return;
   }
@@ -106,18 +106,18 @@ void Letters::handle(const Incoming& letter) {
   const auto answer = [weak = std::weak_ptr(here_), to = letter.from, number = letter.number,
                        life = letter.life](pmix_status_t status, Bytes body) {
     const auto here = weak.lock();
-    if (!here || (*here)->is_closed_ || (*here)->posts_[to].life != life) return;
+    if (!here || (*here)->is_closed_ || (*here)->peers_[to].life != life) return;
     const Wire wire{.number = number, .status = status, .subject = 0, .is_answer = 1};
     (*here)->outbox_.send(to, wire.bytes(), {body.begin(), body.end()});
   };
-  const auto handler = handlers_.find(static_cast<Subject>(letter.subject));
+  const auto handler = handlers_.find(static_cast<RequestType>(letter.subject));
   if (handler == handlers_.end()) return answer(PMIX_ERR_NOT_SUPPORTED, {});  // a later release asks
   handler->second(letter.from, letter.body, answer);
 }
 
-void Letters::node_lost(NodeNumber node) {
+void Rpc::node_lost(NodeNumber node) {
   outbox_.drop(node);
-  auto& post_of = posts_[node];
+  auto& post_of = peers_[node];
   for (const auto& [name, answered] : post_of.open)
     if (name.first == post_of.life) fail_open(node, name.first, name.second);
   post_of.early.clear();
@@ -125,20 +125,20 @@ void Letters::node_lost(NodeNumber node) {
   ++post_of.life;
 }
 
-void Letters::close() {
+void Rpc::close() {
   is_closed_ = true;
   std::erase_if(inbox_, [](const Incoming& letter) { return !letter.is_answer; });  // nobody hears our answer
-  for (const auto& [node, post_of] : posts_)
+  for (const auto& [node, post_of] : peers_)
     for (const auto& [name, answered] : post_of.open) fail_open(node, name.first, name.second);
   while (empty_inbox() != 0) continue;  // who is answered may ask again
 }
 
-std::size_t Letters::progress() {
+std::size_t Rpc::progress() {
   outbox_.retry();
   return empty_inbox();
 }
 
-std::size_t Letters::empty_inbox() {
+std::size_t Rpc::empty_inbox() {
   std::size_t handled = 0;
   // Those that come in meanwhile have their turn in the next round.
   for (auto count = inbox_.size(); count > 0 && !inbox_.empty(); --count, ++handled) {

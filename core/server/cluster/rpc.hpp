@@ -24,7 +24,7 @@ namespace weft::server {
 using mesh::NodeNumber;
 
 /// What a letter is about: who handles it.
-enum class Subject : std::uint16_t {
+enum class RequestType : std::uint16_t {
   event = 1,     ///< for the handlers of that server's host
   relay,         ///< an event of a client, for the clients of that node
   process_gone,  ///< a process of that node left without finalize
@@ -35,22 +35,22 @@ enum class Subject : std::uint16_t {
   report,        ///< for who looks on: what is open at yours, and how much was done
 };
 
-class Letters {
+class Rpc {
  public:
-  using Answer =
+  using Reply =
       std::function<void(pmix_status_t status, Bytes body)>;  ///< to be called once, from progress() on
-  using Handler = std::function<void(NodeNumber from, Bytes body, const Answer& answer)>;
-  using Answered = std::function<void(pmix_status_t status, Bytes body)>;
+  using Handler = std::function<void(NodeNumber from, Bytes body, const Reply& reply)>;
+  using Replied = std::function<void(pmix_status_t status, Bytes body)>;
 
-  explicit Letters(mesh::Mesh& mesh, std::uint16_t message_id);
+  explicit Rpc(mesh::Mesh& mesh, std::uint16_t message_id);
   /// The mesh has ended before: what it was still sending lies here.
-  ~Letters() = default;
-  Letters(const Letters&) = delete;
-  Letters& operator=(const Letters&) = delete;
+  ~Rpc() = default;
+  Rpc(const Rpc&) = delete;
+  Rpc& operator=(const Rpc&) = delete;
 
-  void on(Subject subject, Handler handler);
+  void on(RequestType subject, Handler handler);
   /// answered: once, in progress(). PMIX_ERR_UNREACH: lost, or its contact was never known here.
-  void send(NodeNumber to, Subject subject, std::vector<std::byte> body, Answered answered);
+  void send(NodeNumber to, RequestType subject, std::vector<std::byte> body, Replied answered);
   /// From the mesh's watcher.
   void node_lost(NodeNumber node);
 
@@ -70,7 +70,7 @@ class Letters {
   struct Wire;
   struct Incoming {
     NodeNumber from;
-    std::uint64_t life;  ///< as Post::life when it came
+    std::uint64_t life;  ///< as PeerState::life when it came
     std::uint64_t number;
     bool is_answer;
     std::uint16_t subject;
@@ -78,12 +78,12 @@ class Letters {
     std::vector<std::byte> body;
   };
   /// What is known of the letters from and to one node.
-  struct Post {
+  struct PeerState {
     std::uint64_t sent = 0;   ///< number of the last one to it
     std::uint64_t taken = 0;  ///< number of the last one of it that went to its handler
     std::map<std::uint64_t, Incoming> early;
-    std::map<std::pair<std::uint64_t, std::uint64_t>, Answered> open;  ///< by life and number
-    std::uint64_t life = 0;                                            ///< grows when the node is lost
+    std::map<std::pair<std::uint64_t, std::uint64_t>, Replied> open;  ///< by life and number
+    std::uint64_t life = 0;                                           ///< grows when the node is lost
   };
 
   void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
@@ -96,10 +96,10 @@ class Letters {
   mesh::Mesh& mesh_;
   mesh::Outbox outbox_;
   bool is_closed_ = false;
-  std::map<Subject, Handler> handlers_;
-  std::map<NodeNumber, Post> posts_;
+  std::map<RequestType, Handler> handlers_;
+  std::map<NodeNumber, PeerState> peers_;
   std::deque<Incoming> inbox_;
-  const std::shared_ptr<Letters*> here_ = std::make_shared<Letters*>(this);  ///< answers may come after us
+  const std::shared_ptr<Rpc*> here_ = std::make_shared<Rpc*>(this);  ///< answers may come after us
   Counters counters_;
 };
 

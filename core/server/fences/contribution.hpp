@@ -50,7 +50,7 @@ class Packer {
     Contribution parts;                   ///< borrows from the bytes that were unpacked, or from `memory`
     std::unique_ptr<std::byte[]> memory;  ///< what was compressed
   };
-  /// Trusts no byte; cards are looked at by who reads them. Errors: corrupt, no_memory.
+  /// Trusts no byte; the cards themselves are checked by their reader. Errors: corrupt, no_memory.
   Result<Unpacked> unpack(Bytes bytes);
 
   const Counters& counters() const noexcept { return counters_; }

@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t with_pid = 8;
 
 /// "4-6 (rank 4 pid 17, rank 5 never called PMIx_Init, ...)"
-std::string ranks_and_pids(const std::vector<Missing>& missing) {
+std::string ranks_and_pids(const std::vector<AbsentRank>& missing) {
   std::vector<std::uint32_t> ranks;
   std::string pids;
   for (const auto& one : missing) {
@@ -40,27 +40,30 @@ constexpr const char* advice =
     "Look at what they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the "
     "report off.\n";
 
-}  // namespace
-
-std::string stuck_report(std::string_view operation, std::string_view nspace, std::uint64_t generation,
-                         std::chrono::seconds age, std::string_view host, std::size_t arrived,
-                         std::size_t members, const std::vector<Missing>& missing) {
-  return fmt::format(
-      "weft: [{}] {} {} of {} has been open for {} s: {} of {} local ranks are in it, missing: {}. {}", host,
-      operation, generation, nspace, age.count(), arrived, members, ranks_and_pids(missing), advice);
+/// "fence 4 of job 7", "fence 4 of 3 processes of job 7 (ranks 0-2)".
+std::string title(const FenceName& name) {
+  const auto& procs = name.procs;
+  const auto nspace = procs.empty() ? std::string() : procs.front().nspace;
+  if (procs.size() == 1 && procs.front().first == PMIX_RANK_WILDCARD)
+    return fmt::format("fence {} of {}", name.generation, nspace);
+  std::uint64_t count = 0;
+  for (const auto& run : procs)
+    if (run.first != PMIX_RANK_WILDCARD) count += std::uint64_t{run.last} - run.first + 1;
+  return fmt::format("fence {} of a set of {} processes of {}", name.generation, count, nspace);
 }
 
-std::string stuck_report_of_nodes(std::string_view nspace, std::uint64_t generation, std::chrono::seconds age,
-                                  std::string_view host, std::size_t nodes,
-                                  const std::vector<MissingOnNode>& missing) {
+}  // namespace
+
+std::string stuck_report(const StuckFence& fence) {
   std::string where;
-  for (const auto& node : missing)
-    where += fmt::format("{}{} on {}", where.empty() ? "" : "; ",
-                         node.has_answered ? ranks_and_pids(node.missing) : "nobody knows who", node.host);
-  return fmt::format(
-      "weft: [{}] fence {} of {} has been open for {} s: {} of {} nodes are in it with all their ranks, "
-      "missing: {}. {}",
-      host, generation, nspace, age.count(), nodes - missing.size(), nodes, where, advice);
+  for (const auto& node : fence.missing) {
+    if (!where.empty()) where += "; ";
+    where += node.has_answered ? ranks_and_pids(node.missing) : "which ranks is not known";
+    if (!node.host.empty()) where += fmt::format(" on {}", node.host);
+  }
+  return fmt::format("weft: [{}] {} has been open for {} s: {} of {} {} are in it{}, missing: {}. {}",
+                     fence.host, title(fence.name), fence.age.count(), fence.arrived, fence.members,
+                     fence.unit, fence.unit == "nodes" ? " with all their ranks" : "", where, advice);
 }
 
 }  // namespace weft::server

@@ -77,7 +77,7 @@ class Reader {
   std::vector<std::vector<std::uint32_t>> ranks_of_node_;
   std::vector<std::uint32_t> peers_;
   std::uint32_t my_node_ = none;
-  std::uint32_t nodes_ = none;
+  std::uint32_t cluster_ = none;
   std::uint32_t apps_ = none;
 };
 
@@ -128,7 +128,7 @@ Result<void> Reader::job_level(const pmix_info_t& info) {
   } else if (key == PMIX_NODEID) {
     my_node_ = number_of(info.value);
   } else if (key == PMIX_NUM_NODES) {
-    nodes_ = number_of(info.value);
+    cluster_ = number_of(info.value);
   } else if (key == PMIX_JOB_NUM_APPS) {
     apps_ = number_of(info.value);
   } else if (key == PMIX_NPROC_OFFSET) {
@@ -243,7 +243,7 @@ Result<void> Reader::place_apps() {
   return {};
 }
 
-/// Nodes of the ranks, from the process map where there is one.
+/// Cluster of the ranks, from the process map where there is one.
 Result<void> Reader::place() {
   for (std::uint32_t n = 0; n < ranks_of_node_.size(); ++n)
     for (const auto rank : ranks_of_node_[n]) {
@@ -258,8 +258,8 @@ Result<void> Reader::place() {
   for (auto& entry : spec_.ranks) {
     if (entry.node != none) highest = std::max(highest, entry.node);
   }
-  spec_.nodes =
-      std::max({nodes_ == none ? 1 : nodes_, highest + 1, static_cast<std::uint32_t>(node_names_.size())});
+  spec_.nodes = std::max(
+      {cluster_ == none ? 1 : cluster_, highest + 1, static_cast<std::uint32_t>(node_names_.size())});
   if (spec_.nodes > max_ranks) return fail(Errc::invalid, "node number");
   if (spec_.nodes == 1)
     for (auto& entry : spec_.ranks) entry.node = 0;

@@ -1,25 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of one operation, in the one spelling that all its members agree on. Pure functions.
+// The processes of one operation (core/link/proc_set.hpp), under the server's names.
 #pragma once
 
-#include <string_view>
-#include <vector>
-
-#include "pmix_common.h"
+#include "core/link/proc_set.hpp"
 
 namespace weft::server {
 
-/// Canonical: sorted by namespace and rank, each process once, no rank beside the wildcard of its namespace.
-using Procs = std::vector<pmix_proc_t>;
-
-bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) noexcept;
-bool is_same(const Procs& a, const Procs& b) noexcept;
-
-/// Members may name them in different orders, and twice.
-Procs canonical(Procs procs);
-
-Procs whole_job(std::string_view nspace);
-/// Spelt as whole_job(), of whichever job.
-bool is_whole_job(const Procs& procs) noexcept;
+using link::canonical;
+using link::is_same;
+using link::is_whole_job;
+using link::Procs;
+using link::whole_job;
 
 }  // namespace weft::server

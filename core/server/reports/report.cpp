@@ -10,8 +10,6 @@
 namespace weft::server {
 namespace {
 
-constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
-
 std::map<FenceName, std::set<NodeNumber>> tellers_of(const std::vector<NodeEntry>& nodes) {
   std::map<FenceName, std::set<NodeNumber>> out;
   for (const auto& entry : nodes)
@@ -33,7 +31,7 @@ void add(FenceReport& fence, NodeNumber node, const FencePart& part) {
 }
 
 void finish(FenceReport& fence) {
-  // Somebody who waits for a node that itself waits for its ranks says nothing new.
+  // That a node waits for another, which itself waits for its ranks, is nothing new.
   if (!fence.missing.empty() || !fence.silent.empty()) fence.waits_for.clear();
   std::sort(fence.waits_for.begin(), fence.waits_for.end());
   fence.waits_for.erase(std::unique(fence.waits_for.begin(), fence.waits_for.end()), fence.waits_for.end());
@@ -48,39 +46,6 @@ void add(std::vector<JobReport>& jobs, const JobReport& part) {
 
 }  // namespace
 
-std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
-  std::vector<RankRun> out;
-  for (const auto& proc : procs) {
-    const auto nspace = link::nspace_of(proc);
-    const bool goes_on = !out.empty() && out.back().nspace == nspace &&
-                         out.back().last != PMIX_RANK_WILDCARD && proc.rank != PMIX_RANK_WILDCARD &&
-                         out.back().last + 1 == proc.rank;
-    if (goes_on)
-      out.back().last = proc.rank;
-    else
-      out.push_back({std::string(nspace), proc.rank, proc.rank});
-  }
-  return out;
-}
-
-Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs) {
-  std::uint64_t count = 0;
-  for (const auto& run : runs) {
-    if (run.last < run.first) return fail(Errc::corrupt, "a set of processes");
-    count += std::uint64_t{run.last} - run.first + 1;
-    if (count > most_procs) return fail(Errc::corrupt, "more processes than there can be");
-  }
-  std::vector<pmix_proc_t> out;
-  out.reserve(count);
-  for (const auto& run : runs) {
-    for (auto rank = run.first;; ++rank) {
-      out.push_back(link::make_proc(run.nspace, rank));
-      if (rank == run.last) break;
-    }
-  }
-  return out;
-}
-
 std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nodes,
                                                const MembersOf& members) {
   std::vector<std::vector<FenceName>> out(nodes.size());
@@ -92,9 +57,9 @@ std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nod
   return out;
 }
 
-SessionReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
+ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
                      const MembersOf& members) {
-  SessionReport out{std::move(nspace), asked, static_cast<std::uint32_t>(nodes.size()), {}, {}, {}};
+  ClusterReport out{std::move(nspace), asked, static_cast<std::uint32_t>(nodes.size()), {}, {}, {}};
   std::map<FenceName, FenceReport> fences;
   for (auto& [name, tellers] : tellers_of(nodes)) {
     auto& fence = fences[name];

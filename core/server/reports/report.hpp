@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a server tells about itself to who looks on, and the reports of all servers made into one of the session.
-// Pure data: reports.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
+// What a server reports of itself to observers, and the reports of all servers merged into one of the cluster.
+// Pure data: own_report.cpp fills it in, survey.hpp gathers it. docs/design/report.md.
 #pragma once
 
 #include <array>
@@ -11,55 +11,11 @@
 #include <vector>
 
 #include "core/data/value.hpp"
+#include "core/server/fences/fence_part.hpp"
 #include "pmix_common.h"
-#include "transport/mesh/node.hpp"
 #include "weft/result.hpp"
 
 namespace weft::server {
-
-using mesh::NodeNumber;
-
-/// Ranks first to last of one namespace; PMIX_RANK_WILDCARD in both: all.
-struct RankRun {
-  std::string nspace;
-  std::uint32_t first = 0, last = 0;
-  auto operator<=>(const RankRun&) const = default;
-};
-
-struct FenceName {
-  std::vector<RankRun> procs;
-  std::uint64_t generation = 0;
-  auto operator<=>(const FenceName&) const = default;
-};
-/// procs: canonical.
-std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs);
-/// Errors: corrupt (more processes than any session has).
-Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs);
-
-/// One that a fence waits for. state: store::Local::State.
-struct AbsentRank {
-  std::string nspace;
-  std::uint32_t rank = 0;
-  std::int32_t pid = 0;  ///< 0: it never connected
-  std::uint8_t state = 0;
-};
-
-/// A fence as one node sees it.
-struct FencePart {
-  enum class State : std::uint8_t {
-    absent,   ///< none of its ranks is in it
-    waiting,  ///< some are
-    entered,  ///< all are: with the other nodes, or over
-  };
-  FenceName name;
-  State state = State::absent;
-  std::uint32_t ranks = 0, arrived = 0;  ///< of this node
-  std::uint64_t age_ms = 0;              ///< at least
-  std::uint8_t collects = 0;
-  std::string algorithm;              ///< of the collective between the nodes, once it is under way here
-  std::vector<NodeNumber> waits_for;  ///< whose message it needs next
-  std::vector<AbsentRank> missing;
-};
 
 struct JobReport {
   std::string nspace;
@@ -70,10 +26,13 @@ struct JobReport {
 
 /// In the order of NodeReport::counters; from the start of the server.
 inline constexpr std::array counter_names{
+    "fences.by_message",   ///< that a client entered by a message and not at a board
+    "boards.in_use",       ///< of sets that are not a whole job, now
+    "boards.refused",      ///< sets that found no board free
     "modex.fetches",       ///< cards of other nodes that were wanted here
     "modex.gets",          ///< reads of another node's memory for them
     "modex.bytes",         ///< that these asked for
-    "modex.questions",     ///< letters to other servers, where a read alone did not do
+    "modex.requests",      ///< to other servers, where a read alone did not do
     "fences.begun",        ///< between nodes
     "fences.ended_well",   //
     "fences.failed",       //
@@ -89,8 +48,8 @@ inline constexpr std::array counter_names{
     "mesh.stalls",     ///< the endpoint had no room
     "mesh.refused",    ///< messages that were not authentic, replayed or malformed
     "mesh.nodes_lost",
-    "letters.sent",  ///< from server to server, those of this report included
-    "letters.received",
+    "rpc.sent",  ///< requests from server to server, those of this report included
+    "rpc.received",
 };
 
 struct NodeReport {
@@ -144,13 +103,13 @@ struct FenceReport {
   std::uint64_t ranks = 0, arrived = 0;  ///< on nodes that have answered
   std::vector<OnNode> missing;
   std::vector<NodeNumber> silent;     ///< take part, but have said nothing
-  std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message somebody needs
+  std::vector<NodeNumber> waits_for;  ///< where all ranks are in it: nodes whose message another needs
 };
 
-struct SessionReport {
+struct ClusterReport {
   std::string nspace;
-  NodeNumber asked = 0;    ///< who made it
-  std::uint32_t size = 0;  ///< nodes of the session, whether they stand below or not
+  NodeNumber asked = 0;    ///< the node that merged it
+  std::uint32_t size = 0;  ///< nodes of the cluster, whether they stand below or not
   std::vector<NodeEntry> nodes;
   std::vector<JobReport> jobs;
   std::vector<FenceReport> fences;
@@ -160,11 +119,11 @@ struct SessionReport {
 using MembersOf = std::function<std::vector<NodeNumber>(const FenceName&)>;
 /// Fences that some node has told of, and for each node those of them that it belongs to and was silent about.
 std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nodes, const MembersOf& members);
-SessionReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
+ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
                      const MembersOf& members);
 
 /// The value of the key `weft.session`.
-inline constexpr const char* session_key = "weft.session";
-Result<data::Value> to_value(const SessionReport& report);
+inline constexpr const char* report_key = "weft.session";
+Result<data::Value> to_value(const ClusterReport& report);
 
 }  // namespace weft::server

@@ -126,7 +126,7 @@ Value to_value(const FenceReport& fence) {
 
 }  // namespace
 
-Result<data::Value> to_value(const SessionReport& report) {
+Result<data::Value> to_value(const ClusterReport& report) {
   try {
     Infos out, nodes, jobs, fences, names;
     for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));

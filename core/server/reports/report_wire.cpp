@@ -10,7 +10,7 @@ namespace weft::server {
 namespace {
 
 /// Raised when anything in here or counter_names changes shape.
-constexpr std::uint16_t report_version = 2;
+constexpr std::uint16_t report_version = 3;
 
 struct Out {
   data::Writer w;
@@ -99,6 +99,24 @@ std::vector<std::byte> encode(const NodeReport& report) {
 }
 std::vector<std::byte> encode(const ReportRequest& request) {
   return encoded(request);
+}
+
+std::vector<std::byte> encode(const FenceName& name) {
+  return encoded(name);
+}
+std::vector<std::byte> encode(const FencePart& part) {
+  return encoded(part);
+}
+
+Result<FenceName> decode_name(Bytes bytes) {
+  return decoded<FenceName>(bytes);
+}
+
+Result<FencePart> decode_part(Bytes bytes) {
+  auto part = decoded<FencePart>(bytes);
+  if (part && part->state > FencePart::State::entered)
+    return fail(Errc::corrupt, "malformed part of a fence");
+  return part;
 }
 
 Result<NodeReport> decode_report(Bytes bytes) {

@@ -5,35 +5,28 @@
 
 namespace weft::server {
 
-void Survey::run(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done) {
-  std::make_shared<Survey>(loop, nodes, std::move(nspace), std::move(hooks), std::move(done))
-      ->ask_everything();
-}
-
-void Survey::answer(const Hooks& hooks, Bytes body, const Letters::Answer& answer) {
-  const auto request = decode_request(body);
-  if (!request) return answer(PMIX_ERR_NOT_SUPPORTED, {});
-  answer(PMIX_SUCCESS, encode(hooks.own(*request)));
+void Survey::run(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then) {
+  std::make_shared<Survey>(loop, cluster, std::move(name), own, std::move(then))->ask_everything();
 }
 
 void Survey::ask_everything() {
   const ReportRequest everything;
-  entries_.resize(nodes_.count());
+  entries_.resize(cluster_.count());
   open_ = 1;  // ours, so that the round does not end while it begins
-  for (NodeNumber node = 0; node < nodes_.count(); ++node) {
+  for (NodeNumber node = 0; node < cluster_.count(); ++node) {
     auto& entry = entries_[node];
     entry.node = node;
-    entry.host = nodes_.name_of(node);
-    if (node == nodes_.self()) {
+    entry.host = cluster_.name_of(node);
+    if (node == cluster_.self()) {
       entry.state = NodeEntry::State::here;
-      entry.report = hooks_.own(everything);
-    } else if (nodes_.is_there(node)) {
+      entry.report = own_.make(everything);
+    } else if (cluster_.is_there(node)) {
       entry.state = NodeEntry::State::silent;
       ask(node, everything);
     } else {
-      entry.state = nodes_.has_left(node)  ? NodeEntry::State::left
-                    : nodes_.is_lost(node) ? NodeEntry::State::lost
-                                           : NodeEntry::State::unknown;
+      entry.state = cluster_.has_left(node)  ? NodeEntry::State::left
+                    : cluster_.is_lost(node) ? NodeEntry::State::lost
+                                             : NodeEntry::State::unknown;
     }
   }
   wait(&Survey::ask_parts);
@@ -41,23 +34,27 @@ void Survey::ask_everything() {
 
 /// A node that none of whose ranks has come to a fence does not know that there is one.
 void Survey::ask_parts() {
-  const auto missing = unanswered(entries_, hooks_.members);
+  const auto missing = unanswered(entries_, members());
   open_ = 1;
   for (NodeNumber node = 0; node < missing.size(); ++node) {
     if (missing[node].empty()) continue;
     const ReportRequest request{.everything = 0, .fences = missing[node]};
-    if (node != nodes_.self()) {
+    if (node != cluster_.self()) {
       ask(node, request);
       continue;
     }
-    auto own = hooks_.own(request);
+    auto own = own_.make(request);
     for (auto& part : own.fences) entries_[node].report.fences.push_back(std::move(part));
   }
   wait(&Survey::finish);
 }
 
+MembersOf Survey::members() const {
+  return [this](const FenceName& name) { return own_.members_of(name); };
+}
+
 void Survey::finish() {
-  done_(merged(std::move(nspace_), nodes_.self(), std::move(entries_), hooks_.members));
+  then_(merged(std::move(name_), cluster_.self(), std::move(entries_), members()));
 }
 
 void Survey::ask(NodeNumber node, const ReportRequest& request) {
@@ -65,7 +62,7 @@ void Survey::ask(NodeNumber node, const ReportRequest& request) {
   const auto answered = [self = shared_from_this(), node, round = round_](pmix_status_t status, Bytes body) {
     if (round == self->round_) self->take(node, status, body);  // else it comes too late
   };
-  nodes_.letters().send(node, Subject::report, encode(request), answered);
+  cluster_.rpc().send(node, RequestType::report, encode(request), answered);
 }
 
 void Survey::take(NodeNumber node, pmix_status_t status, Bytes body) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks all servers of the session for their reports, and makes one of them.
+// Asks all servers of the cluster for their reports, and merges them into one.
 //
 //   every other node: tell me everything -> in which fences are you? -> nodes that belong to a fence of another node
 //   and did not name it: what is your part in that one? -> merged()
-// Cost      When somebody asks, and then one or two letters a node; else nothing.
-// Silence   Who has not answered after `limit` is silent in the report. It always ends.
+// Cost      One or two requests a node when an observer asks; else nothing.
+// Silence   A server that has not answered after `limit` is silent in the report. A survey always ends.
 // Threads   The server's loop.
 #pragma once
 
@@ -15,48 +15,38 @@
 #include <memory>
 
 #include "core/server/cluster/cluster.hpp"
-#include "core/server/reports/report.hpp"
+#include "core/server/reports/own_report.hpp"
 
 namespace weft::server {
 
 class Survey : public std::enable_shared_from_this<Survey> {
  public:
   static constexpr std::chrono::seconds limit{2};  ///< of each of the two rounds
-  struct Hooks {
-    std::function<NodeReport(const ReportRequest&)> own;
-    MembersOf members;
-  };
-  using Done = std::function<void(SessionReport)>;
+  using Then = std::function<void(const ClusterReport&)>;
 
-  /// done: in Nodes::turn() or from a timer; at once where there is nobody to ask.
-  static void run(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done);
-  /// What another server asks here.
-  static void answer(const Hooks& hooks, Bytes request, const Letters::Answer& answer);
-
-  Survey(asio::io_context& loop, Nodes& nodes, std::string nspace, Hooks hooks, Done done)
-      : nodes_(nodes),
-        nspace_(std::move(nspace)),
-        hooks_(std::move(hooks)),
-        done_(std::move(done)),
-        timer_(loop) {}
+  /// then: in Cluster::turn() or from a timer; at once where there is no other server to ask.
+  static void run(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then);
+  Survey(asio::io_context& loop, Cluster& cluster, std::string name, OwnReport& own, Then then)
+      : cluster_(cluster), name_(std::move(name)), own_(own), then_(std::move(then)), timer_(loop) {}
 
  private:
   using Next = void (Survey::*)();
   void ask_everything();
   void ask_parts();
   void finish();
+  MembersOf members() const;
   void ask(NodeNumber node, const ReportRequest& request);
   void take(NodeNumber node, pmix_status_t status, Bytes body);
   void wait(Next next);
   void go_on();
 
-  Nodes& nodes_;
-  std::string nspace_;
-  Hooks hooks_;
-  Done done_;
+  Cluster& cluster_;
+  std::string name_;
+  OwnReport& own_;
+  Then then_;
   asio::steady_timer timer_;
   std::vector<NodeEntry> entries_;  ///< by node number
-  std::size_t open_ = 0;            ///< questions of this round
+  std::size_t open_ = 0;            ///< requests of this round
   unsigned round_ = 0;
   Next next_ = nullptr;
 };

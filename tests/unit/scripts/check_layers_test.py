@@ -64,6 +64,15 @@ class CheckLayers(unittest.TestCase):
         self.assert_bad("core/events/table.cpp", '"core/link/socket.hpp"',
                         "core/events may not include core/link/socket.hpp")
 
+    def test_rooms_know_those_before_them(self):
+        self.assert_good("core/server/fences/a.hpp", '"core/server/cards/b.hpp"', '"core/server/types.hpp"',
+                         '"core/server/fences/c.hpp"')
+        self.assert_good("core/server/server.hpp", '"core/server/reports/b.hpp"')
+        self.assert_bad("core/server/cards/a.hpp", '"core/server/fences/b.hpp"',
+                        "core/server/cards may not include core/server/fences/b.hpp: that room is above it")
+        self.assert_bad("core/server/cards/a.hpp", '"core/server/server.hpp"',
+                        "core/server/cards may not include core/server/server.hpp: that room is above it")
+
     def test_transport_and_contracts_do_not_know_pmix(self):
         self.assert_bad("transport/shm/a.cpp", "<pmix_common.h>", "transport/shm may not include pmix_common.h")
         self.assert_bad("include/weft/result.hpp", '"pmix.h"', "include/weft may not include pmix.h")
@@ -78,6 +87,9 @@ class CheckLayers(unittest.TestCase):
                             f"{folder} may not include core/data/value.hpp")
         self.assert_bad("tools/weftd/main.cpp", '"tools/weftrun/options.hpp"',
                         "tools/weftd may not include tools/weftrun/options.hpp")
+        self.assert_bad("tools/channel/answers.cpp", '"tools/ranks/program.hpp"',
+                        "tools/channel may not include tools/ranks/program.hpp")
+        self.assert_good("tools/ranks/local_ranks.cpp", '"tools/channel/answers.hpp"', '"tools/job/rank.hpp"')
 
     def test_a_file_beside_needs_no_folder_in_programs(self):
         status, lines = self.run_on({"tools/weftrun/main.cpp": '#include "options.hpp"\n', "tools/weftrun/options.hpp": ""})
@@ -94,11 +106,11 @@ class CheckLayers(unittest.TestCase):
     def test_headers_of_others_have_their_holders(self):
         self.assert_good("include/weft/result.hpp", "<tl/expected.hpp>")
         self.assert_good("core/topology/topology.cpp", "<hwloc.h>", "<numa.h>")
-        self.assert_good("tools/node/binding.cpp", "<hwloc.h>")
+        self.assert_good("tools/placement/binding.cpp", "<hwloc.h>")
         self.assert_bad("include/weft/bytes.hpp", "<tl/expected.hpp>",
                         "include/weft may not include tl/expected.hpp (only include/weft/result.hpp may)")
         self.assert_bad("core/client/init.cpp", "<hwloc.h>",
-                        "core/client may not include hwloc.h (only core/topology, tools/node may)")
+                        "core/client may not include hwloc.h (only core/topology, tools/placement, tools/host, tools/ranks may)")
 
     def test_comments_and_strings(self):
         up = '#include "core/abi/guard.hpp"\n'

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Handlers for tests: they note each call, and answer as they were told to. PMIx handlers carry no closure,
+// Handlers for tests: each records its calls, and completes as configured. PMIx handlers carry no closure,
 // so the instance is found by the pointer in PMIX_EVENT_RETURN_OBJECT.
 #pragma once
 

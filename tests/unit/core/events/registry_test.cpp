@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an event walks its chain, whoever answers, when and where.
+// How an event runs through its chain, whichever handler completes, when and on which thread.
 #include "core/events/registry.hpp"
 
 #include <atomic>

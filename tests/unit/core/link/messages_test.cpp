@@ -54,7 +54,7 @@ Fence sample() {
 }
 template <>
 Withdraw sample() {
-  return {0xfffffffe, 3};
+  return {0xfffffffe, 256};
 }
 template <>
 Done sample() {
@@ -62,11 +62,11 @@ Done sample() {
 }
 template <>
 BoardMoved sample() {
-  return {77, 4};
+  return {77, 3};
 }
 template <>
 BoardOffer sample() {
-  return {PMIX_ERR_TIMEOUT, 2, 3, 4, 5};
+  return {PMIX_ERR_TIMEOUT, 256, 0x7fffffff, 1023, 0xfffffffe};
 }
 template <>
 Abort sample() {
@@ -185,6 +185,16 @@ TEST(Message, fields_arrive_in_their_places) {
   EXPECT_EQ(hello->nspace, "name.space");
   EXPECT_EQ(hello->rank, 4u);
   EXPECT_EQ(hello->token.hex(), "00112233445566778899aabbccddeeff");
+  const auto offer = decode<BoardOffer>(encode(sample<BoardOffer>()));
+  ASSERT_TRUE(offer);
+  EXPECT_EQ(offer->status, PMIX_ERR_TIMEOUT);
+  EXPECT_EQ(offer->board, 256u);
+  EXPECT_EQ(offer->incarnation, 0x7fffffffu);
+  EXPECT_EQ(offer->member, 1023u);
+  EXPECT_EQ(offer->next, 0xfffffffeu);
+  const auto withdraw = decode<Withdraw>(encode(sample<Withdraw>()));
+  ASSERT_TRUE(withdraw);
+  EXPECT_EQ(withdraw->board, 256u);
   const auto fence = decode<Fence>(encode(sample<Fence>()));
   ASSERT_TRUE(fence);
   ASSERT_EQ(fence->procs.size(), 2u);

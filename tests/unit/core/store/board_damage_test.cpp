@@ -31,5 +31,40 @@ TEST(BoardDamage, every_question_has_an_end) {
   EXPECT_NE(sum, 0u);
 }
 
+// A board of the pool: what the server does with it has an end, too, and reopened it is as good as new.
+TEST(BoardDamage, a_damaged_board_is_reopened_whole) {
+  testing::Watchdog watchdog;
+  testing::Random random;
+  constexpr std::uint32_t members = 3;
+  unsigned closed = 0;
+  for (unsigned round = 0; round < testing::rounds(50'000); ++round) {
+    PoolBoard b(members, round % 2 != 0, static_cast<Generation>(random.any()));
+    const auto me = static_cast<std::uint32_t>(random.below(members));
+    BoardMember member(b.board, me, 1, b.board.open_generation());
+    auto entry = member.enter(false);
+    ASSERT_TRUE(entry);
+    if (random.below(2) == 0) (void)member.step(*entry);
+    testing::damage(random, b.block.get(), b.block.size());
+    (void)member.step(*entry);
+    member.ask_notice();
+    (void)b.board.close(members);
+    member.end(*entry);
+    if (auto again = member.enter(true)) member.end(*again);
+    closed += b.board.close(members);
+    b.board.reopen(members, false, 2);
+    ASSERT_FALSE(b.board.broken(b.board.open_generation()));
+    ASSERT_FALSE(b.board.notice_wanted());
+    ASSERT_EQ(b.board.arrived_count(), 0u);
+    const auto g = b.board.open_generation();
+    for (std::uint32_t m = 0; m < members; ++m) {
+      ASSERT_FALSE(b.board.arrived(m, g));
+      ASSERT_TRUE(b.board.hold(m, 2));
+      ASSERT_EQ(b.board.arrive(m, g, false, 2),
+                m + 1 < members ? Board::Arrival::waiting : Board::Arrival::completed);
+    }
+  }
+  EXPECT_NE(closed, 0u);
+}
+
 }  // namespace
 }  // namespace weft::store

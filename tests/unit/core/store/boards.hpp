@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "core/store/board.hpp"
+#include "core/store/board_member.hpp"
 #include "pmix_common.h"
 #include "tests/unit/transport/shm/testing.hpp"
 
@@ -23,6 +23,18 @@ struct ExactBoard {
     auto last = Board::Arrival::waiting;
     for (std::uint32_t m = from; m < to; ++m) last = board.arrive(m, generation);
     return last;
+  }
+  testing::ExactBlock block;
+  Board& board;
+};
+
+/// A board of the pool, in its first incarnation.
+struct PoolBoard {
+  explicit PoolBoard(std::uint32_t members, bool remote = false, Generation ended = 0)
+      : block(Board::footprint(members)), board(Board::at(block.get())) {
+    // reopen() spends one.
+    *reinterpret_cast<std::uint64_t*>(block.get()) = std::uint64_t{ended - 1} << 32;
+    board.reopen(members, remote, 1);
   }
   testing::ExactBlock block;
   Board& board;
@@ -62,6 +74,18 @@ inline std::int32_t enter(Board& board, std::uint32_t me, Generation generation,
       },
       [] { return true; });
   return *end_of(board, generation);
+}
+
+/// A member's whole fence; nothing: the board is closed.
+inline std::optional<pmix_status_t> fence(BoardMember& member, const shm::WaitPolicy& policy) {
+  auto entry = member.enter(false);
+  if (!entry) return std::nullopt;
+  std::optional<pmix_status_t> status;
+  shm::wait_until(
+      member.board().waiting(), policy, forever,
+      [&] { return (status = member.step(*entry).status).has_value(); }, [] { return true; });
+  member.end(*entry);
+  return status;
 }
 
 }  // namespace weft::store

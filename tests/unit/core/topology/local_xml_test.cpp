@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The node's topology, when somebody else (the server) has looked at the node already.
+// The node's topology, when the server has discovered it already.
 #include "core/topology/local.hpp"
 
 #include "core/data/element.hpp"

@@ -27,6 +27,8 @@ TEST(Options, defaults_and_all) {
   EXPECT_EQ(all.pid, 17);
   EXPECT_TRUE(all.stats && all.json);
   EXPECT_TRUE(parse_options({"-l"}).list);
+  const auto settings = parse_options({"--settings", "--json"});
+  EXPECT_TRUE(settings.settings && settings.json);
   EXPECT_TRUE(parse_options({"-V"}).show_version);
   EXPECT_NE(parse_options({"--help"}).help.find("--json"), std::string::npos);
 }
@@ -36,6 +38,8 @@ TEST(Options, what_is_wrong_is_named) {
     EXPECT_NE(refusal({pid}).find("is no process id"), std::string::npos) << pid;
   EXPECT_NE(refusal({"--nothing"}).find("--nothing"), std::string::npos);
   EXPECT_NE(refusal({"1", "2"}).find("weftinfo --help"), std::string::npos);
+  for (const char* other : {"--list", "--stats", "2"})
+    EXPECT_NE(refusal({"--settings", other}).find("--settings"), std::string::npos) << other;
   EXPECT_NE(refusal({"--list", "2"}).find("--list"), std::string::npos);
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/weftrun/explain.hpp"
 
-#include "tests/unit/tools/weftrun/surroundings.hpp"
+#include <gtest/gtest.h>
+
+#include "tests/unit/tools/weftrun/plan_context.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -13,7 +15,7 @@ std::string explained(const Words& words, const char* description, bool every_no
   const Options options = parse_options(words);
   KnownMachine machine = KnownMachine::of(description);
   machine.is_every_node = every_node;
-  return explain(make_plan(options, surroundings()), options, machine, why);
+  return explain(make_plan(options, plan_context()), options, machine, why);
 }
 
 constexpr const char* machine = "pack:2 [numa] core:2 pu:2";
@@ -71,7 +73,7 @@ TEST(Explain, reasons_name_rule_list_and_limit) {
 
 TEST(Explain, this_machine_is_looked_at) {
   const Options options = parse_options({"-n", "1", "--bind-to", "core", "p"});
-  const auto text = explain(make_plan(options, Surroundings::real()), options, KnownMachine::of(""), true);
+  const auto text = explain(make_plan(options, PlanContext::real()), options, KnownMachine::of(""), true);
   EXPECT_NE(text.find("processors of this machine, as far as weftrun may use them"), std::string::npos)
       << text;
   EXPECT_NE(text.find("rank 0 (p): slot 0, core "), std::string::npos) << text;

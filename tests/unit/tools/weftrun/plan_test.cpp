@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/weftrun/plan.hpp"
 
+#include <gtest/gtest.h>
+
 #include <fmt/format.h>
 
-#include "tests/unit/tools/weftrun/surroundings.hpp"
+#include "tests/unit/tools/messages/refusal.hpp"
+#include "tests/unit/tools/weftrun/plan_context.hpp"
 
 namespace weft::weftrun {
 namespace {
+
+using allocation::Environment;
+using messages::expect_refusal;
+using messages::refusal_of;
 
 using Words = std::vector<std::string>;
 
 Plan plan_for(Words words, Environment environment = {}) {
   words.push_back("program");
-  return make_plan(parse_options(words), surroundings(std::move(environment)));
+  return make_plan(parse_options(words), plan_context(std::move(environment)));
 }
 
 std::string refusal(Words words, Environment environment = {}) {
@@ -62,7 +69,7 @@ TEST(Plan, nodes_without_ranks_are_left_out) {
   EXPECT_EQ(plan.unused, (Words{"c", "head"}));
   EXPECT_EQ(plan.own, std::nullopt);
   const Plan later =
-      make_plan(parse_options({"--host", "a,b,c", "-n", "1", "x", ":", "-n", "1", "y"}), surroundings());
+      make_plan(parse_options({"--host", "a,b,c", "-n", "1", "x", ":", "-n", "1", "y"}), plan_context());
   EXPECT_EQ(shown(later), "a:1 b:1 2;slot@0:1x1,1x0;slot@1:1x0,1x1");
   EXPECT_EQ(later.ranks, (std::vector<std::uint32_t>{1, 1}));
 }
@@ -79,7 +86,7 @@ TEST(Plan, virtual_nodes_have_enough_slots) {
   EXPECT_TRUE(plan.one_machine);
   EXPECT_FALSE(plan.alone);
   EXPECT_EQ(plan.launcher_number(), 3U);
-  EXPECT_EQ(plan.agent.kind, Agent::Kind::fork);
+  EXPECT_EQ(plan.agent.kind, launch::Agent::Kind::fork);
   EXPECT_EQ(plan.agent.weftd, "/opt/bin/weftd");
   EXPECT_EQ(shown(plan_for({"--virtual-nodes", "2"})), "head-v0:2 head-v1:2 2;slot@0:2x2");
   EXPECT_EQ(shown(plan_for({"--virtual-nodes", "5:1", "-n", "12"})),
@@ -90,8 +97,8 @@ TEST(Plan, virtual_nodes_have_enough_slots) {
 }
 
 TEST(Plan, ssh) {
-  const Agent agent = plan_for({"--host", "a"}).agent;
-  EXPECT_EQ(agent.kind, Agent::Kind::remote);
+  const launch::Agent agent = plan_for({"--host", "a"}).agent;
+  EXPECT_EQ(agent.kind, launch::Agent::Kind::remote);
   EXPECT_EQ(agent.words.front(), "ssh");
   EXPECT_EQ(agent.arity, 32U);
   EXPECT_EQ(plan_for({"--host", "a", "--agent", "ssh"}).agent, agent);
@@ -101,11 +108,11 @@ TEST(Plan, ssh) {
 }
 
 TEST(Plan, commands_of_the_users) {
-  const Agent like_ssh =
+  const launch::Agent like_ssh =
       plan_for({"--host", "a", "--agent", "scripts/hosts run"}, {{"WEFT_SSH", "other"}}).agent;
   EXPECT_EQ(like_ssh.words, (Words{"scripts/hosts", "run"}));
   EXPECT_EQ(like_ssh.arity, 32U);
-  const Agent filled_in = plan_for({"--host", "a", "--agent", "start {host} -- {command}"}).agent;
+  const launch::Agent filled_in = plan_for({"--host", "a", "--agent", "start {host} -- {command}"}).agent;
   EXPECT_EQ(filled_in.arity, 0U);
   expect_refusal(refusal({"--host", "a", "--agent", "x 'y"}), "quote that does not end");
   expect_refusal(refusal({"--host", "a", "--agent", "  "}), "--agent is empty");
@@ -114,16 +121,16 @@ TEST(Plan, commands_of_the_users) {
 TEST(Plan, slurm) {
   const Plan plan = plan_for({}, slurm);
   EXPECT_EQ(shown(plan), "n1:2 n2:2 n3:2 3;slot@0:3x2");
-  EXPECT_EQ(plan.agent.kind, Agent::Kind::slurm);
+  EXPECT_EQ(plan.agent.kind, launch::Agent::Kind::slurm);
   EXPECT_EQ(plan_for({"--host", "n3:1"}, slurm).agent.kind,
-            Agent::Kind::slurm);  // the list decides, srun starts
+            launch::Agent::Kind::slurm);  // the list decides, srun starts
   EXPECT_EQ(shown(plan_for({"--host", "n3:1"}, slurm)), "n3:1 1;slot@0:1x1");
-  EXPECT_EQ(plan_for({"--host", "n3,x"}, slurm).agent.kind, Agent::Kind::remote);
+  EXPECT_EQ(plan_for({"--host", "n3,x"}, slurm).agent.kind, launch::Agent::Kind::remote);
   EXPECT_EQ(plan_for({"--host", "n3"}, slurm).agent.words, Words{"srun"});
   EXPECT_EQ(plan_for({"--agent", "ssh"}, slurm).agent.words.front(), "ssh");
   auto with_ssh = slurm;
   with_ssh["WEFT_SSH"] = "rsh";  // says what ssh is, not that it is wanted
-  EXPECT_EQ(plan_for({}, with_ssh).agent.kind, Agent::Kind::slurm);
+  EXPECT_EQ(plan_for({}, with_ssh).agent.kind, launch::Agent::Kind::slurm);
   expect_refusal(refusal({"--host", "x", "--agent", "slurm"}, slurm), "not all of these nodes");
   expect_refusal(refusal({"--host", "x", "--agent", "slurm"}), "run weftrun under salloc");
   expect_refusal(refusal({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
@@ -135,8 +142,9 @@ TEST(Plan, nodes_that_are_named_go_before_an_allocation_that_is_refused) {
   heterogeneous["SLURM_HET_SIZE"] = "2";
   for (const auto& environment : {contradictory, heterogeneous}) {
     expect_refusal(refusal({}, environment), "--host");
-    EXPECT_EQ(plan_for({"--host", "n2,n3"}, environment).agent.kind, Agent::Kind::remote);
-    EXPECT_EQ(plan_for({"--host", "n2", "--agent", "ssh"}, environment).agent.kind, Agent::Kind::remote);
+    EXPECT_EQ(plan_for({"--host", "n2,n3"}, environment).agent.kind, launch::Agent::Kind::remote);
+    EXPECT_EQ(plan_for({"--host", "n2", "--agent", "ssh"}, environment).agent.kind,
+              launch::Agent::Kind::remote);
     expect_refusal(refusal({"--host", "n2", "--agent", "slurm"}, environment), "unset SLURM_JOB_ID");
   }
 }
@@ -146,7 +154,7 @@ TEST(Plan, weftrun_on_a_node_of_the_allocation) {
   here["SLURM_JOB_NODELIST"] = "head,n[2-3]";
   const Plan plan = plan_for({}, here);
   EXPECT_EQ(plan.own, 0U);
-  EXPECT_EQ(plan.agent.kind, Agent::Kind::slurm);
+  EXPECT_EQ(plan.agent.kind, launch::Agent::Kind::slurm);
   EXPECT_TRUE(plan_for({"-n", "2"}, here).alone);
 }
 
@@ -160,12 +168,12 @@ TEST(Plan, where_the_daemon_is) {
 }
 
 TEST(Plan, real_surroundings) {
-  const auto around = Surroundings::real();
-  EXPECT_TRUE(around.is_here(around.host));
-  EXPECT_TRUE(around.is_here("localhost"));
-  EXPECT_FALSE(around.is_here("192.0.2.7"));
-  EXPECT_GE(around.cores, 1U);
-  EXPECT_EQ(around.program_directory.front(), '/');
+  const auto context = PlanContext::real();
+  EXPECT_TRUE(context.is_here(context.host));
+  EXPECT_TRUE(context.is_here("localhost"));
+  EXPECT_FALSE(context.is_here("192.0.2.7"));
+  EXPECT_GE(context.cores, 1U);
+  EXPECT_EQ(context.program_directory.front(), '/');
 }
 
 }  // namespace

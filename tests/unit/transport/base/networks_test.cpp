@@ -38,7 +38,7 @@ std::string taken(std::string_view text) {
   const auto networks = parsed(text);
   std::string out;
   for (const auto* one : {&eth0, &ib0, &docker0, &nameless})
-    if (networks.take(*one)) out += one->names.empty() ? "nameless " : one->names.front() + " ";
+    if (networks.accepts(*one)) out += one->names.empty() ? "nameless " : one->names.front() + " ";
   return out;
 }
 
@@ -113,9 +113,9 @@ TEST(NetworksTest, this_node_has_a_loopback_interface) {
                        [](const auto& one) { return to_text(one) == "127.0.0.1"; });
   });
   ASSERT_NE(found, all.end());
-  EXPECT_TRUE(parsed("127.0.0.0/8").take(*found));
-  EXPECT_TRUE(parsed(found->names.front()).take(*found));
-  EXPECT_FALSE(parsed("^" + found->names.front()).take(*found));
+  EXPECT_TRUE(parsed("127.0.0.0/8").accepts(*found));
+  EXPECT_TRUE(parsed(found->names.front()).accepts(*found));
+  EXPECT_FALSE(parsed("^" + found->names.front()).accepts(*found));
   EXPECT_EQ(to_text(*found).rfind(found->names.front() + " (", 0), 0u) << to_text(*found);
 }
 

@@ -313,7 +313,7 @@ TEST_F(FaultyTest, delayed_ends_come_once_each) {
   station->progress();
   EXPECT_GT(open_now(), 0);
   EXPECT_LT(open_now(), 100);
-  EXPECT_EQ(station->arm().error().code, Errc::again);  // nobody would wake a sleeper
+  EXPECT_EQ(station->arm().error().code, Errc::again);  // nothing would wake a sleeper
   run();
   for (const auto& operation : operations) EXPECT_TRUE(ended(operation, std::nullopt));
   EXPECT_EQ(station->arm().error().code, Errc::not_supported);  // the inner one's answer

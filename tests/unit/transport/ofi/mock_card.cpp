@@ -490,7 +490,7 @@ int get_info(std::uint32_t, const char*, const char*, std::uint64_t, const fi_in
   for (const auto& card : cards) {
     if (hints == nullptr || (hints->caps & FI_MULTI_RECV) != 0) continue;
     if (hints->domain_attr->name != nullptr && card_named(hints->domain_attr->name) != &card) continue;
-    // Not for those who could not do what it asks for.
+    // Not offered to callers that cannot do what the provider requires.
     if ((card.mr_mode & ~hints->domain_attr->mr_mode) != 0 || (hints->mode & FI_CONTEXT2) == 0) continue;
     fi_info* info = fi_dupinfo(hints);
     std::free(info->fabric_attr->prov_name);  // the core fills it in

@@ -116,7 +116,7 @@ TEST_F(QueueTest, what_errors_mean) {
   EXPECT_EQ(to_error(FI_ENOTCONN, 0).code, Errc::peer_lost);
   EXPECT_EQ(to_error(FI_EACCES, 0).code, Errc::invalid);
   EXPECT_EQ(to_error(FI_EKEYREJECTED, 0).code, Errc::invalid);
-  EXPECT_EQ(to_error(FI_EIO, 12).code, Errc::peer_lost);  // verbs: nobody answered
+  EXPECT_EQ(to_error(FI_EIO, 12).code, Errc::peer_lost);  // verbs: no answer
   EXPECT_EQ(to_error(FI_EIO, 10).code, Errc::invalid);    // verbs: not allowed
   EXPECT_EQ(to_error(FI_EIO, 1).code, Errc::os);
 }
@@ -149,7 +149,7 @@ TEST_F(QueueTest, a_descriptor_that_is_readable_for_nothing) {
   // What comes then wakes.
   ASSERT_EQ(::write(fake_.fd, &one, sizeof one), 8);
   EXPECT_TRUE(is_readable());
-  // Who was woken looks again; who was not goes on sleeping.
+  // An owner that was woken checks again; otherwise it goes on sleeping.
   queue_->after_sleep();
   EXPECT_GT(arm_in_the_end(), 0);
   EXPECT_EQ(arm_in_the_end(), 0);
@@ -170,7 +170,7 @@ TEST_F(QueueTest, arm_for_a_while) {
 
 /// FI_CONTEXT and FI_CONTEXT2: the library may write over the first bytes of what op_context points to.
 TEST(ContextTest, the_first_bytes_are_the_librarys) {
-  Carrier carrier;
+  Transfer carrier;
   Context* context = &carrier;
   EXPECT_EQ(static_cast<void*>(&context->library), static_cast<void*>(context));
   EXPECT_GE(sizeof context->library, sizeof(fi_context2));

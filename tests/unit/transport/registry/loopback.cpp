@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A transport as somebody else would write it: one file, built against the installed headers, with nothing of this tree
+// A transport as it would be written outside of this tree: one file, built against the installed headers, with nothing of this tree
 // beside it. Its endpoints reach themselves only.
 #include <algorithm>
 #include <cstring>

@@ -14,7 +14,7 @@
 namespace weft::ucx {
 namespace {
 
-/// A worker on UCP's own interface, as anybody could have one.
+/// A worker on UCP's own interface, as any process can create it.
 class Stranger {
  public:
   explicit Stranger(std::uint64_t features) {
@@ -86,7 +86,7 @@ class Stranger {
     return ucp_am_send_nbx(to_, message_channel, nullptr, 0, bytes.data(), bytes.size(), &params);
   }
 
-  /// Ends what is open; UCP aborts where a worker goes with a read that nobody answered.
+  /// Ends what is open; UCP aborts if a worker is destroyed with an unanswered read.
   void leave() {
     if (to_ == nullptr) return;
     ucp_request_param_t params{};
@@ -117,17 +117,17 @@ bool until(Step&& step, Done&& done) {
   return true;
 }
 
-bool is_over(ucs_status_ptr_t request) {
+bool is_complete(ucs_status_ptr_t request) {
   return !UCS_PTR_IS_PTR(request) || ucp_request_check_status(request) != UCS_INPROGRESS;
 }
 ucs_status_t outcome(ucs_status_ptr_t request) {
   return UCS_PTR_IS_PTR(request) ? ucp_request_check_status(request) : UCS_PTR_RAW_STATUS(request);
 }
-void let_go(ucs_status_ptr_t request) {
+void finish_close(ucs_status_ptr_t request) {
   if (UCS_PTR_IS_PTR(request)) ucp_request_free(request);
 }
 
-constexpr char secret_text[] = "what nobody was given a key of";
+constexpr char secret_text[] = "memory whose key was given to no peer";
 
 TEST(UcxReads, a_worker_that_offers_rma_gives_away_memory_that_it_never_exposed) {
   const std::string secret(secret_text);
@@ -142,10 +142,10 @@ TEST(UcxReads, a_worker_that_offers_rma_gives_away_memory_that_it_never_exposed)
         reader.progress();
         owner.progress();
       },
-      [&] { return is_over(request); }));
+      [&] { return is_complete(request); }));
   EXPECT_EQ(outcome(request), UCS_OK);
   EXPECT_EQ(found, secret);
-  let_go(request);
+  finish_close(request);
 }
 
 TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
@@ -171,10 +171,10 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
     ours.progress();
   };
   const auto say = [&](std::size_t times) {
-    const MessageFront front{7, 0, 0};
-    const auto said = reader.say(std::as_bytes(std::span(&front, 1)));
-    const bool arrived = until(step, [&] { return is_over(said) && heard == times; });
-    let_go(said);
+    const MessagePrefix prefix{7, 0, 0};
+    const auto said = reader.say(std::as_bytes(std::span(&prefix, 1)));
+    const bool arrived = until(step, [&] { return is_complete(said) && heard == times; });
+    finish_close(said);
     return arrived;
   };
   ASSERT_TRUE(say(1));
@@ -186,7 +186,7 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
   EXPECT_EQ(found, std::string(secret.size(), ' '));
   EXPECT_TRUE(say(3)) << "the connection is as good as before";
   reader.leave();
-  let_go(request);
+  finish_close(request);
 }
 
 }  // namespace

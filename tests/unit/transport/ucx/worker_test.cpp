@@ -27,9 +27,9 @@ TEST(Worker, shared_memory_is_opened_where_the_user_names_it_only) {
     EXPECT_FALSE(maps_shared_memory());
   }
   {
-    Worker::Wish wish;
-    wish.transports = "posix,tcp";
-    const auto worker = Worker::open(wish, why_not);
+    Worker::Options options;
+    options.transports = "posix,tcp";
+    const auto worker = Worker::open(options, why_not);
     ASSERT_TRUE(worker) << worker.error().what;
     EXPECT_TRUE(maps_shared_memory());
   }

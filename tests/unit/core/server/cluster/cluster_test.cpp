@@ -9,8 +9,8 @@
 #include <future>
 #include <mutex>
 
+#include "core/server/connections/connection.hpp"
 #include "core/server/server.hpp"
-#include "core/server/clients/connection.hpp"
 
 namespace weft::server {
 namespace {

@@ -46,9 +46,11 @@ class Loop {
   std::string open(const std::string& transport, const mesh::JobKey& key, mesh::NodeNumber self) {
     std::string note;
     on_loop([&] {
-      auto opened =
-          Fabric::open(io, key, {self, 1}, 2, watcher,
-                       {.transport = transport, .folders = {modules()}, .wait = {.spin = 20us, .yield = 0us}, .limits = {}});
+      auto opened = Fabric::open(io, key, {self, 1}, 2, watcher,
+                                 {.transport = transport,
+                                  .folders = {modules()},
+                                  .wait = {.spin = 20us, .yield = 0us},
+                                  .limits = {}});
       fabric = std::move(opened.fabric);
       note = opened.note;
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Letters between two servers on a simulated network, in virtual time.
+// Rpc between two servers on a simulated network, in virtual time.
 #include "core/server/cluster/rpc.hpp"
 
 #include "tests/unit/transport/mesh/nodes.hpp"
@@ -19,7 +19,7 @@ std::vector<std::byte> letter_of(const std::string& text) {
 /// One server's letters, and what became of them.
 struct Desk {
   explicit Desk(Station& at) : station(&at), letters(*at.mesh, message_id) {
-    letters.on(Subject::card, [this](NodeNumber, Bytes body, const Letters::Answer& answer) {
+    letters.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& answer) {
       handled.emplace_back(as_text(body));
       if (answers)
         answer(PMIX_SUCCESS, as_bytes("re: " + handled.back()));
@@ -27,7 +27,7 @@ struct Desk {
         to_answer.push_back(answer);
     });
   }
-  void ask(NodeNumber to, const std::string& text, Subject subject = Subject::card) {
+  void ask(NodeNumber to, const std::string& text, RequestType subject = RequestType::card) {
     letters.send(to, subject, letter_of(text), [this, text](pmix_status_t status, Bytes body) {
       answered.push_back(text + ": " + std::to_string(status) + " " + std::string(as_text(body)));
     });
@@ -40,14 +40,14 @@ struct Desk {
   }
 
   Station* station;
-  Letters letters;
+  Rpc letters;
   bool answers = true;
-  std::vector<Letters::Answer> to_answer;
+  std::vector<Rpc::Reply> to_answer;
   std::vector<std::string> handled, answered;
   std::size_t told = 0;
 };
 
-class LettersTest : public mesh::Nodes {
+class RpcTest : public mesh::Nodes {
  protected:
   void open() {
     pair();
@@ -78,7 +78,7 @@ class LettersTest : public mesh::Nodes {
 
 const std::string unreached = ": " + std::to_string(PMIX_ERR_UNREACH) + " ";
 
-TEST_F(LettersTest, a_question_is_answered_once) {
+TEST_F(RpcTest, a_question_is_answered_once) {
   open();
   at(0).ask(1, "who?");
   ASSERT_TRUE(until([&] { return !at(0).answered.empty(); }));
@@ -86,14 +86,14 @@ TEST_F(LettersTest, a_question_is_answered_once) {
   EXPECT_EQ(at(1).handled, std::vector<std::string>{"who?"});
 }
 
-TEST_F(LettersTest, a_subject_of_a_later_release_is_not_supported) {
+TEST_F(RpcTest, a_subject_of_a_later_release_is_not_supported) {
   open();
-  at(0).ask(1, "what?", Subject(999));
+  at(0).ask(1, "what?", RequestType(999));
   ASSERT_TRUE(until([&] { return !at(0).answered.empty(); }));
   EXPECT_EQ(at(0).answered[0], "what?: " + std::to_string(PMIX_ERR_NOT_SUPPORTED) + " ");
 }
 
-class RoughLettersTest : public LettersTest {
+class RoughRpcTest : public RpcTest {
  protected:
   Transport& transport() override { return faulty_; }
 
@@ -102,7 +102,7 @@ class RoughLettersTest : public LettersTest {
   faulty::FaultyTransport faulty_{sim_, {.seed = 7, .burst_percent = 20, .delay_percent = 40}};
 };
 
-TEST_F(RoughLettersTest, letters_are_handled_in_the_order_in_which_they_were_sent) {
+TEST_F(RoughRpcTest, letters_are_handled_in_the_order_in_which_they_were_sent) {
   open();
   std::vector<std::string> sent;
   for (int i = 0; i < 300; ++i) at(0).ask(1, sent.emplace_back(std::to_string(i)));
@@ -110,7 +110,7 @@ TEST_F(RoughLettersTest, letters_are_handled_in_the_order_in_which_they_were_sen
   EXPECT_EQ(at(1).handled, sent);
 }
 
-TEST_F(LettersTest, what_a_node_sent_before_it_was_lost_is_handled) {
+TEST_F(RpcTest, what_a_node_sent_before_it_was_lost_is_handled) {
   open();
   at(1).ask(0, "last words");
   // It arrives and lies in the inbox while the loss is noticed.
@@ -122,7 +122,7 @@ TEST_F(LettersTest, what_a_node_sent_before_it_was_lost_is_handled) {
   EXPECT_EQ(at(0).answered, std::vector<std::string>{"open" + unreached});
 }
 
-TEST_F(LettersTest, an_answer_that_came_before_the_loss_counts) {
+TEST_F(RpcTest, an_answer_that_came_before_the_loss_counts) {
   open();
   at(0).ask(1, "quick");
   ASSERT_TRUE(mesh::Nodes::until([&] {
@@ -134,7 +134,7 @@ TEST_F(LettersTest, an_answer_that_came_before_the_loss_counts) {
   EXPECT_EQ(at(0).answered, std::vector<std::string>{"quick: 0 re: quick"});
 }
 
-TEST_F(LettersTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
+TEST_F(RpcTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
   open();
   at(0).answers = false;
   at(1).ask(0, "of the first life");
@@ -153,7 +153,7 @@ TEST_F(LettersTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
   EXPECT_EQ(desks[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
 }
 
-TEST_F(LettersTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
+TEST_F(RpcTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
   open();
   at(0).ask(9, "stranger");
   at(0).turn();
@@ -164,11 +164,11 @@ TEST_F(LettersTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
   EXPECT_EQ(at(0).answered.back(), "too late" + unreached);
 }
 
-TEST_F(LettersTest, at_the_end_no_question_stays_open) {
+TEST_F(RpcTest, at_the_end_no_question_stays_open) {
   open();
   at(1).answers = false;
   at(0).ask(1, "open");
-  at(0).letters.send(1, Subject::card, letter_of("asks again"), [&](pmix_status_t status, Bytes) {
+  at(0).letters.send(1, RequestType::card, letter_of("asks again"), [&](pmix_status_t status, Bytes) {
     EXPECT_EQ(status, PMIX_ERR_UNREACH);
     at(0).ask(1, "again");
   });

@@ -16,20 +16,54 @@ TEST(RankRanges, all_shapes) {
   EXPECT_EQ(rank_ranges({1, 3, 5}), "1,3,5");
 }
 
-TEST(StuckReport, names_who_is_missing) {
-  const auto text =
-      stuck_report("fence", "job", 12, seconds(61), "node7", 2, 5, {{1, 100}, {3, 0}, {4, 102}});
-  for (const char* part : {"node7", "fence 12 of job", "61 s", "2 of 5", "missing: 1,3-4 (", "rank 1 pid 100",
-                           "rank 3 never called PMIx_Init", "rank 4 pid 102"})
+AbsentRank absent(std::uint32_t rank, int pid) {
+  return {"job", rank, pid, 0};
+}
+
+StuckFence fence_of_job(std::size_t members, std::size_t arrived, std::vector<AbsentRank> missing) {
+  StuckFence fence;
+  fence.name = {{{"job", PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}}, 12};
+  fence.age = seconds(61);
+  fence.host = "node7";
+  fence.members = members;
+  fence.arrived = arrived;
+  fence.unit = "local ranks";
+  fence.missing.push_back({"", std::move(missing), true});
+  return fence;
+}
+
+TEST(StuckReport, names_the_missing_ranks) {
+  const auto text = stuck_report(fence_of_job(5, 2, {absent(1, 100), absent(3, 0), absent(4, 102)}));
+  for (const char* part :
+       {"node7", "fence 12 of job", "61 s", "2 of 5 local ranks are in it", "missing: 1,3-4 (",
+        "rank 1 pid 100", "rank 3 never called PMIx_Init", "rank 4 pid 102"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
 }
 
+TEST(StuckReport, a_set_is_no_whole_job) {
+  auto fence = fence_of_job(3, 2, {absent(4, 7)});
+  fence.name.procs = {{"job", 0, 1}, {"job", 4, 4}};
+  EXPECT_NE(stuck_report(fence).find("fence 12 of a set of 3 processes of job"), std::string::npos);
+}
+
+TEST(StuckReport, names_nodes_and_those_that_are_silent) {
+  auto fence = fence_of_job(3, 1, {absent(4, 7)});
+  fence.unit = "nodes";
+  fence.missing[0].host = "host1";
+  fence.missing.push_back({"host2", {}, false});
+  const auto text = stuck_report(fence);
+  EXPECT_NE(text.find("1 of 3 nodes are in it with all their ranks"), std::string::npos) << text;
+  EXPECT_NE(text.find("4 (rank 4 pid 7) on host1; which ranks is not known on host2"), std::string::npos)
+      << text;
+}
+
 TEST(StuckReport, a_full_machine_fits_a_line) {
-  std::vector<Missing> missing;
-  for (std::uint32_t rank = 0; rank < 100'000; ++rank) missing.push_back({rank, static_cast<int>(rank) + 1});
-  const auto text = stuck_report("fence", "job", 1, seconds(60), "node", 0, 100'000, missing);
+  std::vector<AbsentRank> missing;
+  for (std::uint32_t rank = 0; rank < 100'000; ++rank)
+    missing.push_back(absent(rank, static_cast<int>(rank) + 1));
+  const auto text = stuck_report(fence_of_job(100'000, 0, std::move(missing)));
   EXPECT_NE(text.find("missing: 0-99999 ("), std::string::npos);
   EXPECT_NE(text.find("..."), std::string::npos);
   EXPECT_LT(text.size(), 600u);

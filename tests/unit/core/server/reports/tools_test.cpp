@@ -67,15 +67,15 @@ TEST_F(Tools, are_welcomed_by_name) {
 
 TEST_F(Tools, get_a_report) {
   ASSERT_TRUE(greet());
-  const auto frame = next(MessageType::query, link::encode(query({session_key, "nobody.knows"})));
+  const auto frame = next(MessageType::query, link::encode(query({report_key, "nobody.knows"})));
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, MessageType::results);
   EXPECT_EQ(frame->tag, 3U);
   const auto answer = link::decode<link::QueryAnswer>(frame->payload);
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->status, PMIX_QUERY_PARTIAL_SUCCESS);
-  ASSERT_NE(answer->results.find(session_key), nullptr);
-  EXPECT_EQ(answer->results.find(session_key)->value.type, PMIX_DATA_ARRAY);
+  ASSERT_NE(answer->results.find(report_key), nullptr);
+  EXPECT_EQ(answer->results.find(report_key)->value.type, PMIX_DATA_ARRAY);
 }
 
 TEST_F(Tools, of_another_version_hear_which_one_is_spoken_here) {
@@ -99,7 +99,7 @@ TEST_F(Tools, that_say_more_than_a_greeting_are_refused) {
 }
 
 TEST_F(Tools, may_not_speak_before_they_greet) {
-  EXPECT_FALSE(first(MessageType::query, link::encode(query({session_key}))));
+  EXPECT_FALSE(first(MessageType::query, link::encode(query({report_key}))));
   EXPECT_TRUE(still_answers());
 }
 

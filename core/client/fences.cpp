@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx_Fence from its arguments to the place where the members meet: the board of the job, the board of the set, or the server.
+#include <algorithm>
+#include <future>
+
+#include "core/client/client.hpp"
+
+namespace weft::client {
+namespace {
+
+using link::MessageType;
+
+struct FenceDirectives {
+  bool collect = false;
+  std::optional<std::chrono::seconds> timeout;
+
+  static Result<FenceDirectives> parse(const pmix_info_t* infos, std::size_t count) {
+    FenceDirectives out;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string_view key(infos[i].key, ::strnlen(infos[i].key, PMIX_MAX_KEYLEN));
+      if (key == PMIX_COLLECT_DATA) out.collect = data::is_true(infos[i].value);
+      if (key == PMIX_TIMEOUT) {
+        const auto seconds = data::as_unsigned(infos[i].value);
+        if (!seconds) return fail(Errc::type_mismatch, PMIX_TIMEOUT);
+        if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+      }
+    }
+    return out;
+  }
+  BoardFence::Deadline deadline() const {
+    if (!timeout) return std::nullopt;
+    return Connection::Clock::now() + *timeout;
+  }
+};
+
+struct Reply {
+  pmix_status_t status;
+  std::optional<link::BoardOffer> offer;
+};
+
+Reply reply_of(const Result<link::Frame>& frame) {
+  if (!frame)
+    return {frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, std::nullopt};
+  if (frame->type == MessageType::board_offer) {
+    const auto offer = link::decode<link::BoardOffer>(frame->payload);
+    return offer ? Reply{offer->status, *offer} : Reply{PMIX_ERR_COMM_FAILURE, std::nullopt};
+  }
+  const auto done = link::decode<link::Done>(frame->payload);
+  return {done ? done->status : PMIX_ERR_COMM_FAILURE, std::nullopt};
+}
+
+}  // namespace
+
+/// Is this set of processes all of the caller's job? Then the job's board serves it, however the caller spelt it.
+bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
+  if (procs == nullptr || nprocs == 0) return true;
+  const auto mine = link::nspace_of(self_);
+  bool wildcard = false;
+  for (std::size_t i = 0; i < nprocs; ++i) {
+    if (link::nspace_of(procs[i]) != mine) return false;
+    wildcard |= procs[i].rank == PMIX_RANK_WILDCARD;
+  }
+  if (wildcard) return true;
+  if (!own_job_ || nprocs < own_job_.ranks()) return false;
+  std::vector<bool> named(own_job_.ranks());
+  for (std::size_t i = 0; i < nprocs; ++i) {
+    if (procs[i].rank >= named.size()) return false;
+    named[procs[i].rank] = true;
+  }
+  return std::all_of(named.begin(), named.end(), [](bool n) { return n; });
+}
+
+pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                            std::size_t ninfo) {
+  const auto how = FenceDirectives::parse(infos, ninfo);
+  if (!how) return PMIX_ERR_BAD_PARAM;
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how->collect};
+  std::future<pmix_status_t> ended;
+  const auto promised = [&] {
+    const auto promise = std::make_shared<std::promise<pmix_status_t>>();
+    ended = promise->get_future();
+    return [promise](pmix_status_t status) { promise->set_value(status); };
+  };
+  pmix_status_t started = PMIX_SUCCESS;
+  if (connection_->on_thread() || !board_fence_) {
+    started = fence_later(procs, nprocs, infos, ninfo, promised());
+  } else if (whole_job(procs, nprocs)) {
+    return board_fence_->wait(*board_fence_->take_ticket(how->collect), how->deadline());
+  } else {
+    const auto set = set_fences_->find({procs, nprocs});
+    if (const auto at = enter_set(set, call, promised, started))
+      return at->board->wait(at->ticket, how->deadline());
+  }
+  return started == PMIX_SUCCESS ? await(std::move(ended)) : started;
+}
+
+pmix_status_t Client::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                                  std::size_t ninfo, std::function<void(pmix_status_t)> done) {
+  const auto how = FenceDirectives::parse(infos, ninfo);
+  if (!how) return PMIX_ERR_BAD_PARAM;
+  const bool whole = whole_job(procs, nprocs);
+  if (singleton_) {
+    if (!whole) return PMIX_ERR_UNREACH;
+    connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+    return PMIX_SUCCESS;
+  }
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how->collect};
+  if (!board_fence_) return send_fence(nullptr, call, std::move(done));
+  if (whole) {
+    board_fence_->wait_later(*board_fence_->take_ticket(how->collect), how->deadline(), std::move(done));
+    return PMIX_SUCCESS;
+  }
+  pmix_status_t started = PMIX_SUCCESS;
+  const auto set = set_fences_->find({procs, nprocs});
+  if (auto at = enter_set(
+          set, call, [&] { return std::move(done); }, started))
+    // The set stays known while a fence of it is open (SetFences).
+    at->board->wait_later(at->ticket, how->deadline(),
+                          [set, done = std::move(done)](pmix_status_t status) { done(status); });
+  return started;
+}
+
+/// A ticket at the set's board. Nothing: the fence is a message, `done()` hears its end, unless `started` is an error.
+template <class Done>
+std::optional<SetFence::AtBoard> Client::enter_set(const std::shared_ptr<SetFence>& set,
+                                                   const FenceCall& call, Done&& done,
+                                                   pmix_status_t& started) {
+  const auto send = [&] { started = send_fence(set, call, done()); };
+  if (set == nullptr) return send(), std::nullopt;
+  auto at = set->enter(call.collect, send);
+  if (!at && started != PMIX_SUCCESS) set->message_ended(std::nullopt);
+  return at;
+}
+
+pmix_status_t Client::send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
+                                 std::function<void(pmix_status_t)> done) {
+  link::Fence message;
+  if (call.nprocs == 0)
+    message.procs.push_back(link::make_proc(link::nspace_of(self_), PMIX_RANK_WILDCARD));
+  else
+    message.procs.assign(call.procs, call.procs + call.nprocs);
+  auto directives = data::Infos::copy_of(call.infos, call.ninfo);
+  if (!directives) return PMIX_ERR_BAD_PARAM;
+  message.directives = std::move(*directives);
+  connection_->request(MessageType::fence, link::encode(message),
+                       [set, done = std::move(done)](Result<link::Frame> frame) {
+                         const auto reply = reply_of(frame);
+                         if (set) set->message_ended(reply.offer);
+                         done(reply.status);
+                       });
+  return PMIX_SUCCESS;
+}
+
+/// The place at a board that the server offered.
+std::shared_ptr<BoardFence> Client::open_board(const link::BoardOffer& offer) {
+  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(segment_.base());
+  const auto slot = store::pool_slot(header, segment_.size(), offer.board);
+  if (!slot || offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
+  // A board of the pool is mapped for writing when this process becomes a member, not before.
+  if (!segment_.make_writable(slot->offset, slot->bytes)) return nullptr;
+  auto& board = store::Board::at(segment_.base() + slot->offset);
+  return std::make_shared<BoardFence>(
+      BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, control_,
+      wait_policy(board.remote(), board.members()), *connection_);
+}
+
+shm::WaitPolicy Client::wait_policy(bool remote, std::uint32_t members) const noexcept {
+  const auto waiters = std::max(own_job_.local_count(), members);
+  const auto cores = own_job_.header().cores;
+  return remote ? shm::WaitPolicy::for_other_nodes(waiters + 1, cores)
+                : shm::WaitPolicy::for_waiters(waiters, cores);
+}
+
+}  // namespace weft::client

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The API half: any thread in, the loop's thread does it.
+#include <asio/post.hpp>
+#include <cstdio>
+#include <future>
+
+#include "core/server/server.hpp"
+
+namespace weft::server {
+
+void Server::run_later(std::function<void()> task) {
+  asio::post(loop_, std::move(task));
+}
+
+pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
+  std::promise<pmix_status_t> promise;
+  auto status = promise.get_future();
+  if (!on_loop()) {
+    run_later([&] { work([&](pmix_status_t s) { promise.set_value(s); }); });
+    return status.get();
+  }
+  work([&](pmix_status_t s) { promise.set_value(s); });
+  while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    drain_notices();
+    if (cluster_) progress_cluster();
+    loop_.run_one_for(std::chrono::milliseconds(1));
+  }
+  return status.get();
+}
+
+// ---- namespaces and clients
+
+void Server::register_nspace(std::string nspace, int local_size, data::Infos infos, Done done) {
+  auto held = std::make_shared<data::Infos>(std::move(infos));
+  run_later([this, nspace = std::move(nspace), local_size, held, done = std::move(done)] {
+    if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
+    auto& job = rooms_->jobs.announce(nspace);
+    bool is_new = false;
+    if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
+      const auto code = ok.error().code;
+      return done(code == Errc::no_space    ? PMIX_ERR_OUT_OF_RESOURCE
+                  : code == Errc::no_memory ? PMIX_ERR_NOMEM
+                                            : PMIX_ERR_BAD_PARAM);
+    }
+    if (is_new) {
+      rooms_->cards.offer(job);
+      rooms_->fences.open_job(job);
+      rooms_->jobs.announce_registered(nspace);
+    }
+    done(PMIX_SUCCESS);
+  });
+}
+
+void Server::deregister_nspace(std::string nspace, Done done) {
+  run_later([this, nspace = std::move(nspace), done = std::move(done)] {
+    if (has_pending_connections()) return deregister_nspace(nspace, done);
+    auto* job = rooms_->jobs.find_announced(nspace);
+    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+    rooms_->clients.remove_all(*job, [this, nspace, done] { forget_nspace(nspace, done); });
+  });
+}
+
+void Server::forget_nspace(const std::string& nspace, const Done& done) {
+  auto* job = rooms_->jobs.find_announced(nspace);
+  if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+  // A client that came in while the others were leaving comes too late.
+  while (!job->connections.empty()) {
+    const auto late = job->connections.begin()->second;
+    late->finalized = true;
+    late->close();
+  }
+  rooms_->fences.close_job(nspace);
+  rooms_->cards.withdraw(nspace);
+  rooms_->clients.forget(nspace);
+  handlers_->forget_namespace(nspace);
+  rooms_->jobs.erase(nspace);
+  rooms_->gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
+  done(PMIX_SUCCESS);
+}
+
+void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
+  run_later([this, proc, client, done = std::move(done)] {
+    auto& job = rooms_->jobs.announce(std::string(link::nspace_of(proc)));
+    job.clients[proc.rank] = client;
+    if (!job.writer) return done(PMIX_SUCCESS);
+    done(job.writer->add_local(proc.rank) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE);
+  });
+}
+
+void Server::deregister_client(pmix_proc_t proc, Done done) {
+  run_later([this, proc, done = std::move(done)] {
+    // A process that has ended may have connected and not been accepted yet; the host is told of it before `done`.
+    if (has_pending_connections()) return deregister_client(proc, done);
+    auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
+    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+    rooms_->clients.remove(*job, proc.rank, done);
+  });
+}
+
+void Server::setup_local_support(std::string nspace, data::Infos infos, Done done) {
+  auto variables = read_launch_info(infos.data(), infos.size());
+  const auto status = variables ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  if (variables) children_->add(std::move(nspace), std::move(*variables));
+  run_later([status, done = std::move(done)] { done(status); });
+}
+
+// ---- data
+
+void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
+  run_later([this, proc, done = std::move(done)] { rooms_->gets.whole_card(proc, done); });
+}
+
+void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
+                 std::function<void(pmix_status_t, data::Value)> done) {
+  auto held = std::make_shared<data::Infos>(std::move(infos));
+  run_later([this, proc, key = std::move(key), held, done = std::move(done)] {
+    const auto how = store::GetDirectives::parse(held->data(), held->size());
+    if (!how) return done(PMIX_ERR_BAD_PARAM, {});
+    if (key.empty()) {
+      data::Infos all;
+      private_.collect(link::nspace_of(proc), proc.rank, all);
+      const auto* job = rooms_->jobs.find(link::nspace_of(proc));
+      auto value = job != nullptr ? store::lookup_all(job->view(), proc.rank, {}) : fail(Errc::not_found);
+      if (!value && all.size() != 0) value = store::array_of(all);
+      return value ? done(PMIX_SUCCESS, std::move(*value)) : done(PMIX_ERR_NOT_FOUND, {});
+    }
+    if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
+      return done(PMIX_SUCCESS, std::move(*value));
+    rooms_->gets.get(proc, key, *how, {}, done);
+  });
+}
+
+pmix_status_t Server::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                     const pmix_value_t& value) {
+  if (key.empty() || key.size() > PMIX_MAX_KEYLEN) return PMIX_ERR_BAD_PARAM;
+  return private_.store(link::nspace_of(proc), proc.rank, key, value) ? PMIX_SUCCESS
+                                                                      : PMIX_ERR_UNKNOWN_DATA_TYPE;
+}
+
+pmix_status_t Server::resolve_peers(std::string_view node, std::string_view nspace,
+                                    std::vector<pmix_proc_t>& out) {
+  return wait_for([&](const Done& done) {
+    const auto* job = rooms_->jobs.find(nspace);
+    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+    const auto id = node.empty() ? job->view().my_node() : store::node_by_name(job->view(), node);
+    for (const auto rank : store::ranks_on(job->view(), id)) out.push_back(link::make_proc(nspace, rank));
+    done(out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+  });
+}
+
+pmix_status_t Server::resolve_nodes(std::string_view nspace, std::string& out) {
+  return wait_for([&](const Done& done) {
+    const auto* job = rooms_->jobs.find(nspace);
+    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+    out = store::node_names(job->view());
+    done(out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+  });
+}
+
+pmix_value_t* Server::keep(data::Value value) {
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_back(std::make_unique<data::Value>(std::move(value)));
+  return &kept_.back()->get();
+}
+
+// ---- events, queries, other servers
+
+void Server::notify(events::Event event, Done done) {
+  auto held = std::make_shared<events::Event>(std::move(event));
+  run_later([this, held, done = std::move(done)] { rooms_->events.notify(std::move(*held), done); });
+}
+
+void Server::query(link::Query query, Queries::Replied done) {
+  auto held = std::make_shared<link::Query>(std::move(query));
+  run_later([this, held, done = std::move(done)] { rooms_->queries.query(std::move(*held), done); });
+}
+
+void Server::collect_inventory(std::function<void(data::Infos)> done) {
+  run_later([this, done = std::move(done)] {
+    data::Infos out;
+    if (cluster_) {
+      out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_->contact()));
+      out.add(ClusterSpec::transport_attribute, data::Value::of(std::string_view(cluster_->transport())));
+    }
+    done(std::move(out));
+  });
+}
+
+void Server::deliver_inventory(data::Infos infos, Done done) {
+  auto held = std::make_shared<data::Infos>(std::move(infos));
+  run_later([this, held, done = std::move(done)] {
+    for (std::size_t i = 0; i < held->size(); ++i) {
+      const auto& info = held->data()[i];
+      if (info.key != std::string_view(ClusterSpec::contact_attribute)) continue;
+      const auto& object = info.value.data.bo;
+      if (info.value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
+        return done(PMIX_ERR_BAD_PARAM);
+      if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
+      const auto added = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
+      if (added) continue;
+      std::fprintf(stderr, "weft: [%s] a contact of another server was refused: %s\n", host_name_.c_str(),
+                   added.error().what);
+      return done(PMIX_ERR_BAD_PARAM);
+    }
+    done(PMIX_SUCCESS);
+  });
+}
+
+}  // namespace weft::server

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a client or tool in and out: handshake, finalize, death, and what the other rooms are told of it.
+// The loop's thread only.
+#pragma once
+
+#include <asio/posix/stream_descriptor.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/server/cards/gets.hpp"
+#include "core/server/clients/cleanup.hpp"
+#include "core/server/connections/connection.hpp"
+#include "core/server/connections/tokens.hpp"
+#include "core/server/events/event_relay.hpp"
+#include "core/server/fences/fences.hpp"
+
+namespace weft::server {
+
+class Clients {
+ public:
+  /// The rooms that hear of clients, and what a client is told at its handshake.
+  struct Rooms {
+    Jobs& jobs;
+    Host& host;
+    Gets& gets;
+    Fences& fences;
+    EventRelay& events;
+    Cluster* cluster;  ///< null where there is no other node
+    Exchanges* exchanges;
+  };
+  Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
+          Rooms rooms);
+
+  // What connections send.
+  void handshake(const ConnectionRef& connection, const link::Frame& hello);
+  void handshake_of_tool(const ConnectionRef& connection, const link::Frame& hello);
+  void finalize(const ConnectionRef& connection, std::uint64_t tag);
+  /// A commit of a client without the segment: the server is its card's writer.
+  void commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message);
+  void add_cleanup(const ClientConnection& connection, const link::Cleanup& message);
+
+  /// is_expected: the host ends it, or the server ends: no loss is announced.
+  void closed(const ConnectionRef& connection, bool is_expected);
+  /// The host takes the rank away: its connection ends, and no fence waits for it.
+  void remove(Job& job, std::uint32_t rank, Done done);
+  /// The namespace ends; done: when the last of its connections has.
+  void remove_all(Job& job, std::function<void()> done);
+  void forget(const std::string& nspace);
+  /// Another node's server says that a process there has died.
+  void remote_process_died(const pmix_proc_t& proc);
+
+ private:
+  using Watch = std::shared_ptr<asio::posix::stream_descriptor>;
+  using Place = std::pair<std::string, std::uint32_t>;  ///< namespace, local index
+
+  bool refuse_other_version(const ConnectionRef& connection, const link::Frame& hello);
+  void refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason);
+  std::string objection(const link::Hello& hello, const ClientConnection& connection, const Job& job) const;
+  void welcome(const ConnectionRef& connection);
+  void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
+  void came_back(Job& job, std::uint32_t local);
+  bool expect_back(Job& job, std::uint32_t local);
+  void wait_for_end(Job& job, std::uint32_t local);
+  void tell_other_nodes(const pmix_proc_t& proc, const Job& job);
+
+  asio::io_context& loop_;
+  const pmix_proc_t server_;
+  shm::Segment& segment_;
+  Tokens& tokens_;
+  Rooms rooms_;
+  CleanupBook cleanups_;
+  /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
+  std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/connections/connection.hpp"
+
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <asio/buffer.hpp>
+#include <asio/read.hpp>
+#include <asio/write.hpp>
+
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr std::uint32_t max_hello = 4096;
+
+}  // namespace
+
+void ClientConnection::start() {
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  // The kernel says which process connected, not the client.
+  if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return close();
+  pid = peer.pid;
+  uid = peer.uid;
+  gid = peer.gid;
+  read_header();
+}
+
+Result<void> ClientConnection::watch_process() {
+  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (fd < 0) return fail(Errc::os, "pidfd_open", errno);
+  pid_watch_.assign(fd);
+  wait_for_process();
+  return {};
+}
+
+void ClientConnection::wait_for_process() {
+  pid_watch_.async_wait(asio::posix::stream_descriptor::wait_read,
+                        [weak = weak_from_this()](const std::error_code& error) {
+                          const auto self = weak.lock();
+                          if (error || !self || self->closed_) return;
+                          if (process_has_ended(self->pid_watch_.native_handle()))
+                            return self->close_when_drained();
+                          self->wait_for_process();
+                        });
+}
+
+void ClientConnection::close_when_drained(std::function<void()> then) {
+  if (closed_) return then ? then() : void();
+  if (then) when_closed_.push_back(std::move(then));
+  if (!admitted_) return close();  // nothing reads the socket yet
+  // The end is read after what is in the socket, also where a child of the process holds the other side open.
+  std::error_code error;
+  socket_.shutdown(Socket::shutdown_receive, error);
+  if (error) close();
+}
+
+void ClientConnection::read_header() {
+  asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
+                   [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                     if (error || self->closed_) return self->close();
+                     self->read_payload();
+                   });
+}
+
+void ClientConnection::read_payload() {
+  if (header_.bytes > (is_known ? link::max_payload : max_hello)) return close();
+  frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
+  asio::async_read(socket_, asio::buffer(frame_.payload),
+                   [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                     // Closed meanwhile: a frame that was read already is dropped.
+                     if (error || self->closed_) return self->close();
+                     self->in_owner_ = true;
+                     self->owner_.on_frame(self, std::move(self->frame_));
+                     self->in_owner_ = false;
+                     if (!self->closed_ && self->admitted_) self->read_header();
+                   });
+}
+
+void ClientConnection::admit() {
+  admitted_ = true;
+  if (!in_owner_ && !closed_) read_header();
+}
+
+void ClientConnection::send(link::MessageType type, std::uint64_t tag,
+                            const std::vector<std::byte>& payload) {
+  if (closed_) return;
+  auto frame = link::make_frame(type, tag, payload);
+  if (outbox_.empty()) {
+    // Nearly always the socket has room: no trip through epoll then.
+    const auto sent =
+        ::send(socket_.native_handle(), frame.data(), frame.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent == static_cast<ssize_t>(frame.size())) return;
+    if (sent > 0) frame.erase(frame.begin(), frame.begin() + sent);
+  }
+  outbox_.push_back(std::move(frame));
+  if (outbox_.size() == 1) write_next();
+}
+
+void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {
+  send(link::MessageType::done, tag, link::encode(link::Done{status}));
+}
+
+void ClientConnection::write_next() {
+  asio::async_write(socket_, asio::buffer(outbox_.front()),
+                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
+                      if (error || self->closed_) return self->close();
+                      self->outbox_.pop_front();
+                      if (!self->outbox_.empty()) self->write_next();
+                    });
+}
+
+void ClientConnection::close() {
+  if (closed_) return;
+  closed_ = true;
+  // Out of epoll first, which close() would leave to the kernel: a child that the host is just starting may hold copies
+  // for a moment, and events of a slot that Asio gave to another descriptor would come.
+  std::error_code ignored;
+  if (pid_watch_.is_open()) ::close(pid_watch_.release());
+  if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
+  const auto self = shared_from_this();
+  owner_.on_closed(self);
+  for (const auto& then : std::exchange(when_closed_, {})) then();
+}
+
+}  // namespace weft::server

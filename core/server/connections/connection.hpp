@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The socket of one client or tool at its server, and what the server knows of the process behind it. The loop's thread only.
+#pragma once
+
+#include <poll.h>
+
+#include <array>
+#include <asio/local/stream_protocol.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/steady_timer.hpp>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/link/frame.hpp"
+#include "core/store/layout.hpp"
+#include "pmix_common.h"
+
+namespace weft::server {
+
+struct Job;
+
+/// Asio may hand an event of a descriptor that was closed in the same round to the next one that is opened: a pidfd
+/// that is said to be readable is asked before it is believed.
+inline bool process_has_ended(int pidfd) {
+  pollfd watch{pidfd, POLLIN, 0};
+  return ::poll(&watch, 1, 0) == 1;
+}
+
+class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
+ public:
+  using Socket = asio::local::stream_protocol::socket;
+  /// The owner of the connections, which outlives them.
+  class Owner {
+   public:
+    virtual void on_frame(const std::shared_ptr<ClientConnection>& from, link::Frame frame) = 0;
+    /// Once a connection, however it ended.
+    virtual void on_closed(const std::shared_ptr<ClientConnection>& connection) = 0;
+
+   protected:
+    ~Owner() = default;
+  };
+
+  ClientConnection(Socket socket, Owner& owner)
+      : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), owner_(owner) {}
+
+  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity.
+  void start();
+  /// The process behind the socket; also ends the connection when the process ends while others hold the socket.
+  Result<void> watch_process();
+  void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
+  /// The reply to a request that carries nothing but how it ended.
+  void reply(std::uint64_t tag, pmix_status_t status);
+  void close();
+  /// Closes when all is read that the process has written, then calls `then`.
+  void close_when_drained(std::function<void()> then = nullptr);
+  /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
+  void admit();
+  int native_handle() { return socket_.native_handle(); }
+
+  // What the server knows about the client.
+  bool is_known = false;  ///< its hello was accepted
+  bool is_tool = false;   ///< an observer: a member of no job
+  bool finalized = false;
+  bool leaving = false;  ///< the host ends it: of its frames only clean-up registrations count
+  bool has_segment = false;
+  bool attached = false;      ///< it found the segment by itself and waits for no welcome
+  bool card_is_ours = false;  ///< the server writes its card
+  pmix_proc_t proc{};
+  Job* job = nullptr;
+  std::uint32_t local = store::none;
+  pid_t pid = 0;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  bool wants_all_events = false;
+  std::vector<pmix_status_t> wanted_events;
+
+ private:
+  void wait_for_process();
+  void read_header();
+  void read_payload();
+  void write_next();
+
+  Socket socket_;
+  asio::posix::stream_descriptor pid_watch_;
+  Owner& owner_;
+  std::vector<std::function<void()>> when_closed_;
+  link::FrameHeader header_{};
+  link::Frame frame_{};
+  std::deque<std::vector<std::byte>> outbox_;
+  bool closed_ = false;
+  bool admitted_ = false;
+  bool in_owner_ = false;
+};
+
+}  // namespace weft::server

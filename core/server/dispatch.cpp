@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which room handles which message of a client or tool.
+#include "core/server/events/event_wire.hpp"
+#include "core/server/server.hpp"
+
+namespace weft::server {
+namespace {
+
+using link::MessageType;
+
+struct Sender {
+  const ConnectionRef& connection;
+  std::uint64_t tag;
+};
+
+/// A Get without a key, of a client that cannot read the segment itself.
+void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& proc) {
+  const auto* job = rooms.jobs.find(link::nspace_of(proc));
+  const store::Asker asker{link::nspace_of(from.connection->proc) == link::nspace_of(proc),
+                           from.connection->proc.rank};
+  auto all = job != nullptr ? store::lookup_all(job->view(), proc.rank, asker) : fail(Errc::not_found);
+  const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+  from.connection->send(MessageType::value, from.tag,
+                        link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Get message) {
+  const auto how = store::GetDirectives::parse(message.directives.data(), message.directives.size());
+  if (!how) return from.connection->reply(from.tag, PMIX_ERR_BAD_PARAM);
+  if (message.key.empty()) return send_everything(rooms, from, message.proc);
+  const auto& caller = from.connection->proc;
+  const store::Asker asker{link::nspace_of(caller) == link::nspace_of(message.proc), caller.rank};
+  rooms.gets.get(
+      message.proc, std::move(message.key), *how, asker,
+      [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status, data::Value value) {
+        if (const auto open = weak.lock())
+          open->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));
+      });
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Store message) {
+  rooms.clients.commit(from.connection, from.tag, message);
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Fence message) {
+  rooms.fences.enter(from.connection, from.tag, std::move(message));
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Withdraw message) {
+  rooms.fences.withdraw(*from.connection, message);
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Abort message) {
+  const auto& proc = from.connection->proc;
+  rooms.host.abort(proc, from.connection->job->object_of(proc.rank), message.status,
+                   std::move(message.message), std::move(message.procs),
+                   [connection = from.connection, tag = from.tag](pmix_status_t status) {
+                     connection->reply(tag, status);
+                   });
+}
+
+void handle(Rooms&, const Sender& from, link::Subscribe message) {
+  EventRelay::subscribe(*from.connection, message.codes);
+  from.connection->reply(from.tag, PMIX_SUCCESS);
+}
+
+void handle(Rooms& rooms, const Sender& from, events::Event event) {
+  rooms.events.relay(from.connection, from.tag, std::move(event));
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Log message) {
+  rooms.host.log(from.connection->proc, std::move(message.records), std::move(message.directives),
+                 [connection = from.connection, tag = from.tag](pmix_status_t status) {
+                   connection->reply(tag, status);
+                 });
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Cleanup message) {
+  rooms.clients.add_cleanup(*from.connection, message);
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Query message) {
+  rooms.queries.query(from.connection, from.tag, std::move(message));
+}
+
+/// A malformed message is answered; the connection stays.
+template <class Message>
+void handle_decoded(Rooms& rooms, const Sender& from, Result<Message> message) {
+  if (!message) return from.connection->reply(from.tag, PMIX_ERR_BAD_PARAM);
+  handle(rooms, from, std::move(*message));
+}
+
+template <class Message>
+void decode_and_handle(Rooms& rooms, const Sender& from, const link::Frame& frame) {
+  handle_decoded(rooms, from, link::decode<Message>(frame.payload));
+}
+
+}  // namespace
+
+void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
+  auto& rooms = *rooms_;
+  const Sender sender{from, frame.tag};
+  if (!from->is_known) {
+    if (frame.type == MessageType::hello_tool) return rooms.clients.handshake_of_tool(from, frame);
+    if (frame.type == MessageType::hello) return rooms.clients.handshake(from, frame);
+    return from->close();
+  }
+  if (from->leaving && frame.type != MessageType::cleanup) return;
+  if (from->is_tool && frame.type != MessageType::query)
+    return from->close();  // all else is for members of a job
+  switch (frame.type) {
+    case MessageType::get:
+      return decode_and_handle<link::Get>(rooms, sender, frame);
+    case MessageType::nudge:
+      return;  // that it woke the loop is all
+    case MessageType::store:
+      return decode_and_handle<link::Store>(rooms, sender, frame);
+    case MessageType::fence:
+      return decode_and_handle<link::Fence>(rooms, sender, frame);
+    case MessageType::withdraw:
+      return decode_and_handle<link::Withdraw>(rooms, sender, frame);
+    case MessageType::abort:
+      return decode_and_handle<link::Abort>(rooms, sender, frame);
+    case MessageType::finalize:
+      return rooms.clients.finalize(from, frame.tag);
+    case MessageType::subscribe:
+      return decode_and_handle<link::Subscribe>(rooms, sender, frame);
+    case MessageType::notify:
+      return handle_decoded(rooms, sender, decoded_event(frame.payload));
+    case MessageType::log:
+      return decode_and_handle<link::Log>(rooms, sender, frame);
+    case MessageType::cleanup:
+      return decode_and_handle<link::Cleanup>(rooms, sender, frame);
+    case MessageType::query:
+      return decode_and_handle<link::Query>(rooms, sender, frame);
+    default:
+      return from->close();  // a type that only servers send, or none at all
+  }
+}
+
+}  // namespace weft::server

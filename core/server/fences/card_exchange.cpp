@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/card_exchange.hpp"
+
+#include <algorithm>
+
+#include "core/server/jobs/members.hpp"
+#include "core/store/card.hpp"
+
+namespace weft::server {
+
+std::optional<Exchanges::Key> CardExchange::begin(const Procs& procs, bool collect_cards,
+                                                  const data::Infos& directives, Done done) {
+  Collected cards;
+  if (collect_cards) {
+    auto collected = collect(procs);
+    if (!collected) {
+      if (is_ours()) exchanges_->refuse(procs, PMIX_ERR_INVALID_VAL);
+      done(PMIX_ERR_INVALID_VAL);
+      return std::nullopt;
+    }
+    cards = std::move(*collected);
+  }
+  const auto on_end = [this, procs, sent = std::move(cards.sent), done](pmix_status_t status) {
+    if (status == PMIX_SUCCESS) mark_sent(procs, sent);
+    done(status);
+  };
+  if (!is_ours()) {
+    by_host(procs, directives, cards.blob, on_end);
+    return std::nullopt;
+  }
+  const bool is_first = is_whole_job(procs) && exchanges_->attempts(procs) == 0;
+  const bool travels = collect_cards || is_first;
+  const auto key = exchanges_->begin(
+      procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
+      [this, procs, on_end](pmix_status_t status, const std::vector<Exchanges::Part>& others) {
+        Procs behind;
+        for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
+          status = take(procs, others[i], behind);
+        status == PMIX_SUCCESS ? fetch_missing(behind, on_end) : on_end(status);
+      });
+  if (key) return *key;
+  on_end(PMIX_ERR_NOT_FOUND);
+  return std::nullopt;
+}
+
+// ---- what this node hands over
+
+/// What the local ranks among `procs` committed since the last fence that sent it to all of them: of this set, or of the
+/// whole job, which reaches every node that has a rank of it.
+Result<CardExchange::Collected> CardExchange::collect(const Procs& procs) {
+  store::BlobWriter blob;
+  Collected out;
+  std::optional<Error> error;
+  const bool is_one_job = link::nspace_of(procs.front()) == link::nspace_of(procs.back());  // they are sorted
+  const auto* by_set = sent_by(procs);
+  const auto* by_job =
+      is_one_job && !is_whole_job(procs) ? sent_by(whole_job(link::nspace_of(procs.front()))) : nullptr;
+  each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
+    if (error) return;
+    const auto from = std::max(position(by_set, job, local), position(by_job, job, local));
+    const auto to = blob.add(job.nspace, job.rank_of(local), job.view().card(local), from);
+    if (!to)
+      error = to.error();
+    else if (*to != from)
+      out.sent.push_back({job.nspace, local, *to});
+  });
+  if (error) return tl::unexpected(*error);
+  if (!out.sent.empty()) out.blob = std::move(blob).finish();
+  return out;
+}
+
+const CardExchange::Positions* CardExchange::sent_by(const Procs& procs) const {
+  const auto found = sent_.find(signature_of(procs));
+  return found == sent_.end() ? nullptr : &found->second;
+}
+
+/// positions: null: nothing was sent by that set.
+std::uint64_t CardExchange::position(const Positions* positions, const Job& job, std::uint32_t local) {
+  if (positions == nullptr) return 0;
+  const auto of_job = positions->find(job.nspace);
+  return of_job != positions->end() && local < of_job->second.size() ? of_job->second[local] : 0;
+}
+
+void CardExchange::mark_sent(const Procs& procs, const std::vector<Sent>& sent) {
+  if (sent.empty()) return;
+  auto& positions = sent_[signature_of(procs)];
+  for (const auto& part : sent) {
+    if (jobs_.find(part.nspace) == nullptr) continue;
+    auto& of_job = positions[part.nspace];
+    if (of_job.size() <= part.local) of_job.resize(part.local + 1);
+    of_job[part.local] = std::max(of_job[part.local], part.position);
+  }
+}
+
+void CardExchange::forget(const std::string& nspace) {
+  for (auto& [signature, positions] : sent_) positions.erase(nspace);
+  std::erase_if(sent_, [](const auto& set) { return set.second.empty(); });
+}
+
+/// The first fence of a whole job tells all nodes where the cards lie, so that the first direct modex needs no request.
+Blob CardExchange::contribution(const Procs& procs, const Blob& cards, bool is_first) {
+  const auto place = is_first ? cards_.modex()->place(link::nspace_of(procs[0])) : Blob();
+  return packer_.pack({place, cards});
+}
+
+// ---- what the others hand over
+
+pmix_status_t CardExchange::take(const Procs& procs, const Exchanges::Part& part, Procs& behind) {
+  if (part.bytes.empty()) return PMIX_SUCCESS;  // a barrier carries nothing
+  const auto unpacked = packer_.unpack(part.bytes);
+  if (!unpacked) return unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE;
+  const auto& [place, cards] = unpacked->parts;
+  // Without a place a request is sent when it matters.
+  if (!place.empty()) (void)cards_.modex()->take_place(part.node, link::nspace_of(procs[0]), place);
+  return jobs_.take_cards(cards, &behind);
+}
+
+/// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here. So a fence can bring
+/// a delta of a card that begins after what is known here: the card itself is fetched then.
+void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
+  if (behind.empty()) return done(PMIX_SUCCESS);
+  struct Open {
+    std::size_t cards;
+    pmix_status_t status;
+    Done done;
+  };
+  const auto open = std::make_shared<Open>(Open{behind.size(), PMIX_SUCCESS, done});
+  for (const auto& proc : behind)
+    cards_.fetch(proc, {}, [open](pmix_status_t status) {
+      if (status != PMIX_SUCCESS) open->status = status;
+      if (--open->cards == 0) open->done(open->status);
+    });
+}
+
+void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, Done done) {
+  auto copy = data::Infos::copy_of(directives.data(), directives.size());
+  if (!copy) return done(PMIX_ERR_NOMEM);
+  host_.fence(procs, std::move(*copy), cards,
+              [this, done = std::move(done)](pmix_status_t status, const Blob& all) {
+                Procs behind;
+                if (status == PMIX_SUCCESS) status = jobs_.take_cards(all, &behind);
+                status == PMIX_SUCCESS ? fetch_missing(behind, done) : done(status);
+              });
+}
+
+}  // namespace weft::server

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a fence hands over and takes in between nodes: what is new in the local members' cards, and the other nodes' cards.
+// By our own collective, or by the host where it does fences. The loop's thread only.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/server/cards/cards.hpp"
+#include "core/server/fences/contribution.hpp"
+#include "core/server/fences/exchange.hpp"
+#include "core/server/host/host.hpp"
+
+namespace weft::server {
+
+class CardExchange {
+ public:
+  /// exchanges: null where there is no other node.
+  CardExchange(Jobs& jobs, Host& host, Cards& cards, Exchanges* exchanges)
+      : jobs_(jobs), host_(host), cards_(cards), exchanges_(exchanges) {}
+
+  /// The servers do it, not the host.
+  bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
+  /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
+  /// Returns the key of our own collective while it is under way.
+  std::optional<Exchanges::Key> begin(const Procs& procs, bool collect, const data::Infos& directives,
+                                      Done done);
+  /// The namespace has ended.
+  void forget(const std::string& nspace);
+  const Packer::Counters& counters() const noexcept { return packer_.counters(); }
+
+ private:
+  /// Up to where a local rank's card has gone, in bytes of its log.
+  struct Sent {
+    std::string nspace;
+    std::uint32_t local;
+    std::uint64_t position;
+  };
+  struct Collected {
+    Blob blob;
+    std::vector<Sent> sent;
+  };
+  using Positions =
+      std::map<std::string, std::vector<std::uint64_t>, std::less<>>;  ///< by namespace, local index
+
+  Result<Collected> collect(const Procs& procs);
+  const Positions* sent_by(const Procs& procs) const;
+  static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
+  void mark_sent(const Procs& procs, const std::vector<Sent>& sent);
+  Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
+  pmix_status_t take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
+  void fetch_missing(const Procs& behind, const Done& done);
+  void by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, Done done);
+
+  Jobs& jobs_;
+  Host& host_;
+  Cards& cards_;
+  Exchanges* exchanges_;
+  Packer packer_;
+  std::map<collectives::Signature, Positions> sent_;  ///< by set
+};
+
+}  // namespace weft::server

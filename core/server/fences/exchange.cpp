@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/exchange.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "core/data/wire.hpp"
+#include "core/events/range.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+using collectives::Kind;
+using collectives::Outcome;
+
+/// What ends a collective at all members, and what that means for their fences.
+Errc code_of(pmix_status_t why) noexcept {
+  switch (why) {
+    case PMIX_ERR_TIMEOUT:
+      return Errc::timeout;
+    case PMIX_ERR_PROC_ABORTED:
+      return Errc::peer_lost;
+    case PMIX_ERR_UNREACH:
+      return Errc::unreachable;
+    case PMIX_ERR_OUT_OF_RESOURCE:
+      return Errc::no_space;
+    default:
+      return Errc::canceled;
+  }
+}
+pmix_status_t status_of(Errc code) noexcept {
+  switch (code) {
+    case Errc::timeout:
+      return PMIX_ERR_TIMEOUT;
+    case Errc::peer_lost:
+      return PMIX_ERR_PROC_ABORTED;
+    case Errc::unreachable:
+      return PMIX_ERR_UNREACH;
+    case Errc::no_space:
+      return PMIX_ERR_OUT_OF_RESOURCE;
+    case Errc::no_memory:
+      return PMIX_ERR_NOMEM;
+    case Errc::invalid:  // some nodes want the cards to travel, others do not
+      return PMIX_ERR_BAD_PARAM;
+    case Errc::corrupt:
+      return PMIX_ERR_UNPACK_FAILURE;
+    default:
+      return PMIX_ERROR;
+  }
+}
+
+}  // namespace
+
+collectives::Signature signature_of(const Procs& procs) {
+  data::Writer text;
+  text.u32(static_cast<std::uint32_t>(procs.size()));
+  for (const auto& proc : procs) {
+    text.text(link::nspace_of(proc));
+    text.u32(proc.rank);
+  }
+  const auto hash = XXH3_128bits(text.view().data(), text.size());
+  return {hash.high64, hash.low64};
+}
+
+Result<Exchanges::Key> Exchanges::begin(const Procs& procs, bool collect, Blob contribution, Ended ended) {
+  auto members = jobs_.nodes_of(procs);
+  const auto self = std::lower_bound(members.begin(), members.end(), cluster_.self());
+  if (self == members.end() || *self != cluster_.self())
+    return fail(Errc::not_found, "a participant is not known");
+  const auto signature = signature_of(procs);
+  const auto key = std::make_shared<Key>(signature, 0);
+  const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
+    open_.erase(*key);
+    std::vector<Part> others;
+    for (std::size_t i = 0; outcome.result && i < outcome.contributions.size(); ++i)
+      if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
+    ended(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others);
+  };
+  const auto generation = cluster_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier,
+                                                  members, std::move(contribution), on_end);
+  if (!generation) return tl::unexpected(generation.error());
+  cluster_.stay_awake();
+  key->second = *generation;
+  open_[*key] = {procs, std::move(members), Clock::now()};
+  for (const auto& [nspace, rank] : dead_) {
+    const auto proc = link::make_proc(nspace, rank);
+    if (!events::covers(procs, proc)) continue;
+    for (const auto node : jobs_.nodes_of({proc})) ask({runs_of(procs), key->second}, node, nullptr);
+  }
+  return *key;
+}
+
+std::uint64_t Exchanges::attempts(const Procs& procs) const {
+  return cluster_.engine().begun(signature_of(procs));
+}
+
+void Exchanges::abort(const Key& key, pmix_status_t why) {
+  cluster_.engine().abort(key.first, key.second, code_of(why));
+}
+
+void Exchanges::refuse(const Procs& procs, pmix_status_t why) {
+  // Fails only where a participant is not known here, and then no other node knows this one as a member.
+  static_cast<void>(cluster_.engine().refuse(signature_of(procs), jobs_.nodes_of(procs), code_of(why)));
+}
+
+bool Exchanges::process_died(const pmix_proc_t& proc) {
+  if (!dead_.emplace(link::nspace_of(proc), proc.rank).second) return false;
+  const auto where = jobs_.nodes_of({proc});
+  for (const auto& [key, fence] : open_)
+    if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs, proc))
+      ask({runs_of(fence.procs), key.second}, where.front(), nullptr);
+  return true;
+}
+
+void Exchanges::forget(std::string_view nspace) {
+  std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
+}
+
+/// A node that cannot take part ends the fence by itself.
+void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
+  cluster_.rpc().send(node, RequestType::fence_part, encode(name),
+                      [then = std::move(then)](pmix_status_t status, Bytes body) {
+                        if (!then) return;
+                        const auto part = status == PMIX_SUCCESS ? decode_part(body) : fail(Errc::not_found);
+                        then(part ? &*part : nullptr);
+                      });
+}
+
+void Exchanges::describe(const Key& key, FencePart& part) const {
+  if (const auto fence = open_.find(key); fence != open_.end()) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - fence->second.since);
+    part.age_ms = std::max(part.age_ms, static_cast<std::uint64_t>(age.count()));
+  }
+  for (auto& open : cluster_.engine().open()) {
+    if (open.signature != key.first || open.generation != key.second) continue;
+    part.collects = open.kind == collectives::Kind::exchange;
+    part.algorithm = std::move(open.algorithm);
+    part.waits_for = std::move(open.waits_for);
+  }
+}
+
+}  // namespace weft::server

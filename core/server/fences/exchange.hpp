@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of a fence that is between nodes: the collective of the servers whose nodes have participants.
+//
+// Generation  Each attempt of a set of processes is one generation of its collective on every node that has some of them, also
+//             an attempt that fails on a node before all its local participants came (refuse()). So the attempts of all nodes
+//             pair up, whatever failed where.
+// Deaths      A server is told of processes that died elsewhere, and asks their node about each exchange with them: has your part
+//             come? Only that node decides; if its part cannot come any more it ends the generation for all. No node
+//             guesses from the order in which messages arrive.
+// Threads     The server's loop.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "core/server/cluster/cluster.hpp"
+#include "core/server/fences/fence_part.hpp"
+#include "core/server/jobs/jobs.hpp"
+
+namespace weft::server {
+
+collectives::Signature signature_of(const Procs& procs);
+
+class Exchanges {
+ public:
+  using Key = std::pair<collectives::Signature, collectives::Generation>;
+  using Clock = std::chrono::steady_clock;
+  struct Part {
+    NodeNumber node;
+    Bytes bytes;
+  };
+  /// others: what the other nodes contributed, valid during the call.
+  using Ended = std::function<void(pmix_status_t status, const std::vector<Part>& others)>;
+  struct Open {
+    Procs procs;
+    std::vector<NodeNumber> members;
+    Clock::time_point since;
+  };
+
+  Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {}
+
+  /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
+  /// Errors: not_found (a participant that is not known here).
+  Result<Key> begin(const Procs& procs, bool collect, Blob contribution, Ended ended);
+  /// The generation that has begun fails here, and so at all members that have not finished it.
+  void abort(const Key& key, pmix_status_t why);
+  /// The next generation has failed here before it began.
+  void refuse(const Procs& procs, pmix_status_t why);
+
+  /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
+  bool process_died(const pmix_proc_t& proc);
+  /// The namespace has ended here; a later one may have its name.
+  void forget(std::string_view nspace);
+
+  /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or null.
+  void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
+
+  /// Generations of this set that have begun or were refused here.
+  std::uint64_t attempts(const Procs& procs) const;
+  const std::map<Key, Open>& open() const noexcept { return open_; }
+  /// What the engine says of one that is under way.
+  void describe(const Key& key, FencePart& part) const;
+
+ private:
+  Cluster& cluster_;
+  Jobs& jobs_;
+  std::map<Key, Open> open_;
+  std::set<std::pair<std::string, std::uint32_t>> dead_;  ///< processes of other nodes
+};
+
+}  // namespace weft::server

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/fence_board.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace weft::server {
+namespace {
+
+constexpr std::size_t line_bytes = 64;
+
+/// Zeroed memory for a board, with room to align it.
+std::unique_ptr<std::byte[]> private_memory(std::size_t members) {
+  return std::make_unique<std::byte[]>(store::Board::footprint(static_cast<std::uint32_t>(members)) +
+                                       line_bytes);
+}
+
+std::byte* aligned(std::byte* memory) {
+  const auto at = reinterpret_cast<std::uintptr_t>(memory);
+  return memory + ((at + line_bytes - 1) / line_bytes * line_bytes - at);
+}
+
+}  // namespace
+
+FenceBoard::FenceBoard(Shape shape, store::Board& board, store::BoardNumber number,
+                       store::Incarnation incarnation)
+    : shape_(std::move(shape)), board_(board), number_(number), incarnation_(incarnation) {}
+
+FenceBoard::FenceBoard(Shape shape)
+    : shape_(std::move(shape)),
+      memory_(private_memory(shape_.members.size())),
+      board_(store::Board::create(aligned(memory_.get()), static_cast<std::uint32_t>(shape_.members.size()),
+                                  shape_.is_remote)),
+      number_(store::own_job_board),
+      incarnation_(0) {}
+
+std::optional<std::uint32_t> FenceBoard::member_of(std::string_view nspace, std::uint32_t local) const {
+  const auto& members = shape_.members;
+  if (local < members.size() && members[local].local == local && members[local].nspace == nspace)
+    return local;  // a whole job's
+  const auto found = std::find_if(members.begin(), members.end(), [&](const Member& member) {
+    return member.local == local && member.nspace == nspace;
+  });
+  if (found == members.end()) return std::nullopt;
+  return static_cast<std::uint32_t>(found - members.begin());
+}
+
+bool FenceBoard::has_arrived(std::string_view nspace, std::uint32_t local,
+                             store::Generation generation) const {
+  const auto member = member_of(nspace, local);
+  return member && board_.arrived(*member, generation);
+}
+
+void FenceBoard::begin_at(std::uint32_t member, store::Generation next) {
+  stand_ins_.erase(member);
+  first_[member] = next;
+}
+
+FenceBoard::Request* FenceBoard::enter(std::uint32_t member, const ConnectionRef& connection,
+                                       std::uint64_t tag, bool collect) {
+  auto& stand_in = stand_ins_[member];
+  if (!stand_in) {
+    const auto first = first_.extract(member);
+    const auto next = first.empty() ? board_.open_generation() : first.mapped();
+    stand_in = std::make_unique<StandIn>(board_, member, incarnation_, next);
+  }
+  const auto entry = stand_in->at.enter(collect);
+  if (!entry) return nullptr;
+  return &stand_in->requests.emplace_back(Request{connection, tag, *entry, nullptr});
+}
+
+bool FenceBoard::step(std::vector<Reply>& ended) {
+  bool server_must_look = false;
+  for (bool has_moved = true; has_moved;) {
+    has_moved = false;
+    for (auto& [member, stand_in] : stand_ins_)
+      while (!stand_in->requests.empty() && step_front(*stand_in, ended, server_must_look)) has_moved = true;
+  }
+  return server_must_look;
+}
+
+/// Only the first request of a member can end: a later one cannot even arrive before. False: it is still open.
+bool FenceBoard::step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look) {
+  auto& request = stand_in.requests.front();
+  auto& at = stand_in.at;
+  auto step = at.step(request.entry);
+  server_must_look |= step.owed != store::BoardMember::Owed::nothing;
+  if (!step.status) {
+    at.ask_notice();
+    step = at.step(request.entry);  // it may have ended before the notice was asked for
+    server_must_look |= step.owed != store::BoardMember::Owed::nothing;
+  }
+  if (!step.status) return false;
+  at.end(request.entry);
+  // Where the generation is still open, the member is lost or the board broken: it begins where the others do.
+  const auto generation = request.entry.generation;
+  const bool is_over = board_.outcome(generation) != store::Board::Outcome::open;
+  ended.push_back({std::move(request.connection), request.tag, *step.status, at.me(),
+                   stand_in.requests.size() == 1, is_over ? generation + 1 : board_.open_generation()});
+  stand_in.requests.pop_front();
+  return true;
+}
+
+bool FenceBoard::has_requests() const noexcept {
+  return std::any_of(stand_ins_.begin(), stand_ins_.end(),
+                     [](const auto& stand_in) { return !stand_in.second->requests.empty(); });
+}
+
+bool FenceBoard::is_stood_in_for(std::uint32_t member) const {
+  const auto stand_in = stand_ins_.find(member);
+  return stand_in != stand_ins_.end() && !stand_in->second->requests.empty();
+}
+
+FenceBoard::Request* FenceBoard::find(std::uint32_t member, store::Generation generation) {
+  const auto stand_in = stand_ins_.find(member);
+  if (stand_in == stand_ins_.end()) return nullptr;
+  for (auto& request : stand_in->second->requests)
+    if (request.entry.generation == generation) return &request;
+  return nullptr;
+}
+
+void FenceBoard::drop(const ClientConnection& connection) {
+  for (auto stand_in = stand_ins_.begin(); stand_in != stand_ins_.end();) {
+    auto& requests = stand_in->second->requests;
+    const bool is_its = !requests.empty() && requests.front().connection.get() == &connection;
+    if (is_its)
+      for (const auto& request : requests) stand_in->second->at.end(request.entry);
+    stand_in = is_its ? stand_ins_.erase(stand_in) : std::next(stand_in);
+  }
+}
+
+}  // namespace weft::server

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One set of processes at its fences, as the server of a node holds it: its board, its local members, and the server's stand-in
+// for each member that fences by message. The loop's thread only.
+//
+// The board lies in the segment: a whole job's own, or one of the pool for any other set. A set that gets none of the pool has a
+// board in this process's memory, where every member is stood in for.
+#pragma once
+
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/server/fences/exchange.hpp"
+#include "core/server/fences/fence_steps.hpp"
+#include "core/server/fences/stuck.hpp"
+#include "core/server/jobs/jobs.hpp"
+#include "core/store/board_member.hpp"
+#include "core/store/board_pool.hpp"
+
+namespace weft::server {
+
+class FenceBoard {
+ public:
+  /// A local member; its place in the list is its cell.
+  struct Member {
+    std::string nspace;
+    std::uint32_t local;
+    pmix_status_t lost = PMIX_SUCCESS;  ///< why it cannot arrive
+  };
+  /// A fence that a member entered by message.
+  struct Request {
+    ConnectionRef connection;
+    std::uint64_t tag;
+    store::BoardMember::Entry entry;
+    std::unique_ptr<asio::steady_timer> deadline;
+  };
+  /// A request that has ended.
+  struct Reply {
+    ConnectionRef connection;
+    std::uint64_t tag;
+    pmix_status_t status;
+    std::uint32_t member;
+    bool is_last;            ///< the member has no other request open
+    store::Generation next;  ///< of the member's next fence
+  };
+  struct Shape {
+    Procs procs;  ///< canonical
+    std::vector<Member> members;
+    bool is_remote = false;  ///< other nodes take part
+  };
+
+  /// board: in the segment, under that number and incarnation.
+  FenceBoard(Shape shape, store::Board& board, store::BoardNumber number, store::Incarnation incarnation);
+  /// Without a place in the segment.
+  explicit FenceBoard(Shape shape);
+
+  const Procs& procs() const noexcept { return shape_.procs; }
+  bool is_remote() const noexcept { return shape_.is_remote; }
+  /// Its board is a slot of the pool.
+  bool is_pooled() const noexcept { return number_ != store::own_job_board; }
+  bool is_of_job() const noexcept { return memory_ == nullptr && !is_pooled(); }
+  store::Board& board() noexcept { return board_; }
+  store::BoardNumber number() const noexcept { return number_; }
+  store::Incarnation incarnation() const noexcept { return incarnation_; }
+  std::vector<Member>& members() noexcept { return shape_.members; }
+  std::optional<std::uint32_t> member_of(std::string_view nspace, std::uint32_t local) const;
+
+  bool is_full() const noexcept { return board_.arrived_count() == shape_.members.size(); }
+  bool collects() const noexcept {
+    return board_.collect_wanted(static_cast<std::uint32_t>(shape_.members.size()));
+  }
+  bool has_arrived(std::string_view nspace, std::uint32_t local, store::Generation generation) const;
+  /// The server's stand-in takes the request's ticket. Nothing: the member is at the board itself.
+  Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag, bool collect);
+  /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or members
+  /// want messages). ended: gets what is to be answered.
+  bool step(std::vector<Reply>& ended);
+  bool has_requests() const noexcept;
+  /// A fence that the member entered by message is open.
+  bool is_stood_in_for(std::uint32_t member) const;
+  /// The member goes to the board by itself from here on.
+  void dismiss_stand_in(std::uint32_t member) { stand_ins_.erase(member); }
+  Request* find(std::uint32_t member, store::Generation generation);
+  /// The connection is closed: its requests end without a reply.
+  void drop(const ClientConnection& connection);
+  /// The generation at which a member begins that fences by message and has not done so yet.
+  void begin_at(std::uint32_t member, store::Generation next);
+
+  // Where the set stands between the nodes; Fences moves it by the table of fence_steps.hpp.
+  FenceState state = FenceState::gathering;
+  store::Generation exchanged = 0;                                      ///< that is being exchanged
+  std::optional<Exchanges::Key> exchange;                               ///< by ourselves
+  std::vector<std::pair<std::uint32_t, pmix_status_t>> lost_meanwhile;  ///< members, while it is exchanged
+  StuckClock clock;
+
+ private:
+  struct StandIn {
+    StandIn(store::Board& board, std::uint32_t member, store::Incarnation incarnation, store::Generation next)
+        : at(board, member, incarnation, next) {}
+    store::BoardMember at;
+    std::deque<Request> requests;
+  };
+  bool step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look);
+
+  Shape shape_;
+  std::unique_ptr<std::byte[]> memory_;  ///< of a private board
+  store::Board& board_;
+  const store::BoardNumber number_;
+  const store::Incarnation incarnation_;
+  std::map<std::uint32_t, std::unique_ptr<StandIn>> stand_ins_;  ///< by member
+  std::map<std::uint32_t, store::Generation> first_;             ///< by member: begin_at()
+};
+
+}  // namespace weft::server

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What moves a set's fences from state to state: the actions of fence_steps.hpp.
+#include <utility>
+
+#include "core/link/messages.hpp"
+#include "core/server/fences/fences.hpp"
+
+namespace weft::server {
+
+using store::Board;
+
+void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
+  const auto [action, next] = fence_step(fence->state, event);
+  fence->state = next;
+  switch (action) {
+    case FenceAction::none:
+      return;
+    case FenceAction::exchange:
+      return begin_exchange(fence);
+    case FenceAction::complete:
+      fence->board().complete(fence->exchanged);
+      break;
+    case FenceAction::fail:
+      fence->board().abort(fence->exchanged, {cause.status, Board::no_member});
+      break;
+    case FenceAction::refuse:
+      fail(*fence, cause);
+      break;
+    case FenceAction::abandon:
+      fence->board().abort(fence->exchanged, {cause.status, cause.member});
+      if (fence->exchange) exchanges_->abort(*fence->exchange, cause.status);
+      break;
+    case FenceAction::lose:
+      lose_at(*fence, cause);
+      break;
+    case FenceAction::lose_later:
+      fence->lost_meanwhile.emplace_back(cause.member, cause.status);
+      return;
+    case FenceAction::settle:
+      break;
+  }
+  look(fence);
+}
+
+/// All local members of a set that spans nodes have arrived.
+void Fences::begin_exchange(const BoardRef& fence) {
+  const auto generation = fence->exchanged = fence->board().open_generation();
+  const bool collect = settings_.collects.value_or(fence->collects());
+  data::Infos directives;
+  directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
+  if (!cards_.is_ours()) fence->state = FenceState::by_host;
+  const auto key = cards_.begin(fence->procs(), collect, directives,
+                                [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
+                                  if (const auto open = weak.lock()) exchange_ended(open, status);
+                                });
+  // It may be over already.
+  if (key && fence->state == FenceState::exchanging && fence->exchanged == generation) fence->exchange = key;
+}
+
+void Fences::exchange_ended(const BoardRef& fence, pmix_status_t status) {
+  fence->exchange.reset();
+  const auto lost = std::exchange(fence->lost_meanwhile, {});
+  step(fence, status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {status});
+  for (const auto& [member, why] : lost) step(fence, FenceEvent::member_lost, {why, member});
+}
+
+/// The open generation fails here before it was exchanged, so the other nodes' fails with it, and all go on with the same number.
+void Fences::fail(FenceBoard& fence, FenceCause cause) {
+  const auto generation = fence.board().open_generation();
+  fence.board().abort(generation, {cause.status, cause.member});
+  if (fence.is_remote() && cards_.is_ours()) exchanges_->refuse(fence.procs(), cause.status);
+}
+
+void Fences::lose_at(FenceBoard& fence, FenceCause cause) {
+  auto& board = fence.board();
+  const auto before = board.open_generation();
+  board.lose(cause.member, cause.status);
+  if (!fence.is_remote() || !cards_.is_ours()) return;
+  for (auto spent = before; spent != board.open_generation(); ++spent)
+    exchanges_->refuse(fence.procs(), cause.status);
+}
+
+/// Something at the board has changed: ends what has ended, and goes on with a generation that is full.
+void Fences::look(const BoardRef& fence) {
+  std::vector<FenceBoard::Reply> ended;
+  fence->step(ended);
+  send_moved(*fence);
+  fence->step(ended);  // what has ended meanwhile had no notice to wait for
+  for (const auto& reply : ended) answer(*fence, reply);
+  auto& board = fence->board();
+  const bool is_ready =
+      may_exchange_ && fence->is_remote() && fence->is_full() && !board.broken(board.open_generation());
+  if (is_ready) return step(fence, FenceEvent::full);
+  // A set without a board in the segment is known as long as a member waits.
+  if (!fence->is_of_job() && !fence->is_pooled()) (void)give_back(fence);
+}
+
+/// A message to each member that waits for one, where a generation has ended.
+void Fences::send_moved(FenceBoard& fence) {
+  auto& board = fence.board();
+  if (!board.notice_wanted()) return;
+  const auto payload = link::encode(link::BoardMoved{board.open_generation(), fence.number()});
+  const auto& members = fence.members();
+  for (std::uint32_t member = 0; member < members.size(); ++member) {
+    if (board.cell(member).notify.load(std::memory_order_relaxed) == 0) continue;
+    const auto* job = jobs_.find(members[member].nspace);
+    if (job == nullptr) continue;
+    const auto connection = job->connections.find(members[member].local);
+    if (connection == job->connections.end() || !connection->second->has_segment) continue;
+    if (fence.is_stood_in_for(member)) continue;
+    if (board.take_notice(member)) connection->second->send(link::MessageType::board_moved, 0, payload);
+  }
+}
+
+/// The reply to a fence by message; it offers the set's board to a client that can go there by itself.
+void Fences::answer(FenceBoard& fence, const FenceBoard::Reply& reply) {
+  if (!fence.is_pooled() || !reply.is_last || !reply.connection->has_segment)
+    return reply.connection->reply(reply.tag, reply.status);
+  fence.dismiss_stand_in(reply.member);
+  const link::BoardOffer offer{reply.status, fence.number(), fence.incarnation(), reply.member, reply.next};
+  reply.connection->send(link::MessageType::board_offer, reply.tag, link::encode(offer));
+}
+
+}  // namespace weft::server

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/fence_part.hpp"
+
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
+
+}  // namespace
+
+std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
+  std::vector<RankRun> out;
+  for (const auto& proc : procs) {
+    const auto nspace = link::nspace_of(proc);
+    const bool goes_on = !out.empty() && out.back().nspace == nspace &&
+                         out.back().last != PMIX_RANK_WILDCARD && proc.rank != PMIX_RANK_WILDCARD &&
+                         out.back().last + 1 == proc.rank;
+    if (goes_on)
+      out.back().last = proc.rank;
+    else
+      out.push_back({std::string(nspace), proc.rank, proc.rank});
+  }
+  return out;
+}
+
+Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs) {
+  std::uint64_t count = 0;
+  for (const auto& run : runs) {
+    if (run.last < run.first) return fail(Errc::corrupt, "a set of processes");
+    count += std::uint64_t{run.last} - run.first + 1;
+    if (count > most_procs) return fail(Errc::corrupt, "more processes than there can be");
+  }
+  std::vector<pmix_proc_t> out;
+  out.reserve(count);
+  for (const auto& run : runs) {
+    for (auto rank = run.first;; ++rank) {
+      out.push_back(link::make_proc(run.nspace, rank));
+      if (rank == run.last) break;
+    }
+  }
+  return out;
+}
+
+}  // namespace weft::server

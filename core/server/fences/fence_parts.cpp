@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is missing in which fence: the one computation that the stuck report, weftinfo and the other nodes read.
+#include <algorithm>
+#include <map>
+
+#include "core/server/fences/fences.hpp"
+#include "core/server/jobs/members.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr std::uint64_t most_ahead = 1u << 16;  ///< attempts that a node may be behind another
+
+bool all_arrived(const Job&, std::uint32_t) {
+  return true;
+}
+bool none_arrived(const Job&, std::uint32_t) {
+  return false;
+}
+
+}  // namespace
+
+std::vector<FencePart> Fences::open_parts() {
+  std::vector<FencePart> out;
+  for (const auto& fence : boards_)
+    if (is_exchanging(fence->state) || fence->board().arrived_count() != 0) out.push_back(part_of(*fence));
+  return out;
+}
+
+FencePart Fences::part_of(FenceBoard& fence) {
+  const auto open = fence.board().open_generation();
+  FencePart part;
+  if (is_exchanging(fence.state)) {
+    part = part_of(fence.procs(), fence.exchange ? fence.exchange->second : open, all_arrived);
+    if (fence.exchange) exchanges_->describe(*fence.exchange, part);
+  } else {
+    const bool is_shared = fence.is_remote() && cards_.is_ours();
+    part = part_of(
+        fence.procs(), is_shared ? exchanges_->attempts(fence.procs()) + 1 : open,
+        [&](const Job& job, std::uint32_t local) { return fence.has_arrived(job.nspace, local, open); });
+    part.age_ms = static_cast<std::uint64_t>(fence.clock.age(open).count());
+  }
+  part.collects |= fence.collects();
+  return part;
+}
+
+std::optional<FencePart> Fences::part_in(const FenceName& name) {
+  const auto procs = known_procs(name);
+  if (!procs || exchanges_ == nullptr) return std::nullopt;
+  const auto attempts = exchanges_->attempts(*procs);
+  if (name.generation <= attempts) {
+    auto part = part_of(*procs, name.generation, all_arrived);
+    exchanges_->describe({signature_of(*procs), name.generation}, part);
+    return part;
+  }
+  const auto fence = find(*procs);
+  const bool is_next = name.generation == attempts + 1;
+  if (fence == nullptr || !is_next || is_exchanging(fence->state))
+    return part_of(*procs, name.generation, none_arrived);
+  const auto open = fence->board().open_generation();
+  return part_of(*procs, name.generation, [&](const Job& job, std::uint32_t local) {
+    return fence->has_arrived(job.nspace, local, open);
+  });
+}
+
+FencePart Fences::part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const {
+  FencePart part;
+  part.name = {runs_of(procs), generation};
+  each_local(jobs_, procs, [&](const Job& job, std::uint32_t index) {
+    ++part.ranks;
+    if (has_arrived(job, index)) {
+      ++part.arrived;
+      return;
+    }
+    const auto& local = job.view().local(index);
+    part.missing.push_back({job.nspace, job.rank_of(index), local.pid.load(std::memory_order_relaxed),
+                            static_cast<std::uint8_t>(local.state.load(std::memory_order_acquire))});
+  });
+  std::sort(part.missing.begin(), part.missing.end(), [](const AbsentRank& a, const AbsentRank& b) {
+    return std::tie(a.nspace, a.rank) < std::tie(b.nspace, b.rank);
+  });
+  part.state = part.missing.empty() ? FencePart::State::entered
+               : part.arrived == 0  ? FencePart::State::absent
+                                    : FencePart::State::waiting;
+  return part;
+}
+
+/// Nothing: ranks of no job that is registered here.
+std::optional<Procs> Fences::known_procs(const FenceName& name) const {
+  for (const auto& run : name.procs) {
+    const auto* job = jobs_.find(run.nspace);
+    const bool is_known =
+        job != nullptr && (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
+    if (!is_known) return std::nullopt;
+  }
+  auto procs = procs_of(name.procs);
+  if (!procs) return std::nullopt;
+  return std::move(*procs);
+}
+
+std::vector<NodeNumber> Fences::nodes_of(const FenceName& name) const {
+  const auto procs = known_procs(name);
+  return procs && cards_.is_ours() ? jobs_.nodes_of(*procs) : std::vector<NodeNumber>();
+}
+
+std::vector<Fences::Waiting> Fences::waiting_for(std::chrono::seconds limit) {
+  std::vector<Waiting> out;
+  for (const auto& fence : boards_) {
+    if (is_exchanging(fence->state)) continue;
+    std::chrono::seconds age{};
+    const auto& board = fence->board();
+    if (fence->clock.due(board.open_generation(), board.arrived_count() != 0, limit, age))
+      out.push_back({part_of(*fence), age, fence->is_remote() && cards_.is_ours()});
+  }
+  return out;
+}
+
+/// Why a fence of these processes cannot be entered here any more; PMIX_SUCCESS: it can.
+pmix_status_t Fences::hopeless(const Procs& procs) const {
+  auto why = PMIX_SUCCESS;
+  each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
+    const auto lost = board_of(job)->members()[local].lost;
+    if (lost == PMIX_ERR_PROC_ABORTED || why == PMIX_SUCCESS) why = lost;  // a death is the worse of two
+  });
+  return why;
+}
+
+/// Another node is in this fence and asks whether our part of it has come, or will.
+void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
+  const auto name = decode_name(body);
+  if (!name || exchanges_ == nullptr) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto procs = known_procs(*name);
+  const auto part = part_in(*name);
+  if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
+  if (name->generation > exchanges_->attempts(*procs)) {
+    if (name->generation - exchanges_->attempts(*procs) > most_ahead) return reply(PMIX_ERR_BAD_PARAM, {});
+    // One attempt after the other, until the one that was asked for.
+    for (auto last = exchanges_->attempts(*procs); last < name->generation;
+         last = exchanges_->attempts(*procs)) {
+      const auto why = hopeless(*procs);
+      if (why == PMIX_SUCCESS) break;
+      const auto fence = find(*procs);
+      fence != nullptr ? step(fence, FenceEvent::hopeless, {why}) : exchanges_->refuse(*procs, why);
+      if (exchanges_->attempts(*procs) == last) break;
+    }
+  }
+  reply(PMIX_SUCCESS, encode(*part));
+}
+
+}  // namespace weft::server

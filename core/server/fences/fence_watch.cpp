@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/fence_watch.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace weft::server {
+namespace {
+
+// How often exchanges that are under way are looked after.
+constexpr std::chrono::seconds poll_period{1};
+
+void print(const std::string& text) {
+  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace
+
+/// A fence between nodes that the others are asked about: those before this node first.
+struct FenceWatch::Inquiry {
+  FenceName name;
+  std::vector<NodeNumber> members;
+  std::chrono::seconds age{};
+  bool is_report = false;
+  std::vector<std::pair<NodeNumber, FencePart>> parts;
+  std::vector<NodeNumber> silent;
+  bool is_other_in_charge = false;
+  std::size_t open_requests = 0;
+};
+
+FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
+                       std::string host_name, std::chrono::seconds stuck_after)
+    : fences_(fences),
+      cluster_(cluster),
+      exchanges_(exchanges),
+      host_name_(std::move(host_name)),
+      stuck_after_(stuck_after),
+      report_timer_(loop),
+      poll_timer_(loop) {
+  arm_report();
+}
+
+// ---- fences that wait for processes of this node
+
+void FenceWatch::arm_report() {
+  if (stuck_after_.count() == 0) return;
+  // Looks four times in the limit, so a report is at most a quarter late.
+  report_timer_.expires_after(std::max<std::chrono::milliseconds>(std::chrono::milliseconds(stuck_after_) / 4,
+                                                                  std::chrono::milliseconds(250)));
+  report_timer_.async_wait([this](const std::error_code& error) {
+    if (error) return;
+    report_waiting();
+    arm_report();
+  });
+}
+
+void FenceWatch::report_waiting() {
+  for (auto& [part, age, is_between_nodes] : fences_.waiting_for(stuck_after_)) {
+    if (!is_between_nodes) {
+      print(stuck_report({.name = part.name,
+                          .age = age,
+                          .host = host_name_,
+                          .members = part.ranks,
+                          .arrived = part.arrived,
+                          .unit = "local ranks",
+                          .missing = {{"", part.missing, true}}}));
+      continue;
+    }
+    auto inquiry = std::make_shared<Inquiry>();
+    inquiry->name = part.name;
+    inquiry->members = fences_.nodes_of(part.name);
+    inquiry->age = age;
+    inquiry->is_report = true;
+    inquiry->parts.emplace_back(cluster_->self(), std::move(part));
+    inquire(std::move(inquiry), true);
+  }
+}
+
+// ---- fences that wait for other nodes
+
+void FenceWatch::follow_exchanges() {
+  if (is_polling_ || exchanges_ == nullptr || exchanges_->open().empty()) return;
+  is_polling_ = true;
+  poll_timer_.expires_after(poll_period);
+  poll_timer_.async_wait([this](const std::error_code& error) {
+    if (error) return;
+    is_polling_ = false;
+    poll();
+    follow_exchanges();
+  });
+}
+
+/// Asks the other nodes after 2, 4, 8, ... seconds: a member may have finalized and will never arrive.
+void FenceWatch::poll() {
+  std::erase_if(reported_, [this](const auto& key) { return exchanges_->open().count(key) == 0; });
+  for (const auto& [key, fence] : exchanges_->open()) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Exchanges::Clock::now() - fence.since);
+    const auto seconds = age.count();
+    const bool is_power = seconds >= 2 && (seconds & (seconds - 1)) == 0;
+    const bool is_stuck = stuck_after_.count() != 0 && age >= stuck_after_ && reported_.count(key) == 0;
+    if (!is_power && !is_stuck) continue;
+    if (is_stuck) reported_.insert(key);
+    auto inquiry = std::make_shared<Inquiry>();
+    inquiry->name = {runs_of(fence.procs), key.second};
+    inquiry->members = fence.members;
+    inquiry->age = age;
+    inquiry->is_report = is_stuck;
+    inquire(std::move(inquiry), true);
+  }
+}
+
+void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
+  std::vector<NodeNumber> asked;
+  for (const auto node : inquiry->members)
+    if (is_lower_half ? node < cluster_->self() : node > cluster_->self()) asked.push_back(node);
+  const auto next = [this, inquiry, is_lower_half] {
+    if (!is_lower_half) return conclude(*inquiry);
+    if (!inquiry->is_other_in_charge) inquire(inquiry, false);
+  };
+  inquiry->open_requests = asked.size();
+  if (asked.empty()) return next();
+  for (const auto node : asked)
+    exchanges_->ask(inquiry->name, node, [inquiry, node, is_lower_half, next](const FencePart* part) {
+      if (part == nullptr)
+        inquiry->silent.push_back(node);
+      else
+        inquiry->parts.emplace_back(node, *part);
+      inquiry->is_other_in_charge |=
+          is_lower_half && part != nullptr && part->state != FencePart::State::absent;
+      if (--inquiry->open_requests == 0) next();
+    });
+}
+
+void FenceWatch::conclude(const Inquiry& inquiry) const {
+  if (!inquiry.is_report) return;
+  StuckFence fence{
+      .name = inquiry.name, .age = inquiry.age, .host = host_name_, .unit = "nodes", .missing = {}};
+  fence.members = inquiry.members.size();
+  for (const auto& [node, part] : inquiry.parts)
+    if (part.state != FencePart::State::entered)
+      fence.missing.push_back({cluster_->name_of(node), part.missing, true});
+  for (const auto node : inquiry.silent) fence.missing.push_back({cluster_->name_of(node), {}, false});
+  if (fence.missing.empty()) return;  // the last one has come meanwhile
+  fence.arrived = fence.members - fence.missing.size();
+  print(stuck_report(fence));
+}
+
+}  // namespace weft::server

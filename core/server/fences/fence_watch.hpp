@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Looks after fences that do not end: asks the other nodes whether their part will come, and reports what is stuck, once a generation.
+//
+// Of a fence between nodes the lowest node that is in it reports for all. The loop's thread only.
+#pragma once
+
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/server/fences/fences.hpp"
+
+namespace weft::server {
+
+class FenceWatch {
+ public:
+  /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
+  FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
+             std::string host_name, std::chrono::seconds stuck_after);
+
+  /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
+  void follow_exchanges();
+
+ private:
+  struct Inquiry;
+
+  void arm_report();
+  void report_waiting();
+  void poll();
+  void inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half);
+  void conclude(const Inquiry& inquiry) const;
+
+  Fences& fences_;
+  Cluster* cluster_;
+  Exchanges* exchanges_;
+  const std::string host_name_;
+  const std::chrono::seconds stuck_after_;
+  std::set<Exchanges::Key> reported_;  ///< exchanges that are under way
+  asio::steady_timer report_timer_, poll_timer_;
+  bool is_polling_ = false;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All fences of this node's processes: which set has which board, what moves a set from state to state, and who is missing.
+//
+//   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives for it
+//   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the generation ends
+//   a member is lost, a deadline passes, another node asks -> the table of fence_steps.hpp
+//
+// Threads   The loop's.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/link/messages.hpp"
+#include "core/server/connections/connection.hpp"
+#include "core/server/fences/card_exchange.hpp"
+#include "core/server/fences/fence_board.hpp"
+
+namespace weft::server {
+
+/// What an event of a set's fences is about.
+struct FenceCause {
+  pmix_status_t status = PMIX_SUCCESS;
+  std::uint32_t member = store::Board::no_member;
+};
+
+class Fences {
+ public:
+  struct Settings {
+    std::optional<bool> collects;  ///< WEFT_FENCE: whether cards travel, whatever the callers ask for
+  };
+  /// cluster, exchanges: null where there is no other node.
+  Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
+         shm::Segment& segment, Settings settings);
+  ~Fences();
+
+  // Jobs and their processes.
+  void open_job(const Job& job);
+  void close_job(const std::string& nspace);
+  /// A process takes its place: for the first time, or again.
+  void join(const Job& job, std::uint32_t local);
+  /// It will not arrive any more, because of `status`.
+  void lose(const Job& job, std::uint32_t local, pmix_status_t status);
+  /// Its connection is closed, for whatever reason.
+  void disconnect(const ClientConnection& connection);
+
+  // What clients send.
+  void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
+  void withdraw(const ClientConnection& connection, const link::Withdraw& message);
+  /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
+  void look_at(const Job& job, store::BoardNumber number);
+  void look_at_all(const Job& job);
+
+  /// No collective begins from here on: the cluster ends.
+  void stop_exchanging() noexcept { may_exchange_ = false; }
+
+  // Who is missing: the one computation that the stuck report, weftinfo and other nodes read.
+  /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same at all nodes.
+  std::vector<FencePart> open_parts();
+  /// This node's part in a fence that another node has named. Nothing: processes that are not known here.
+  std::optional<FencePart> part_in(const FenceName& name);
+  /// The nodes of the fence's participants; empty: not known, or the host exchanges and each node knows its own side only.
+  std::vector<NodeNumber> nodes_of(const FenceName& name) const;
+  struct Waiting {
+    FencePart part;
+    std::chrono::seconds age;
+    bool is_between_nodes;  ///< by our own collective
+  };
+  /// Fences in which local members have waited for local members for `limit`; each once.
+  std::vector<Waiting> waiting_for(std::chrono::seconds limit);
+
+  struct Counters {
+    std::uint64_t by_message = 0;  ///< fences that a client entered by message
+    std::uint64_t boards = 0;      ///< sets that have a board of the pool now
+    std::uint64_t no_board = 0;    ///< sets that got none, once a fence
+  };
+  Counters counters() const;
+
+ private:
+  using BoardRef = std::shared_ptr<FenceBoard>;
+  using HasArrived = std::function<bool(const Job&, std::uint32_t local)>;
+
+  BoardRef board_of(const Job& job) const;
+  BoardRef find(const Procs& procs) const;
+  BoardRef find(const Job& job, store::BoardNumber number) const;
+  BoardRef open(const Procs& procs);
+  std::optional<FenceBoard::Shape> shape_of(const Procs& procs) const;
+  std::optional<store::BoardNumber> take_slot(const FenceBoard::Shape& shape);
+  bool give_back(const BoardRef& fence);
+  bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
+
+  void step(const BoardRef& fence, FenceEvent event, FenceCause cause = {});
+  void begin_exchange(const BoardRef& fence);
+  void exchange_ended(const BoardRef& fence, pmix_status_t status);
+  void fail(FenceBoard& fence, FenceCause cause);
+  void lose_at(FenceBoard& fence, FenceCause cause);
+  void look(const BoardRef& fence);
+  void send_moved(FenceBoard& fence);
+  void answer(FenceBoard& fence, const FenceBoard::Reply& reply);
+  void arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
+                    std::chrono::milliseconds after);
+
+  FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
+  FencePart part_of(FenceBoard& fence);
+  std::optional<Procs> known_procs(const FenceName& name) const;
+  void answer_part(Bytes body, const Rpc::Reply& reply);
+  pmix_status_t hopeless(const Procs& procs) const;
+
+  asio::io_context& loop_;
+  Jobs& jobs_;
+  CardExchange& cards_;
+  Exchanges* exchanges_;
+  const Settings settings_;
+  store::BoardPool pool_;
+  bool may_exchange_ = true;
+  std::vector<BoardRef> boards_;
+  std::vector<store::Generation> seen_;  ///< by pool slot: its open generation when it was last wanted back
+  std::size_t next_victim_ = 0;
+  std::vector<store::BoardNumber>
+      held_slots_;  ///< of sets that are no more, until the last member has let go
+  Counters counters_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/jobs/jobs.hpp"
+
+#include <set>
+
+#include "core/link/messages.hpp"
+#include "core/server/jobs/job_info.hpp"
+
+namespace weft::server {
+
+Job* Jobs::find(std::string_view nspace) {
+  auto* job = find_announced(nspace);
+  return job != nullptr && job->writer ? job : nullptr;
+}
+
+Job* Jobs::find_announced(std::string_view nspace) {
+  const auto found = jobs_.find(nspace);
+  return found == jobs_.end() ? nullptr : found->second.get();
+}
+
+Job& Jobs::announce(const std::string& nspace) {
+  auto& job = jobs_[nspace];
+  if (!job) {
+    job = std::make_unique<Job>();
+    job->nspace = nspace;
+  }
+  return *job;
+}
+
+Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& infos, bool& is_new) {
+  is_new = !job.writer;
+  std::set<std::uint32_t> registered;
+  if (is_new)
+    for (const auto& [rank, client] : job.clients) registered.insert(rank);
+  const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_name_);
+  if (!spec) return tl::unexpected(spec.error());
+  if (!is_new) {  // a second registration adds what it says; the map itself is fixed
+    for (const auto& key : spec->keys)
+      if (auto ok = job.writer->add_info(key); !ok) return ok;
+    return {};
+  }
+  auto writer = store::JobWriter::create(segment_, *spec, limits_);
+  if (!writer) return tl::unexpected(writer.error());
+  job.writer = std::move(*writer);
+  std::set<NodeNumber> nodes;
+  for (const auto& rank : spec->ranks)
+    if (rank.node != store::none) nodes.insert(rank.node);
+  job.nodes.assign(nodes.begin(), nodes.end());
+  return {};
+}
+
+void Jobs::when_registered(const std::string& nspace, std::function<void()> task) {
+  if (find(nspace) != nullptr) return task();
+  waiting_[nspace].push_back(std::move(task));
+}
+
+void Jobs::announce_registered(std::string_view nspace) {
+  const auto waiting = waiting_.find(nspace);
+  if (waiting == waiting_.end()) return;
+  const auto tasks = std::move(waiting->second);
+  waiting_.erase(waiting);
+  for (const auto& task : tasks) task();
+}
+
+void Jobs::erase(std::string_view nspace) {
+  const auto found = jobs_.find(nspace);
+  if (found == jobs_.end()) return;
+  if (found->second->writer) found->second->writer->retire(segment_);
+  jobs_.erase(found);
+}
+
+std::vector<NodeNumber> Jobs::nodes_of(const Procs& procs) const {
+  std::set<NodeNumber> nodes;
+  for (const auto& proc : procs) {
+    const auto* job = find(link::nspace_of(proc));
+    if (job == nullptr) return {};
+    if (is_whole_job(procs)) return job->nodes;
+    if (proc.rank == PMIX_RANK_WILDCARD) {
+      nodes.insert(job->nodes.begin(), job->nodes.end());
+      continue;
+    }
+    const auto* entry = job->view().rank(proc.rank);
+    if (entry == nullptr || entry->node == store::none) return {};
+    nodes.insert(entry->node);
+  }
+  return {nodes.begin(), nodes.end()};
+}
+
+pmix_status_t Jobs::take_cards(Bytes blobs, Procs* behind) {
+  auto status = PMIX_SUCCESS;
+  const auto seen = store::read_cards(blobs, [&](const store::Card& card) {
+    if (const auto taken = take_card(card, behind); taken != PMIX_SUCCESS) status = taken;
+  });
+  return seen ? status : PMIX_ERR_UNPACK_FAILURE;
+}
+
+pmix_status_t Jobs::take_card(const store::Card& card, Procs* behind) {
+  auto* job = find(card.nspace);
+  if (job == nullptr || card.rank >= job->view().ranks()) return PMIX_SUCCESS;
+  if (job->view().local_index(card.rank) != store::none) return PMIX_SUCCESS;  // ours: it lies in its card
+  const auto added = job->writer->add_card(card);
+  if (added) return PMIX_SUCCESS;
+  if (added.error().code != Errc::again) return PMIX_ERR_OUT_OF_RESOURCE;
+  if (behind == nullptr) return PMIX_ERR_UNPACK_FAILURE;
+  behind->push_back(link::make_proc(card.nspace, card.rank));
+  return PMIX_SUCCESS;
+}
+
+}  // namespace weft::server

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The namespaces of this server, and the way of other nodes' cards into them. The loop's thread only.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/data/value.hpp"
+#include "core/server/jobs/job.hpp"
+#include "core/server/jobs/proc_set.hpp"
+#include "core/store/card.hpp"
+
+namespace weft::server {
+
+class Jobs {
+ public:
+  /// host_name: this node's name in the maps of jobs.
+  Jobs(shm::Segment& segment, std::string host_name, store::Limits limits)
+      : segment_(segment), host_name_(std::move(host_name)), limits_(limits) {}
+
+  /// A namespace that is registered; null for any other.
+  Job* find(std::string_view nspace);
+  const Job* find(std::string_view nspace) const { return const_cast<Jobs*>(this)->find(nspace); }
+  /// Also one that the host has only announced by registering a client.
+  Job* find_announced(std::string_view nspace);
+  Job& announce(const std::string& nspace);
+  /// Calls see(job) for each registered namespace, by name.
+  template <class See>
+  void each(See&& see) const {
+    for (const auto& [name, job] : jobs_)
+      if (job->writer) see(*job);
+  }
+
+  /// Lays the namespace out in the segment; of one that is registered: adds the keys. is_new: set for the former.
+  /// Errors: invalid, no_space, no_memory, and those of its values.
+  Result<void> register_job(Job& job, int local_size, const data::Infos& infos, bool& is_new);
+  /// Runs `task` when `nspace` is registered: at once, or at the end of its registration.
+  void when_registered(const std::string& nspace, std::function<void()> task);
+  /// Runs what waited for the registration of `nspace`.
+  void announce_registered(std::string_view nspace);
+  /// Takes it out of the segment and forgets it.
+  void erase(std::string_view nspace);
+
+  /// The nodes of these processes, ascending; empty: not all of them are known here.
+  std::vector<NodeNumber> nodes_of(const Procs& procs) const;
+
+  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
+  /// byte, or before the segment was full, is kept. behind: gets the ranks of whose cards something in between is missing
+  /// here, which is no error then. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  pmix_status_t take_cards(Bytes blobs, Procs* behind = nullptr);
+  pmix_status_t take_card(const store::Card& card, Procs* behind = nullptr);
+
+ private:
+  shm::Segment& segment_;
+  const std::string host_name_;
+  const store::Limits limits_;
+  std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
+  std::map<std::string, std::vector<std::function<void()>>, std::less<>> waiting_;  ///< for a registration
+};
+
+}  // namespace weft::server

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this server reports of itself: its part of the cluster's report. Nothing is kept for it: the observer pays.
+// The loop's thread only.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "core/server/cards/cards.hpp"
+#include "core/server/fences/fences.hpp"
+#include "core/server/reports/report.hpp"
+
+namespace weft::server {
+
+class OwnReport {
+ public:
+  /// cluster: null where there is no other node.
+  OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
+            Cluster* cluster)
+      : host_name_(std::move(host_name)),
+        jobs_(jobs),
+        cards_(cards),
+        exchange_(exchange),
+        fences_(fences),
+        cluster_(cluster),
+        started_(std::chrono::steady_clock::now()) {}
+
+  NodeReport make(const ReportRequest& request) const;
+  /// Names, separated by commas.
+  std::string namespaces() const;
+  std::vector<NodeNumber> members_of(const FenceName& name) const { return fences_.nodes_of(name); }
+  const std::string& host_name() const noexcept { return host_name_; }
+
+ private:
+  JobReport of(const Job& job) const;
+  std::vector<std::uint64_t> counters() const;
+
+  const std::string host_name_;
+  Jobs& jobs_;
+  Cards& cards_;
+  CardExchange& exchange_;
+  Fences& fences_;
+  Cluster* cluster_;
+  const std::chrono::steady_clock::time_point started_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rooms of a server, in the order in which they know each other: each may call those above it, and none below.
+// What comes up again comes as the completion of an operation. The loop's thread only.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "core/server/clients/clients.hpp"
+#include "core/server/fences/fence_watch.hpp"
+#include "core/server/reports/queries.hpp"
+
+namespace weft::server {
+
+struct Rooms {
+  struct Settings {
+    std::string host_name;
+    store::Limits limits;
+    std::chrono::seconds stuck_after{60};
+    std::optional<bool> collects;
+  };
+  /// cluster: null where there is no other node.
+  Rooms(asio::io_context& loop, const pmix_proc_t& self, const pmix_server_module_t* module,
+        shm::Segment& segment, Tokens& tokens, events::Registry& handlers, Cluster* cluster,
+        const Settings& settings)
+      : host(module, loop),
+        jobs(segment, settings.host_name, settings.limits),
+        cards(jobs, host, cluster, segment.base()),
+        gets(loop, jobs, cards, cluster),
+        exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
+        card_exchange(jobs, host, cards, exchanges ? &*exchanges : nullptr),
+        fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
+               {settings.collects}),
+        fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.host_name,
+                    settings.stuck_after),
+        events(loop, self, jobs, host, cluster, handlers),
+        clients(loop, self, segment, tokens,
+                {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
+        queries(loop, std::string(link::nspace_of(self)), own_report, cluster) {}
+  Rooms(const Rooms&) = delete;
+  Rooms& operator=(const Rooms&) = delete;
+
+  Host host;
+  Jobs jobs;
+  Cards cards;
+  Gets gets;
+  std::optional<Exchanges> exchanges;  ///< with a cluster
+  CardExchange card_exchange;
+  Fences fences;
+  FenceWatch fence_watch;
+  EventRelay events;
+  Clients clients;
+  OwnReport own_report;
+  Queries queries;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/allocation/hosts.hpp"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "tests/unit/tools/messages/refusal.hpp"
+
+namespace weft::allocation {
+namespace {
+
+using messages::expect_refusal;
+using messages::refusal_of;
+
+std::string shown(const Hosts& hosts) {
+  std::string text;
+  for (const auto& host : hosts) {
+    text += fmt::format("{}{}:{}", text.empty() ? "" : " ", host.name, host.slots);
+    if (host.max_slots != job::most_ranks_a_node) text += fmt::format("/{}", host.max_slots);
+    if (host.here) text += "!";
+  }
+  return text;
+}
+
+TEST(HostOption, names_and_slots) {
+  EXPECT_EQ(shown(read_host_option({"a:2,b:2"})), "a:2 b:2");
+  EXPECT_EQ(shown(read_host_option({"a,b,a", "c:3,b:4"})), "a:2 b:5 c:3");
+  EXPECT_EQ(shown(read_host_option({"n[01-03]:8,m[1-2]"})), "n01:8 n02:8 n03:8 m1:1 m2:1");
+  EXPECT_EQ(shown(read_host_option({"10.0.0.7:4,fe80::1%eth0,::1"})), "10.0.0.7:4 fe80::1%eth0:1 ::1:1");
+  EXPECT_EQ(shown(read_host_option({"a:65535,a:65535"})), "a:65535");
+}
+
+TEST(HostOption, what_is_wrong_is_named) {
+  const auto said = [](const std::string& text) {
+    return refusal_of([&] { read_host_option({"ok", text}); });
+  };
+  for (const char* text : {"", ",", "a,", ",a", ":2"}) expect_refusal(said(text), "a host has no name");
+  expect_refusal(said("a:0"), "--host 'a:0': '0' is not a number of slots; it can be 1 to 65535");
+  for (const char* text : {"a:", "a:x", "a:-1", "a:2 ", "a:65536", "a:99999999999999999999"})
+    expect_refusal(said(text), "is not a number of slots");
+  expect_refusal(said("me@a"), "--agent 'ssh -l USER'");
+  for (const char* text : {"-oProxyCommand=x", "a b", "a;b", "a/b", "a\nb", "$a"})
+    expect_refusal(said(text), "is not the name of a host");
+  expect_refusal(said("n[1-"), "brackets");
+  expect_refusal(said("n[2-1]"), "'2-1' is no range");
+  expect_refusal(said("n[0-9999999]"), "more than");
+  expect_refusal(said(std::string(256, 'a')), "is not the name of a host");
+}
+
+TEST(Hostfile, lines_and_comments) {
+  EXPECT_EQ(shown(read_hostfile("# all of them\n"
+                                "a slots=2\n"
+                                "\n"
+                                "  b:3   # half\n"
+                                "c\tslots=2 max_slots=4\r\n"
+                                "d max-slots=6\n"
+                                "a slots=1\n"
+                                "n[1-2] slots=8 # last line without its end",
+                                "F")),
+            "a:3 b:3 c:2/4 d:6/6 n1:8 n2:8");
+  EXPECT_EQ(shown(read_hostfile("a slots=1 max_slots=2\na slots=4\n", "F")), "a:5/5");
+}
+
+TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
+  const auto said = [](const std::string& text) { return refusal_of([&] { read_hostfile(text, "F"); }); };
+  expect_refusal(said("a\n\nb slots=x\n"), "--hostfile F, line 3: 'x' is not a number of slots");
+  expect_refusal(said("a slots\n"), "line 1: 'slots' is unknown");
+  expect_refusal(said("a cpus=2\n"), "'cpus=2' is unknown");
+  expect_refusal(said("a slots=\n"), "'' is not a number of slots");
+  expect_refusal(said("a slots=1 slots=2\n"), "second number");
+  expect_refusal(said("a:1 slots=2\n"), "second number");
+  expect_refusal(said("a slots=4 max_slots=2\n"), "max_slots=2 is less than slots=4");
+  expect_refusal(said("-a\n"), "'-a' is not the name of a host");
+  expect_refusal(said(""), "--hostfile F: it names no host");
+  expect_refusal(said("# nothing\n\n"), "it names no host");
+  expect_refusal(refusal_of([] { read_hostfile(std::string("/no/such/file")); }), "cannot be read");
+  expect_refusal(refusal_of([] { read_hostfile(std::string("/")); }), "cannot be read");
+}
+
+TEST(Hostfile, from_a_file) {
+  const std::string file = testing::TempDir() + "/weft-hosts-" + std::to_string(::getpid());
+  std::ofstream(file) << "a:2\nb\n";
+  EXPECT_EQ(shown(read_hostfile(file)), "a:2 b:1");
+  std::ofstream(file, std::ios::trunc).close();
+  expect_refusal(refusal_of([&] { read_hostfile(file); }), "names no host");
+  ::unlink(file.c_str());
+}
+
+TEST(OwnHost, has_one_name) {
+  const auto is_here = [](const std::string& name) { return name == "localhost" || name == "head.org"; };
+  EXPECT_EQ(shown(with_own_name(read_host_option({"a:2,localhost,b,head.org:3"}), "head.org", is_here)),
+            "a:2 head.org:4! b:1");
+  EXPECT_EQ(shown(with_own_name(read_host_option({"a"}), "head.org", is_here)), "a:1");
+}
+
+}  // namespace
+}  // namespace weft::allocation

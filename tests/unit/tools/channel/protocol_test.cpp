@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages are the same after the way, and nothing else is taken for one; the tree of launch messages reaches
+// each daemon once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/launch_tree.hpp"
+#include "tools/channel/protocol.hpp"
+
+namespace weft::channel {
+namespace {
+
+using job::Rank;
+
+order::Launch a_launch() {
+  order::Launch launch;
+  launch.nspace = "weft-a-1";
+  launch.hosts = {"a", "b"};
+  launch.contacts = {std::string("\0\1\2", 3), ""};
+  launch.distribution = "2;slot@0:2x1";
+  launch.apps.resize(2);
+  launch.apps[0].argv = {"./p", ""};
+  launch.apps[0].ranks = 2;
+  launch.apps[1].settings = {{"A", "1"}, {"B", std::nullopt}};
+  launch.apps[1].directory = "/tmp";
+  launch.environment = {"PATH=/bin"};
+  launch.map = job::MapBy::numa;
+  launch.one_machine = true;
+  launch.input = {job::InputTarget::Kind::all, Rank{3}};
+  return launch;
+}
+
+/// Of every kind one, as bytes.
+std::vector<std::string> one_of_each() {
+  return {encode(a_launch()),
+          encode(order::Input{std::string("a\0b", 3)}),
+          encode(order::Signal{15, {Rank{1}, Rank{70000}}}),
+          encode(order::OutputUnwanted{Stream::error}),
+          encode(order::End{}),
+          encode(report::Hello{"0.1.0", "a", "contact", 17}),
+          encode(report::Started{{1, 2}, {"note"}, 127, "no"}),
+          encode(report::Unreachable{{4, 5}, "line", "how"}),
+          encode(report::Output{Rank{9}, Stream::error, "bytes"}),
+          encode(report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7}),
+          encode(report::ConnectedLate{Rank{2}}),
+          encode(report::Aborted{Rank{2}, -1, "why", {Rank{0}}}),
+          encode(report::InputUnwanted{}),
+          encode(report::Settled{})};
+}
+
+/// How many of the kinds can be read from these bytes; what is read must be written as the same bytes again.
+template <class... Messages>
+std::size_t count_readable(const std::string& bytes) {
+  std::size_t count = 0;
+  const auto look = [&](const auto& message) {
+    if (!message) return;
+    ++count;
+    EXPECT_EQ(encode(*message), bytes);
+  };
+  (look(decode<Messages>(bytes)), ...);
+  return count;
+}
+
+std::size_t readable_as_any(const std::string& bytes) {
+  return count_readable<Launch, order::Input, order::Signal, order::OutputUnwanted, order::End, report::Hello,
+                        report::Started, report::Unreachable, report::Output, report::Ended,
+                        report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled>(
+      bytes);
+}
+
+TEST(Protocol, every_message_survives) {
+  for (const auto& bytes : one_of_each()) EXPECT_GE(readable_as_any(bytes), 1U);
+  const auto launch = decode<order::Launch>(encode(a_launch()));
+  ASSERT_TRUE(launch);
+  EXPECT_EQ(launch->contacts, a_launch().contacts);
+  EXPECT_EQ(launch->apps[1].settings[0].value, "1");
+  EXPECT_FALSE(launch->apps[1].settings[1].value);
+  EXPECT_EQ(launch->input.rank, Rank{3});
+  const auto ended = decode<report::Ended>(encode(report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7}));
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(ended->out_bytes, 1ULL << 40);
+  EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{Rank{2}, -1, "why", {}}))->status, -1);
+}
+
+TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {
+  const auto bytes = encode(a_launch());
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_FALSE(decode<order::Launch>(bytes.substr(0, length))) << length;
+  EXPECT_FALSE(decode<order::Launch>(bytes + '\0'));
+}
+
+TEST(Protocol, another_version_is_not_read) {
+  auto bytes = encode(report::Settled{});
+  bytes[0] = static_cast<char>(wire_version + 1);
+  EXPECT_FALSE(decode<report::Settled>(bytes));
+  EXPECT_FALSE(decode<report::Settled>(""));
+}
+
+TEST(Protocol, lengths_that_the_bytes_cannot_hold_are_not_believed) {
+  std::string bytes = {static_cast<char>(wire_version), '\xff', '\xff', '\xff', '\xff'};
+  EXPECT_FALSE(decode<order::Input>(bytes));
+  EXPECT_FALSE(decode<report::Unreachable>(bytes + "line"));
+}
+
+TEST(Protocol, damaged_messages_are_refused_or_read_as_what_they_say) {
+  std::mt19937 random(7);
+  for (const auto& bytes : one_of_each()) {
+    for (int round = 0; round < 300; ++round) {
+      auto damaged = bytes;
+      for (unsigned i = 0; i <= random() % 4; ++i)
+        damaged[random() % damaged.size()] = static_cast<char>(random());
+      readable_as_any(damaged);  // checks that it means the same both ways
+    }
+  }
+}
+
+TEST(Protocol, codes_are_the_hosts_own_and_tell_the_subject) {
+  std::set<pmix_status_t> codes;
+  for (std::uint8_t i = 0; i < message_type_count; ++i) {
+    const auto type = static_cast<MessageType>(i);
+    EXPECT_LT(event_code_of(type), PMIX_EXTERNAL_ERR_BASE);
+    EXPECT_EQ(message_type_of(event_code_of(type)), type);
+    codes.insert(event_code_of(type));
+  }
+  EXPECT_EQ(codes.size(), message_type_count);
+}
+
+TEST(LaunchTree, reaches_every_server_once_from_any_launcher) {
+  for (std::uint32_t servers = 1; servers <= 300; ++servers) {
+    for (const std::uint32_t launcher : {0U, servers / 2, servers - 1}) {
+      std::vector<std::uint32_t> reached = {launcher};
+      for (std::size_t i = 0; i < reached.size(); ++i) {
+        const auto children = children_of(reached[i], servers, launcher);
+        EXPECT_LE(children.size(), tree_arity);
+        reached.insert(reached.end(), children.begin(), children.end());
+        ASSERT_LE(reached.size(), servers);
+      }
+      EXPECT_EQ(std::set<std::uint32_t>(reached.begin(), reached.end()).size(), servers);
+      EXPECT_LT(*std::max_element(reached.begin(), reached.end()), servers);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weft::channel

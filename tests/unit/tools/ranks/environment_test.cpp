@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What ranks find in their environment.
+#include "tools/ranks/environment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weft::ranks {
+namespace {
+
+TEST(Environment, other_jobs_are_forgotten) {
+  EXPECT_TRUE(belongs_to_another_job("PMIX_RANK=3"));
+  EXPECT_TRUE(belongs_to_another_job("PMIX_SERVER_URI41=x"));
+  EXPECT_TRUE(belongs_to_another_job("OMPI_COMM_WORLD_RANK=1"));
+  EXPECT_TRUE(belongs_to_another_job("OMPI_MCA_ess=pmi"));
+  EXPECT_FALSE(belongs_to_another_job("OMPI_MCA_btl=self"));
+  EXPECT_FALSE(belongs_to_another_job("PMIX_MCA_gds=hash"));
+  EXPECT_FALSE(belongs_to_another_job("PATH=/bin"));
+}
+
+TEST(Environment, of_a_program) {
+  char path[] = "PATH=/bin", old_rank[] = "PMIX_RANK=3", libraries[] = "LD_LIBRARY_PATH=/opt";
+  char* const inherited[] = {path, old_rank, libraries, nullptr};
+  job::App app;
+  app.settings = {{"PATH", "/usr/bin"}, {"NEW", "1"}, {"NEW", "2"}, {"ABSENT", std::nullopt}};
+  std::vector<std::string> missing;
+  const auto variables = app_environment(inherited, app, "/weft/lib", true, missing);
+  EXPECT_EQ(variables, (Variables{"PATH=/usr/bin", "LD_LIBRARY_PATH=/weft/lib:/opt", "NEW=2",
+                                  "JSM_JSRUN_PORT=0", "OMPI_MCA_mpi_oversubscribe=1"}));
+  EXPECT_EQ(missing, (std::vector<std::string>{"ABSENT"}));
+}
+
+TEST(Environment, the_users_choice_stays) {
+  char theirs[] = "OMPI_MCA_mpi_oversubscribe=0";
+  char* const inherited[] = {theirs, nullptr};
+  std::vector<std::string> missing;
+  const auto variables = app_environment(inherited, job::App{}, "", true, missing);
+  EXPECT_EQ(variables, (Variables{"OMPI_MCA_mpi_oversubscribe=0", "JSM_JSRUN_PORT=0"}));
+}
+
+TEST(Environment, of_a_rank_replaces_what_is_shared) {
+  const Variables shared = {"A=1", "B=2"}, own = {"B=3", "C=4"};
+  const auto envp = make_envp(shared, own);
+  ASSERT_EQ(envp.size(), 4U);
+  EXPECT_STREQ(envp[0], "A=1");
+  EXPECT_STREQ(envp[1], "B=3");
+  EXPECT_STREQ(envp[2], "C=4");
+  EXPECT_EQ(envp[3], nullptr);
+}
+
+}  // namespace
+}  // namespace weft::ranks

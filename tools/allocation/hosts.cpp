@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/allocation/hosts.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <unordered_map>
+
+#include "tools/allocation/hostlist.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::allocation {
+namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+constexpr std::size_t longest_name = 255;
+
+/// One line, whatever the user's text holds.
+[[noreturn]] void refuse(std::string_view where, std::string_view what) {
+  std::string line = fmt::format("{}: {}", where, what);
+  const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+  std::replace_if(line.begin(), line.end(), is_control, '?');
+  throw Stop(exit_status::usage, messages::usage(line));
+}
+
+std::uint32_t slot_count(std::string_view text, std::string_view where) {
+  std::uint32_t slots = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), slots);
+  if (error != std::errc() || end != text.data() + text.size() || slots == 0 ||
+      slots > job::most_ranks_a_node)
+    refuse(where,
+           fmt::format("'{}' is not a number of slots; it can be 1 to {}", text, job::most_ranks_a_node));
+  return slots;
+}
+
+/// Hosts in the order of their first mention; each is found at once.
+class Collector {
+ public:
+  Host& add(const std::string& name, std::uint32_t slots) {
+    const auto [at, is_new] = places_.emplace(name, hosts_.size());
+    if (is_new) {
+      if (hosts_.size() == most_hosts)
+        refuse("the host list", fmt::format("it has more than {} hosts", most_hosts));
+      hosts_.push_back({name, 0, job::most_ranks_a_node, false});
+    }
+    Host& host = hosts_[at->second];
+    host.slots = std::min(host.slots + slots, job::most_ranks_a_node);
+    return host;
+  }
+  Hosts take() && {
+    for (auto& host : hosts_) host.max_slots = std::max(host.max_slots, host.slots);
+    return std::move(hosts_);
+  }
+
+ private:
+  Hosts hosts_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
+
+/// "name:N" as the two; an IPv6 address has more colons and cannot carry a number this way.
+struct NameAndSlots {
+  std::string_view name;
+  std::optional<std::string_view> slots;
+};
+NameAndSlots split_at_colon(std::string_view text) noexcept {
+  const auto colon = text.find(':');
+  if (colon == std::string_view::npos || colon != text.rfind(':')) return {text, std::nullopt};
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+std::vector<std::string> names_of(std::string_view text, std::string_view where) {
+  std::string complaint;
+  const auto names = expand_hostlist(text, complaint);
+  if (!names) refuse(where, complaint);
+  if (names->empty()) refuse(where, "a host has no name");
+  for (const auto& name : *names) check_host_name(name, where);
+  return *names;
+}
+
+void read_line(std::string_view line, const std::string& where, Collector& hosts) {
+  std::istringstream words{std::string(line.substr(0, line.find('#')))};
+  std::string word;
+  if (!(words >> word)) return;
+  const auto [name, number] = split_at_colon(word);
+  std::optional<std::uint32_t> slots, most;
+  if (number) slots = slot_count(*number, where);
+  const auto names = names_of(name, where);
+  while (words >> word) {
+    const auto equals = std::min(word.find('='), word.size());
+    const auto key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
+    auto& target = key == "slots" ? slots : most;
+    if ((key != "slots" && key != "max_slots" && key != "max-slots") || equals == word.size())
+      refuse(where,
+             fmt::format("'{}' is unknown; after the name there can be slots=N and max_slots=N", word));
+    if (target) refuse(where, fmt::format("'{}' is a second number for the same", word));
+    target = slot_count(value, where);
+  }
+  // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
+  const std::uint32_t room = slots ? *slots : most.value_or(1);
+  if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
+  for (const auto& host_name : names) {
+    Host& host = hosts.add(host_name, room);
+    if (most) host.max_slots = *most;
+  }
+}
+
+}  // namespace
+
+void check_host_name(std::string_view name, std::string_view where) {
+  const auto is_fine = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
+  };
+  if (name.empty()) refuse(where, "a host has no name");
+  if (name.find('@') != std::string_view::npos)
+    refuse(where, fmt::format("'{}' has a user's name in it; say that with --agent 'ssh -l USER'", name));
+  if (name.size() > longest_name || name.front() == '-' || !std::all_of(name.begin(), name.end(), is_fine))
+    refuse(where, fmt::format("'{}' is not the name of a host", name.substr(0, longest_name)));
+}
+
+Hosts read_host_option(const std::vector<std::string>& texts) {
+  Collector hosts;
+  for (const auto& text : texts) {
+    const auto where = fmt::format("--host '{}'", text);
+    for (const auto part : split_hostlist(text)) {
+      const auto [name, slots] = split_at_colon(part);
+      const auto room = slots ? slot_count(*slots, where) : 1;
+      for (const auto& host_name : names_of(name, where)) hosts.add(host_name, room);
+    }
+  }
+  return std::move(hosts).take();
+}
+
+Hosts read_hostfile(std::string_view text, const std::string& file) {
+  Collector hosts;
+  for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    read_line(text.substr(begin, end - begin), fmt::format("--hostfile {}, line {}", file, number), hosts);
+    begin = end + 1;
+  }
+  Hosts read = std::move(hosts).take();
+  if (read.empty()) refuse(fmt::format("--hostfile {}", file), "it names no host");
+  return read;
+}
+
+Hosts read_hostfile(const std::string& file) {
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  std::error_code error;
+  if (stream && !std::filesystem::is_directory(file, error))
+    text << stream.rdbuf();
+  else
+    refuse(fmt::format("--hostfile {}", file), "it cannot be read; check its name and permissions");
+  return read_hostfile(text.str(), file);
+}
+
+Hosts with_own_name(const Hosts& hosts, const std::string& own_name,
+                    const std::function<bool(const std::string&)>& is_here) {
+  Collector named;
+  for (const auto& host : hosts) {
+    const bool here = is_here(host.name);
+    Host& merged = named.add(here ? own_name : host.name, host.slots);
+    merged.max_slots = std::min(merged.max_slots, host.max_slots);
+    merged.here = here;
+  }
+  return std::move(named).take();
+}
+
+}  // namespace weft::allocation

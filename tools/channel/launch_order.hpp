@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order that starts a job: the same O(nodes) bytes for all nodes, from which each computes its own ranks.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/channel/protocol.hpp"
+#include "tools/channel/wire.hpp"
+#include "tools/job/app.hpp"
+#include "tools/job/input_target.hpp"
+
+namespace weft::channel::order {
+
+struct Launch {
+  static constexpr MessageType type = MessageType::launch;
+  std::string nspace;
+  std::vector<std::string> hosts;     ///< of the nodes, by number
+  std::vector<std::string> contacts;  ///< of all servers of the launch
+  std::string distribution;           ///< which rank is on which node: encode(Distribution)
+  std::uint32_t slots = 0;            ///< of all nodes; 0: not counted
+  std::uint32_t session = 0;          ///< PMIX_SESSION_ID
+  std::vector<job::App> apps;
+  std::vector<std::string> environment;  ///< of weftrun
+  std::string directory;                 ///< weftrun's own
+  job::BindTo bind = job::BindTo::automatic;
+  job::MapBy map = job::MapBy::automatic;
+  bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
+  bool wants_bindings = false;  ///< `started` is to list where each rank is bound
+  job::InputTarget input;
+};
+
+template <class Archive>
+void fields(Archive& archive, Launch& launch) {
+  archive(launch.nspace);
+  archive(launch.hosts);
+  archive(launch.contacts);
+  archive(launch.distribution);
+  archive(launch.slots);
+  archive(launch.session);
+  archive(launch.apps);
+  archive(launch.environment);
+  archive(launch.directory);
+  archive(launch.bind);
+  archive(launch.map);
+  archive(launch.one_machine);
+  archive(launch.wants_bindings);
+  archive(launch.input);
+}
+
+}  // namespace weft::channel::order

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The messages between launcher and daemons (docs/design/nodes.md): each is one event between servers, with
+// one byte object. Orders go from the launcher to daemons, reports the other way.
+//
+//   daemon                          launcher
+//   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
+//        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
+//        <--- input, signal, output_unwanted   any time from then on
+//   started, output, ended, connected_late, aborted, input_unwanted -->
+//   settled ----------------------------->     no rank of this node lives, and no report about one follows
+//        <---------------------------- end     the daemon ends orphans, sends the rest of the output, exits
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/channel/wire.hpp"
+#include "tools/job/app.hpp"
+#include "tools/job/rank.hpp"
+
+namespace weft::channel {
+
+enum class MessageType : std::uint8_t {
+  launch,
+  input,
+  signal,
+  output_unwanted,
+  end,
+  hello,
+  started,
+  unreachable,
+  output,
+  ended,
+  connected_late,
+  aborted,
+  input_unwanted,
+  settled,
+};
+inline constexpr std::uint8_t message_type_count = 14;
+
+/// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
+constexpr pmix_status_t event_code_of(MessageType type) noexcept {
+  return PMIX_EXTERNAL_ERR_BASE - 1 - static_cast<pmix_status_t>(type);
+}
+constexpr MessageType message_type_of(pmix_status_t code) noexcept {
+  return static_cast<MessageType>(PMIX_EXTERNAL_ERR_BASE - 1 - code);
+}
+
+enum class Stream : std::uint8_t { out, error };
+
+namespace order {
+
+/// Bytes for the standard input of those ranks of the node that read it; no bytes: its end.
+struct Input {
+  static constexpr MessageType type = MessageType::input;
+  std::string bytes;
+};
+template <class Archive>
+void fields(Archive& archive, Input& message) {
+  archive(message.bytes);
+}
+
+/// A signal for the process groups of these ranks; no ranks: of all ranks of the node.
+struct Signal {
+  static constexpr MessageType type = MessageType::signal;
+  std::int32_t number = 0;
+  std::vector<job::Rank> ranks;
+};
+template <class Archive>
+void fields(Archive& archive, Signal& message) {
+  archive(message.number);
+  archive(message.ranks);
+}
+
+/// This stream of weftrun has lost its reader: ranks that write to it are to get SIGPIPE.
+struct OutputUnwanted {
+  static constexpr MessageType type = MessageType::output_unwanted;
+  Stream stream = Stream::out;
+};
+template <class Archive>
+void fields(Archive& archive, OutputUnwanted& message) {
+  archive(message.stream);
+}
+
+struct End {
+  static constexpr MessageType type = MessageType::end;
+};
+template <class Archive>
+void fields(Archive&, End&) {}
+
+}  // namespace order
+
+namespace report {
+
+struct Hello {
+  static constexpr MessageType type = MessageType::hello;
+  std::string version, host, contact;
+  std::int32_t pid = 0;
+};
+template <class Archive>
+void fields(Archive& archive, Hello& message) {
+  archive(message.version);
+  archive(message.host);
+  archive(message.contact);
+  archive(message.pid);
+}
+
+/// The node's ranks have been started, or why some have not.
+struct Started {
+  static constexpr MessageType type = MessageType::started;
+  std::vector<std::int32_t> pids;  ///< of the ranks that were started, in the order of the ranks
+  std::vector<std::string> notes;  ///< for the user: bindings, variables that are not set
+  std::int32_t exit_code = 0;      ///< weftrun's, if a rank could not be started
+  std::string failure;             ///< empty: all ranks run
+};
+template <class Archive>
+void fields(Archive& archive, Started& message) {
+  archive(message.pids);
+  archive(message.notes);
+  archive(message.exit_code);
+  archive(message.failure);
+}
+
+/// Nodes that this daemon was to bring in (a tree of agents) and could not.
+struct Unreachable {
+  static constexpr MessageType type = MessageType::unreachable;
+  std::vector<std::uint32_t> nodes;
+  std::string line, how;  ///< as Agents::Failure
+};
+template <class Archive>
+void fields(Archive& archive, Unreachable& message) {
+  archive(message.nodes);
+  archive(message.line);
+  archive(message.how);
+}
+
+/// The next bytes of a rank's stream; no bytes: its end. The launcher replies when they are written, and the
+/// daemon sends the next ones then.
+struct Output {
+  static constexpr MessageType type = MessageType::output;
+  job::Rank rank{0};
+  Stream stream = Stream::out;
+  std::string bytes;
+};
+template <class Archive>
+void fields(Archive& archive, Output& message) {
+  archive(message.rank);
+  archive(message.stream);
+  archive(message.bytes);
+}
+
+struct Ended {
+  static constexpr MessageType type = MessageType::ended;
+  job::Rank rank{0};
+  std::int32_t wait_status = 0;
+  bool connected = false, finalized = false;
+  /// How many bytes the rank had written to each stream by then: a line about its end is printed after them.
+  std::uint64_t out_bytes = 0, error_bytes = 0;
+};
+template <class Archive>
+void fields(Archive& archive, Ended& message) {
+  archive(message.rank);
+  archive(message.wait_status);
+  archive(message.connected);
+  archive(message.finalized);
+  archive(message.out_bytes);
+  archive(message.error_bytes);
+}
+
+/// A rank that was reported as ended without a connection had connected: PMIx_Init does not wait for the
+/// server.
+struct ConnectedLate {
+  static constexpr MessageType type = MessageType::connected_late;
+  job::Rank rank{0};
+};
+template <class Archive>
+void fields(Archive& archive, ConnectedLate& message) {
+  archive(message.rank);
+}
+
+struct Aborted {
+  static constexpr MessageType type = MessageType::aborted;
+  job::Rank from{0};
+  std::int32_t status = 0;
+  std::string message;
+  std::vector<job::Rank> named;  ///< empty: the whole job
+};
+template <class Archive>
+void fields(Archive& archive, Aborted& message) {
+  archive(message.from);
+  archive(message.status);
+  archive(message.message);
+  archive(message.named);
+}
+
+/// No rank of the node reads its standard input any more.
+struct InputUnwanted {
+  static constexpr MessageType type = MessageType::input_unwanted;
+};
+template <class Archive>
+void fields(Archive&, InputUnwanted&) {}
+
+struct Settled {
+  static constexpr MessageType type = MessageType::settled;
+};
+template <class Archive>
+void fields(Archive&, Settled&) {}
+
+}  // namespace report
+}  // namespace weft::channel

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages between this server and the other servers of its launch, and news of servers that are lost. They
+// travel as events of the PMIx library (docs/design/nodes.md).
+#pragma once
+
+#include <pmix_common.h>
+
+#include <asio/io_context.hpp>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tools/channel/protocol.hpp"
+#include "tools/channel/replies.hpp"
+#include "tools/host/server_identity.hpp"
+
+namespace weft::channel {
+
+class ServerChannel {
+ public:
+  /// On the loop. reply: the sender waits for it, no longer than this object exists.
+  struct Events {
+    std::function<void(std::uint32_t from, MessageType type, std::string bytes, Reply reply)> received;
+    std::function<void(std::uint32_t node, std::string why)> lost;  ///< once a node
+  };
+  /// While the PMIx server runs. Throws Stop (own_failure).
+  ServerChannel(asio::io_context& loop, const host::ServerIdentity& identity, Events events);
+  ~ServerChannel();  ///< before the PMIx server's end
+  ServerChannel(const ServerChannel&) = delete;
+  ServerChannel& operator=(const ServerChannel&) = delete;
+
+  /// What the other servers need to reach this one.
+  const std::string& contact() const noexcept { return contact_; }
+  const std::string& transport() const noexcept { return transport_; }
+
+  /// done: on the loop, when messages can be sent to these servers; false: the contacts cannot be understood.
+  void add_contacts(const std::vector<std::string>& contacts, std::function<void(bool)> done);
+
+  /// done: on the loop. true: the handlers of all receivers have replied; false: a receiver cannot be
+  /// reached. Between two servers messages are received in the order in which they were sent.
+  using Done = std::function<void(bool)>;
+  void send(const std::vector<std::uint32_t>& to, MessageType type, const std::string& bytes, Done done = {});
+  template <class Message>
+  void send(const std::vector<std::uint32_t>& to, const Message& message, Done done = {}) {
+    send(to, Message::type, encode(message), std::move(done));
+  }
+
+ private:
+  friend struct ServerChannelUpcalls;
+  void ask_contact();
+  void listen(std::vector<pmix_status_t> codes, pmix_notification_fn_t handler);
+
+  asio::io_context& loop_;
+  std::string nspace_;
+  Events events_;
+  std::string contact_, transport_;
+  std::vector<std::size_t> handlers_;
+  PendingReplies pending_replies_;
+};
+
+}  // namespace weft::channel

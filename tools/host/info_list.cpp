@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/host/info_list.hpp"
+
+#include <pmix.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace weft::host {
+
+using job::Rank;
+
+InfoList::~InfoList() {
+  for (auto& info : infos_) {
+    // A topology is the caller's; everything else was allocated here.
+    if (info.value.type != PMIX_TOPO) PMIX_INFO_DESTRUCT(&info);
+  }
+}
+
+pmix_info_t& InfoList::next(const char* key) {
+  pmix_info_t& info = infos_.emplace_back();
+  std::memset(static_cast<void*>(&info), 0, sizeof info);
+  std::strncpy(info.key, key, PMIX_MAX_KEYLEN);
+  return info;
+}
+
+void InfoList::add_u16(const char* key, std::uint16_t value) {
+  auto& info = next(key);
+  info.value.type = PMIX_UINT16;
+  info.value.data.uint16 = value;
+}
+
+void InfoList::add_u32(const char* key, std::uint32_t value) {
+  auto& info = next(key);
+  info.value.type = PMIX_UINT32;
+  info.value.data.uint32 = value;
+}
+
+void InfoList::add_u64(const char* key, std::uint64_t value) {
+  auto& info = next(key);
+  info.value.type = PMIX_UINT64;
+  info.value.data.uint64 = value;
+}
+
+void InfoList::add_rank(const char* key, Rank value) {
+  auto& info = next(key);
+  info.value.type = PMIX_PROC_RANK;
+  info.value.data.rank = number(value);
+}
+
+void InfoList::add_string(const char* key, const std::string& value) {
+  char* copy = ::strdup(value.c_str());
+  if (copy == nullptr) throw std::bad_alloc();
+  auto& info = next(key);
+  info.value.type = PMIX_STRING;
+  info.value.data.string = copy;
+}
+
+void InfoList::add_bool(const char* key, bool value) {
+  auto& info = next(key);
+  info.value.type = PMIX_BOOL;
+  info.value.data.flag = value;
+}
+
+void InfoList::add_bytes(const char* key, const std::string& value) {
+  auto* copy = static_cast<char*>(
+      std::malloc(value.size() + 1));  // at least one byte, so that null means out of memory
+  if (copy == nullptr) throw std::bad_alloc();
+  std::memcpy(copy, value.data(), value.size());
+  auto& info = next(key);
+  info.value.type = PMIX_BYTE_OBJECT;
+  info.value.data.bo.bytes = copy;
+  info.value.data.bo.size = value.size();
+}
+
+void InfoList::add_pointer(const char* key, void* value) {
+  auto& info = next(key);
+  info.value.type = PMIX_POINTER;
+  info.value.data.ptr = value;
+}
+
+void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value) {
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* procs = static_cast<pmix_proc_t*>(std::calloc(value.size(), sizeof(pmix_proc_t)));
+  if (array == nullptr || procs == nullptr) {
+    std::free(array);
+    std::free(procs);
+    throw std::bad_alloc();
+  }
+  std::copy(value.begin(), value.end(), procs);
+  array->type = PMIX_PROC;
+  array->size = value.size();
+  array->array = procs;
+  auto& info = next(key);
+  info.value.type = PMIX_DATA_ARRAY;
+  info.value.data.darray = array;
+}
+
+void InfoList::add_topology(const char* key, pmix_topology_t* value) {
+  auto& info = next(key);
+  info.value.type = PMIX_TOPO;
+  info.value.data.topo = value;
+}
+
+void InfoList::add_array(const char* key, InfoList inner) {
+  // malloc, since the destructor of the value calls free.
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* entries = static_cast<pmix_info_t*>(std::calloc(inner.size(), sizeof(pmix_info_t)));
+  if (array == nullptr || entries == nullptr) {
+    std::free(array);
+    std::free(entries);
+    throw std::bad_alloc();
+  }
+  std::memcpy(static_cast<void*>(entries), inner.data(), inner.size() * sizeof(pmix_info_t));
+  array->type = PMIX_INFO;
+  array->size = inner.size();
+  array->array = entries;
+  inner.infos_.clear();  // the entries have moved
+  auto& info = next(key);
+  info.value.type = PMIX_DATA_ARRAY;
+  info.value.data.darray = array;
+}
+
+}  // namespace weft::host

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which keys: the PMIx Standard's chapter "Job-specific reserved keys" and what Open MPI 4 reads during its
+// start.
+#include "tools/host/job_info.hpp"
+
+#include <fmt/format.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include <iterator>
+
+#include "tools/messages/messages.hpp"
+
+namespace weft::host {
+namespace {
+
+using job::Rank;
+
+std::string command_line(const job::App& app) {
+  std::string line;
+  for (const auto& word : app.argv) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+const std::string& directory_of(const JobMap& map, const job::App& app) {
+  return app.directory.empty() ? map.directory : app.directory;
+}
+
+void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_map,
+                   const std::string& proc_map) {
+  infos.add_string(PMIX_JOBID, map.nspace);
+  infos.add_u32(PMIX_JOB_SIZE, map.size);
+  infos.add_u32(PMIX_MAX_PROCS, map.size);
+  infos.add_u32(PMIX_UNIV_SIZE, map.size);
+  infos.add_u32(PMIX_NUM_NODES, map.nodes());
+  infos.add_u32(PMIX_NODEID, map.node);
+  infos.add_u32(PMIX_JOB_NUM_APPS, static_cast<std::uint32_t>(map.apps.size()));
+  infos.add_rank(PMIX_NPROC_OFFSET, Rank{0});
+  infos.add_string(PMIX_NODE_MAP, node_map);
+  infos.add_string(PMIX_PROC_MAP, proc_map);
+  if (map.slots != 0) infos.add_u32(PMIX_NUM_SLOTS, map.slots);
+  infos.add_string(PMIX_MAPBY, name_of(map.policy.map));
+  infos.add_string(PMIX_RANKBY, map.rank_by);
+  infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
+}
+
+InfoList session_level(const JobMap& map) {
+  InfoList infos;
+  // A session for each launcher: its pid is unique as long as it runs.
+  infos.add_u32(PMIX_SESSION_ID, map.session != 0 ? map.session : static_cast<std::uint32_t>(::getpid()));
+  infos.add_u32(PMIX_UNIV_SIZE, map.size);
+  infos.add_string(PMIX_NODE_LIST, node_list(map));
+  return infos;
+}
+
+/// Of this node; each node registers its own.
+InfoList node_level(const JobMap& map) {
+  InfoList infos;
+  infos.add_u32(PMIX_NODEID, map.node);
+  infos.add_string(PMIX_HOSTNAME, map.host);
+  infos.add_u32(PMIX_MAX_PROCS, map.cores);
+  infos.add_bool(PMIX_NODE_OVERSUBSCRIBED, map.policy.oversubscribed);
+  const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages > 0 && page_bytes > 0) {
+    infos.add_u64(PMIX_AVAIL_PHYS_MEMORY,
+                  static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes));
+  }
+  return infos;
+}
+
+InfoList app_level(const JobMap& map, std::size_t a) {
+  const job::App& app = map.apps[a];
+  InfoList infos;
+  infos.add_u32(PMIX_APPNUM, static_cast<std::uint32_t>(a));
+  infos.add_u32(PMIX_APP_SIZE, app.ranks);
+  infos.add_rank(PMIX_APPLDR, map.first_rank_of(a));
+  infos.add_string(PMIX_APP_ARGV, command_line(app));
+  infos.add_string(PMIX_WDIR, directory_of(map, app));
+  return infos;
+}
+
+/// An unbound rank has neither: Open MPI then takes its peers to be on the same node and assumes no more.
+InfoList rank_level(Rank rank, const Locality& locality) {
+  InfoList infos;
+  infos.add_rank(PMIX_RANK, rank);  // first: the rank that the others belong to
+  if (!locality.cpuset.empty()) infos.add_string(PMIX_CPUSET, locality.cpuset);
+  if (!locality.locality.empty()) infos.add_string(PMIX_LOCALITY_STRING, locality.locality);
+  return infos;
+}
+
+}  // namespace
+
+std::size_t JobMap::app_of(Rank rank) const noexcept {
+  std::uint32_t end = 0;
+  for (std::size_t a = 0; a + 1 < apps.size(); ++a) {
+    end += apps[a].ranks;
+    if (number(rank) < end) return a;
+  }
+  return apps.size() - 1;
+}
+
+Rank JobMap::first_rank_of(std::size_t app) const noexcept {
+  std::uint32_t first = 0;
+  for (std::size_t a = 0; a < app; ++a) first += apps[a].ranks;
+  return Rank{first};
+}
+
+std::uint32_t JobMap::nodes() const noexcept {
+  return node_names.empty() ? 1 : static_cast<std::uint32_t>(node_names.size());
+}
+
+std::vector<Rank> JobMap::local_ranks() const {
+  std::vector<Rank> ranks;
+  if (!ranks_of_node.empty())
+    for (const auto r : ranks_of_node.at(node)) ranks.push_back(Rank{r});
+  else
+    for (std::uint32_t r = 0; r < size; ++r) ranks.push_back(Rank{r});
+  return ranks;
+}
+
+std::string node_list(const JobMap& map) {
+  if (map.node_names.empty()) return map.host;
+  return fmt::format("{}", fmt::join(map.node_names, ","));
+}
+
+std::string rank_list(const JobMap& map) {
+  std::string list;
+  const auto add = [&list](std::uint32_t rank) {
+    if (!list.empty() && list.back() != ';') list += ',';
+    fmt::format_to(std::back_inserter(list), "{}", rank);
+  };
+  for (std::size_t node = 0; node < map.ranks_of_node.size(); ++node) {
+    if (node != 0) list += ';';
+    for (const auto rank : map.ranks_of_node[node]) add(rank);
+  }
+  if (map.ranks_of_node.empty())
+    for (const Rank rank : map.local_ranks()) add(number(rank));
+  return list;
+}
+
+InfoList job_info(const JobMap& map, const std::vector<Locality>& localities, const std::string& node_map,
+                  const std::string& proc_map) {
+  InfoList infos;
+  add_job_level(infos, map, node_map, proc_map);
+  infos.add_array(PMIX_SESSION_INFO_ARRAY, session_level(map));
+  infos.add_array(PMIX_NODE_INFO_ARRAY, node_level(map));
+  for (std::size_t a = 0; a < map.apps.size(); ++a) infos.add_array(PMIX_APP_INFO_ARRAY, app_level(map, a));
+  if (localities.empty()) return infos;
+  const auto ranks = map.local_ranks();
+  for (std::size_t i = 0; i < ranks.size() && i < localities.size(); ++i)
+    infos.add_array(PMIX_PROC_INFO_ARRAY, rank_level(ranks[i], localities[i]));
+  return infos;
+}
+
+}  // namespace weft::host

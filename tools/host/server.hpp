@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// This process as the PMIx server of its node's ranks: start, registration, upcalls.
+#pragma once
+
+#include <hwloc.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/host/job_info.hpp"
+#include "tools/host/server_identity.hpp"
+
+namespace weft::host {
+
+/// A rank called PMIx_Abort.
+struct AbortRequest {
+  job::Rank from{0};
+  int status = 0;
+  std::string message;
+  std::vector<job::Rank> named;  ///< the ranks to end, ascending; empty: the whole job
+};
+
+/// One object at a time in a process, for the library has one server role. The destructor ends that.
+class Server {
+ public:
+  /// These run on a thread of the library.
+  struct Events {
+    std::function<void(AbortRequest)> abort;  ///< before the reply to the rank that called
+    /// A rank had connected, and the library reports it only now, after mark_ended() for it: PMIx_Init does
+    /// not wait for the server, so a process may end before the server has read its hello.
+    std::function<void(job::Rank)> connected_late;
+  };
+
+  /// topology: this machine's; null: not loaded. Throws Stop (own_failure).
+  Server(const ServerIdentity& identity, hwloc_topology_t topology);
+  ~Server();
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Registers the job, and its ranks on this node (local). topology: null unless ranks are bound. Once.
+  /// Throws Stop (own_failure).
+  void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
+                    Events events);
+
+  /// What this rank needs in its environment to find the server, each "NAME=VALUE". Throws Stop
+  /// (own_failure).
+  std::vector<std::string> environment_of(job::Rank rank) const;
+
+  /// The rank's process has ended.
+  void mark_ended(job::Rank rank) noexcept;
+
+  /// The rank has failed before PMIx_Init: fences do not wait for it.
+  void deregister(job::Rank rank) noexcept;
+
+  /// Waits until the library has read what ended ranks may have left in its sockets. false: there is no such
+  /// rank, and done is not called. done: on any thread, once, after every connected_late of these ranks.
+  bool await_late_connections(std::function<void()> done);
+
+  /// Any thread. A rank that has finalized was connected too.
+  bool has_connected(job::Rank rank) const noexcept;
+  bool has_finalized(job::Rank rank) const noexcept;
+  std::uint32_t count_connected() const noexcept;
+
+ private:
+  friend struct Upcalls;
+  enum Mark : std::uint8_t { connected_mark = 1, finalized_mark = 2, ended_mark = 4 };
+  using Marks = std::atomic<std::uint8_t>;
+
+  void register_map(const JobMap& map, hwloc_topology_t topology);
+  void register_ranks();
+  pmix_proc_t name_of_rank(job::Rank rank) const noexcept;
+  Marks* marks_of(const pmix_proc_t& proc) noexcept;
+
+  std::string nspace_;  // of the job
+  std::uint32_t size_ = 0;
+  std::vector<job::Rank> local_;
+  std::unique_ptr<Marks[]> marks_;  // of all ranks; the library's thread sets them, ours sets ended_mark
+  Events events_;
+};
+
+}  // namespace weft::host

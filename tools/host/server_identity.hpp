@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which server this process is among those of a launch.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace weft::host {
+
+/// For PMIx_server_init. With one server there is no fabric, and the members after `servers` have no effect.
+struct ServerIdentity {
+  std::string nspace;
+  std::uint32_t number = 0;
+  std::uint32_t servers = 1;
+  std::string host;
+  std::string key;        ///< 32 bytes
+  std::string transport;  ///< empty: the library's choice
+  std::string contact;    ///< the launcher's, for a daemon
+};
+
+}  // namespace weft::host

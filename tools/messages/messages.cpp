@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/messages/messages.hpp"
+
+#include <fmt/format.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "tools/job/ranges.hpp"
+
+namespace weft::messages {
+namespace {
+
+using job::Rank;
+
+std::string at(const Where& where) {
+  return fmt::format("rank {} on {} (pid {}, {})", number(where.rank), where.host, where.pid, where.program);
+}
+
+std::string see_output(const Where& where) {
+  if (where.error_file.empty()) return "its own output above should tell why";
+  return fmt::format("see {}", where.error_file);
+}
+
+std::string signal_name(int signal) {
+  const char* abbreviation = ::sigabbrev_np(signal);
+  if (abbreviation == nullptr) return fmt::format("signal {}", signal);
+  return fmt::format("signal {} (SIG{})", signal, abbreviation);
+}
+
+/// What helps most with a process that this signal ended.
+std::string signal_advice(int signal, bool core_dumped, const Where& where) {
+  switch (signal) {
+    case SIGKILL:
+      return "if nobody sent it, the kernel ran out of memory: look at dmesg, or run fewer ranks";
+    case SIGTERM:
+    case SIGINT:
+    case SIGHUP:
+      return "somebody else sent it: weftrun did not";
+    case SIGPIPE:
+      return "the reader of its output or of one of its connections has gone";
+    case SIGXCPU:
+    case SIGXFSZ:
+      return "a limit was reached: see ulimit -a";
+    default:
+      return core_dumped ? "a core file was written: load it into gdb"
+                         : see_output(where) + "; for a core file run: ulimit -c unlimited";
+  }
+}
+
+}  // namespace
+
+std::string usage(std::string_view what) {
+  return fmt::format("{}; try weftrun --help", what);
+}
+
+std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path) {
+  if (searched_path) {
+    return fmt::format(
+        "program '{}' is not in any directory of PATH; nothing was started. For one in the "
+        "current directory write ./{}",
+        program, program);
+  }
+  return fmt::format(
+      "program '{}' does not exist (looked from {}); nothing was started. Check the name, or "
+      "--wdir",
+      program, directory);
+}
+
+std::string program_not_executable(std::string_view program, std::string_view reason) {
+  return fmt::format(
+      "program '{}' cannot be run: {}; nothing was started. Check its type and permissions "
+      "(ls -l, file)",
+      program, reason);
+}
+
+std::string bad_directory(std::string_view directory, int error) {
+  return fmt::format("cannot change to --wdir '{}': {}; nothing was started. Name a directory that exists",
+                     directory, std::strerror(error));
+}
+
+std::string no_directory_here(std::string_view directory, int error) {
+  return fmt::format(
+      "cannot change to weftrun's own directory '{}' here: {}; nothing was started here. Start weftrun in a "
+      "directory "
+      "that all nodes have",
+      directory, std::strerror(error));
+}
+
+std::string damaged_order() {
+  return "the launch message contradicts itself; nothing was started here. Check that weftrun and weftd are "
+         "of one build";
+}
+
+std::string bad_output_directory(std::string_view path, int error) {
+  return fmt::format(
+      "cannot write '{}': {}; nothing was started. Give --output-dir a directory that can be "
+      "written",
+      path, std::strerror(error));
+}
+
+std::string no_such_input_rank(Rank rank, std::uint32_t size) {
+  return fmt::format("--stdin {} is not a rank of this job of {}; nothing was started. It can be 0 to {}",
+                     number(rank), size, size - 1);
+}
+
+std::string no_descriptors(int error) {
+  return fmt::format(
+      "cannot make the pipes for the ranks: {}; nothing was left running. Raise ulimit -n, or "
+      "use --output-dir",
+      std::strerror(error));
+}
+
+std::string no_guard(int error) {
+  return fmt::format("cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
+                     std::strerror(error));
+}
+
+std::string no_shared_files(std::string_view path, int error) {
+  return fmt::format(
+      "cannot make {} for the shared memory of a virtual node: {}; no rank was started. Look at the "
+      "permissions and the free space of /dev/shm",
+      path, std::strerror(error));
+}
+
+std::string no_topology() {
+  return "hwloc cannot read this machine's topology; nothing was started. Use --bind-to none "
+         "--map-by slot";
+}
+
+std::string server_failed(std::string_view step, std::string_view reason) {
+  return fmt::format(
+      "the PMIx server cannot start: {} says {}; nothing was started. Run with --verbose to "
+      "see which libpmix is used",
+      step, reason);
+}
+
+std::string variable_not_set(std::string_view name) {
+  return fmt::format(
+      "-x {0}: {0} is not set here, so the ranks do not get it; give it a value with -x "
+      "{0}=VALUE",
+      name);
+}
+
+std::string start_failed(const Where& where, std::string_view step, int error) {
+  return fmt::format("rank {} on {} ({}) cannot start: {}: {}; {}", number(where.rank), where.host,
+                     where.program, step, std::strerror(error), end_of_job);
+}
+
+std::string bad_launch_timeout(std::string_view text) {
+  return fmt::format(
+      "WEFT_LAUNCH_TIMEOUT='{}' is not a time; nothing was started. It is in seconds and above 0; the "
+      "default is 60",
+      text);
+}
+
+std::string no_key(int error) {
+  return fmt::format("cannot make a job key: {}; nothing was started", std::strerror(error));
+}
+
+std::string node_did_not_report(std::string_view host, double seconds, std::string_view command) {
+  return fmt::format(
+      "node {}: its daemon has not reported within {:g} seconds; tried: {}; {}. What to do: see that this "
+      "command works "
+      "by hand and that the nodes reach each other, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
+      host, seconds, command, end_of_job);
+}
+
+std::string node_did_not_start(std::string_view host, double seconds, std::string_view consequence) {
+  return fmt::format(
+      "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to "
+      "do: see whether "
+      "the program's file system hangs there, or give it more time: WEFT_LAUNCH_TIMEOUT=SECONDS",
+      host, seconds, consequence);
+}
+
+std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence) {
+  return fmt::format(
+      "node {} is lost: {}; {}. What to do: see whether it is up and whether something killed weftd there "
+      "(dmesg)",
+      host, why.empty() ? "its daemon does not answer" : why, consequence);
+}
+
+std::string daemon_ended(std::string_view host, std::string_view how, std::string_view consequence) {
+  return fmt::format(
+      "node {} is lost: its daemon had been running, then {}; {}. What to do: see there who ended weftd, or "
+      "whether "
+      "memory ran out (dmesg)",
+      host, how, consequence);
+}
+
+std::string damaged_report(std::string_view host, std::string_view consequence) {
+  return fmt::format(
+      "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of "
+      "one build",
+      host, consequence);
+}
+
+std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours) {
+  return fmt::format("node {}: its weftd is {}, this weftrun is {}; {}. Install one release on all nodes",
+                     host, theirs, ours, end_of_job);
+}
+
+std::string rank_killed(const Where& where, int signal, bool core_dumped, std::string_view consequence) {
+  return fmt::format("{} was killed by {}; {}. What to do: {}", at(where), signal_name(signal), consequence,
+                     signal_advice(signal, core_dumped, where));
+}
+
+std::string rank_failed(const Where& where, int status, bool in_between, std::string_view consequence) {
+  const char* when = in_between ? " after PMIx_Init but without PMIx_Finalize" : "";
+  return fmt::format("{} exited with status {}{}; {}. What to do: {}", at(where), status, when, consequence,
+                     see_output(where));
+}
+
+std::string rank_left_without_finalize(const Where& where, std::string_view consequence) {
+  return fmt::format(
+      "{} exited with status 0 after PMIx_Init but without PMIx_Finalize; {}. What to do: see "
+      "that every way out of the program calls MPI_Finalize",
+      at(where), consequence);
+}
+
+std::string rank_aborted(const Where& where, int status, std::string_view text,
+                         const std::vector<Rank>& named) {
+  const auto target = named.empty() ? std::string() : fmt::format(" for ranks {}", job::ranges(named));
+  const bool says_nothing = text.empty() || text == "N/A";
+  const auto message = says_nothing ? std::string() : fmt::format(" and the message '{}'", text);
+  const auto consequence = named.empty() ? end_of_job : std::string_view("these ranks were ended");
+  return fmt::format("{} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}", at(where),
+                     target, status, message, consequence, see_output(where));
+}
+
+std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size) {
+  if (running.empty()) {
+    return fmt::format(
+        "the job did not end within --timeout {:g} seconds: its ranks have ended, but their "
+        "output is not being read, and the rest of it is lost",
+        seconds);
+  }
+  return fmt::format(
+      "the job did not end within --timeout {:g} seconds: {} of {} ranks still ran (rank {}) "
+      "and were ended. Give it more time, or see what they wait for: WEFT_STUCK_AFTER=SECONDS",
+      seconds, running.size(), size, job::ranges(running));
+}
+
+std::string others_go_on_without(const std::vector<Rank>& lost) {
+  return fmt::format("{} {} ended with it, {}", lost.size() == 1 ? "rank" : "ranks", job::ranges(lost),
+                     others_go_on);
+}
+
+std::string went_on(std::size_t failures, int exit_status, std::string_view first) {
+  if (failures == 1)
+    return fmt::format("the others went on to the job's end; exit status {} is that of {}", exit_status,
+                       first);
+  return fmt::format(
+      "the others went on to the job's end; exit status {} is that of the first of {} failures, {}",
+      exit_status, failures, first);
+}
+
+std::string ended_by_signal(int signal) {
+  return fmt::format(
+      "got {}: ending the job; ranks that stay get SIGKILL after 2 seconds, or at once if you "
+      "send it again",
+      signal_name(signal));
+}
+
+std::string output_lost(std::string_view stream, int error) {
+  return fmt::format("cannot write {}: {}; {}, for its output would be incomplete", stream,
+                     std::strerror(error), end_of_job);
+}
+
+std::string reader_gone(std::string_view stream) {
+  return fmt::format("nobody reads {} any more; the ranks that write there are told so by SIGPIPE", stream);
+}
+
+std::string binding(Rank rank, std::string_view host, std::string_view label,
+                    const std::vector<unsigned>& cpus) {
+  if (cpus.empty()) return fmt::format("rank {} on {}: not bound", number(rank), host);
+  return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label,
+                     job::ranges(cpus));
+}
+
+}  // namespace weft::messages

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every line that weftrun and weftd print for their user, in one place: what happened, where, and what can be
+// done. All functions are pure. A line has no newline at its end; the tool that prints it puts its own name
+// in front.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tools/job/rank.hpp"
+
+namespace weft::messages {
+
+/// Where a rank is or was.
+struct Where {
+  job::Rank rank;
+  std::string host;
+  int pid;
+  std::string program;
+  std::string error_file;  ///< where its standard error went; empty: forwarded
+};
+
+/// The consequence of a loss, for the lines below.
+inline constexpr std::string_view end_of_job = "the job was ended";
+inline constexpr std::string_view others_go_on = "the others go on";
+std::string others_go_on_without(const std::vector<job::Rank>& lost);
+
+// The command line and the start.
+std::string usage(std::string_view what);
+std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path);
+std::string program_not_executable(std::string_view program, std::string_view reason);
+std::string bad_directory(std::string_view directory, int error);
+std::string no_directory_here(std::string_view directory, int error);
+std::string damaged_order();
+std::string bad_output_directory(std::string_view path, int error);
+std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
+std::string no_descriptors(int error);
+std::string no_guard(int error);
+std::string no_shared_files(std::string_view path, int error);
+std::string no_topology();
+std::string server_failed(std::string_view step, std::string_view reason);
+std::string variable_not_set(std::string_view name);
+std::string start_failed(const Where& where, std::string_view step, int error);
+
+// Daemons.
+std::string bad_launch_timeout(std::string_view text);
+std::string no_key(int error);
+std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);
+std::string node_did_not_start(std::string_view host, double seconds,
+                               std::string_view consequence = end_of_job);
+std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence = end_of_job);
+/// The daemon had reported before. how: the end of its agent, as launch::agent_end() describes it.
+std::string daemon_ended(std::string_view host, std::string_view how,
+                         std::string_view consequence = end_of_job);
+std::string damaged_report(std::string_view host, std::string_view consequence = end_of_job);
+std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours);
+
+// How a job ended.
+std::string rank_killed(const Where& where, int signal, bool core_dumped,
+                        std::string_view consequence = end_of_job);
+/// in_between: after PMIx_Init and before PMIx_Finalize.
+std::string rank_failed(const Where& where, int status, bool in_between,
+                        std::string_view consequence = end_of_job);
+std::string rank_left_without_finalize(const Where& where, std::string_view consequence = end_of_job);
+std::string rank_aborted(const Where& where, int status, std::string_view text,
+                         const std::vector<job::Rank>& named);
+std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
+std::string ended_by_signal(int signal);
+/// With --on-failure continue. first: "rank 3", "node b".
+std::string went_on(std::size_t failures, int exit_status, std::string_view first);
+std::string output_lost(std::string_view stream, int error);
+std::string reader_gone(std::string_view stream);
+
+// For --report-bindings and --verbose.
+std::string binding(job::Rank rank, std::string_view host, std::string_view label,
+                    const std::vector<unsigned>& cpus);
+
+}  // namespace weft::messages

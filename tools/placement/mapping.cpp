@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/placement/mapping.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::placement {
+namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+/// What a rank can be bound to: a core or a hardware thread, and what it belongs to. Null: not known.
+struct Slot {
+  hwloc_obj_t unit;
+  hwloc_obj_t core;
+  hwloc_obj_t node;  // the nearest memory
+  hwloc_obj_t socket;
+};
+
+std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t type) {
+  std::vector<hwloc_obj_t> found;
+  for (hwloc_obj_t at = hwloc_get_next_obj_by_type(topology, type, nullptr); at != nullptr;
+       at = hwloc_get_next_obj_by_type(topology, type, at)) {
+    if (at->cpuset != nullptr && hwloc_bitmap_iszero(at->cpuset) == 0) found.push_back(at);
+  }
+  return found;
+}
+
+hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders) {
+  // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
+  const auto holds = [unit](hwloc_obj_t holder) {
+    return hwloc_bitmap_isincluded(unit->cpuset, holder->cpuset) != 0;
+  };
+  const auto at = std::find_if(holders.begin(), holders.end(), holds);
+  return at == holders.end() ? nullptr : *at;
+}
+
+/// In the order of the cores, or of their threads. Where hwloc finds no cores (some virtual machines) threads
+/// count as cores.
+std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
+  const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE), sockets = objects(topology, HWLOC_OBJ_PACKAGE);
+  auto cores = objects(topology, HWLOC_OBJ_CORE);
+  if (cores.empty()) cores = objects(topology, HWLOC_OBJ_PU);
+  std::vector<Slot> slots;
+  for (const hwloc_obj_t unit : threads ? objects(topology, HWLOC_OBJ_PU) : cores) {
+    const hwloc_obj_t core = threads ? holder_of(unit, cores) : unit;
+    slots.push_back({unit, core, holder_of(unit, nodes), holder_of(unit, sockets)});
+  }
+  return slots;
+}
+
+/// One slot of each group in turn, the groups in the order in which they first appear; within a group in
+/// their order.
+std::vector<Slot> round_robin(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
+  std::vector<hwloc_obj_t> groups;
+  std::vector<std::vector<Slot>> queues;
+  for (const Slot& slot : slots) {
+    const auto at =
+        static_cast<std::size_t>(std::find(groups.begin(), groups.end(), slot.*group) - groups.begin());
+    if (at == groups.size()) {
+      groups.push_back(slot.*group);
+      queues.emplace_back();
+    }
+    queues[at].push_back(slot);
+  }
+  std::vector<Slot> in_turn;
+  // A smaller group drops out when its slots are round_robin: none is used twice while another is free.
+  for (std::size_t round = 0; in_turn.size() < slots.size(); ++round) {
+    for (const auto& queue : queues) {
+      if (round < queue.size()) in_turn.push_back(queue[round]);
+    }
+  }
+  return in_turn;
+}
+
+std::vector<Slot> in_order(hwloc_topology_t topology, const Policy& policy) {
+  const bool threads = policy.bind == job::BindTo::hwthread;
+  auto slots = slots_of(topology, threads);
+  switch (policy.map) {
+    case job::MapBy::numa:
+      return round_robin(slots, &Slot::node);
+    case job::MapBy::socket:
+      return round_robin(slots, &Slot::socket);
+    case job::MapBy::core:  // with threads: the first of each core before the second of any
+      return threads ? round_robin(slots, &Slot::core) : slots;
+    case job::MapBy::automatic:
+    case job::MapBy::slot:
+    case job::MapBy::node:
+      break;
+  }
+  return slots;
+}
+
+Binding binding_to(hwloc_obj_t object, const char* kind) {
+  Binding binding;
+  binding.label = fmt::format("{} {}", kind, object->logical_index);
+  for (int cpu = hwloc_bitmap_first(object->cpuset); cpu >= 0; cpu = hwloc_bitmap_next(object->cpuset, cpu)) {
+    binding.processors.push_back(static_cast<unsigned>(cpu));
+  }
+  return binding;
+}
+
+/// hwloc's plugins find devices (PCI, GPUs). Loading them takes longer than all that is asked here.
+class WithoutPlugins {
+ public:
+  WithoutPlugins() : was_set_(::getenv(name) != nullptr) { ::setenv(name, "/dev/null", 0); }
+  ~WithoutPlugins() {
+    if (!was_set_) ::unsetenv(name);
+  }
+  WithoutPlugins(const WithoutPlugins&) = delete;
+  WithoutPlugins& operator=(const WithoutPlugins&) = delete;
+
+ private:
+  static constexpr const char* name = "HWLOC_PLUGINS_PATH";
+  bool was_set_;
+};
+
+}  // namespace
+
+Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
+                     job::MapBy map) noexcept {
+  Policy policy;
+  policy.oversubscribed = ranks > processors.cores;
+  const bool few = ranks <= 2;
+  policy.bind = bind;
+  if (bind == job::BindTo::automatic) {
+    policy.bind = few ? job::BindTo::core : job::BindTo::numa;
+    const bool means_nothing = policy.bind == job::BindTo::numa && processors.numa_nodes == 1;
+    if (policy.oversubscribed || means_nothing) policy.bind = job::BindTo::none;
+  }
+  policy.map = map;
+  if (map != job::MapBy::automatic) return policy;
+  policy.map = job::MapBy::slot;
+  if (policy.bind == job::BindTo::numa) policy.map = job::MapBy::numa;
+  if (policy.bind == job::BindTo::socket) policy.map = job::MapBy::socket;
+  return policy;
+}
+
+Topology load_topology() {
+  const WithoutPlugins no_devices;
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
+  Topology topology(raw);
+  // The x86 component moves the process to each processor in turn, milliseconds on a busy machine, to learn
+  // about caches; the operating system's files say all that is asked here.
+  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
+  if (hwloc_topology_load(raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
+  // hwloc has left out what the cgroup forbids, but not what taskset took away.
+  hwloc_bitmap_t mine = hwloc_bitmap_alloc();
+  if (hwloc_get_cpubind(raw, mine, HWLOC_CPUBIND_PROCESS) == 0) {
+    hwloc_topology_restrict(raw, mine, HWLOC_RESTRICT_FLAG_REMOVE_CPULESS);
+  }
+  hwloc_bitmap_free(mine);
+  return topology;
+}
+
+Topology described_topology(const std::string& description) {
+  const auto stop = [&] {
+    return Stop(
+        exit_status::usage,
+        messages::usage(fmt::format("WEFT_TOPOLOGY '{}' describes no machine; it is a file of lstopo's "
+                                    "(machine.xml) or a synthetic description ('pack:2 [numa] core:4 pu:2')",
+                                    description)));
+  };
+  hwloc_topology_t raw = nullptr;
+  if (hwloc_topology_init(&raw) != 0) throw stop();
+  Topology topology(raw);
+  const bool is_file = description.size() > 4 && description.compare(description.size() - 4, 4, ".xml") == 0;
+  const int set = is_file ? hwloc_topology_set_xml(raw, description.c_str())
+                          : hwloc_topology_set_synthetic(raw, description.c_str());
+  if (set != 0 || hwloc_topology_load(raw) != 0) throw stop();
+  return topology;
+}
+
+Processors processors_in(hwloc_topology_t topology) {
+  const auto count = [topology](hwloc_obj_type_t type) {
+    return static_cast<std::uint32_t>(objects(topology, type).size());
+  };
+  const auto threads = count(HWLOC_OBJ_PU), cores = count(HWLOC_OBJ_CORE);
+  return {threads, cores != 0 ? cores : threads, std::max(1U, count(HWLOC_OBJ_NUMANODE))};
+}
+
+std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                std::uint32_t before) {
+  std::vector<Binding> bindings(ranks);
+  if (policy.bind == job::BindTo::none) return bindings;
+  const auto slots = in_order(topology, policy);
+  if (slots.empty()) throw Stop(exit_status::own_failure, messages::no_topology());
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    const Slot& slot = slots[(std::uint64_t{before} + rank) % slots.size()];
+    if (policy.bind == job::BindTo::numa && slot.node != nullptr)
+      bindings[rank] = binding_to(slot.node, "NUMA node");
+    else if (policy.bind == job::BindTo::socket && slot.socket != nullptr)
+      bindings[rank] = binding_to(slot.socket, "socket");
+    else
+      bindings[rank] = binding_to(slot.unit, policy.bind == job::BindTo::hwthread ? "hwthread" : "core");
+  }
+  return bindings;
+}
+
+}  // namespace weft::placement

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where on its node a rank runs: the policy that follows from the options and the number of ranks, and the
+// processors of each rank under that policy. Both are pure functions.
+#pragma once
+
+#include <hwloc.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tools/job/app.hpp"
+#include "tools/placement/processors.hpp"
+
+namespace weft::placement {
+
+/// Never `automatic`.
+struct Policy {
+  job::BindTo bind = job::BindTo::none;
+  job::MapBy map = job::MapBy::slot;
+  bool oversubscribed = false;  ///< more ranks than cores
+};
+
+/// The defaults are mpirun 4's: up to two ranks are bound to cores, more ranks to NUMA nodes, and ranks that
+/// outnumber the cores are not bound. Binding to the only NUMA node would have no effect and is left out.
+///   ranks  on this machine; for virtual nodes the ranks of all of them
+Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
+                     job::MapBy map) noexcept;
+
+struct Binding {
+  std::vector<unsigned> processors;  ///< the operating system's numbers, ascending; empty: not bound
+  std::string label;                 ///< "core 3", "NUMA node 1"
+};
+
+struct TopologyCloser {
+  void operator()(hwloc_topology_t topology) const noexcept { hwloc_topology_destroy(topology); }
+};
+using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
+
+/// The machine as far as this process may use it (cgroup and affinity mask). Takes milliseconds. Throws Stop.
+/// Call while the process has one thread.
+Topology load_topology();
+
+/// Another machine, for tests and --explain: a file of lstopo's that ends in .xml, or a text such as
+/// "pack:2 [numa] core:4 pu:2" (hwloc's synthetic topologies). Throws Stop (usage).
+Topology described_topology(const std::string& description);
+
+/// Counts in a topology what count_processors() counts in this machine.
+Processors processors_in(hwloc_topology_t topology);
+
+/// One binding for each rank of a node, in the order of local ranks. If there are more ranks than cores
+/// (hardware threads, if ranks are bound to those), the cores are used again from the first.
+///   before  number of ranks of other virtual nodes on this machine, which have the first cores
+std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                std::uint32_t before = 0);
+
+}  // namespace weft::placement

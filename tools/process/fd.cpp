@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/process/fd.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::process {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+Pipe make_pipe(bool reader_waits, bool writer_waits) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    throw Stop(exit_status::own_failure, messages::no_descriptors(errno));
+  }
+  Pipe pipe{Fd(ends[0]), Fd(ends[1])};
+  // The two ends are two open file descriptions: what one does not wait for, the other still may.
+  if (!reader_waits) ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  if (!writer_waits) ::fcntl(ends[1], F_SETFL, O_NONBLOCK);
+  return pipe;
+}
+
+Fd reopen_nonblocking(int fd, int access_mode) {
+  const auto path = fmt::format("/proc/self/fd/{}", fd);
+  return Fd(::open(path.c_str(), access_mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY));
+}
+
+void ensure_standard_descriptors() {
+  int fd;
+  do {
+    fd = ::open("/dev/null", O_RDWR);
+  } while (fd >= 0 && fd <= 2);
+  if (fd > 2) ::close(fd);
+}
+
+}  // namespace weft::process

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ranks/environment.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <pmix.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdlib>
+#include <string_view>
+
+namespace weft::ranks {
+namespace {
+
+std::string_view name_part(std::string_view assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+const std::string* find(const Variables& variables, std::string_view name) {
+  const auto same = [name](const std::string& variable) { return name_part(variable) == name; };
+  const auto at = std::find_if(variables.begin(), variables.end(), same);
+  return at == variables.end() ? nullptr : &*at;
+}
+
+void set_unless_set(Variables& variables, const char* assignment) {
+  if (find(variables, name_part(assignment)) == nullptr) variables.emplace_back(assignment);
+}
+
+bool is_default_directory(std::string_view directory) {
+  constexpr std::array<std::string_view, 6> searched = {
+      "/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"};
+  return std::find(searched.begin(), searched.end(), directory) != searched.end();
+}
+
+void prepend_library_path(Variables& variables, const std::string& directory) {
+  const std::string* old = find(variables, "LD_LIBRARY_PATH");
+  const auto others = old == nullptr ? std::string_view() : std::string_view(*old).substr(16);
+  const char* separator = others.empty() ? "" : ":";
+  set_variable(variables, fmt::format("LD_LIBRARY_PATH={}{}{}", directory, separator, others));
+}
+
+}  // namespace
+
+bool belongs_to_another_job(const char* variable) noexcept {
+  // PMIX_MCA_* stays: a user's own settings of an OpenPMIx library have that form.
+  constexpr std::array<std::string_view, 15> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
+                                                         "PMIX_ID=",         "PMIX_SERVER_",
+                                                         "PMIX_DSTORE_",     "PMIX_VERSION=",
+                                                         "PMIX_HOSTNAME=",   "PMIX_SECURITY_MODE=",
+                                                         "PMIX_GDS_MODULE=", "PMIX_BFROP_BUFFER_TYPE=",
+                                                         "PMIX_PTL_MODULE=", "OMPI_COMM_WORLD_",
+                                                         "OMPI_MCA_orte_",   "OMPI_MCA_ess",
+                                                         "WEFT_NODE="};
+  const std::string_view text(variable);
+  const auto starts = [text](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
+  return std::any_of(prefixes.begin(), prefixes.end(), starts);
+}
+
+void forget_other_jobs() {
+  std::vector<std::string> names;
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) {
+    if (belongs_to_another_job(*at)) names.emplace_back(name_part(*at));
+  }
+  for (const auto& name : names) ::unsetenv(name.c_str());
+}
+
+std::string library_directory() {
+  Dl_info found{};
+  // The address of any function of the library leads to the file that it was loaded from.
+  if (::dladdr(reinterpret_cast<const void*>(&PMIx_Get_version), &found) == 0) return {};
+  if (found.dli_fname == nullptr) return {};
+  std::array<char, PATH_MAX> resolved;
+  const std::string_view given(found.dli_fname);
+  const auto slash = given.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  // The directory is resolved and not the file: the ranks look for the name libpmix.so.2 in it.
+  const std::string directory(given.substr(0, slash == 0 ? 1 : slash));
+  if (::realpath(directory.c_str(), resolved.data()) == nullptr) return {};
+  return is_default_directory(resolved.data()) || is_default_directory(directory)
+             ? std::string()
+             : std::string(resolved.data());
+}
+
+void set_variable(Variables& variables, const std::string& assignment) {
+  const auto name = name_part(assignment);
+  const auto same = [name](const std::string& variable) { return name_part(variable) == name; };
+  const auto at = std::find_if(variables.begin(), variables.end(), same);
+  if (at == variables.end())
+    variables.push_back(assignment);
+  else
+    *at = assignment;
+}
+
+Variables app_environment(char* const* inherited, const job::App& app, const std::string& library_path,
+                          bool oversubscribed, std::vector<std::string>& missing) {
+  Variables variables;
+  for (char* const* at = inherited; at != nullptr && *at != nullptr; ++at) {
+    if (!belongs_to_another_job(*at)) variables.emplace_back(*at);
+  }
+  for (const auto& setting : app.settings) {
+    if (setting.value)
+      set_variable(variables, setting.name + "=" + *setting.value);
+    else if (find(variables, setting.name) == nullptr)
+      missing.push_back(setting.name);
+  }
+  if (!library_path.empty()) prepend_library_path(variables, library_path);
+  // Open MPI 4 asks its "schizo" layer how it was launched, and becomes N jobs of one rank if that does not
+  // know. This variable makes it answer "direct launch by a PMIx server"; nothing else in Open MPI reads it.
+  set_unless_set(variables, "JSM_JSRUN_PORT=0");
+  // mpirun sets this when it oversubscribes: waiting ranks then yield instead of spinning on a core that
+  // the rank they wait for needs.
+  if (oversubscribed) set_unless_set(variables, "OMPI_MCA_mpi_oversubscribe=1");
+  return variables;
+}
+
+Variables rank_environment(const RankIdentity& identity) {
+  return {fmt::format("OMPI_COMM_WORLD_RANK={}", number(identity.rank)),
+          fmt::format("OMPI_COMM_WORLD_SIZE={}", identity.size),
+          fmt::format("OMPI_COMM_WORLD_LOCAL_RANK={}", identity.local_rank),
+          fmt::format("OMPI_COMM_WORLD_LOCAL_SIZE={}", identity.local_size),
+          fmt::format("OMPI_COMM_WORLD_NODE_RANK={}", identity.local_rank)};
+}
+
+std::vector<char*> make_envp(const Variables& shared, const Variables& own) {
+  std::vector<char*> envp;
+  envp.reserve(shared.size() + own.size() + 1);
+  std::vector<std::string_view> names;
+  names.reserve(own.size());
+  for (const auto& variable : own) names.push_back(name_part(variable));
+  // execve takes char* and does not write to the strings.
+  for (const auto& variable : shared) {
+    const bool replaced = std::find(names.begin(), names.end(), name_part(variable)) != names.end();
+    if (!replaced) envp.push_back(const_cast<char*>(variable.c_str()));
+  }
+  for (const auto& variable : own) envp.push_back(const_cast<char*>(variable.c_str()));
+  envp.push_back(nullptr);
+  return envp;
+}
+
+}  // namespace weft::ranks

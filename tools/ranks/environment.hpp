@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The environment of the ranks: weftrun's own, without the variables of another launcher, with -x, with those
+// of the PMIx server, and with those from which Open MPI knows that it was launched.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/job/app.hpp"
+#include "tools/job/rank.hpp"
+
+namespace weft::ranks {
+
+using Variables = std::vector<std::string>;  ///< each "NAME=VALUE"
+
+/// True for a variable that describes another job (weftrun started inside mpirun, srun or weftrun). Such
+/// variables would make the ranks talk to that job's server.
+bool belongs_to_another_job(const char* variable) noexcept;
+
+/// Removes those from weftrun's own environment too: its libpmix is about to become a server.
+void forget_other_jobs();
+
+/// The directory of the libpmix that weftrun itself has loaded, so that the ranks load the same; empty when
+/// the dynamic linker searches it anyway (then naming it could only hide a program's own
+/// libraries).
+std::string library_directory();
+
+/// The variables that all ranks of one program share.
+///   inherited   weftrun's environment (`environ`)
+///   missing     receives the names of -x NAME settings that have no value here
+Variables app_environment(char* const* inherited, const job::App& app, const std::string& library_path,
+                          bool oversubscribed, std::vector<std::string>& missing);
+
+/// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
+struct RankIdentity {
+  job::Rank rank;
+  std::uint32_t size;        ///< of the job
+  std::uint32_t local_rank;  ///< among the job's ranks on this node
+  std::uint32_t local_size;
+};
+Variables rank_environment(const RankIdentity& identity);
+
+/// Sets or replaces; `assignment` is "NAME=VALUE".
+void set_variable(Variables& variables, const std::string& assignment);
+
+/// An envp of pointers into `shared` and `own`; where both set a name, `own` wins. Both must outlive the
+/// result.
+std::vector<char*> make_envp(const Variables& shared, const Variables& own);
+
+}  // namespace weft::ranks

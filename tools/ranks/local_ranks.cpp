@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ranks/local_ranks.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <asio/post.hpp>
+#include <cerrno>
+#include <csignal>
+#include <iterator>
+#include <utility>
+
+#include "tools/messages/stop.hpp"
+#include "tools/placement/processors.hpp"
+#include "tools/ranks/program.hpp"
+
+namespace weft::ranks {
+namespace {
+
+using job::Rank;
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+/// The launcher and daemons need two descriptors a rank, so they take what the hard limit gives. Returns the
+/// soft limit that the ranks get back, 0 when nothing was changed.
+unsigned long raise_descriptor_limit() noexcept {
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return 0;
+  const auto before = limit.rlim_cur;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? before : 0;
+}
+
+std::vector<unsigned long> affinity_mask(const placement::Binding& binding) {
+  constexpr unsigned bits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask;
+  if (binding.processors.empty()) return mask;
+  mask.resize(binding.processors.back() / bits + 1);
+  for (const unsigned processor : binding.processors) mask[processor / bits] |= 1UL << (processor % bits);
+  return mask;
+}
+
+/// The program has been found before, so this is a missing interpreter, a wrong format, or a limit.
+int exit_code_for_start(int error) noexcept {
+  const bool is_program =
+      error == ENOENT || error == ENOEXEC || error == EACCES || error == E2BIG || error == ELIBBAD;
+  return is_program ? exit_status::not_executable : exit_status::own_failure;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  for (const auto& word : words) list.push_back(const_cast<char*>(word.c_str()));  // execve writes to none
+  list.push_back(nullptr);
+  return list;
+}
+
+host::JobMap map_of(const channel::order::Launch& launch, const placement::RankTable& table,
+                    std::uint32_t node) {
+  host::JobMap map;
+  map.nspace = launch.nspace;
+  map.host = launch.hosts[node];
+  map.directory = launch.directory;
+  map.size = table.size();
+  map.apps = launch.apps;
+  map.node_names = launch.hosts;
+  for (std::uint32_t n = 0; n < table.nodes(); ++n) {
+    auto& ranks = map.ranks_of_node.emplace_back();
+    for (const Rank rank : table.ranks_on(n)) ranks.push_back(number(rank));
+  }
+  map.node = node;
+  map.slots = launch.slots;
+  map.session = launch.session;
+  return map;
+}
+
+}  // namespace
+
+LocalRanks::LocalRanks(asio::io_context& loop, const process::Spawner& spawner, const std::string& session,
+                       std::uint32_t node, bool has_other_children, Events events)
+    : loop_(loop),
+      spawner_(spawner),
+      node_(node),
+      events_(std::move(events)),
+      mark_(fmt::format("WEFT_NODE={}.{}", session, node)),
+      shared_files_path_(shared_files_path(session, node)),
+      guard_(mark_, shared_files_path_),
+      orphan_reaper_(mark_, guard_.pid(), has_other_children),
+      child_signals_(loop) {}
+
+void LocalRanks::plan(const channel::order::Launch& launch, const placement::RankTable& table,
+                      std::vector<std::string>& notes) {
+  map_ = map_of(launch, table, node_);
+  const auto ranks = table.ranks_on(node_);
+  ranks_.assign(ranks.begin(), ranks.end());
+  const auto local = static_cast<std::uint32_t>(ranks_.size());
+  const placement::Processors processors = placement::count_processors();
+  map_.cores = processors.cores;
+  // Virtual nodes share the processors of a machine: the nodes before this one have the first of them.
+  std::uint32_t before = 0;
+  for (std::uint32_t node = 0; launch.one_machine && node < node_; ++node)
+    before += static_cast<std::uint32_t>(table.ranks_on(node).size());
+  map_.policy = placement::choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind,
+                                         launch.map);
+  // Takes milliseconds, so only for a job with bound ranks.
+  if (map_.policy.bind != job::BindTo::none) topology_ = placement::load_topology();
+  map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
+                            : std::vector<placement::Binding>(local);
+  if (launch.one_machine) shared_files_.emplace(shared_files_path_);
+  const auto inherited = pointers(launch.environment);
+  const auto library_path = library_directory();
+  for (const auto& app : map_.apps) {
+    std::vector<std::string> missing;
+    environments_.push_back(
+        app_environment(inherited.data(), app, library_path, map_.policy.oversubscribed, missing));
+    set_variable(environments_.back(), mark_);
+    if (shared_files_) shared_files_->add_to(environments_.back());
+    programs_.push_back(find_program(app, environments_.back()));
+    std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
+  }
+}
+
+void LocalRanks::register_with(host::Server& server) {
+  server_ = &server;
+  host::Server::Events events;
+  events.abort = [this](host::AbortRequest request) {
+    asio::post(loop_, [this, request = std::move(request)] { events_.abort(request); });
+  };
+  events.connected_late = [this](Rank rank) {
+    asio::post(loop_, [this, rank] { events_.connected_late(rank); });
+  };
+  server.register_job(map_, ranks_, topology_.get(), std::move(events));
+}
+
+std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
+  const unsigned long descriptor_limit = raise_descriptor_limit();
+  processes_ = std::make_unique<Processes>(spawner_, map_.size);
+  for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
+    try {
+      const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
+      if (result.pid > 0) continue;
+      return Failure{exit_code_for_start(result.error),
+                     messages::start_failed(where(ranks_[index_here]), result.step, result.error)};
+    } catch (const Stop& stop) {  // no descriptors or no environment; the ranks before this one run already
+      return Failure{stop.exit_code(), stop.what()};
+    }
+  }
+  return std::nullopt;
+}
+
+RankIdentity LocalRanks::identity_of(std::size_t index_here) const {
+  return {ranks_[index_here], map_.size, static_cast<std::uint32_t>(index_here),
+          static_cast<std::uint32_t>(ranks_.size())};
+}
+
+process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
+                                            const std::function<Streams(Rank)>& connect,
+                                            unsigned long descriptor_limit) {
+  const Rank rank = ranks_[index_here];
+  const std::size_t app = map_.app_of(rank);
+  Variables own = server_->environment_of(rank);
+  const Variables identity = rank_environment(identity_of(index_here));
+  own.insert(own.end(), identity.begin(), identity.end());
+  const auto envp = make_envp(environments_[app], own);
+  const auto argv = pointers(map_.apps[app].argv);
+  const auto affinity = affinity_mask(map_.bindings[index_here]);
+  const Streams streams = connect(rank);
+
+  process::SpawnRequest request;
+  request.path = programs_[app].c_str();
+  request.argv = argv.data();
+  request.envp = envp.data();
+  request.directory = map_.apps[app].directory.empty() ? nullptr : map_.apps[app].directory.c_str();
+  request.streams[0] = streams.input.get();
+  request.streams[1] = streams.output.get();
+  request.streams[2] = streams.error.get();
+  request.affinity = affinity.empty() ? nullptr : affinity.data();
+  request.affinity_bytes = affinity.size() * sizeof(unsigned long);
+  request.descriptor_limit = descriptor_limit;
+  return processes_->start(rank, request);
+}
+
+messages::Where LocalRanks::where(Rank rank) const {
+  return {rank, map_.host, processes_->pid(rank), map_.apps[map_.app_of(rank)].argv[0], {}};
+}
+
+void LocalRanks::watch() {
+  sigset_t children;  // a parent may have left SIGCHLD blocked, and then no end would be seen
+  ::sigemptyset(&children);
+  ::sigaddset(&children, SIGCHLD);
+  ::pthread_sigmask(SIG_UNBLOCK, &children, nullptr);
+  child_signals_.add(SIGCHLD);
+  await_child();
+  asio::post(loop_, [this] { reap(); });  // a rank may have ended before
+}
+
+void LocalRanks::await_child() {
+  child_signals_.async_wait([this](const asio::error_code& error, int) {
+    if (error) return;
+    await_child();  // first: an exit during reap() is signalled again
+    reap();
+  });
+}
+
+void LocalRanks::reap() {
+  const auto all = processes_->reap(events_.other_child);
+  for (const auto& [rank, wait_status] : all) {
+    server_->mark_ended(rank);
+    if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
+    events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
+  }
+  if (processes_->running() != 0 || is_settling_) return;
+  is_settling_ = true;
+  // A rank may have ended right after PMIx_Init, before the library has reported its connection.
+  const auto settled = [this] { asio::post(loop_, [this] { events_.settled(); }); };
+  if (!server_->await_late_connections(settled)) settled();
+}
+
+void LocalRanks::send(int signal, const std::vector<Rank>& ranks) const {
+  if (!processes_) return;
+  ranks.empty() ? processes_->send(signal) : processes_->send(signal, ranks);
+}
+
+void LocalRanks::reap_orphans() {
+  orphan_reaper_.reap();
+}
+
+std::uint32_t LocalRanks::count_connected() const noexcept {
+  return server_ == nullptr ? 0 : server_->count_connected();
+}
+
+std::vector<std::string> LocalRanks::bindings() const {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < ranks_.size(); ++i)
+    lines.push_back(
+        messages::binding(ranks_[i], map_.host, map_.bindings[i].label, map_.bindings[i].processors));
+  return lines;
+}
+
+std::vector<std::string> LocalRanks::description(const Variables& inherited) const {
+  std::vector<std::string> lines = {fmt::format("{} ranks on {} cores of {}, map-by {}, bind-to {}{}",
+                                                ranks_.size(), map_.cores, map_.host,
+                                                name_of(map_.policy.map), name_of(map_.policy.bind),
+                                                map_.policy.oversubscribed ? ", oversubscribed" : "")};
+  for (std::size_t a = 0; a < map_.apps.size(); ++a) {
+    for (const auto& variable : environments_[a]) {
+      const bool is_old = std::find(inherited.begin(), inherited.end(), variable) != inherited.end();
+      if (!is_old) lines.push_back(fmt::format("for {}: {}", map_.apps[a].argv[0], variable));
+    }
+  }
+  if (ranks_.empty()) return lines;
+  Variables own = server_->environment_of(ranks_.front());
+  for (auto& variable : rank_environment(identity_of(0))) own.push_back(std::move(variable));
+  for (const auto& variable : own)
+    lines.push_back(fmt::format("for rank {}: {}", number(ranks_.front()), variable));
+  return lines;
+}
+
+}  // namespace weft::ranks

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ranks of this node: planned, started, signalled, reaped, and their orphans ended. The same for weftrun,
+// with the ranks beside it, and for a daemon.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/signal_set.hpp>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tools/channel/launch_order.hpp"
+#include "tools/host/job_info.hpp"
+#include "tools/host/server.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/process/fd.hpp"
+#include "tools/ranks/environment.hpp"
+#include "tools/ranks/orphan_reaper.hpp"
+#include "tools/ranks/processes.hpp"
+#include "tools/ranks/shared_files.hpp"
+
+namespace weft::ranks {
+
+class LocalRanks {
+ public:
+  struct Streams {
+    process::Fd input, output, error;
+  };
+  struct Ended {
+    job::Rank rank;
+    int wait_status;  ///< of waitpid
+    bool connected, finalized;
+  };
+  /// On the loop.
+  struct Events {
+    std::function<void(const Ended&)> ended;
+    std::function<void(job::Rank)> connected_late;  ///< see host::Server::Events
+    std::function<void(const host::AbortRequest&)> abort;
+    std::function<void()> settled;  ///< no rank runs, and no event about one follows; once
+    /// A child that is no rank has ended. May be empty.
+    std::function<void(pid_t, int wait_status)> other_child;
+  };
+
+  /// While the process has one thread. session: the launch's name, the same on all nodes; with the node's
+  /// number it tells the node's processes from those of other virtual nodes on the machine. spawner: outlives
+  /// this object.
+  LocalRanks(asio::io_context& loop, const process::Spawner& spawner, const std::string& session,
+             std::uint32_t node, bool has_other_children, Events events);
+
+  /// Binds each rank and finds the programs. notes: receives lines for the user. Throws Stop.
+  void plan(const channel::order::Launch& launch, const placement::RankTable& table,
+            std::vector<std::string>& notes);
+
+  /// For the PMIx server; null unless ranks are bound.
+  hwloc_topology_t topology() const noexcept { return topology_.get(); }
+
+  /// Registers the job with the PMIx server, which must end before this object. Throws Stop.
+  void register_with(host::Server& server);
+
+  /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
+  /// for that.
+  struct Failure {
+    int exit_code;
+    std::string line;
+  };
+  std::optional<Failure> start(const std::function<Streams(job::Rank)>& connect);
+  /// Watches the ranks that start() has started: from now on settled() may come.
+  void watch();
+
+  /// Signals the process groups of these ranks; empty: of all.
+  void send(int signal, const std::vector<job::Rank>& ranks = {}) const;
+  /// Ends what ranks left behind. When no rank runs.
+  void reap_orphans();
+
+  const host::JobMap& map() const noexcept { return map_; }
+  const std::vector<job::Rank>& all() const noexcept { return ranks_; }
+  pid_t pid(job::Rank rank) const noexcept { return processes_->pid(rank); }
+  std::uint32_t running() const noexcept { return processes_ ? processes_->running() : 0; }
+  std::uint32_t count_connected() const noexcept;
+  std::vector<std::string> bindings() const;  ///< a line for each rank
+  /// For --verbose: policy, and the variables of the first rank that are not in `inherited`.
+  std::vector<std::string> description(const Variables& inherited) const;
+
+ private:
+  process::SpawnResult start_rank(std::size_t index_here, const std::function<Streams(job::Rank)>& connect,
+                                  unsigned long descriptor_limit);
+  RankIdentity identity_of(std::size_t index_here) const;
+  messages::Where where(job::Rank rank) const;
+  void await_child();
+  void reap();
+
+  asio::io_context& loop_;
+  const process::Spawner& spawner_;
+  std::uint32_t node_;
+  Events events_;
+  std::string mark_;  // "NAME=VALUE" in the environment of all their processes
+  std::string shared_files_path_;
+  Guard guard_;
+  std::optional<SharedFiles> shared_files_;  // of a virtual node; removed before the guard ends
+  OrphanReaper orphan_reaper_;
+  asio::signal_set child_signals_;
+  placement::Topology topology_;
+  host::JobMap map_;
+  std::vector<job::Rank> ranks_;         // of this node, ascending
+  std::vector<Variables> environments_;  // one an app
+  std::vector<std::string> programs_;    // one an app: the path to execute
+  std::unique_ptr<Processes> processes_;
+  host::Server* server_ = nullptr;
+  bool is_watched_ = false, is_settling_ = false;
+};
+
+}  // namespace weft::ranks

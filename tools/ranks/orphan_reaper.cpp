@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/ranks/orphan_reaper.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/ranks/shared_files.hpp"
+
+namespace weft::ranks {
+namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+std::string contents(const std::string& path) {
+  std::string text;
+  const process::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  char bytes[4096];
+  for (;;) {
+    const auto length = file ? ::read(file.get(), bytes, sizeof bytes) : 0;
+    if (length <= 0) return text;
+    text.append(bytes, static_cast<std::size_t>(length));
+  }
+}
+
+template <class See>
+void each_process(See&& see) {
+  struct Closer {
+    void operator()(DIR* directory) const noexcept { ::closedir(directory); }
+  };
+  const std::unique_ptr<DIR, Closer> proc(::opendir("/proc"));
+  while (const dirent* entry = proc ? ::readdir(proc.get()) : nullptr) {
+    const long pid = std::strtol(entry->d_name, nullptr, 10);
+    if (pid > 0) see(static_cast<pid_t>(pid));
+  }
+}
+
+struct Stat {
+  char state = 'Z';
+  pid_t parent = 0;
+};
+
+/// For a process that has ended meanwhile: a zombie without parent.
+Stat stat_of(pid_t pid) {
+  const std::string stat = contents(fmt::format("/proc/{}/stat", pid));
+  const auto name_end = stat.rfind(')');  // a program's name may hold spaces and parentheses
+  if (name_end == std::string::npos || stat.size() < name_end + 4) return {};
+  return {stat[name_end + 2], static_cast<pid_t>(std::strtol(stat.c_str() + name_end + 4, nullptr, 10))};
+}
+
+/// unknown: in the middle of an execve the environment of a process cannot be read.
+enum class HasMark { no, yes, unknown };
+
+HasMark mark_of(pid_t pid, const std::string& mark) {
+  const std::string variables = std::string(1, '\0') + contents(fmt::format("/proc/{}/environ", pid));
+  if (variables.size() == 1) return HasMark::unknown;
+  return variables.find(std::string(1, '\0') + mark + std::string(1, '\0')) != std::string::npos
+             ? HasMark::yes
+             : HasMark::no;
+}
+
+/// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked
+/// while it was being found, or have been in an execve. The bound is for processes that the kernel cannot end
+/// (waiting for a dead disk).
+void kill_job(const std::string& mark) {
+  constexpr int most_passes = 5000, passes_without = 5;
+  for (int pass = 0, without = 0; pass < most_passes && without < passes_without; ++pass) {
+    ++without;
+    each_process([&](pid_t pid) {
+      if (pid == ::getpid() || mark_of(pid, mark) != HasMark::yes) return;
+      if (::kill(pid, SIGKILL) == 0) without = 0;
+    });
+    ::usleep(1000);
+  }
+}
+
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
+  // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
+  ::setsid();
+  ::prctl(PR_SET_NAME, "weftrun-guard");
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::dup2(line, 0);
+  ::syscall(SYS_close_range, 1U, ~0U, 0U);
+  char said = 0;
+  ssize_t length;
+  do {
+    length = ::read(0, &said, 1);
+  } while (length < 0 && errno == EINTR);
+  if (length == 0) {
+    kill_job(mark);
+    remove_shared_files(shared_files);
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+OrphanReaper::OrphanReaper(const std::string& mark, pid_t guard, bool has_other_children)
+    : mark_(mark), spared_{guard} {
+  siginfo_t info{};
+  // The guard is invisible to wait.
+  has_other_children_ = ::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+  if (has_other_children_) {
+    each_process([&](pid_t pid) {
+      if (stat_of(pid).parent == ::getpid()) spared_.push_back(pid);
+    });
+  }
+  has_other_children_ |= has_other_children;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+OrphanReaper::Found OrphanReaper::find() const {
+  Found found;
+  each_process([&](pid_t pid) {
+    const auto [state, parent] = stat_of(pid);
+    if (parent != ::getpid() || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return;
+    const auto ours = has_other_children_ ? mark_of(pid, mark_) : HasMark::yes;
+    if (ours == HasMark::yes) found.orphans.push_back(pid);
+    if (ours == HasMark::unknown && state != 'Z') found.look_again = true;
+  });
+  return found;
+}
+
+void OrphanReaper::reap() {
+  // Reached only if a child that is not the job's has emptied its environment.
+  constexpr int most_looks = 100;
+  for (int look = 0; look < most_looks; ++look) {
+    siginfo_t info{};
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+      return;  // the usual case: no child at all
+    const auto [orphans, look_again] = find();
+    if (orphans.empty() && !look_again) return;
+    for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
+    for (const pid_t pid : orphans)
+      ::waitpid(pid, nullptr, 0);  // then their children are children of this process
+    if (!orphans.empty())
+      look = 0;
+    else
+      ::usleep(1000);
+  }
+}
+
+Guard::Guard(const std::string& mark, const std::string& shared_files) {
+  process::Pipe pipe = process::make_pipe(true, true);
+  // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
+  // about ranks and what they started.
+  pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
+  if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
+  line_ = std::move(pipe.write);
+}
+
+Guard::~Guard() {
+  const char good_bye = 1;
+  // If the guard was killed the write fails; SIGPIPE is ignored.
+  if (::write(line_.get(), &good_bye, 1) == 1) ::waitpid(pid_, nullptr, __WCLONE);
+}
+
+}  // namespace weft::ranks

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A folder for the shared memory of one virtual node's ranks. Open MPI 4 names its files by machine, user,
+// job and local rank (docs/design/openmpi.md): in one folder, those of several virtual nodes would be the
+// same files.
+#pragma once
+
+#include <string>
+
+#include "tools/ranks/environment.hpp"
+
+namespace weft::ranks {
+
+/// The path of a virtual node's folder, whether it exists or not. session: the launch's name.
+std::string shared_files_path(const std::string& session, std::uint32_t node);
+
+/// Removes the folder and all in it, without following links; a missing folder is no error.
+void remove_shared_files(const std::string& path) noexcept;
+
+class SharedFiles {
+ public:
+  /// Makes the folder, for this user only. Throws Stop (own_failure) if that fails, or if the path exists.
+  explicit SharedFiles(std::string path);
+  ~SharedFiles() { remove_shared_files(path_); }
+  SharedFiles(const SharedFiles&) = delete;
+  SharedFiles& operator=(const SharedFiles&) = delete;
+
+  /// Adds the variables that make Open MPI use it. Those that the user has set stay.
+  void add_to(Variables& variables) const;
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::ranks

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/launch_message.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "tools/allocation/own_names.hpp"
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
+
+/// Open MPI cuts strings at '[', ']' and '*', and the Standard's maps at ';' and ','.
+std::string namespace_for(const std::string& host) {
+  std::string name = "weft-" + host + "-" + std::to_string(::getpid());
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
+  };
+  std::replace_if(
+      name.begin(), name.end(), [&](unsigned char c) { return !is_plain(c); }, '_');
+  return name;
+}
+
+std::string current_directory() {
+  std::error_code error;
+  const auto path = std::filesystem::current_path(error);
+  return error ? "." : path.string();
+}
+
+}  // namespace
+
+channel::order::Launch launch_message(const Options& options, const Plan& plan,
+                                      const placement::RankTable& table) {
+  channel::order::Launch launch;
+  launch.nspace = namespace_for(allocation::OwnNames::here().host);
+  for (const auto& node : plan.nodes) {
+    launch.hosts.push_back(node.name);
+    launch.slots += plan.alone ? 0 : node.slots;
+  }
+  launch.distribution = encode(plan.distribution);
+  launch.session = static_cast<std::uint32_t>(::getpid());
+  launch.apps = options.apps;
+  for (std::size_t a = 0; a < launch.apps.size(); ++a) launch.apps[a].ranks = plan.ranks[a];
+  for (char** at = environ; at != nullptr && *at != nullptr; ++at) launch.environment.emplace_back(*at);
+  launch.directory = current_directory();
+  launch.bind = options.bind;
+  launch.map = options.map;
+  launch.one_machine = plan.one_machine;
+  launch.wants_bindings = options.report_bindings || options.verbose;
+  launch.input = options.input;
+  if (launch.input.kind == job::InputTarget::Kind::one && number(launch.input.rank) >= table.size())
+    throw Stop(exit_status::usage, messages::no_such_input_rank(launch.input.rank, table.size()));
+  return launch;
+}
+
+}  // namespace weft::weftrun

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The order that starts a planned job, on all its nodes.
+#pragma once
+
+#include "tools/channel/launch_order.hpp"
+#include "tools/placement/distribution.hpp"
+#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/plan.hpp"
+
+namespace weft::weftrun {
+
+/// Without contacts, which are known later. Reads the environment and the current directory. Throws Stop
+/// (usage): --stdin names a rank that the job does not have.
+channel::order::Launch launch_message(const Options& options, const Plan& plan,
+                                      const placement::RankTable& table);
+
+}  // namespace weft::weftrun

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// --tag-output: turns the bytes of a stream into whole lines that begin with "[rank] ".
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "tools/job/rank.hpp"
+
+namespace weft::weftrun {
+
+class LineTagger {
+ public:
+  /// A longer line is put out in pieces, all but the first tagged "[rank]+ ": memory stays
+  /// bounded.
+  static constexpr std::size_t longest_line = 64 * 1024;
+
+  explicit LineTagger(job::Rank rank);
+
+  /// Appends to `out` what is complete after `bytes`; keeps the rest.
+  void take(std::string_view bytes, std::string& out);
+
+  /// At the end of the stream: the unfinished line, with the newline that it lacks.
+  void finish(std::string& out);
+
+ private:
+  void emit(std::string& out, std::string_view rest);
+
+  std::string tag_, continued_tag_;
+  std::string unfinished_;
+  bool continues_ = false;  // the line's first piece has been put out
+};
+
+}  // namespace weft::weftrun
