@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/host_name.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::client {
@@ -16,14 +17,8 @@ namespace {
 
 using link::MessageType;
 
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
-}
-
 void say(const std::string& text) {
-  std::fprintf(stderr, "weft: [%s] %s\n", host_name().c_str(), text.c_str());
+  std::fprintf(stderr, "weft: [%s] %s\n", base::host_name().c_str(), text.c_str());
 }
 
 std::string who(const link::Identity& identity) {
@@ -63,7 +58,7 @@ Result<Client::Started> Client::start() {
 
 void Client::become_singleton() {
   singleton_ = true;
-  const auto host = host_name();
+  const auto host = base::host_name();
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_unique<Connection>(shm::Fd());
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/host_name.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -27,11 +28,6 @@ namespace {
 constexpr std::uint64_t default_segment_bytes = std::uint64_t{64} << 30;
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "localhost";
-}
-
 std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   const char* text = std::getenv(name);
   if (text == nullptr) return fallback;
@@ -39,8 +35,8 @@ std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
   const char* end = text + std::strlen(text);
   const auto parsed = std::from_chars(text, end, value);
   if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
-  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n", host_name().c_str(),
-               name, text, static_cast<unsigned long long>(fallback));
+  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n",
+               base::host_name().c_str(), name, text, static_cast<unsigned long long>(fallback));
   return fallback;
 }
 
@@ -52,7 +48,7 @@ std::optional<bool> collects_from_env() {
   if (mode == "sparse") return false;
   if (!mode.empty())
     std::fprintf(stderr, "weft: [%s] WEFT_FENCE=%s is neither full nor sparse; going on as each fence asks\n",
-                 host_name().c_str(), text);
+                 base::host_name().c_str(), text);
   return std::nullopt;
 }
 
@@ -85,7 +81,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                                               std::size_t ninfo) {
   std::unique_ptr<Server> server(new Server);
   server->self_ = identity_from(infos, ninfo);
-  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, host_name());
+  auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
   if (!spec) return tl::unexpected(spec.error());
   server->host_name_ = spec->host;
   server->socket_name_ = link::new_server_name();
@@ -257,7 +253,8 @@ void Server::open_connection(shm::Fd fd) {
   socket.assign(asio::local::stream_protocol(), fd.get(), error);
   if (error) return;
   (void)fd.release();
-  const auto connection = std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
+  const auto connection =
+      std::make_shared<ClientConnection>(std::move(socket), static_cast<ClientConnection::Owner&>(*this));
   connections_.push_back(connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   connection->start();

@@ -16,12 +16,10 @@ Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster)
     : loop_(loop), jobs_(jobs), cards_(cards) {
   if (cluster == nullptr) return;
   cluster->rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    data::Reader in(body);
-    const std::string nspace(in.text());
-    const auto proc = link::make_proc(nspace, in.u32());
-    if (!in.done()) return reply(PMIX_ERR_BAD_PARAM, {});
+    const auto asked = base::decode<pmix_proc_t>(body);
+    if (!asked) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.
-    jobs_.when_registered(nspace, [this, proc, reply] {
+    jobs_.when_registered(std::string(link::nspace_of(*asked)), [this, proc = *asked, reply] {
       whole_card(proc, [reply](pmix_status_t status, const Blob& card) { reply(status, card); });
     });
   });
