@@ -56,8 +56,9 @@ constexpr std::array<Setting, variable_count> table{{
      .takes_inf = true,
      .readers = by_client | by_server,
      .text =
-         "how long a Get without `PMIX_TIMEOUT` waits for a key that a rank which has committed has not put; "
-         "`inf`: until it comes; 0: not at all"},
+         "how long a Get without `PMIX_TIMEOUT` waits for a key that its rank has not committed although it has "
+         "committed others, before it says `PMIX_ERR_NOT_FOUND`; `inf`: as long as the rank lives, which is the "
+         "Standard's letter; 0: not at all. A key missing from a card that a full fence brought is not waited for"},
     {.variable = Variable::launch_timeout,
      .name = "WEFT_LAUNCH_TIMEOUT",
      .kind = Kind::seconds,
@@ -73,10 +74,13 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .choices = "level[:part] with commas between",
      .readers = by_all,
-     .text =
-         "what is told on standard error, and with time, level and part: a list of `level[:part]`, as in "
-         "`info` or `debug:mesh,info:fences`; levels are `off`, `error`, `warn`, `info`, `debug`; not set: "
-         "errors and warnings, and nothing before their text but the host"},
+     .text = "what is told on standard error, then with time, level and part: a list of `level[:part]`, as "
+             "in `info` or "
+             "`debug:mesh,info:fences`. Levels are `off`, `error`, `warn`, `info`, `debug`; parts are `api`, "
+             "`client`, "
+             "`clients`, `events`, `fences`, `gets`, `jobs`, `launch`, `mesh`, `modex`, `settings`, "
+             "`transport`. Not set: "
+             "errors and warnings of all parts, with nothing before their text but the host"},
     {.variable = Variable::module_path,
      .name = "WEFT_MODULE_PATH",
      .kind = Kind::text,

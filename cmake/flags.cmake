@@ -23,8 +23,11 @@ function(weft_own_cxx_library target)
   endif()
 endfunction()
 
+# The tests' precompiled header is cached like any other file, if ccache is told that the header's time and macros do not matter:
+# it is compiled with the flags of all that use it.
 find_program(WEFT_CCACHE ccache)
-if(WEFT_CCACHE)
+find_program(WEFT_ENV env)
+if(WEFT_CCACHE AND WEFT_ENV)
   set(CMAKE_C_COMPILER_LAUNCHER ${WEFT_CCACHE})
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_CCACHE})
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${WEFT_ENV} CCACHE_SLOPPINESS=pch_defines,time_macros ${WEFT_CCACHE})
 endif()

@@ -172,7 +172,7 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
                                  std::vector<std::byte> contribution, Done done) {
   if (kind == Kind::barrier && !contribution.empty()) return fail(Errc::invalid, "a barrier with data");
   const auto made = make(signature, kind, std::move(members));
-  if (!made) return tl::unexpected(made.error());
+  if (!made) return fail(made.error());
   Collective& c = **made;
   c.done = std::move(done);
   c.contributions.resize(c.n());
@@ -202,7 +202,7 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
 
 Result<Generation> Engine::refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why) {
   const auto made = make(signature, Kind::barrier, std::move(members));
-  if (!made) return tl::unexpected(made.error());
+  if (!made) return fail(made.error());
   const auto key = (*made)->key();
   abort(key.first, key.second, why);
   return key.second;

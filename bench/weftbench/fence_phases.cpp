@@ -2,6 +2,8 @@
 // Collectives: fences without data, of parts of the job, and with data.
 #include <time.h>
 
+#include <optional>
+
 #include "bench/weftbench/marked_cards.hpp"
 #include "bench/weftbench/phases.hpp"
 
@@ -24,6 +26,23 @@ void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
   const Sample seen = measure_fixed(op, batches, rounds_a_batch);
   c.job.barrier();
   c.print(make_record(bench, c.job.size(), 0, seen));
+}
+
+/// The ranks of `members` fence; the others wait for them in a fence of the whole job, asleep after a while.
+void measure_part(const Context& c, const std::string& bench, const std::vector<pmix_proc_t>& members,
+                  bool is_member) {
+  constexpr unsigned warm_rounds = 50, batches = 100;
+  const auto fence = [&] {
+    expect_success(PMIx_Fence(members.data(), members.size(), nullptr, 0), "PMIx_Fence of a part of the job");
+  };
+  std::optional<Sample> seen;
+  c.job.barrier();
+  if (is_member) {
+    for (unsigned i = 0; i < warm_rounds; ++i) fence();
+    seen = measure_fixed(fence, batches, rounds_a_batch);
+  }
+  c.job.barrier();
+  if (c.job.is_root()) c.print(make_record(bench, static_cast<unsigned>(members.size()), 0, *seen));
 }
 
 /// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence is no
@@ -90,6 +109,14 @@ void half_fence_phase(const Context& c) {
   measure_rounds(c, "half_fence", [&] {
     expect_success(PMIx_Fence(members.data(), members.size(), nullptr, 0), "PMIx_Fence of half the job");
   });
+}
+
+void part_fence_phase(const Context& c) {
+  if (c.job.size() < 2) return c.skip("part_fence", "needs 2 ranks");
+  std::vector<pmix_proc_t> pair{c.job.proc(0), c.job.proc(1)}, even;
+  for (unsigned r = 0; r < c.job.size(); r += 2) even.push_back(c.job.proc(r));
+  measure_part(c, "pair_fence", pair, c.job.rank() < 2);
+  measure_part(c, "even_fence", even, c.job.rank() % 2 == 0);
 }
 
 void full_fence_phase(const Context& c) {

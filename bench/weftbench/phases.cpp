@@ -16,6 +16,8 @@ constexpr Phase all_phases[] = {
     {"put", "PMIx_Put and PMIx_Commit of 1 and 16 keys of 256 B: rank 0 alone, all at once", put_phase},
     {"barrier", "PMIx_Fence of the whole job without data", barrier_phase},
     {"half_fence", "both halves of the job fence among themselves, at the same time", half_fence_phase},
+    {"part_fence", "two ranks fence, then every second one, while the others wait in a fence of all",
+     part_fence_phase},
     {"full_fence", "PMIx_Fence with PMIX_COLLECT_DATA and reading every card; the slowest rank",
      full_fence_phase},
     {"repeated_fence",

@@ -69,6 +69,7 @@ void get_phase(const Context&);
 void put_phase(const Context&);
 void barrier_phase(const Context&);
 void half_fence_phase(const Context&);
+void part_fence_phase(const Context&);
 void full_fence_phase(const Context&);
 void repeated_fence_phase(const Context&);
 void card_memory_phase(const Context&);

@@ -5,11 +5,13 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
+#include "core/data/types.hpp"
 #include "core/store/lookup.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::Role;
+using weft::abi::roles;
 using weft::abi::text_of;
 using weft::data::Value;
 using weft::store::GetDirectives;
@@ -22,10 +24,10 @@ bool bad_key(std::string_view key) noexcept {
   return key.size() > PMIX_MAX_KEYLEN;
 }
 
-/// Who is meant: a NULL process is the caller's own for reserved keys, any rank of the job for others.
-pmix_proc_t target(const pmix_proc_t* proc, std::string_view key) {
+/// The process that is meant: NULL is the caller's own for reserved keys, any rank of the job for others.
+pmix_proc_t target(const Role& role, const pmix_proc_t* proc, std::string_view key) {
   if (proc != nullptr && proc->nspace[0] != '\0') return *proc;
-  pmix_proc_t out = role().client() != nullptr ? role().client()->self() : role().server()->self();
+  pmix_proc_t out = role.self();
   if (proc != nullptr)
     out.rank = proc->rank;
   else if (!weft::store::is_reserved(key))
@@ -34,15 +36,14 @@ pmix_proc_t target(const pmix_proc_t* proc, std::string_view key) {
 }
 
 /// Hands a found value to the caller in the way its directives ask for.
-pmix_status_t deliver(Value&& found, const GetDirectives& how, pmix_value_t** val) {
+pmix_status_t deliver(Role& role, Value&& found, const GetDirectives& how, pmix_value_t** val) {
   if (how.static_values) {
     if (*val == nullptr) return PMIX_ERR_BAD_PARAM;
     **val = found.release();
     return PMIX_SUCCESS;
   }
   if (how.pointer_values) {
-    *val = role().client() != nullptr ? role().client()->keep(std::move(found))
-                                      : role().server()->keep(std::move(found));
+    *val = role.keep(std::move(found));
     return PMIX_SUCCESS;
   }
   auto* out = static_cast<pmix_value_t*>(std::malloc(sizeof(pmix_value_t)));
@@ -52,31 +53,19 @@ pmix_status_t deliver(Value&& found, const GetDirectives& how, pmix_value_t** va
   return PMIX_SUCCESS;
 }
 
-pmix_status_t get_from_server(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* info,
-                              size_t ninfo, Value& found) {
-  auto infos = weft::data::Infos::copy_of(info, ninfo);
-  if (!infos) return PMIX_ERR_BAD_PARAM;
-  auto& server = *role().server();
-  return server.wait_for([&](const weft::server::Server::Done& done) {
-    server.get(proc, std::string(key), std::move(*infos), [&found, done](pmix_status_t status, Value value) {
-      if (status == PMIX_SUCCESS) found = std::move(value);
-      done(status);
-    });
-  });
-}
-
 }  // namespace
 
 /// PMIx_Put: stages a value in the own process; nobody sees it before PMIx_Commit.
 ///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process)
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _OUT_OF_RESOURCE (the own card is full; what is there stays)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is there stays)
 ///   Cost: one encode and one copy; no system call.
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
+    auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
     if (val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
+    if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     return client->put(scope, name, *val);
   });
 }
@@ -84,7 +73,7 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) 
 /// PMIx_Commit: publishes what was put. Cost: one copy a value; no message where the node segment is mapped.
 pmix_status_t PMIx_Commit(void) {
   return guarded_status([]() -> pmix_status_t {
-    auto* client = role().client();
+    auto* client = roles().client();
     return client == nullptr ? PMIX_ERR_INIT : client->commit();
   });
 }
@@ -92,13 +81,12 @@ pmix_status_t PMIx_Commit(void) {
 /// PMIx_Store_internal: a value about any process that only this process will see.
 pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmix_value_t* val) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
-    auto* server = role().server();
-    if (client == nullptr && server == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
     if (proc == nullptr || val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
-    return client != nullptr ? client->store_internal(*proc, name, *val)
-                             : server->store_internal(*proc, name, *val);
+    if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
+    return role->store_internal(*proc, name, *val);
   });
 }
 
@@ -108,15 +96,15 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
 ///         _GET_POINTER_VALUES, _SESSION_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO (with _APPNUM)
 ///   val   written on success; malloc'ed unless the directives say otherwise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE, _TIMEOUT, _UNREACH (that process is gone
-///   and never committed), _LOST_CONNECTION
-///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server,
-///   which waits for the rank's first commit.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE, _TIMEOUT (that of the directive has passed),
+///   _UNREACH (that process has ended and never committed, or its node is lost), _LOST_CONNECTION
+///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server, which
+///   waits for the rank's first commit, and WEFT_GET_WAIT for a key of a later one (docs/design/modex.md has the table).
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                        pmix_value_t** val) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
-    if (client == nullptr && role().server() == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
     if (val == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
         (proc == nullptr && key == nullptr))
@@ -129,18 +117,10 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     }
     const bool here = proc != nullptr && proc->nspace[0] != '\0';
     pmix_proc_t named;
-    if (!here) named = target(proc, name);
-    const pmix_proc_t& who = here ? *proc : named;
+    if (!here) named = target(*role, proc, name);
     Value found;
-    pmix_status_t status;
-    if (client != nullptr) {
-      auto known = client->find(who, name, how);
-      if (known) return deliver(std::move(*known), how, val);  // the path of nearly every Get
-      status = client->ask(known.error(), who, name, info, ninfo, how, found);
-    } else {
-      status = get_from_server(who, name, info, ninfo, found);
-    }
-    return status == PMIX_SUCCESS ? deliver(std::move(found), how, val) : status;
+    const auto status = role->get(here ? *proc : named, name, info, ninfo, how, found);
+    return status == PMIX_SUCCESS ? deliver(*role, std::move(found), how, val) : status;
   });
 }
 
@@ -149,9 +129,8 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
 pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                           pmix_value_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
-    auto* server = role().server();
-    if (client == nullptr && server == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
     if (cbfunc == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
         (proc == nullptr && key == nullptr))
@@ -161,12 +140,7 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
     const auto done = [cbfunc, cbdata](pmix_status_t status, Value value) {
       cbfunc(status, status == PMIX_SUCCESS ? &value.get() : nullptr, cbdata);
     };
-    const auto who = target(proc, name);
-    if (client != nullptr)
-      client->get_later(who, std::string(name), std::move(*infos), done);
-    else
-      server->get(who, std::string(name), std::move(*infos), done);
-    return PMIX_SUCCESS;
+    return role->get_later(target(*role, proc, name), std::string(name), std::move(*infos), done);
   });
 }
 
@@ -175,13 +149,13 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
 pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
                                  size_t* nprocs) {
   return guarded_status([&]() -> pmix_status_t {
-    if (role().client() == nullptr && role().server() == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
     if (procs == nullptr || nprocs == nullptr) return PMIX_ERR_BAD_PARAM;
     std::vector<pmix_proc_t> found;
     const auto node = text_of(nodename, 4096);
     const auto space = text_of(nspace, PMIX_MAX_NSLEN);
-    const auto status = role().client() != nullptr ? role().client()->resolve_peers(node, space, found)
-                                                   : role().server()->resolve_peers(node, space, found);
+    const auto status = role->resolve_peers(node, space, found);
     if (status != PMIX_SUCCESS) return status;
     auto* out = static_cast<pmix_proc_t*>(std::malloc(found.size() * sizeof(pmix_proc_t)));
     if (out == nullptr) return PMIX_ERR_NOMEM;
@@ -195,12 +169,12 @@ pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspac
 /// PMIx_Resolve_nodes: the nodes of a namespace (NULL = mine), separated by commas.
 pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t nspace, char** nodelist) {
   return guarded_status([&]() -> pmix_status_t {
-    if (role().client() == nullptr && role().server() == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
     if (nodelist == nullptr) return PMIX_ERR_BAD_PARAM;
     std::string found;
     const auto space = text_of(nspace, PMIX_MAX_NSLEN);
-    const auto status = role().client() != nullptr ? role().client()->resolve_nodes(space, found)
-                                                   : role().server()->resolve_nodes(space, found);
+    const auto status = role->resolve_nodes(space, found);
     if (status != PMIX_SUCCESS) return status;
     char* out = ::strdup(found.c_str());
     if (out == nullptr) return PMIX_ERR_NOMEM;

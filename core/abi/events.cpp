@@ -1,36 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Event notification".
-#include <future>
-
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::roles;
+using Done = weft::abi::Role::Done;
 
 namespace {
 
 weft::events::Registry* registry() {
-  if (auto* client = role().client()) return &client->events();
-  if (auto* server = role().server()) return &server->events();
-  return nullptr;
+  auto* role = roles().acting();
+  return role == nullptr ? nullptr : role->events();
 }
 
 pmix_status_t registration_status(const weft::Error& error) {
   return error.code == weft::Errc::no_space ? PMIX_ERR_EVENT_REGISTRATION : weft::abi::to_status(error);
-}
-
-/// done(status) once the server knows which events this process wants; at once in a server.
-void subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done) {
-  if (auto* client = role().client()) return client->subscribe(std::move(codes), std::move(done));
-  weft::abi::run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
-}
-
-/// A handler or callback is calling: it must not wait for what only its own thread can bring.
-bool on_library_thread() {
-  if (auto* client = role().client()) return client->on_thread();
-  return role().server() != nullptr && role().server()->on_loop();
 }
 
 }  // namespace
@@ -43,6 +29,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
                                           size_t ninfo, pmix_notification_fn_t evhdlr,
                                           pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
+    auto* role = roles().acting();
     auto* events = registry();
     if (events == nullptr) return PMIX_ERR_INIT;
     if ((codes == nullptr && ncodes != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
@@ -54,19 +41,20 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
       return status;
     }
     if (cbfunc != nullptr) {
-      subscribe({codes, codes + ncodes}, [=](pmix_status_t status) {
+      role->subscribe({codes, codes + ncodes}, [=](pmix_status_t status) {
         cbfunc(status, *id, cbdata);
         if (auto* live = registry()) live->activate(*id);
       });
       return PMIX_SUCCESS;
     }
-    if (on_library_thread()) {
-      subscribe({codes, codes + ncodes}, [](pmix_status_t) {});
+    // A handler or callback is calling: it must not wait for what only its own thread can bring.
+    if (role->on_thread()) {
+      role->subscribe({codes, codes + ncodes}, [](pmix_status_t) {});
     } else {
-      std::promise<pmix_status_t> promise;
-      auto done = promise.get_future();
-      subscribe({codes, codes + ncodes}, [&](pmix_status_t status) { promise.set_value(status); });
-      if (const auto status = done.get(); status != PMIX_SUCCESS) return status;
+      const auto status = role->await([&](Done done) {
+        role->subscribe({codes, codes + ncodes}, std::move(done));
+      });
+      if (status != PMIX_SUCCESS) return status;
     }
     events->activate(*id);
     return static_cast<pmix_status_t>(*id);
@@ -86,10 +74,10 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
       weft::abi::run_later([=] { cbfunc(PMIX_ERR_BAD_PARAM, cbdata); });
       return PMIX_ERR_BAD_PARAM;
     }
-    std::promise<void> promise;
-    auto drained = promise.get_future();
-    if (!events->remove(evhdlr_ref, [&] { promise.set_value(); })) return PMIX_ERR_BAD_PARAM;
-    drained.get();
+    const auto status = roles().acting()->await([&](const Done& done) {
+      if (!events->remove(evhdlr_ref, [done] { done(PMIX_SUCCESS); })) done(PMIX_ERR_BAD_PARAM);
+    });
+    if (status != PMIX_SUCCESS) return status;
     return PMIX_OPERATION_SUCCEEDED;
   });
 }
@@ -100,29 +88,18 @@ pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
-    auto* server = role().server();
-    if (client == nullptr && server == nullptr) return PMIX_ERR_INIT;
+    auto* role = roles().acting();
+    if (role == nullptr || role->events() == nullptr) return PMIX_ERR_INIT;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-    const auto& self = client != nullptr ? client->self() : server->self();
-    weft::events::Event event{status, source != nullptr ? *source : self, range, std::move(*infos)};
-    const auto raise = [&](std::function<void(pmix_status_t)> done) {
-      if (client != nullptr)
-        client->notify(std::move(event), std::move(done));
-      else
-        server->notify(std::move(event), std::move(done));
-    };
-    if (cbfunc != nullptr || on_library_thread()) {
-      raise([cbfunc, cbdata](pmix_status_t s) {
+    weft::events::Event event{status, source != nullptr ? *source : role->self(), range, std::move(*infos)};
+    if (cbfunc != nullptr || role->on_thread()) {
+      role->notify(std::move(event), [cbfunc, cbdata](pmix_status_t s) {
         if (cbfunc != nullptr) cbfunc(s, cbdata);
       });
       return PMIX_SUCCESS;
     }
-    std::promise<pmix_status_t> promise;
-    auto done = promise.get_future();
-    raise([&](pmix_status_t s) { promise.set_value(s); });
-    const auto answer = done.get();
+    const auto answer = role->await([&](Done done) { role->notify(std::move(event), std::move(done)); });
     return answer == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : answer;
   });
 }

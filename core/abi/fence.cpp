@@ -5,7 +5,7 @@
 #include "pmix.h"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::roles;
 
 /// PMIx_Fence: nobody named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
 ///   procs [nprocs]  who takes part; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
@@ -17,7 +17,7 @@ using weft::abi::role;
 ///   Tests: tests/multiproc/fence_test.cpp
 pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
+    auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     return client->fence(procs, nprocs, info, ninfo);
@@ -28,7 +28,7 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_in
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
+    auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;

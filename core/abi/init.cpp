@@ -4,7 +4,7 @@
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
-using weft::abi::role;
+using weft::abi::roles;
 
 namespace {
 
@@ -29,24 +29,26 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   Returns PMIX_SUCCESS; PMIX_ERR_UNREACH as a singleton, with a library that works for one process;
 ///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
 ///   PMIX_ERR_NO_PERMISSIONS where it refuses.
-///   Cost: one connect, one round trip, four mappings; a singleton: none of these.
+///   Cost: one connect and five mappings; a round trip only where the segment has to come over the socket
+///   (docs/decisions/0005-start-up.md). A singleton: none of these.
 /// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(role().mutex);
+    const std::lock_guard lock(roles().mutex);
     pmix_status_t status = PMIX_SUCCESS;
-    if (role().client_count == 0) {
+    if (roles().client_count == 0) {
       auto started = weft::client::Client::start();
+      // Whatever keeps a server that the environment names from answering is one status; PMIX_ERR_UNREACH is a singleton's.
       if (!started)
-        return started.error().code == weft::Errc::denied ? PMIX_ERR_NO_PERMISSIONS
+        return started.error().code == weft::Errc::denied ? weft::abi::to_status(started.error())
                                                           : PMIX_ERR_SERVER_NOT_AVAIL;
       status = started->status;
-      role().set_client(std::move(started->client));
+      roles().set_client(std::move(started->client));
     }
-    ++role().client_count;
-    if (proc != nullptr) *proc = role().client()->self();
-    declare_model(*role().client(), info, ninfo);
+    ++roles().client_count;
+    if (proc != nullptr) *proc = roles().client()->self();
+    declare_model(*roles().client(), info, ninfo);
     return status;
   });
 }
@@ -55,17 +57,17 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
 pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(role().mutex);
-    if (role().client_count == 0) return PMIX_ERR_INIT;
-    if (--role().client_count != 0) return PMIX_SUCCESS;
-    const auto status = role().client()->finalize(info, ninfo);
-    role().set_client(nullptr);
+    const std::lock_guard lock(roles().mutex);
+    if (roles().client_count == 0) return PMIX_ERR_INIT;
+    if (--roles().client_count != 0) return PMIX_SUCCESS;
+    const auto status = roles().client()->finalize(info, ninfo);
+    roles().set_client(nullptr);
     return status;
   });
 }
 
 int PMIx_Initialized(void) {
-  return role().client() != nullptr || role().server() != nullptr || role().tool() != nullptr ? 1 : 0;
+  return roles().client() != nullptr || roles().server() != nullptr || roles().tool() != nullptr ? 1 : 0;
 }
 
 /// Starts with the version of the API that the headers claim: callers compare its first characters.
@@ -76,7 +78,7 @@ const char* PMIx_Get_version(void) {
 /// PMIx_Abort: asks the server to end processes (none: the caller's whole job). Returns when the host took note.
 pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size_t nprocs) {
   return weft::abi::guarded_status([&]() -> pmix_status_t {
-    auto* client = role().client();
+    auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
     return client->abort(status, weft::abi::text_of(msg, 1u << 16), procs, nprocs);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job Management and Reporting": queries.
-#include <future>
+#include <memory>
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
@@ -8,7 +8,8 @@
 #include "pmix.h"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::Role;
+using weft::abi::roles;
 using weft::data::Infos;
 using weft::link::Query;
 
@@ -45,43 +46,23 @@ pmix_status_t hand_over(Infos infos, pmix_info_t** results, size_t* nresults) {
   return PMIX_SUCCESS;
 }
 
-/// PMIX_SUCCESS: there is somebody to ask.
+/// PMIX_SUCCESS: there is a server to ask.
 pmix_status_t can_ask() {
-  if (role().tool() != nullptr) return PMIX_SUCCESS;
-  if (const auto* client = role().client()) return client->singleton() ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
-  return role().server() != nullptr ? PMIX_SUCCESS : PMIX_ERR_INIT;
-}
-
-using Answered = std::function<void(pmix_status_t, Infos)>;
-
-void ask_later(Query query, Answered done) {
-  if (auto* tool = role().tool())
-    tool->query_later(std::move(query), std::move(done));
-  else if (auto* client = role().client())
-    client->query_later(std::move(query), std::move(done));
-  else
-    role().server()->query(std::move(query), std::move(done));
+  const auto* role = roles().asking();
+  return role == nullptr ? PMIX_ERR_INIT : role->can_query();
 }
 
 pmix_status_t ask(Query query, Infos& out) {
-  if (auto* tool = role().tool()) return tool->query(std::move(query), out);
-  if (auto* client = role().client()) {
-    const auto answer = std::make_shared<std::pair<std::promise<pmix_status_t>, Infos>>();
-    client->query_later(std::move(query), [answer](pmix_status_t status, Infos infos) {
-      answer->second = std::move(infos);
-      answer->first.set_value(status);
-    });
-    const auto status = client->await(answer->first.get_future());
-    out = std::move(answer->second);
-    return status;
-  }
-  auto* server = role().server();
-  return server->wait_for([&](const auto& done) {
-    server->query(std::move(query), [&out, done](pmix_status_t status, Infos infos) {
-      out = std::move(infos);
-      done(status);
+  auto* role = roles().asking();
+  const auto results = std::make_shared<Infos>();  // shared: a caller that gave up may be gone when they come
+  const auto status = role->await([&](const Role::Done& done) {
+    role->query(std::move(query), [results, done](pmix_status_t answer, Infos infos) {
+      *results = std::move(infos);
+      done(answer);
     });
   });
+  if (status == PMIX_SUCCESS || status == PMIX_QUERY_PARTIAL_SUCCESS) out = std::move(*results);
+  return status;
 }
 
 }  // namespace
@@ -95,7 +76,8 @@ pmix_status_t ask(Query query, Infos& out) {
 ///   Returns PMIX_SUCCESS; PMIX_QUERY_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_SUPPORTED if none is;
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
 ///   Cost: weft.session: one or two messages to each node, and at most four seconds where one is silent.
-/// Not yet: all other keys and qualifiers; the host is not asked for them.
+/// Not yet: keys other than PMIX_QUERY_NAMESPACES, PMIX_QUERY_AVAIL_SERVERS and weft.session, and qualifiers other than
+/// PMIX_QUERY_LOCAL_ONLY; the host is not asked for them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
@@ -112,7 +94,7 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
 }
 
 /// PMIx_Query_info_nb: the results are the library's until the callback's release function is called.
-/// Not yet: as PMIx_Query_info; there is no limit on how long a stopped server may take.
+/// Not yet: the keys that PMIx_Query_info lacks; there is no limit on how long a stopped server may take.
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -120,7 +102,7 @@ pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_i
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
-    ask_later(std::move(query), [cbfunc, cbdata](pmix_status_t status, Infos infos) {
+    roles().asking()->query(std::move(query), [cbfunc, cbdata](pmix_status_t status, Infos infos) {
       auto* held = new Infos(std::move(infos));
       const auto release = [](void* kept) { delete static_cast<Infos*>(kept); };
       cbfunc(status, held->data(), held->size(), cbdata, release, held);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What this process is: a client, a server, both, a tool or neither. The only process-wide object of the library.
+// What this process is: a client, a server, a tool, or several of them; and what all of these can be asked for.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <vector>
 
 #include "core/client/client.hpp"
 #include "core/client/tool.hpp"
@@ -14,12 +15,58 @@
 
 namespace weft::abi {
 
+/// What entry points ask of whichever role this process has. PMIX_ERR_INIT, or nothing, from a role that has not what is
+/// asked for: for its caller the library is not initialised then.
 class Role {
+ public:
+  using Done = std::function<void(pmix_status_t)>;
+  using Found = std::function<void(pmix_status_t, data::Value)>;
+  using Answered = std::function<void(pmix_status_t, data::Infos)>;
+
+  virtual ~Role() = default;
+  virtual const pmix_proc_t& self() const noexcept = 0;
+
+  /// On the library's thread.
+  virtual void run_later(std::function<void()> task) = 0;
+  virtual bool on_thread() const noexcept = 0;
+  /// Calls start(done), on this thread, and waits until done(status) is called; on the library's thread by serving. What start
+  /// was given must own what it writes to: a wait can end without its answer (PMIX_ERR_INIT, PMIX_ERR_TIMEOUT).
+  virtual pmix_status_t await(const std::function<void(Done)>& start) = 0;
+
+  virtual pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
+                                       const pmix_value_t& value) = 0;
+  /// found: written on PMIX_SUCCESS only.
+  virtual pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                            std::size_t ninfo, const store::GetDirectives& how, data::Value& found) = 0;
+  virtual pmix_status_t get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
+                                  Found done) = 0;
+  /// A value that stays with the library until it is finalized.
+  virtual pmix_value_t* keep(data::Value value) = 0;
+  virtual pmix_status_t resolve_peers(std::string_view node, std::string_view nspace,
+                                      std::vector<pmix_proc_t>& out) = 0;
+  virtual pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) = 0;
+
+  virtual events::Registry* events() noexcept = 0;
+  /// done(status) once the server knows that this process wants these events; none: all.
+  virtual void subscribe(std::vector<pmix_status_t> codes, Done done) = 0;
+  virtual void notify(events::Event event, Done done) = 0;
+
+  /// PMIX_SUCCESS: there is a server to ask.
+  virtual pmix_status_t can_query() const noexcept = 0;
+  virtual void query(link::Query query, Answered done) = 0;
+};
+
+/// The roles of this process. One object for the process: the C API has no handle to hang it on.
+class Roles {
  public:
   /// Loads only: valid until the last PMIx_Finalize / PMIx_server_finalize, which the caller must not race with.
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
   client::Tool* tool() const noexcept { return tool_now_.load(std::memory_order_acquire); }
+  /// The client, else the server, else the tool; NULL: none.
+  Role* acting() const noexcept { return acting_.load(std::memory_order_acquire); }
+  /// For queries: the tool before the others, because it was made to ask.
+  Role* asking() const noexcept { return asking_.load(std::memory_order_acquire); }
 
   std::mutex mutex;  ///< init and finalize, one at a time
   unsigned client_count = 0;
@@ -30,18 +77,22 @@ class Role {
   void set_tool(std::unique_ptr<client::Tool> tool);
 
  private:
+  void choose() noexcept;
+
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<server::Server> server_;
   std::unique_ptr<client::Tool> tool_;
+  std::unique_ptr<Role> client_role_, server_role_, tool_role_;
   std::atomic<client::Client*> client_now_{nullptr};
   std::atomic<server::Server*> server_now_{nullptr};
   std::atomic<client::Tool*> tool_now_{nullptr};
+  std::atomic<Role*> acting_{nullptr}, asking_{nullptr};
 };
 
 /// Never destroyed: threads of the application may still call while the process exits.
-Role& role() noexcept;
+Roles& roles() noexcept;
 
-/// On the library's thread of whichever role there is. Without a role the task is dropped: nobody could ask for it.
+/// On the library's thread of whichever role there is. Without a role the task is dropped: nothing can have asked for it.
 void run_later(std::function<void()> task);
 
 /// The text of a fixed-size or NUL-terminated C name, never longer than `most`.

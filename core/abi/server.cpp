@@ -10,7 +10,7 @@
 #include "core/server/host/launch_info.hpp"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::roles;
 using weft::abi::text_of;
 using Done = weft::server::Server::Done;
 
@@ -18,7 +18,7 @@ namespace {
 
 template <class Work>
 pmix_status_t run(pmix_op_cbfunc_t cbfunc, void* cbdata, Work&& work) {
-  auto* server = role().server();
+  auto* server = roles().server();
   if (server == nullptr) return PMIX_ERR_INIT;
   if (cbfunc != nullptr) {
     work(*server, [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
@@ -45,13 +45,13 @@ bool valid(const pmix_proc_t* proc) {
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(role().mutex);
-    if (role().server_count == 0) {
+    const std::lock_guard lock(roles().mutex);
+    if (roles().server_count == 0) {
       auto started = weft::server::Server::start(module, info, ninfo);
       if (!started) return weft::abi::to_status(started.error());
-      role().set_server(std::move(*started));
+      roles().set_server(std::move(*started));
     }
-    ++role().server_count;
+    ++roles().server_count;
     return PMIX_SUCCESS;
   });
 }
@@ -59,9 +59,9 @@ pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
 /// PMIx_server_finalize: clients that are still connected see their server go.
 pmix_status_t PMIx_server_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
-    const std::lock_guard lock(role().mutex);
-    if (role().server_count == 0) return PMIX_ERR_INIT;
-    if (--role().server_count == 0) role().set_server(nullptr);
+    const std::lock_guard lock(roles().mutex);
+    if (roles().server_count == 0) return PMIX_ERR_INIT;
+    if (--roles().server_count == 0) roles().set_server(nullptr);
     return PMIX_SUCCESS;
   });
 }
@@ -117,7 +117,7 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
 /// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Does not wait for the loop.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* server = role().server();
+    auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (!valid(proc) || env == nullptr) return PMIX_ERR_BAD_PARAM;
     return server->setup_fork(*proc, env);
@@ -128,7 +128,7 @@ pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
 pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_response_fn_t cbfunc,
                                          void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* server = role().server();
+    auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (!valid(proc) || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     server->dmodex_request(*proc, [cbfunc, cbdata](pmix_status_t status, weft::server::Server::Blob blob) {
@@ -143,7 +143,7 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* server = role().server();
+    auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (nspace == nullptr || cbfunc == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     auto made = weft::server::make_launch_info(info, ninfo);
@@ -179,7 +179,7 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* server = role().server();
+    auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
     server->collect_inventory([cbfunc, cbdata](weft::data::Infos infos) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job management and reporting": log and job control.
 #include <cstdio>
-#include <future>
-#include <memory>
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::roles;
 
 namespace {
 
@@ -38,7 +36,7 @@ pmix_status_t log_here(const pmix_info_t* data, size_t ndata, weft::data::Infos&
 
 pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t* directives, size_t ndirs,
                         std::function<void(pmix_status_t)> done) {
-  auto* client = role().client();
+  auto* client = roles().client();
   if (client == nullptr) return PMIX_ERR_INIT;
   if (data == nullptr || ndata == 0 || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
   weft::data::Infos left;
@@ -62,7 +60,7 @@ bool is_cleanup(const pmix_info_t* directives, size_t ndirs) {
 }
 
 pmix_status_t job_control(const pmix_info_t* directives, size_t ndirs) {
-  auto* client = role().client();
+  auto* client = roles().client();
   if (client == nullptr) return PMIX_ERR_INIT;
   if (directives == nullptr || ndirs == 0) return PMIX_ERR_BAD_PARAM;
   if (!is_cleanup(directives, ndirs)) return PMIX_ERR_NOT_SUPPORTED;
@@ -76,10 +74,12 @@ pmix_status_t job_control(const pmix_info_t* directives, size_t ndirs) {
 /// Not yet: records for others than stdout and stderr where the host takes no log; directives for these two.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
-    const auto promise = std::make_shared<std::promise<pmix_status_t>>();
-    const auto started =
-        log_later(data, ndata, directives, ndirs, [promise](pmix_status_t s) { promise->set_value(s); });
-    return started == PMIX_SUCCESS ? role().client()->await(promise->get_future()) : started;
+    auto* role = roles().acting();
+    if (role == nullptr) return PMIX_ERR_INIT;
+    return role->await([&](const weft::abi::Role::Done& done) {
+      const auto started = log_later(data, ndata, directives, ndirs, done);
+      if (started != PMIX_SUCCESS) done(started);
+    });
   });
 }
 

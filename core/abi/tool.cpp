@@ -6,7 +6,7 @@
 #include "core/abi/role.hpp"
 
 using weft::abi::guarded_status;
-using weft::abi::role;
+using weft::abi::roles;
 
 namespace {
 
@@ -58,16 +58,16 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(role().mutex);
-    if (role().tool_count == 0) {
+    const std::lock_guard lock(roles().mutex);
+    if (roles().tool_count == 0) {
       weft::client::Tool::Wish wish;
       if (const auto status = read_wish(info, ninfo, wish); status != PMIX_SUCCESS) return status;
       auto started = weft::client::Tool::start(wish);
       if (!started.tool) return started.status;
-      role().set_tool(std::move(started.tool));
+      roles().set_tool(std::move(started.tool));
     }
-    ++role().tool_count;
-    if (proc != nullptr) *proc = role().tool()->self();
+    ++roles().tool_count;
+    if (proc != nullptr) *proc = roles().tool()->self();
     return PMIX_SUCCESS;
   });
 }
@@ -75,14 +75,14 @@ pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo
 /// PMIx_tool_finalize: the last one hangs up.
 pmix_status_t PMIx_tool_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
-    const std::lock_guard lock(role().mutex);
-    if (role().tool_count == 0) return PMIX_ERR_INIT;
-    if (--role().tool_count == 0) role().set_tool(nullptr);
+    const std::lock_guard lock(roles().mutex);
+    if (roles().tool_count == 0) return PMIX_ERR_INIT;
+    if (--roles().tool_count == 0) roles().set_tool(nullptr);
     return PMIX_SUCCESS;
   });
 }
 
 bool PMIx_tool_is_connected(void) {
-  auto* tool = role().tool();
+  auto* tool = roles().tool();
   return tool != nullptr && tool->is_connected();
 }

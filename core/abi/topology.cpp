@@ -272,9 +272,8 @@ extern "C" pmix_status_t PMIx_Compute_distances_nb(pmix_topology_t* topo, pmix_c
                                                    pmix_device_dist_cbfunc_t cbfunc, void* cbdata) {
   return weft::abi::guarded([&]() -> Result<void> {
     if (cbfunc == nullptr) return fail(Errc::invalid, "NULL argument");
-    const auto& role = weft::abi::role();
     // Without a role there is no thread to call back on.
-    if (role.client() == nullptr && role.server() == nullptr) return fail(Errc::canceled, "before PMIx_Init");
+    if (weft::abi::roles().acting() == nullptr) return fail(Errc::canceled, "before PMIx_Init");
     auto computed = compute(topo, cpuset, info, ninfo);
     if (!computed) return fail(computed.error());
     const auto answer = std::make_shared<Answer>(std::move(*computed));

@@ -5,12 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/host_name.hpp"
+#include "base/log.hpp"
+#include "base/settings.hpp"
 #include "core/link/messages.hpp"
+#include "core/store/key_wait.hpp"
 
 namespace weft::client {
 namespace {
@@ -18,23 +19,31 @@ namespace {
 using link::MessageType;
 
 void say(const std::string& text) {
-  std::fprintf(stderr, "weft: [%s] %s\n", base::host_name().c_str(), text.c_str());
+  base::log(base::LogLevel::error, base::LogPart::client, text);
 }
 
 std::string who(const link::Identity& identity) {
   return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
 }
 
+/// How long this process's Gets wait for a key that its rank has not committed although it has committed others; nothing:
+/// as long as its server says.
+std::optional<std::chrono::milliseconds> key_wait() {
+  const auto wait = base::read(base::Variable::get_wait);
+  if (wait.source != base::Reading::Source::environment) return std::nullopt;
+  return wait.limit().value_or(store::KeyWait::forever);
+}
+
 /// A test, or an administrator whose kernel forbids memfd between processes, can ask for the slow path.
 bool segment_wanted() {
-  const char* no = std::getenv("WEFT_NO_SEGMENT");
-  return no == nullptr || *no == '\0' || *no == '0';
+  return !base::read(base::Variable::no_segment).is_on();
 }
 
 }  // namespace
 
 Result<Client::Started> Client::start() {
   std::unique_ptr<Client> client(new Client);
+  client->key_wait_ = key_wait();
   link::Identity identity;
   switch (link::from_environment(identity)) {
     case link::Found::none:
@@ -49,7 +58,7 @@ Result<Client::Started> Client::start() {
           "unset them.");
       return fail(Errc::denied, "malformed environment");
     case link::Found::identity:
-      if (auto ok = client->shake_hands(identity); !ok) return tl::unexpected(ok.error());
+      if (auto ok = client->shake_hands(identity); !ok) return fail(ok.error());
       return Started{std::move(client), PMIX_SUCCESS};
   }
   client->become_singleton();
@@ -85,7 +94,7 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
     say(who(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
         ") does not answer: it has ended, or this process is in another network namespace. Launch again with "
         "weftrun.");
-    return tl::unexpected(socket.error());
+    return fail(socket.error());
   }
   link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
                     .nspace = identity.nspace,
@@ -101,10 +110,10 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
 
   std::array<shm::Fd, link::welcome_fds> fds;
   auto sent = link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
-  auto answer = sent ? link::receive_frame(fd, &fds) : tl::unexpected(sent.error());
+  auto answer = sent ? link::receive_frame(fd, &fds) : fail(sent.error());
   if (!answer) {
     say(who(identity) + ": the server closed the connection during the handshake; see its own messages.");
-    return tl::unexpected(answer.error());
+    return fail(answer.error());
   }
   if (answer->type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(answer->payload);
@@ -138,13 +147,13 @@ void Client::connect_through(shm::Fd socket) {
 /// every core. Only the first process of a rank may: one that comes again needs the server to make up its place.
 Result<void> Client::attach(const link::Identity& identity) {
   const auto fd = link::open_segment(identity.segment);
-  if (!fd) return tl::unexpected(fd.error());
+  if (!fd) return fail(fd.error());
   struct stat info {};
   if (::fstat(fd->get(), &info) != 0 || info.st_size < static_cast<off_t>(shm::page_bytes))
     return fail(Errc::corrupt, "segment size");
   const auto bytes = static_cast<std::uint64_t>(info.st_size);
   auto all = shm::Window::map(fd->get(), 0, bytes, shm::Window::Access::read);
-  if (!all) return tl::unexpected(all.error());
+  if (!all) return fail(all.error());
   if (store::check_segment(all->base(), bytes) != store::Attach::ready)
     return fail(Errc::not_found, "segment");
   const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->base());
@@ -153,7 +162,7 @@ Result<void> Client::attach(const link::Identity& identity) {
   const auto job = store::find_job(all->base(), bytes, identity.nspace);
   if (!job) return fail(Errc::not_found, "job");
   const auto view = store::JobView::open(all->base(), bytes, *job);
-  if (!view) return tl::unexpected(view.error());
+  if (!view) return fail(view.error());
   local_ = view->local_index(identity.rank);
   if (local_ >= view->header().local_capacity ||
       view->local(local_).state.load(std::memory_order_acquire) != store::Local::registered)

@@ -13,6 +13,7 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
+#include "core/store/get_decision.hpp"
 #include "core/store/job_view.hpp"
 #include "core/store/local_values.hpp"
 #include "core/store/lookup.hpp"
@@ -33,20 +34,19 @@ class Client {
   const pmix_proc_t& self() const noexcept { return self_; }
   bool singleton() const noexcept { return singleton_; }
 
-  // Data: client_data.cpp. Source: PMIx Standard, chapter "Data access and sharing".
+  // Data: client_data.cpp, client_get.cpp. Source: PMIx Standard, chapter "Data access and sharing".
   pmix_status_t put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value);
   pmix_status_t commit();
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
-  /// What this process can read by itself. key empty: everything about proc. Errors: not_found (ask() may help),
-  /// outside_scope, corrupt, no_memory.
-  Result<data::Value> find(const pmix_proc_t& proc, std::string_view key,
-                           const store::GetDirectives& how) const;
-  /// The server, where find() failed with `why` and the directives allow it. `found` is written on PMIX_SUCCESS only.
-  pmix_status_t ask(const Error& why, const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
-                    std::size_t ninfo, const store::GetDirectives& how, data::Value& found);
-  /// Both.
-  pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
-                    std::size_t ninfo, const store::GetDirectives& how, data::Value& found);
+  /// What this process can read by itself: its own puts, the segment, its private values. key empty: everything about proc.
+  /// Errors: not_found, outside_scope (ask_server() may help after either), corrupt, no_memory.
+  Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
+                              const store::GetDirectives& how) const;
+  /// After look_up() has failed with `why`: decides what comes next, and has the server do what only it can. Blocks as
+  /// long as the Get waits. `found` is written on PMIX_SUCCESS only.
+  pmix_status_t ask_server(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                           const pmix_info_t* infos, std::size_t ninfo, const store::GetDirectives& how,
+                           data::Value& found);
   /// done runs on the connection's thread.
   void get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done);
@@ -76,6 +76,10 @@ class Client {
 
   void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
   bool on_thread() const noexcept { return connection_->on_thread(); }
+  /// Calls start(done) and waits for the status that done is called with, also inside another callback.
+  pmix_status_t await(const std::function<void(std::function<void(pmix_status_t)>)>& start) {
+    return connection_->await_status(start);
+  }
   /// Waits for a status that a callback of ours will set, also inside another callback.
   pmix_status_t await(std::future<pmix_status_t> status) {
     return connection_->await(status) ? status.get() : PMIX_ERR_INIT;
@@ -99,23 +103,33 @@ class Client {
   void on_lost();
 
   std::optional<store::JobView> job(std::string_view nspace) const;
-  // What this process knows: staged, committed, or shared in the segment.
-  Result<data::Value> find_here(const pmix_proc_t& proc, std::string_view key,
-                                const store::GetDirectives& how) const;
-  Result<data::Value> find_staged(std::string_view key) const;
-  Result<data::Value> find_committed(const pmix_proc_t& proc, std::string_view key,
-                                     const store::GetDirectives& how) const;
-  Result<data::Value> find_shared(const pmix_proc_t& proc, std::string_view key,
-                                  const store::GetDirectives& how) const;
-  Result<data::Value> find_private(const pmix_proc_t& proc, std::string_view key) const;
+  // What this process reads by itself; each says where it looks.
+  Result<data::Value> known_value(const pmix_proc_t& proc, std::string_view key,
+                                  const store::GetDirectives& how) const;  ///< all of the following
+  Result<data::Value> staged_value(std::string_view key) const;
+  Result<data::Value> segment_or_private_value(const pmix_proc_t& proc, std::string_view key,
+                                               const store::GetDirectives& how) const;
+  Result<data::Value> segment_value(const pmix_proc_t& proc, std::string_view key,
+                                    const store::GetDirectives& how) const;
+  Result<data::Value> private_value(const pmix_proc_t& proc, std::string_view key) const;
+  Result<data::Value> all_known_values(const pmix_proc_t& proc) const;
+  bool lives_elsewhere(const pmix_proc_t& proc) const;
+
+  // What comes after a miss.
+  store::GetFacts facts_of(const pmix_proc_t& proc, std::string_view key,
+                           const store::GetDirectives& how) const;
+  std::optional<store::GetStep> step_after(const Error& why, const pmix_proc_t& proc, std::string_view key,
+                                           const store::GetDirectives& how) const;
+  Result<data::Infos> directives_for_server(const pmix_info_t* infos, std::size_t ninfo) const;
+  bool has_fetch_cell_for(const pmix_proc_t& proc, const store::GetDirectives& how) const;
+  std::optional<std::int32_t> request_card(std::uint32_t rank, store::RemoteCards::Link seen,
+                                           store::FetchCell::Until until);
+  std::optional<pmix_status_t> get_by_fetch(const pmix_proc_t& proc, std::string_view key,
+                                            const store::GetDirectives& how, data::Value& found);
+
   void prepare_card(std::uint64_t end);
-  Result<data::Value> everything(const pmix_proc_t& proc) const;
   pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
                                    std::vector<pmix_proc_t>& out);
-  bool lives_elsewhere(const pmix_proc_t& proc) const;
-  std::optional<pmix_status_t> fetch(const pmix_proc_t& proc, store::RemoteCards::Link seen);
-  pmix_status_t miss(const Error& why, const pmix_proc_t& proc, std::string_view key,
-                     const store::GetDirectives& how) const;
   bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   struct FenceCall {
     const pmix_proc_t* procs;
@@ -134,6 +148,8 @@ class Client {
 
   pmix_proc_t self_{};
   bool singleton_ = false;
+  std::optional<std::chrono::milliseconds>
+      key_wait_;  ///< WEFT_GET_WAIT of this process; nothing: its server's holds
   pmix_proc_t server_{};
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<events::Registry> events_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events between this process and the others of its node.
 #include <algorithm>
-#include <cstdio>
 
+#include "base/log.hpp"
 #include "core/client/client.hpp"
 #include "core/link/messages.hpp"
 
@@ -18,8 +18,9 @@ void Client::on_push(link::Frame frame) {
                                          : set_fences_->board_moved(moved->board);
   } else if (frame.type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(frame.payload);
-    std::fprintf(stderr, "weft: rank %u of namespace %s: the server refused this process: %s\n", self_.rank,
-                 self_.nspace, refused ? refused->reason.c_str() : "no reason given");
+    base::log(base::LogLevel::error, base::LogPart::client,
+              "rank " + std::to_string(self_.rank) + " of namespace " + self_.nspace +
+                  ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
   } else if (frame.type == MessageType::event) {
     auto message = link::decode<link::EventMessage>(frame.payload);
     if (message)
@@ -66,7 +67,7 @@ void Client::notify(events::Event event, std::function<void(pmix_status_t)> done
   connection_->request(
       MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
         const auto status =
-            answer ? link::decode<link::Done>(answer->payload) : tl::unexpected(answer.error());
+            answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
         done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
       });
 }

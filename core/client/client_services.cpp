@@ -2,6 +2,7 @@
 // What only the server can do for a client.
 #include "core/client/client.hpp"
 #include "core/client/tool.hpp"
+#include "core/data/status.hpp"
 
 namespace weft::client {
 
@@ -11,7 +12,7 @@ namespace {
 
 /// The status that an answer of type done carries.
 pmix_status_t status_in(const Result<link::Frame>& answer) {
-  if (!answer) return answer.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION;
+  if (!answer) return data::to_status(answer.error());
   const auto done = link::decode<link::Done>(answer->payload);
   return done ? done->status : PMIX_ERR_COMM_FAILURE;
 }

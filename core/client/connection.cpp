@@ -12,7 +12,7 @@
 namespace weft::client {
 
 Result<void> Connection::send(link::MessageType type, Bytes payload) {
-  if (!socket_ || lost_.load(std::memory_order_acquire)) return fail(Errc::unreachable, "no server");
+  if (!socket_ || lost_.load(std::memory_order_acquire)) return fail(Errc::peer_lost, "no server");
   const std::lock_guard lock(send_mutex_);
   return link::send_frame(socket_.get(), type, 0, payload);
 }
@@ -25,12 +25,14 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
     tag = next_tag_++;
     open_.emplace(tag, std::move(reply));
   }
-  Result<void> sent = fail(Errc::unreachable, "no server");
+  Result<void> sent = fail(Errc::peer_lost, "no server");
   if (socket_ && !lost_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(send_mutex_);
     sent = link::send_frame(socket_.get(), type, tag, payload);
   }
   if (sent) return;
+  if (sent.error().code == Errc::unreachable || sent.error().code == Errc::os)
+    sent = fail(Errc::peer_lost, "the server is gone", sent.error().sys);
   // The reply still comes on the thread, so that callers see one order of events. lose() may have taken it.
   run_later([this, tag, error = sent.error()] {
     Reply open;
@@ -41,7 +43,7 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
       open = std::move(found->second);
       open_.erase(found);
     }
-    open(tl::unexpected(error));
+    open(fail(error));
   });
 }
 
@@ -61,9 +63,19 @@ Result<link::Frame> Connection::finish(std::future<Result<link::Frame>> answer) 
   return answer.get();
 }
 
+pmix_status_t Connection::await_status(const std::function<void(Done)>& start, data::Timeout patience) {
+  // Shared: a caller that gave up may be gone when the status comes.
+  const auto promise = std::make_shared<std::promise<pmix_status_t>>();
+  auto status = promise->get_future();
+  start([promise](pmix_status_t s) { promise->set_value(s); });
+  if (patience && !on_thread() && status.wait_for(*patience) != std::future_status::ready)
+    return PMIX_ERR_TIMEOUT;
+  return await(status) ? status.get() : PMIX_ERR_INIT;
+}
+
 Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload) {
   if (has_thread()) return ask(type, payload);
-  if (!socket_) return fail(Errc::unreachable, "no server");
+  if (!socket_) return fail(Errc::peer_lost, "no server");
   const auto sent = send(type, payload);
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
@@ -72,7 +84,7 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
       push_(std::move(*frame));
     else if (frame && frame->type == link::MessageType::done)
       return frame;
-    if (!frame) return sent ? frame : tl::unexpected(sent.error());
+    if (!frame) return sent ? frame : fail(sent.error());
   }
 }
 
@@ -199,7 +211,7 @@ void Connection::lose() {
     const std::lock_guard lock(mutex_);
     open.swap(open_);
   }
-  for (auto& [tag, reply] : open) reply(fail(Errc::unreachable, "the server is gone"));
+  for (auto& [tag, reply] : open) reply(fail(Errc::peer_lost, "the server is gone"));
   if (lost_hook_) lost_hook_();
 }
 

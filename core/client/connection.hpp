@@ -15,6 +15,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "core/data/deadline.hpp"
 #include "core/link/frame.hpp"
 
 namespace weft::client {
@@ -24,7 +25,7 @@ class Connection {
   using Clock = std::chrono::steady_clock;
   using Reply = std::function<void(Result<link::Frame>)>;
 
-  /// socket: empty for a singleton, whose every request ends as unreachable.
+  /// socket: empty for a singleton, whose every request ends as peer_lost.
   explicit Connection(shm::Fd socket) noexcept : socket_(std::move(socket)) {}
   ~Connection() { stop(); }
   Connection(const Connection&) = delete;
@@ -34,9 +35,9 @@ class Connection {
   void on_push(std::function<void(link::Frame)> push) { push_ = std::move(push); }
   void on_lost(std::function<void()> lost) { lost_hook_ = std::move(lost); }
 
-  /// No answer expected. Errors: unreachable, os.
+  /// No answer expected. Errors: peer_lost, unreachable, os.
   Result<void> send(link::MessageType type, Bytes payload);
-  /// The answer, or unreachable, comes to `reply` on the thread; exactly once.
+  /// The answer, or peer_lost, comes to `reply` on the thread; exactly once.
   void request(link::MessageType type, Bytes payload, Reply reply);
   /// The same, waiting. On the thread itself it goes on serving until its answer is there.
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
@@ -56,6 +57,10 @@ class Connection {
     }
     return true;
   }
+  /// Calls start(done) and waits for the status that done is called with; on the thread itself by serving. PMIX_ERR_INIT:
+  /// the library is being finalized. PMIX_ERR_TIMEOUT: after `patience`, which the thread itself does not count.
+  using Done = std::function<void(pmix_status_t)>;
+  pmix_status_t await_status(const std::function<void(Done)>& start, data::Timeout patience = {});
   /// For the last words of a process without the thread: the caller reads the socket itself.
   Result<link::Frame> ask_alone(link::MessageType type, Bytes payload);
 

@@ -4,6 +4,8 @@
 #include <future>
 
 #include "core/client/client.hpp"
+#include "core/data/deadline.hpp"
+#include "core/data/status.hpp"
 
 namespace weft::client {
 namespace {
@@ -12,7 +14,7 @@ using link::MessageType;
 
 struct FenceDirectives {
   bool collect = false;
-  std::optional<std::chrono::seconds> timeout;
+  data::Timeout timeout;
 
   static Result<FenceDirectives> parse(const pmix_info_t* infos, std::size_t count) {
     FenceDirectives out;
@@ -20,17 +22,14 @@ struct FenceDirectives {
       const std::string_view key(infos[i].key, ::strnlen(infos[i].key, PMIX_MAX_KEYLEN));
       if (key == PMIX_COLLECT_DATA) out.collect = data::is_true(infos[i].value);
       if (key == PMIX_TIMEOUT) {
-        const auto seconds = data::as_unsigned(infos[i].value);
-        if (!seconds) return fail(Errc::type_mismatch, PMIX_TIMEOUT);
-        if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+        const auto given = data::timeout_of(infos[i].value);
+        if (!given) return fail(given.error());
+        if (*given) out.timeout = *given;
       }
     }
     return out;
   }
-  BoardFence::Deadline deadline() const {
-    if (!timeout) return std::nullopt;
-    return Connection::Clock::now() + *timeout;
-  }
+  data::Deadline deadline() const { return data::deadline_after(timeout); }
 };
 
 struct Reply {
@@ -39,8 +38,7 @@ struct Reply {
 };
 
 Reply reply_of(const Result<link::Frame>& frame) {
-  if (!frame)
-    return {frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, std::nullopt};
+  if (!frame) return {data::to_status(frame.error()), std::nullopt};
   if (frame->type == MessageType::board_offer) {
     const auto offer = link::decode<link::BoardOffer>(frame->payload);
     return offer ? Reply{offer->status, *offer} : Reply{PMIX_ERR_COMM_FAILURE, std::nullopt};

@@ -9,6 +9,7 @@
 
 #include "base/host_name.hpp"
 #include "base/local_socket.hpp"
+#include "core/data/status.hpp"
 #include "core/store/lookup.hpp"
 
 namespace weft::client {
@@ -44,8 +45,7 @@ Error error_of(pmix_status_t refusal) {
 void query_through(Connection& connection, const link::Query& query, Tool::Answered done) {
   connection.request(
       MessageType::query, link::encode(query), [done = std::move(done)](Result<link::Frame> frame) {
-        if (!frame)
-          return done(frame.error().code == Errc::canceled ? PMIX_ERR_INIT : PMIX_ERR_LOST_CONNECTION, {});
+        if (!frame) return done(data::to_status(frame.error()), {});
         auto answer = link::decode<link::QueryAnswer>(frame->payload);
         const bool is_good = frame->type == MessageType::results && answer;
         is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});
@@ -62,19 +62,19 @@ Tool::~Tool() {
 
 Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
   auto socket = link::connect_to(at.name);
-  if (!socket) return tl::unexpected(socket.error());
+  if (!socket) return fail(socket.error());
   if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
   limit_reading(socket->get(), greeting_limit);
   const auto sent =
       link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
-  const auto answer = sent ? link::receive_frame(socket->get()) : tl::unexpected(sent.error());
+  const auto answer = sent ? link::receive_frame(socket->get()) : fail(sent.error());
   if (!answer && answer.error().code == Errc::os && answer.error().sys == EAGAIN)
     return fail(Errc::timeout, "it does not answer");
   // A server that has not heard of tools hangs up.
   if (!answer) return fail(Errc::not_supported, "another release");
   if (answer->type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(answer->payload);
-    return tl::unexpected(error_of(refused ? refused->status : PMIX_ERR_NOT_SUPPORTED));
+    return fail(error_of(refused ? refused->status : PMIX_ERR_NOT_SUPPORTED));
   }
   const auto welcome = link::decode<link::Welcome>(answer->payload);
   if (answer->type != MessageType::welcome || !welcome) return fail(Errc::not_supported, "another release");
@@ -85,40 +85,26 @@ Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
 /// All that let us in. Errors: of the last one that did not, if none does; unreachable: there is none.
 Result<std::vector<Tool::Server>> Tool::reachable(std::optional<pid_t> pid) {
   const auto sockets = link::servers_here();
-  if (!sockets) return tl::unexpected(sockets.error());
+  if (!sockets) return fail(Errc::unreachable, sockets.error().what, sockets.error().sys);
   std::vector<Server> out;
   Error why{Errc::unreachable, 0, "no such server"};
   for (const auto& socket : *sockets) {
     if (pid && socket.pid != *pid) continue;
     if (auto server = greet(socket))
       out.push_back(std::move(*server));
-    else if (server.error().code != Errc::unreachable)  // it ended just now
+    else if (server.error().code != Errc::unreachable &&
+             server.error().code != Errc::os)  // it ended just now
       why = server.error();
   }
-  if (out.empty()) return tl::unexpected(why);
+  if (out.empty()) return fail(why);
   return out;
-}
-
-pmix_status_t Tool::why_not(const Error& error) noexcept {
-  switch (error.code) {
-    case Errc::denied:
-      return PMIX_ERR_NO_PERMISSIONS;
-    case Errc::not_supported:
-      return PMIX_ERR_NOT_SUPPORTED;
-    case Errc::timeout:
-      return PMIX_ERR_TIMEOUT;
-    case Errc::no_space:
-      return PMIX_ERR_OUT_OF_RESOURCE;
-    default:
-      return PMIX_ERR_UNREACH;
-  }
 }
 
 Tool::Started Tool::start(const Wish& wish) {
   std::unique_ptr<Tool> tool(new Tool(wish.self));
   if (!wish.connects) return {std::move(tool), PMIX_SUCCESS};
   auto servers = reachable(wish.server);
-  const auto status = !servers              ? why_not(servers.error())
+  const auto status = !servers              ? data::to_status(servers.error())
                       : servers->size() > 1 ? PMIX_ERR_BAD_PARAM
                                             : PMIX_SUCCESS;
   if (status == PMIX_SUCCESS)
@@ -134,7 +120,8 @@ void Tool::query_later(link::Query query, Answered done) {
   if (!asks_for_servers) return query_through(*connection_, query, std::move(done));
   run_later([done = std::move(done)] {
     const auto servers = reachable(std::nullopt);
-    if (!servers && servers.error().code != Errc::unreachable) return done(why_not(servers.error()), {});
+    if (!servers && servers.error().code != Errc::unreachable)
+      return done(data::to_status(servers.error()), {});
     data::Infos list, out;
     for (std::size_t i = 0; servers && i < servers->size(); ++i) {
       data::Infos one;
@@ -150,26 +137,6 @@ void Tool::query_later(link::Query query, Answered done) {
     out.add(PMIX_QUERY_AVAIL_SERVERS, std::move(*value));
     done(PMIX_SUCCESS, std::move(out));
   });
-}
-
-pmix_status_t Tool::query(link::Query query, data::Infos& results) {
-  struct Answer {
-    pmix_status_t status;
-    data::Infos infos;
-  };
-  auto promise = std::make_shared<std::promise<Answer>>();
-  auto answer = promise->get_future();
-  query_later(std::move(query), [promise](pmix_status_t status, data::Infos infos) {
-    promise->set_value({status, std::move(infos)});
-  });
-  if (connection_->on_thread()) {
-    if (!connection_->await(answer)) return PMIX_ERR_INIT;
-  } else if (answer.wait_for(patience) != std::future_status::ready) {
-    return PMIX_ERR_TIMEOUT;
-  }
-  auto got = answer.get();
-  results = std::move(got.infos);
-  return got.status;
 }
 
 }  // namespace weft::client

@@ -45,8 +45,11 @@ class Tool {
 
   /// done: on the thread. Servers that can be reached are answered here (PMIX_QUERY_AVAIL_SERVERS), the rest there.
   void query_later(link::Query query, Answered done);
-  /// The same, waiting: PMIX_ERR_TIMEOUT after `patience`.
-  pmix_status_t query(link::Query query, data::Infos& results);
+  /// Calls start(done) and waits for the status that done is called with; PMIX_ERR_TIMEOUT after `patience`.
+  pmix_status_t await(const std::function<void(std::function<void(pmix_status_t)>)>& start) {
+    return connection_->await_status(start, patience);
+  }
+  bool on_thread() const noexcept { return connection_->on_thread(); }
 
   void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
 
@@ -59,7 +62,6 @@ class Tool {
   explicit Tool(const pmix_proc_t& self);
   static Result<Server> greet(const link::ServerSocket& at);
   static Result<std::vector<Server>> reachable(std::optional<pid_t> pid);
-  static pmix_status_t why_not(const Error& error) noexcept;
 
   pmix_proc_t self_{};
   std::unique_ptr<Connection> connection_;

@@ -10,6 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/settings.hpp"
+
 namespace weft::link {
 namespace {
 
@@ -62,9 +64,9 @@ Found from_environment(Identity& out) {
   const char* nspace = std::getenv(env_nspace);
   const char* rank = std::getenv(env_rank);
   if (nspace == nullptr || rank == nullptr) return Found::none;
-  const char* server = std::getenv(env_server);
-  const char* token = std::getenv(env_token);
-  if (server == nullptr || token == nullptr) return Found::foreign;
+  const auto server = base::read(base::Variable::server).text;
+  const auto token = base::read(base::Variable::token).text;
+  if (server.empty() || token.empty()) return Found::foreign;
   const auto parsed = Token::parse(token);
   const char* end = rank + std::strlen(rank);
   const auto number = std::from_chars(rank, end, out.rank);
@@ -72,7 +74,7 @@ Found from_environment(Identity& out) {
     return Found::malformed;
   out.nspace = nspace;
   out.server = server;
-  if (const char* segment = std::getenv(env_segment)) out.segment = segment;
+  out.segment = base::read(base::Variable::segment).text;
   out.token = *parsed;
   return Found::identity;
 }

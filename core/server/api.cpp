@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop's thread does it.
 #include <asio/post.hpp>
-#include <cstdio>
 #include <future>
 
+#include "base/log_format.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -107,15 +107,15 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
 // ---- data
 
 void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
-  run_later([this, proc, done = std::move(done)] { rooms_->gets.whole_card(proc, done); });
+  run_later([this, proc, done = std::move(done)] {
+    rooms_->gets.card({proc}, [done](Gets::CardReply reply) { done(reply.status, std::move(reply.card)); });
+  });
 }
 
 void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, proc, key = std::move(key), held, done = std::move(done)] {
-    const auto how = store::GetDirectives::parse(held->data(), held->size());
-    if (!how) return done(PMIX_ERR_BAD_PARAM, {});
     if (key.empty()) {
       data::Infos all;
       private_.collect(link::nspace_of(proc), proc.rank, all);
@@ -126,7 +126,7 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
     }
     if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
       return done(PMIX_SUCCESS, std::move(*value));
-    rooms_->gets.get(proc, key, *how, {}, done);
+    rooms_->gets.get({proc, key, std::move(*held), {}, true}, done);
   });
 }
 
@@ -198,8 +198,7 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
       const auto added = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
       if (added) continue;
-      std::fprintf(stderr, "weft: [%s] a contact of another server was refused: %s\n", host_name_.c_str(),
-                   added.error().what);
+      base::warn(base::LogPart::mesh, "a contact of another server was refused: {}", added.error().what);
       return done(PMIX_ERR_BAD_PARAM);
     }
     done(PMIX_SUCCESS);

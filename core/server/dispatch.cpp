@@ -25,13 +25,11 @@ void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& 
 }
 
 void handle(Rooms& rooms, const Sender& from, link::Get message) {
-  const auto how = store::GetDirectives::parse(message.directives.data(), message.directives.size());
-  if (!how) return from.connection->reply(from.tag, PMIX_ERR_BAD_PARAM);
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
   const auto& caller = from.connection->proc;
   const store::Asker asker{link::nspace_of(caller) == link::nspace_of(message.proc), caller.rank};
   rooms.gets.get(
-      message.proc, std::move(message.key), *how, asker,
+      {message.proc, std::move(message.key), std::move(message.directives), asker},
       [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status, data::Value value) {
         if (const auto open = weak.lock())
           open->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));

@@ -18,6 +18,7 @@ struct Rooms {
     store::Limits limits;
     std::chrono::seconds stuck_after{60};
     std::optional<bool> collects;
+    std::chrono::milliseconds key_wait{2000};
   };
   /// cluster: null where there is no other node.
   Rooms(asio::io_context& loop, const pmix_proc_t& self, const pmix_server_module_t* module,
@@ -26,13 +27,12 @@ struct Rooms {
       : host(module, loop),
         jobs(segment, settings.host_name, settings.limits),
         cards(jobs, host, cluster, segment.base()),
-        gets(loop, jobs, cards, cluster),
+        gets(loop, jobs, cards, cluster, settings.key_wait),
         exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
-        card_exchange(jobs, host, cards, exchanges ? &*exchanges : nullptr),
+        card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
-        fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.host_name,
-                    settings.stuck_after),
+        fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.stuck_after),
         events(loop, self, jobs, host, cluster, handlers),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),

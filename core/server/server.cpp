@@ -12,49 +12,36 @@
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <csignal>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/host_name.hpp"
+#include "base/log_format.hpp"
+#include "base/settings.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
 namespace {
 
-// Virtual: pages come when touched. A client maps all of it read-only.
-constexpr std::uint64_t default_segment_bytes = std::uint64_t{64} << 30;
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
-std::uint64_t number_from_env(const char* name, std::uint64_t fallback) {
-  const char* text = std::getenv(name);
-  if (text == nullptr) return fallback;
-  std::uint64_t value = 0;
-  const char* end = text + std::strlen(text);
-  const auto parsed = std::from_chars(text, end, value);
-  if (parsed.ec == std::errc{} && parsed.ptr == end) return value;
-  std::fprintf(stderr, "weft: [%s] %s=%s is not a whole number; going on with %llu\n",
-               base::host_name().c_str(), name, text, static_cast<unsigned long long>(fallback));
-  return fallback;
+/// What is wrong in the environment, a line each. The servers of a cluster have the settings of the first, which warns;
+/// the others tell it where WEFT_LOG asks.
+void log_complaints(pmix_rank_t server) {
+  const auto level = server == 0 ? base::LogLevel::warn : base::LogLevel::info;
+  for (const auto& line : base::complaints(environ)) base::log(level, base::LogPart::settings, line);
 }
 
 /// WEFT_FENCE: whether cards travel at fences between nodes; nothing: as each fence asks.
-std::optional<bool> collects_from_env() {
-  const char* text = std::getenv("WEFT_FENCE");
-  const std::string_view mode = text == nullptr ? "" : text;
-  if (mode == "full") return true;
-  if (mode == "sparse") return false;
-  if (!mode.empty())
-    std::fprintf(stderr, "weft: [%s] WEFT_FENCE=%s is neither full nor sparse; going on as each fence asks\n",
-                 base::host_name().c_str(), text);
-  return std::nullopt;
+std::optional<bool> collects_setting() {
+  const auto fence = base::read(base::Variable::fence).text;
+  return fence.empty() ? std::nullopt : std::optional(fence == "full");
 }
 
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
-  auto bytes = number_from_env("WEFT_SEGMENT_BYTES", default_segment_bytes);
+  // Virtual: pages come when touched. A client maps all of it read-only.
+  auto bytes = base::read(base::Variable::segment_bytes).number;
   for (;;) {
     auto segment = shm::Segment::create(bytes);
     if (segment || segment.error().sys != ENOMEM || bytes / 2 < least_segment_bytes) return segment;
@@ -82,26 +69,29 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   std::unique_ptr<Server> server(new Server);
   server->self_ = identity_from(infos, ninfo);
   auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
-  if (!spec) return tl::unexpected(spec.error());
+  if (!spec) return fail(spec.error());
   server->host_name_ = spec->host;
+  base::set_log_host(spec->host);
+  log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
   Rooms::Settings settings;
   settings.host_name = server->host_name_;
-  settings.stuck_after = std::chrono::seconds(number_from_env("WEFT_STUCK_AFTER", 60));
-  settings.collects = collects_from_env();
-  settings.limits.card_bytes = number_from_env("WEFT_CARD_BYTES", settings.limits.card_bytes);
+  settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
+  settings.collects = collects_setting();
+  settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
+  settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
-  if (auto ok = server->open_segment(); !ok) return tl::unexpected(ok.error());
+  if (auto ok = server->open_segment(); !ok) return fail(ok.error());
   auto listener = link::listen_on(server->socket_name_);
-  if (!listener) return tl::unexpected(listener.error());
+  if (!listener) return fail(listener.error());
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
   server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   server->children_ =
       std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->segment_->fd());
   if (spec->has_others())
-    if (auto ok = server->open_cluster(*spec); !ok) return tl::unexpected(ok.error());
+    if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
@@ -118,7 +108,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
 
 Result<void> Server::open_segment() {
   auto segment = create_segment();
-  if (!segment) return tl::unexpected(segment.error());
+  if (!segment) return fail(segment.error());
   segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
   (void)topology::interleave_memory(segment_->base(), segment_->size(), topology::usable_numa_nodes());
@@ -131,7 +121,7 @@ Result<void> Server::open_segment() {
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   auto opened = Cluster::open(loop_, spec);
-  if (!opened.note.empty()) std::fprintf(stderr, "weft: [%s] %s\n", host_name_.c_str(), opened.note.c_str());
+  if (!opened.note.empty()) base::log(base::LogLevel::warn, base::LogPart::transport, opened.note);
   if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");
   cluster_ = std::move(opened.cluster);
   return {};
@@ -266,10 +256,8 @@ void Server::wait_for_descriptors() {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {
     full_since_ = now;
-    std::fprintf(
-        stderr,
-        "weft: [%s] the server has no file descriptor left for a client that connects; raise ulimit -n.\n",
-        host_name_.c_str());
+    base::warn(base::LogPart::clients,
+               "the server has no file descriptor left for a client that connects; raise ulimit -n.");
   }
   if (now - *full_since_ >= std::chrono::seconds(2)) {
     spare_fd_.reset();

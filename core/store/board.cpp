@@ -39,23 +39,23 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
 
 Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect,
                              Incarnation incarnation) noexcept {
-  auto w = word_.load(std::memory_order_acquire);  // W2 <- W1, W3
+  auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1, W3
   // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
   // holds the board: the server is about to see that, and to take the bit back.
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
   cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);  // the CAS below publishes it
-  cells()[me].arrived.store(generation, std::memory_order_release);       // I2: the name before the count
+  cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
   for (;;) {
     if (generation_of(w) + 1 != generation) return Arrival::over;
     const auto count = count_of(w) + 1;
     const bool last = count == members();
     const auto to = last && !remote() ? next_word(w, false) : w + 1;
     // The last arriver takes over what all others did before they arrived, and hands it on. seq_cst, because
-    // it then asks whether somebody sleeps or wants a message (S2, N2).
+    // it then asks whether a member sleeps or wants a message (WW.S2, BD.N2).
     if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire))
-      continue;  // W1
+      continue;  // BD.W1 -> W2
     if (!last) return Arrival::waiting;
     return remote() ? Arrival::full : Arrival::completed;
   }
@@ -68,7 +68,7 @@ bool Board::collect_wanted(std::uint32_t members) const noexcept {
 }
 
 Board::Outcome Board::outcome(Generation generation) const noexcept {
-  const auto w = word_.load(std::memory_order_seq_cst);  // W2 <- W1
+  const auto w = word_.load(std::memory_order_seq_cst);  // BD.W2 <- W1
   const auto ended = generation_of(w);
   if (before(ended, generation)) return Outcome::open;
   const auto age = ended - generation;
@@ -82,26 +82,26 @@ Board::Outcome Board::outcome(Generation generation) const noexcept {
 
 Board::Verdict Board::verdict(Generation generation) const noexcept {
   const auto& past = past_[generation % past_.size()];
-  if (past.generation.load(std::memory_order_acquire) == (known | generation)) {  // V2 <- V1
-    const Verdict found{past.status.load(std::memory_order_acquire),
-                        past.member.load(std::memory_order_acquire)};
+  if (past.generation.load(std::memory_order_acquire) == (known | generation)) {  // BD.V2 <- V1
+    const Verdict found{past.status.load(std::memory_order_acquire),              // BD.V4 <- V3
+                        past.member.load(std::memory_order_acquire)};             // BD.V4 <- V3
     // Unless the server overwrote it meanwhile with the verdict 16 generations later.
     if (past.generation.load(std::memory_order_relaxed) == (known | generation)) return found;
   }
-  const auto why = broken_why_.load(std::memory_order_acquire);
+  const auto why = broken_why_.load(std::memory_order_acquire);  // BD.Q2 <- Q1
   if (why == 0) return {PMIX_ERROR, no_member};
   return {static_cast<std::int32_t>(why), static_cast<std::uint32_t>(why >> 32)};
 }
 
 bool Board::broken(Generation generation) const noexcept {
-  const auto from = broken_from_.load(std::memory_order_seq_cst);  // B2 <- B1
+  const auto from = broken_from_.load(std::memory_order_seq_cst);  // BD.B2 <- B1
   return from != 0 && !before(generation, static_cast<Generation>(from));
 }
 
 bool Board::complete(Generation generation) noexcept {
-  auto w = word_.load(std::memory_order_acquire);
+  auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1
   while (generation_of(w) + 1 == generation && count_of(w) == members())
-    if (word_.compare_exchange_weak(w, next_word(w, false), std::memory_order_seq_cst)) {
+    if (word_.compare_exchange_weak(w, next_word(w, false), std::memory_order_seq_cst)) {  // BD.W1 -> W2
       waiting_.wake_all();
       return true;
     }
@@ -111,14 +111,14 @@ bool Board::complete(Generation generation) noexcept {
 bool Board::abort(Generation generation, Verdict verdict) noexcept {
   auto& past = past_[generation % past_.size()];
   past.generation.store(0, std::memory_order_relaxed);
-  past.status.store(verdict.status, std::memory_order_release);  // who reads this reads the 0 above, too
-  past.member.store(verdict.member, std::memory_order_release);
-  past.generation.store(known | generation, std::memory_order_release);  // V1 -> V2, before the CAS (I3)
-  auto w = word_.load(std::memory_order_acquire);
+  past.status.store(verdict.status, std::memory_order_release);          // BD.V3 -> V4: the 0 above first
+  past.member.store(verdict.member, std::memory_order_release);          // BD.V3 -> V4
+  past.generation.store(known | generation, std::memory_order_release);  // BD.V1 -> V2, before the CAS (I3)
+  auto w = word_.load(std::memory_order_acquire);                        // BD.W2 <- W1
   while (generation_of(w) + 1 == generation) {
     if ((history_of(w) & 1) == 0)
       last_good_.store(generation_of(w), std::memory_order_relaxed);  // the CAS publishes it
-    if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // W1
+    if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // BD.W1 -> W2
       waiting_.wake_all();
       return true;
     }
@@ -129,17 +129,17 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
 void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
   if (cells()[member].lost.exchange(status, std::memory_order_relaxed) != 0) return;
   if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return;  // an earlier loss did the rest
-  const auto w = word_.load(std::memory_order_acquire);
+  const auto w = word_.load(std::memory_order_acquire);                  // BD.W2 <- W1
   const Generation open = generation_of(w) + 1;
   broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status),
-                    std::memory_order_release);
-  broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // B1 -> B2
+                    std::memory_order_release);                                 // BD.Q1 -> Q2
+  broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // BD.B1 -> B2
   // With somebody counted in it, the lost member may be, too, and another about to be the last: the CAS decides
   // (I4). With nobody counted it cannot complete; left open, it costs nobody a failure if the member comes back.
   if (count_of(w) != 0)
     (void)abort(open, {status, member});
   else
-    broken_from_.store(known | open, std::memory_order_seq_cst);  // B1 -> B2
+    broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
   waiting_.wake_all();
 }
 
@@ -147,27 +147,28 @@ void Board::rejoin(std::uint32_t member) noexcept {
   auto& cell = cells()[member];
   const auto status = cell.lost.exchange(0, std::memory_order_relaxed);
   if (status == 0) return;
-  cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1), std::memory_order_release);
+  cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1),
+                  std::memory_order_release);  // BD.K3 -> K4
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
     // Somebody else is still gone. Who, the cells know; a loop over them would trust a count that clients can write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(why >> 32) == member)
       broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
-                        std::memory_order_release);
+                        std::memory_order_release);  // BD.Q1 -> Q2
     return;
   }
   // Who counted itself while the board was broken has left with an error: it must not count any more (I5).
-  const auto w = word_.load(std::memory_order_acquire);
+  const auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1
   if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
-  broken_why_.store(0, std::memory_order_release);
-  broken_from_.store(0, std::memory_order_seq_cst);  // B1 -> B2
+  broken_why_.store(0, std::memory_order_release);   // BD.Q1 -> Q2
+  broken_from_.store(0, std::memory_order_seq_cst);  // BD.B1 -> B2
 }
 
 bool Board::hold(std::uint32_t me, Incarnation incarnation) noexcept {
   auto mark = free_mark(incarnation);
   if (!cells()[me].held.compare_exchange_strong(mark, held_mark(incarnation), std::memory_order_seq_cst))
-    return false;                                                                     // K1 -> K2
-  if (incarnation_.load(std::memory_order_seq_cst) == incarnation << 1) return true;  // J2 <- J1
+    return false;  // BD.K1 -> K2, BD.K4 <- K3
+  if (incarnation_.load(std::memory_order_seq_cst) == incarnation << 1) return true;  // BD.J2 <- J1
   let_go(me, incarnation);
   return false;
 }
@@ -175,18 +176,18 @@ bool Board::hold(std::uint32_t me, Incarnation incarnation) noexcept {
 void Board::let_go(std::uint32_t me, Incarnation incarnation) noexcept {
   auto mark = held_mark(incarnation);  // after reopen() the mark is another's, and stays
   (void)cells()[me].held.compare_exchange_strong(mark, free_mark(incarnation), std::memory_order_release,
-                                                 std::memory_order_relaxed);  // K1 -> K2
+                                                 std::memory_order_relaxed);  // BD.K1 -> K2
 }
 
 bool Board::close(std::uint32_t members) noexcept {
   const auto state = incarnation_.load(std::memory_order_relaxed) & ~closed_bit;
-  incarnation_.store(state | closed_bit, std::memory_order_seq_cst);  // J1 -> J2
+  incarnation_.store(state | closed_bit, std::memory_order_seq_cst);  // BD.J1 -> J2
   const auto held = held_mark(state >> 1);
   for (std::uint32_t i = 0; i < members; ++i) {
     const auto& cell = cells()[i];
-    if (cell.held.load(std::memory_order_seq_cst) != held) continue;  // K2 <- K1
+    if (cell.held.load(std::memory_order_seq_cst) != held) continue;  // BD.K2 <- K1
     if (cell.lost.load(std::memory_order_relaxed) != 0) continue;
-    incarnation_.store(state, std::memory_order_seq_cst);  // J1 -> J2
+    incarnation_.store(state, std::memory_order_seq_cst);  // BD.J1 -> J2
     return false;
   }
   return true;
@@ -194,7 +195,7 @@ bool Board::close(std::uint32_t members) noexcept {
 
 void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept {
   // I7: the incarnation first, still closed, then the word, then the board is open.
-  incarnation_.store(incarnation << 1 | closed_bit, std::memory_order_seq_cst);  // J1 -> J2
+  incarnation_.store(incarnation << 1 | closed_bit, std::memory_order_seq_cst);  // BD.J1 -> J2
   const Generation spent = generation_of(word_.load(std::memory_order_relaxed)) + 1;
   for (std::uint32_t i = 0; i < members; ++i) {
     auto& cell = cells()[i];
@@ -213,8 +214,8 @@ void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) 
   lost_count_.store(0, std::memory_order_relaxed);
   broken_why_.store(0, std::memory_order_relaxed);
   broken_from_.store(0, std::memory_order_relaxed);
-  word_.store(std::uint64_t{spent} << 32, std::memory_order_release);  // W3 -> W2
-  incarnation_.store(incarnation << 1, std::memory_order_seq_cst);     // J1 -> J2
+  word_.store(std::uint64_t{spent} << 32, std::memory_order_release);  // BD.W3 -> W2
+  incarnation_.store(incarnation << 1, std::memory_order_seq_cst);     // BD.J1 -> J2
 }
 
 }  // namespace weft::store

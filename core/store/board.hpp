@@ -106,14 +106,17 @@ class Board {
   void reopen(std::uint32_t members, bool remote, Incarnation incarnation) noexcept;
 
   Generation open_generation() const noexcept {
-    return generation_of(word_.load(std::memory_order_acquire)) + 1;
+    return generation_of(word_.load(std::memory_order_acquire)) + 1;  // BD.W2 <- W1
   }
-  std::uint32_t arrived_count() const noexcept { return count_of(word_.load(std::memory_order_acquire)); }
+  std::uint32_t arrived_count() const noexcept {
+    return count_of(word_.load(std::memory_order_acquire));  // BD.W2 <- W1
+  }
   std::uint32_t members() const noexcept { return members_.load(std::memory_order_relaxed); }
   Incarnation incarnation() const noexcept { return incarnation_.load(std::memory_order_relaxed) >> 1; }
   bool remote() const noexcept { return remote_.load(std::memory_order_relaxed) != 0; }
   bool arrived(std::uint32_t member, Generation g) const noexcept {
-    return static_cast<std::int32_t>(cells()[member].arrived.load(std::memory_order_acquire) - g) >= 0;
+    const auto newest = cells()[member].arrived.load(std::memory_order_acquire);  // BD.A2 <- A1
+    return static_cast<std::int32_t>(newest - g) >= 0;
   }
 
   shm::WaitWord& waiting() noexcept { return waiting_; }
@@ -122,15 +125,15 @@ class Board {
   /// A member that cannot block asks for a message (cell.notify) before it looks at the outcome a last time.
   void ask_notice(std::uint32_t me) noexcept {
     cell(me).notify.store(1, std::memory_order_relaxed);
-    async_waiters_.fetch_add(1, std::memory_order_seq_cst);  // N1 -> N2
+    async_waiters_.fetch_add(1, std::memory_order_seq_cst);  // BD.N1 -> N2
   }
   /// Whoever ended a generation: is somebody to be told by message?
   bool notice_wanted() const noexcept {
-    return async_waiters_.load(std::memory_order_seq_cst) != 0;
-  }  // N2 <- N1
+    return async_waiters_.load(std::memory_order_seq_cst) != 0;  // BD.N2 <- N1
+  }
   /// Server: takes the wish of `member`; it is told at most once for each ask_notice().
   bool take_notice(std::uint32_t member) noexcept {
-    if (cell(member).notify.exchange(0, std::memory_order_acq_rel) == 0) return false;
+    if (cell(member).notify.exchange(0, std::memory_order_acq_rel) == 0) return false;  // BD.M1 -> M2
     async_waiters_.fetch_sub(1, std::memory_order_relaxed);
     return true;
   }

@@ -56,7 +56,8 @@ void BoardMember::end(const Entry& entry) noexcept {
 
 void BoardMember::ask_notice() noexcept {
   // One wish stands for all open fences of this member; a second is not counted.
-  if (board_.cell(me_).notify.load(std::memory_order_acquire) == 0) board_.ask_notice(me_);
+  const auto wished = board_.cell(me_).notify.load(std::memory_order_acquire);  // BD.M2 <- M1
+  if (wished == 0) board_.ask_notice(me_);
 }
 
 }  // namespace weft::store

@@ -69,6 +69,8 @@ class JobWriter {
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);
+  /// A full fence of the whole job has ended, and add_card() has had all that it brought.
+  void mark_exchanged() noexcept { remote_.mark_exchanged(); }
   shm::NoticeRing& ring(std::uint32_t local) noexcept;
   FetchCell& fetch_cell(std::uint32_t local) noexcept;
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;

@@ -28,7 +28,7 @@ Attach check_segment(const std::byte* base, std::size_t bytes) noexcept {
   if (base == nullptr) return Attach::absent;
   if (bytes < sizeof(SegmentHeader)) return Attach::too_short;
   const auto& header = *reinterpret_cast<const SegmentHeader*>(base);
-  const auto version = header.version.load(std::memory_order_acquire);
+  const auto version = header.version.load(std::memory_order_acquire);  // SH.V2 <- V1
   if (version == 0) return Attach::not_ready;
   if (version != layout_version || header.magic != segment_magic) return Attach::wrong_version;
   return header.bytes > bytes ? Attach::too_short : Attach::ready;
@@ -37,12 +37,13 @@ Attach check_segment(const std::byte* base, std::size_t bytes) noexcept {
 std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
                                       std::string_view nspace) noexcept {
   const auto& header = *reinterpret_cast<const SegmentHeader*>(base);
-  const auto count = std::min(header.job_count.load(std::memory_order_acquire), max_jobs);
+  const auto count = std::min(header.job_count.load(std::memory_order_acquire), max_jobs);  // SH.C2 <- C1
   for (std::uint32_t i = 0; i < count; ++i) {
-    const auto at = header.jobs[i].load(std::memory_order_acquire);
+    const auto at = header.jobs[i].load(std::memory_order_acquire);  // SH.J2 <- J1
     if (at == 0 || at > bytes - sizeof(JobHeader)) continue;
     const auto& job = *reinterpret_cast<const JobHeader*>(base + at);
-    if (job.state.load(std::memory_order_acquire) == JobHeader::live && name_of(job) == nspace) return at;
+    const auto state = job.state.load(std::memory_order_acquire);  // JH.S2 <- S1
+    if (state == JobHeader::live && name_of(job) == nspace) return at;
   }
   return std::nullopt;
 }
@@ -97,7 +98,7 @@ KeyedLog JobView::card(std::uint32_t local) const noexcept {
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                                   std::uint32_t scopes) const noexcept {
   if (r >= rank_count_) return fail(Errc::not_found);
-  const auto at = ranks_[r].card.load(std::memory_order_acquire);  // R2 <- R1
+  const auto at = ranks_[r].card.load(std::memory_order_acquire);  // RC.R2 <- R1
   if (at >= RankEntry::local_card) {
     const auto index = at - RankEntry::local_card;
     if (index >= local_capacity_) return fail(Errc::corrupt, "local index");
@@ -109,7 +110,7 @@ Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::ui
 }
 
 Result<std::vector<CardRecord>> JobView::remote_card(std::uint32_t r) const {
-  const auto at = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+  const auto at = r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
   if (at >= RankEntry::local_card) return std::vector<CardRecord>();
   return remote_.all(at);
 }

@@ -31,7 +31,9 @@ class JobView {
   const JobHeader& header() const noexcept { return *header_; }
   const RankEntry* rank(std::uint32_t r) const noexcept { return r < rank_count_ ? &ranks_[r] : nullptr; }
   Local& local(std::uint32_t index) const noexcept { return locals_[index]; }
-  std::uint32_t local_count() const noexcept { return header_->local_count.load(std::memory_order_acquire); }
+  std::uint32_t local_count() const noexcept {
+    return header_->local_count.load(std::memory_order_acquire);  // JH.C2 <- C1
+  }
   /// Index of the rank among the ranks of this node; `none` for ranks on other nodes.
   std::uint32_t local_index(std::uint32_t r) const noexcept {
     const auto card = card_of(r);
@@ -44,6 +46,8 @@ class JobView {
   }
   /// The position up to which the log of a rank on another node is known here (RemoteCards::known).
   std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
+  /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
+  bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
 
   /// The ranks of a node, ascending; empty if there is no such node.
@@ -72,7 +76,7 @@ class JobView {
  private:
   /// RankEntry::card; 0 if there is no such rank.
   std::uint32_t card_of(std::uint32_t r) const noexcept {
-    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // R2 <- R1
+    return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
   }
 
   std::byte* base_ = nullptr;

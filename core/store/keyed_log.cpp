@@ -66,9 +66,9 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
     std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
   h.check = check_of(h, to + sizeof h);
   std::memcpy(to, &h, sizeof h);
-  header_->published.store(*end, std::memory_order_release);  // P1 -> P2: bytes first
+  header_->published.store(*end, std::memory_order_release);  // KL.P1 -> P2: bytes first
   head.store(static_cast<std::uint32_t>(offset / 8 + 1),
-             std::memory_order_release);  // F1 -> F2: published first (I4)
+             std::memory_order_release);  // KL.F1 -> F2: published first (I4)
   return {};
 }
 
@@ -126,7 +126,7 @@ Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Re
 
 Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash,
                               std::uint32_t scopes) const noexcept {
-  auto link = heads_[bucket(subject, hash)].load(std::memory_order_acquire);  // F2 <- F1
+  auto link = heads_[bucket(subject, hash)].load(std::memory_order_acquire);  // KL.F2 <- F1
   if (link == 0) return fail(Errc::not_found);
   const auto end = published();
   if (!sound(end)) return fail(Errc::corrupt, "log bounds");
@@ -168,7 +168,8 @@ Result<void> KeyedLog::adopt() noexcept {
   if (end == 0) return {};
   auto& head = heads_[bucket(record.subject, hash_key(record.key))];
   const auto link = static_cast<std::uint32_t>(last / 8 + 1);
-  if (head.load(std::memory_order_relaxed) < link) head.store(link, std::memory_order_release);  // F1 -> F2
+  if (head.load(std::memory_order_relaxed) < link)
+    head.store(link, std::memory_order_release);  // KL.F1 -> F2
   return {};
 }
 

@@ -139,8 +139,8 @@ class KeyedLog {
   Result<void> adopt() noexcept;
 
   std::uint64_t published() const noexcept {
-    return header_->published.load(std::memory_order_acquire);
-  }  // P2 <- P1
+    return header_->published.load(std::memory_order_acquire);  // KL.P2 <- P1
+  }
   std::uint64_t capacity() const noexcept { return capacity_; }
   bool empty() const noexcept { return published() == 0; }
 

@@ -15,7 +15,7 @@ void LocalValues::store_encoded(std::string_view nspace, std::uint32_t rank, std
                                 std::vector<std::byte> value) {
   const std::lock_guard lock(mutex_);
   values_[Owner(nspace, rank)].insert_or_assign(std::string(key), std::move(value));
-  count_.fetch_add(1, std::memory_order_release);
+  count_.fetch_add(1, std::memory_order_release);  // LV.C1 -> C2
 }
 
 Result<data::Value> LocalValues::find(std::string_view nspace, std::uint32_t rank,

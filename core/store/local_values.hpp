@@ -23,7 +23,9 @@ class LocalValues {
   void store_encoded(std::string_view nspace, std::uint32_t rank, std::string_view key,
                      std::vector<std::byte> value);
   /// Usually true; takes no lock.
-  bool empty() const noexcept { return count_.load(std::memory_order_acquire) == 0; }
+  bool empty() const noexcept {
+    return count_.load(std::memory_order_acquire) == 0;  // LV.C2 <- C1
+  }
   /// Errors: not_found, no_memory.
   Result<data::Value> find(std::string_view nspace, std::uint32_t rank, std::string_view key) const;
   /// Appends every key of (nspace, rank), in order of its name.

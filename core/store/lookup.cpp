@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/store/key_wait.hpp"
+
 namespace weft::store {
 namespace {
 
@@ -17,7 +19,7 @@ Result<std::uint32_t> number_of(const pmix_info_t& info) {
 
 Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& to) {
   const auto number = number_of(info);
-  if (!number) return tl::unexpected(number.error());
+  if (!number) return fail(number.error());
   to = *number;
   return {};
 }
@@ -47,10 +49,12 @@ Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
     return put_number(info, out.appnum);
   else if (key == PMIX_SESSION_ID)
     return put_number(info, out.session);
+  else if (key == KeyWait::attribute)
+    return put_number(info, out.key_wait);
   else if (key == PMIX_TIMEOUT) {
-    const auto seconds = number_of(info);
-    if (!seconds) return tl::unexpected(seconds.error());
-    if (*seconds != 0) out.timeout = std::chrono::seconds(*seconds);
+    const auto given = data::timeout_of(info.value);
+    if (!given) return fail(given.error());
+    if (*given) out.timeout = *given;
   } else if (key == PMIX_DATA_SCOPE) {
     if (info.value.type != PMIX_SCOPE) return fail(Errc::type_mismatch, PMIX_DATA_SCOPE);
     out.scope = info.value.data.scope;
@@ -68,10 +72,11 @@ Result<Value> decode(const Record& record) {
 }
 
 /// A stored job-level key first, because the host's word beats what the map implies.
-Result<Value> find_at(const JobView& job, Subject subject, std::string_view key, std::uint64_t hash) {
+Result<Value> registered_or_computed(const JobView& job, Subject subject, std::string_view key,
+                                     std::uint64_t hash) {
   const auto record = job.find_info(subject, key, hash);
   if (record) return decode(*record);
-  if (record.error().code != Errc::not_found) return tl::unexpected(record.error());
+  if (record.error().code != Errc::not_found) return fail(record.error());
   return compute_key(job, subject, key, hash);
 }
 
@@ -81,10 +86,10 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
   return here ? scope == PMIX_LOCAL : scope == PMIX_REMOTE;
 }
 
-Result<Value> find_put(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
-                       const GetDirectives& how, Asker asker) {
+Result<Value> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
+                            const GetDirectives& how, Asker asker) {
   auto record = job.find_card(rank, key, hash);
-  if (!record) return tl::unexpected(record.error());
+  if (!record) return fail(record.error());
   const bool own = asker.same_job && asker.rank == rank;
   const bool here = job.local_index(rank) != none;
   if (!visible(record->scope, how.scope, own, here)) {
@@ -95,7 +100,7 @@ Result<Value> find_put(const JobView& job, std::uint32_t rank, std::string_view 
     record = job.find_card(rank, key, hash, scopes);
     if (!record)
       return record.error().code == Errc::not_found ? fail(Errc::outside_scope)
-                                                    : tl::unexpected(record.error());
+                                                    : fail(record.error());
   }
   return decode(*record);
 }
@@ -121,29 +126,29 @@ Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& 
 }
 
 /// Job level, then what a key without a realm means: my node, my application, my session.
-Result<Value> find_job_level(const JobView& job, std::uint32_t about, std::string_view key,
-                             std::uint64_t hash) {
+Result<Value> job_level_value(const JobView& job, std::uint32_t about, std::string_view key,
+                              std::uint64_t hash) {
   const auto* entry = job.rank(about);
   const std::uint32_t node = entry != nullptr && entry->node != none ? entry->node : job.my_node();
   for (const Subject subject : {Subject{Realm::job, 0}, Subject{Realm::node, node},
                                 Subject{Realm::app, app_of(job, about)}, Subject{Realm::session, 0}}) {
-    auto value = find_at(job, subject, key, hash);
+    auto value = registered_or_computed(job, subject, key, hash);
     if (value || value.error().code != Errc::not_found) return value;
   }
   return fail(Errc::not_found);
 }
 
-Result<Value> find_anywhere(const JobView& job, std::string_view key, std::uint64_t hash,
-                            const GetDirectives& how, Asker asker) {
+Result<Value> value_of_any_rank(const JobView& job, std::string_view key, std::uint64_t hash,
+                                const GetDirectives& how, Asker asker) {
   bool hidden = false;  // some rank has it for others than the caller: another may have it for all
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
-    auto value = find_put(job, r, key, hash, how, asker);
+    auto value = value_in_card(job, r, key, hash, how, asker);
     if (!value && value.error().code == Errc::outside_scope)
       hidden = true;
     else if (value || value.error().code != Errc::not_found)
       return value;
   }
-  auto value = find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  auto value = job_level_value(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
   if (!value && value.error().code == Errc::not_found && hidden) return fail(Errc::outside_scope);
   return value;
 }
@@ -153,21 +158,21 @@ bool is_missing(const Result<Value>& value) noexcept {
 }
 
 // One variable each, so that what is found is returned where it was decoded: every Get comes through here.
-Result<Value> find_other(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
-                         const GetDirectives& how, Asker asker) {
-  auto value = find_put(job, rank, key, hash, how, asker);
+Result<Value> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
+                               std::uint64_t hash, const GetDirectives& how, Asker asker) {
+  auto value = value_in_card(job, rank, key, hash, how, asker);
   if (is_missing(value)) {
     const auto record = job.find_info({Realm::rank, rank}, key, hash);
-    value = record ? decode(*record) : Result<Value>(tl::unexpected(record.error()));
+    value = record ? decode(*record) : Result<Value>(fail(record.error()));
   }
   return value;
 }
 
-Result<Value> find_reserved(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
-                            const GetDirectives& how, Asker asker) {
-  auto value = find_at(job, {Realm::rank, rank}, key, hash);
-  if (is_missing(value)) value = find_put(job, rank, key, hash, how, asker);
-  if (is_missing(value)) value = find_job_level(job, rank, key, hash);
+Result<Value> value_of_reserved_key(const JobView& job, std::uint32_t rank, std::string_view key,
+                                    std::uint64_t hash, const GetDirectives& how, Asker asker) {
+  auto value = registered_or_computed(job, {Realm::rank, rank}, key, hash);
+  if (is_missing(value)) value = value_in_card(job, rank, key, hash, how, asker);
+  if (is_missing(value)) value = job_level_value(job, rank, key, hash);
   return value;
 }
 
@@ -189,7 +194,7 @@ Result<Value> array_of(const data::Infos& infos) {
     std::memcpy(items[i].key, infos.data()[i].key, sizeof items[i].key);
     items[i].flags = infos.data()[i].flags;
     if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok)
-      return tl::unexpected(ok.error());
+      return fail(ok.error());
   }
   return out;
 }
@@ -197,7 +202,7 @@ Result<Value> array_of(const data::Infos& infos) {
 Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t count) {
   GetDirectives out;
   for (std::size_t i = 0; i < count; ++i)
-    if (auto ok = parse_one(infos[i], out); !ok) return tl::unexpected(ok.error());
+    if (auto ok = parse_one(infos[i], out); !ok) return fail(ok.error());
   // A host or node number without PMIX_NODE_INFO can only mean it; the same holds for an application.
   if (!out.realm && (out.nodeid || !out.hostname.empty())) out.realm = Realm::node;
   if (!out.realm && out.appnum) out.realm = Realm::app;
@@ -207,13 +212,13 @@ Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t
 Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
                      Asker asker) {
   const auto hash = hash_key(key);
-  if (how.realm) return find_at(job, subject_of(job, rank, how, asker), key, hash);
-  if (rank == PMIX_RANK_UNDEF) return find_anywhere(job, key, hash, how, asker);
+  if (how.realm) return registered_or_computed(job, subject_of(job, rank, how, asker), key, hash);
+  if (rank == PMIX_RANK_UNDEF) return value_of_any_rank(job, key, hash, how, asker);
   if (rank == PMIX_RANK_WILDCARD)
-    return find_job_level(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+    return job_level_value(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
   if (rank >= job.ranks()) return fail(Errc::not_found);
-  return is_reserved(key) ? find_reserved(job, rank, key, hash, how, asker)
-                          : find_other(job, rank, key, hash, how, asker);
+  return is_reserved(key) ? value_of_reserved_key(job, rank, key, hash, how, asker)
+                          : value_of_put_key(job, rank, key, hash, how, asker);
 }
 
 Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {

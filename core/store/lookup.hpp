@@ -2,9 +2,9 @@
 // One Get in one job: from the caller's process, key and directives to the place in the segment.
 #pragma once
 
-#include <chrono>
 #include <optional>
 
+#include "core/data/deadline.hpp"
 #include "core/store/job_keys.hpp"
 
 namespace weft::store {
@@ -16,7 +16,8 @@ struct GetDirectives {
   bool refresh = false;         ///< PMIX_GET_REFRESH_CACHE: ask the rank's own node again
   bool static_values = false;   ///< PMIX_GET_STATIC_VALUES: the caller brings the pmix_value_t
   bool pointer_values = false;  ///< PMIX_GET_POINTER_VALUES: the library keeps what it returns
-  std::optional<std::chrono::seconds> timeout;
+  data::Timeout timeout;
+  std::optional<std::uint32_t> key_wait;  ///< KeyWait::attribute, packed
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
   std::optional<Realm> realm;  ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
   std::optional<std::uint32_t> nodeid, appnum, session;

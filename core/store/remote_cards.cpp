@@ -103,7 +103,7 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noex
   for (const auto& record : records) to = put_bytes(put_bytes(to, as_bytes(record.key)), record.value);
   header_->used.store(used + bytes, std::memory_order_relaxed);  // before the link (Crash)
   header_->pieces.fetch_add(1, std::memory_order_relaxed);
-  link.store(static_cast<Link>(used / 2 + 1), std::memory_order_release);  // R1 -> R2: bytes first (I2)
+  link.store(static_cast<Link>(used / 2 + 1), std::memory_order_release);  // RC.R1 -> R2: bytes first (I2)
   return {};
 }
 

@@ -28,6 +28,9 @@
 // I5  The ends of a chain grow, and each piece begins in the rank's log no later than the one before it
 //     ended: in whatever order fences and fetches bring records, no older record hides a newer one and none
 //     in between is missing.
+// I6  `exchanged` is stored after all that a full fence of the whole job brought. A rank whose link leads below
+//     it has had nothing brought since: a key that is not in its pieces was not committed when that rank
+//     arrived at the fence.
 // Crash: `used` is stored before the link. A writer that dies in between leaves bytes that no link leads to,
 // and that no later writer overwrites.
 #pragma once
@@ -48,7 +51,8 @@ class RemoteCards {
   struct Header {
     alignas(64) std::atomic<std::uint64_t> used{0};
     std::atomic<std::uint64_t> pieces{0};
-    std::atomic<std::uint64_t> refused{0};  ///< cards for which there was no space
+    std::atomic<std::uint64_t> refused{0};    ///< cards for which there was no space
+    std::atomic<std::uint64_t> exchanged{0};  ///< `used` when the last full fence of the whole job ended
   };
   static_assert(sizeof(Header) == 64 && std::atomic<std::uint64_t>::is_always_lock_free);
   using Link = std::uint32_t;
@@ -70,10 +74,21 @@ class RemoteCards {
   /// more than 511 bytes, a scope that stays on its node, an impossible position).
   Result<void> append(std::atomic<Link>& link, const Card& card) noexcept;
 
+  /// Writer only. A full fence of the whole job has ended, and all that it brought is appended.
+  void mark_exchanged() noexcept {
+    header_->exchanged.store(header_->used.load(std::memory_order_relaxed),
+                             std::memory_order_release);  // RC.X1 -> X2
+  }
+  /// Any process. Is the newest piece of this rank one that was here when the last full fence ended (I6)?
+  bool is_exchanged(Link link) const noexcept {
+    return link != 0 &&
+           (std::uint64_t{link} - 1) * 2 < header_->exchanged.load(std::memory_order_acquire);  // RC.X2 <- X1
+  }
+
   /// Any process. The position up to which the rank's own log is known here; 0: not at all.
   std::uint64_t known(Link link) const noexcept;
 
-  /// Any process. link: loaded with acquire (R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
+  /// Any process. link: loaded with acquire (RC.R2 <- R1). hash: hash_key(key). The newest record of that key whose scope's
   /// bit is set in `scopes`. Cost: the entries of the rank's pieces, newest first. Errors: not_found, corrupt.
   Result<CardRecord> find(Link link, std::string_view key, std::uint64_t hash,
                           std::uint32_t scopes) const noexcept;

@@ -2,6 +2,7 @@
 // Between servers: bodies of requests and replies, contacts, contributions to an exchange, cards.
 #include "core/data/fields.hpp"
 #include "core/link/messages.hpp"
+#include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
 #include "core/server/cluster/messages.hpp"
 #include "core/server/fences/contribution.hpp"
@@ -63,6 +64,10 @@ void add_server(Decoders& to) {
                             .rests = Encoded(16, std::byte{2}),
                             .ranks = {0, 2, 4}};
   add<CardRegions>(to, "card_regions", {&regions});
+  const CardMessage card{"job", 7, 80, 72, false};
+  add<CardMessage>(to, "card", {&card});
+  const CardMessageReply card_reply{96, Encoded(5, std::byte{1})};
+  add<CardMessageReply>(to, "card_reply", {&card_reply});
   const auto proc = link::make_proc("job", 3);
   add<pmix_proc_t>(to, "proc", {&proc});
   const auto one_part = part();

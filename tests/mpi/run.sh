@@ -11,7 +11,7 @@ shift 3
 
 out=$(mktemp) err=$(mktemp)
 trap 'rm -f "$out" "$err"' EXIT
-mark=WEFT_MPI_TEST=$$.$(date +%s%N)
+mark=WEFT_TEST_MPI=$$.$(date +%s%N)
 # shellcheck disable=SC2086  # the launcher's options are words
 env "$mark" $launcher -n "$ranks" "$@" "$ranks" "$local" >"$out" 2>"$err"
 status=$?

@@ -81,7 +81,7 @@ int directives(const Words&) {
     check_status(get(other, "none", flag(how)).status, PMIX_ERR_NOT_FOUND);
     check_status(get(client.job, "pmix.no.such.key", flag(how)).status, PMIX_ERR_NOT_FOUND);
   }
-  // It has committed and the key is not there; with a deadline somebody may still bring it.
+  // It has committed, and the key is not there.
   check_status(get(other, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(other, "none", std::move(Infos().integer(PMIX_TIMEOUT, 1))).status, PMIX_ERR_TIMEOUT);
   // Its own unknown key: nobody to wait for.
@@ -122,7 +122,8 @@ int directives(const Words&) {
       client.size);
   check_status(get(client.job, PMIX_APP_SIZE, std::move(Infos().number(PMIX_APPNUM, 5))).status,
                PMIX_ERR_NOT_FOUND);
-  check_equal(get(client.job, PMIX_UNIV_SIZE, flag(PMIX_SESSION_INFO)).status == PMIX_ERR_BAD_PARAM, 0);
+  check_equal(get(client.job, PMIX_UNIV_SIZE).u32(), client.size);  // the job's, as the map says
+  check_equal(get(client.job, PMIX_UNIV_SIZE, flag(PMIX_SESSION_INFO)).u32(), 33);
 
   // Directives of a type that they cannot have.
   check_status(get(other, "key", std::move(Infos().text(PMIX_TIMEOUT, "soon"))).status, PMIX_ERR_BAD_PARAM);
@@ -264,6 +265,37 @@ int wait_for_commit(const Words&) {
   return 0;
 }
 
+/// Rank 1 has committed, and commits the key later. words: whether it is waited for.
+int wait_for_key(const Words& words) {
+  Client client;
+  if (client.me.rank == 1) {
+    check_status(put("early", std::uint64_t{11}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    await("commit");
+    check_status(put("late", std::uint64_t{12}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+  } else {
+    const auto other = client.peer(1);
+    check_status(fence(), PMIX_SUCCESS);
+    check_equal(get(other, "early").u64(), 11);
+    Waiter waiter;
+    check_status(PMIx_Get_nb(&other, "late", nullptr, 0, Waiter::on_value, &waiter), PMIX_SUCCESS);
+    if (words.at(0) == "waits") say("asking");
+    const auto now = get(other, "late");
+    check_status(now.status, words[0] == "waits" ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    check_status(waiter.wait(), now.status);
+    if (now.status == PMIX_SUCCESS) check_equal(now.u64() + waiter.number, 24);
+    if (words[0] != "waits") say("missing");
+    // A rank that has not put it in the end: none of these waits, however long WEFT_GET_WAIT is.
+    check_status(get(other, "never", flag(PMIX_IMMEDIATE)).status, PMIX_ERR_NOT_FOUND);
+    check_status(get(other, "never", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Says what a Get of rank 1's key ends with.
 int ask_rank_one(const Words&) {
   Client client;
@@ -274,6 +306,8 @@ int ask_rank_one(const Words&) {
   say(PMIx_Error_string(get(other, "key").status));
   say(PMIx_Error_string(waiter.wait()));
   say(PMIx_Error_string(get(other, "key").status));
+  say(PMIx_Error_string(get(other, "key", flag(PMIX_IMMEDIATE)).status));
+  say(PMIx_Error_string(get(other, "key", std::move(Infos().integer(PMIX_TIMEOUT, 30))).status));
   client.finalize();
   return 0;
 }
@@ -430,6 +464,7 @@ void add_data_programs(Programs& programs) {
   programs.add("bad_arguments", bad_arguments);
   programs.add("resolve", resolve);
   programs.add("wait_for_commit", wait_for_commit);
+  programs.add("wait_for_key", wait_for_key);
   programs.add("ask_rank_one", ask_rank_one);
   programs.add("rank_one", rank_one);
   programs.add("overfill", overfill);
@@ -463,7 +498,7 @@ class DataTest : public Multiproc, public ::testing::WithParamInterface<Segment>
       EXPECT_EQ(one.wait(), SIGKILL);
     }
     if (!waiting) ask();
-    for (int i = 0; i < 3; ++i) zero.expect(status);
+    for (int i = 0; i < 5; ++i) zero.expect(status);
     zero.expect_success();
   }
 };
@@ -483,7 +518,14 @@ TEST_P(DataTest, scopes) {
   all_run(GetParam(), 2, "scopes");
 }
 TEST_P(DataTest, directives) {
-  all_run(GetParam(), 2, "directives");
+  Host host({}, {{"WEFT_GET_WAIT", "0.1"}});
+  Infos infos;
+  infos.number(PMIX_JOB_SIZE, 2);
+  infos.array(PMIX_SESSION_INFO_ARRAY, std::move(Infos().number(PMIX_UNIV_SIZE, 33)));
+  host.add_job("job", 2, infos);
+  for (pmix_rank_t rank = 0; rank < 2; ++rank) host.add_client(proc_of("job", rank));
+  auto children = start_all(host, GetParam(), "job", 2, "directives");
+  expect_success(children);
 }
 TEST_P(DataTest, bad_arguments) {
   all_run(GetParam(), 2, "bad_arguments");
@@ -515,6 +557,28 @@ TEST_P(DataTest, a_get_waits_for_the_first_commit) {
   children[1].tell("commit");
   children[0].expect("got it");
   children[1].tell("commit more");
+  expect_success(children);
+}
+
+TEST_P(DataTest, a_get_waits_for_a_key_of_a_later_commit) {
+  Host host({}, {{"WEFT_GET_WAIT", "inf"}});
+  host.add_job("job", 2);
+  auto children = start_all(host, GetParam(), "job", 2, "wait_for_key", {"waits"});
+  children[0].expect("asking");
+  children[1].tell("commit");
+  expect_success(children);
+}
+TEST_P(DataTest, a_process_says_how_long_its_own_gets_wait) {
+  Host host({}, {{"WEFT_GET_WAIT", "inf"}});
+  host.add_job("job", 2);
+  std::vector<Child> children;
+  for (pmix_rank_t rank = 0; rank < 2; ++rank) {
+    auto options = reach(GetParam(), rank);
+    if (rank == 0) options.variables.emplace_back("WEFT_GET_WAIT", "0.05");
+    children.push_back(host.start("job", rank, "wait_for_key", {"gives up"}, options));
+  }
+  children[0].expect("missing");
+  children[1].tell("commit");
   expect_success(children);
 }
 

@@ -171,6 +171,28 @@ int one_is_late(const Words& words) {
   return 0;
 }
 
+/// A timeout whose nanoseconds do not fit the clock is a long one, not one that has passed.
+int patient(const Words& words) {
+  Client client;
+  std::vector<pmix_proc_t> set;
+  if (words[0] == "set")
+    for (pmix_rank_t r = 0; r + 1 < client.size; ++r) set.push_back(client.peer(r));
+  Infos infos;
+  infos.unsigned64(PMIX_TIMEOUT, 10'000'000'000);
+  const bool is_in = set.empty() || client.me.rank + 1 < client.size;
+  if (is_in) check_status(fence(set, infos), PMIX_SUCCESS);
+  if (is_in) {
+    Waiter waiter;
+    check_status(PMIx_Fence_nb(set.empty() ? nullptr : set.data(), set.size(), infos.data(), infos.size(),
+                               Waiter::on_status, &waiter),
+                 PMIX_SUCCESS);
+    check_status(waiter.wait(), PMIX_SUCCESS);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Waits in a fence that cannot end well, and says how it ended.
 int wait_in_fence(const Words& words) {
   Client client;
@@ -246,6 +268,7 @@ void add_fence_programs(Programs& programs) {
   programs.add("overlapping", overlapping);
   programs.add("spellings", spellings);
   programs.add("one_is_late", one_is_late);
+  programs.add("patient", patient);
   programs.add("wait_in_fence", wait_in_fence);
   programs.add("stay_away", stay_away);
   programs.add("reinit", reinit);
@@ -291,6 +314,11 @@ TEST_P(FenceTest, from_inside_a_callback) {
 }
 TEST_P(FenceTest, again_after_finalize_and_init) {
   all_run(GetParam(), 3, "reinit", {"10"});
+}
+
+TEST_P(FenceTest, timeout_too_long_for_the_clock) {
+  all_run(GetParam(), 2, "patient", {"whole"});
+  all_run(GetParam(), 3, "patient", {"set"});
 }
 
 class FenceEndTest : public FenceTest {};

@@ -43,6 +43,7 @@ void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);
 void add_session_programs(Programs& programs);
+void add_set_fence_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);
 
 /// One process that a test started, with a line of text to and from it. Killed and reaped with this object.

@@ -37,8 +37,13 @@ pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_
   return current->upcalls.fence({procs, procs + nprocs}, collect, std::move(card), done, open);
 }
 
-pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t*, size_t, pmix_modex_cbfunc_t done,
-                       void* open) {
+pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t* infos, size_t ninfo,
+                       pmix_modex_cbfunc_t done, void* open) {
+  if (current->upcalls.modex_directives) {
+    Infos directives;
+    for (size_t i = 0; i < ninfo; ++i) directives.copy(infos[i]);
+    current->upcalls.modex_directives(directives);
+  }
   return current->upcalls.modex(*proc, done, open);
 }
 

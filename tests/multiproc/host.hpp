@@ -27,6 +27,7 @@ struct Upcalls {
                               void*)>
       fence;
   std::function<pmix_status_t(const pmix_proc_t&, pmix_modex_cbfunc_t, void*)> modex;
+  std::function<void(const Infos&)> modex_directives;  ///< of the call of modex that follows
   std::function<void(pmix_status_t code)> notified;
 };
 

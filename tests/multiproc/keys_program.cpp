@@ -64,7 +64,8 @@ void ask(const Client& client, const Key& key, const pmix_proc_t& whom) {
   check(here.there() || key.may_miss, name + " is missing: " + PMIx_Error_string(here.status));
   if (here.there())
     check(here.value().type == key.type, name + " has type " + std::to_string(here.value().type));
-  check_equal(client.size > whom.rank || whom.rank == PMIX_RANK_WILDCARD, 1);
+  check(client.size > whom.rank || whom.rank == PMIX_RANK_WILDCARD,
+        "rank " + std::to_string(whom.rank) + " of " + std::to_string(client.size));
 }
 
 int all_keys(const Words&) {
@@ -80,7 +81,9 @@ int all_keys(const Words&) {
   check_equal(get(client.me, PMIX_RANK).rank(), client.me.rank);
   check_equal(get(client.me, PMIX_LOCAL_RANK).u16(), client.me.rank);
   check_equal(get(client.job, PMIX_LOCAL_SIZE).u32(), client.size);
-  check_equal(get(client.job, PMIX_MAX_PROCS).u32() >= client.size, 1);
+  const auto most = get(client.job, PMIX_MAX_PROCS).u32();
+  check(most >= client.size,
+        "MAX_PROCS " + std::to_string(most) + " of a job of " + std::to_string(client.size));
   std::string peers;
   for (pmix_rank_t r = 0; r < client.size; ++r) peers += (r == 0 ? "" : ",") + std::to_string(r);
   check(get(client.job, PMIX_LOCAL_PEERS).text() == peers, "LOCAL_PEERS");

@@ -14,10 +14,12 @@ add_executable(multiproc_test
   nodes_test.cpp
   server_test.cpp
   session_test.cpp
+  set_fence_test.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
 add_dependencies(multiproc_test weftinfo)
+weft_test_program(multiproc_test)
 gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)
 
 foreach(segment "" "WEFT_NO_SEGMENT=1")

@@ -31,6 +31,7 @@ struct Manner {
   bool first_fence_late = false;  ///< answered only after the clients gave up
   bool second_first = false;      ///< the second node's first answer comes behind its second
   bool no_modex_expected = false;
+  std::string modex_key;  ///< PMIX_REQUIRED_KEY of every request for a card, with PMIX_TIMEOUT 30
 
   static Manner parse(const Words& words) {
     Manner m;
@@ -45,6 +46,7 @@ struct Manner {
       if (words[i] == "first_late") m.first_fence_late = true;
       if (words[i] == "second_first") m.second_first = true;
       if (words[i] == "expect_no_modex") m.no_modex_expected = true;
+      if (words[i].rfind("expect_key=", 0) == 0) m.modex_key = words[i].substr(11);
     }
     return m;
   }
@@ -252,6 +254,16 @@ int node(const Words& words) {
     upcalls.modex = [&](const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) {
       return bridge.modex(proc, done, open);
     };
+  if (!manner.modex_key.empty())
+    upcalls.modex_directives = [&](const Infos& infos) {
+      const auto* key = infos.find(PMIX_REQUIRED_KEY);
+      const auto* timeout = infos.find(PMIX_TIMEOUT);
+      check(key != nullptr && key->value.type == PMIX_STRING && manner.modex_key == key->value.data.string,
+            "no PMIX_REQUIRED_KEY");
+      check(timeout != nullptr && timeout->value.type == PMIX_INT && timeout->value.data.integer == 30,
+            "no PMIX_TIMEOUT");
+      check_equal(infos.size(), 2);
+    };
   bool good = true;
   {
     Host host(std::move(upcalls));
@@ -335,9 +347,9 @@ int full_fences(const Words&) {
   check_equal(client.size, 4);
   check_equal(get(client.job, PMIX_LOCAL_SIZE).u32(), 2);
   check_equal(get(client.job, PMIX_NUM_NODES).u32(), 2);
-  check_equal(get(client.peer(3), PMIX_HOSTNAME).text() == "second", 1);
+  check_equal(get(client.peer(3), PMIX_HOSTNAME).text(), "second");
   check_equal(get(client.peer(3), PMIX_LOCAL_RANK).u16(), 1);
-  check_equal(get(client.job, PMIX_LOCAL_PEERS, Infos().text(PMIX_HOSTNAME, "second")).text() == "2,3", 1);
+  check_equal(get(client.job, PMIX_LOCAL_PEERS, Infos().text(PMIX_HOSTNAME, "second")).text(), "2,3");
   for (std::uint64_t round = 1; round <= 20; ++round) {
     const auto mine = round * 100 + client.me.rank;
     check_status(put("global", mine), PMIX_SUCCESS);
@@ -387,6 +399,21 @@ int fetch_on_demand(const Words&) {
   check_status(fence(), PMIX_SUCCESS);
   check_equal(get(far, "card", Infos().flag(PMIX_GET_REFRESH_CACHE)).u64(), 100 + far.rank);
   check_equal(get(far, "card").u64(), 100 + far.rank);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// What the caller of PMIx_Get said, and the key, reach the host that fetches.
+int fetch_with_directives(const Words&) {
+  Client client;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const auto far = client.peer((client.me.rank + 2) % 4);
+  check_status(get(far, "card", std::move(Infos().flag(PMIX_IMMEDIATE))).status,
+               PMIX_ERR_NOT_FOUND);  // not asked
+  check_equal(get(far, "card", std::move(Infos().integer(PMIX_TIMEOUT, 30))).u64(), far.rank);
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
   return 0;
@@ -550,6 +577,7 @@ void add_node_programs(Programs& programs) {
   programs.add("first_fence_late", first_fence_late);
   programs.add("fences_overtake", fences_overtake);
   programs.add("no_way_across", no_way_across);
+  programs.add("fetch_with_directives", fetch_with_directives);
   programs.add("far_rank_dies", far_rank_dies);
 }
 
@@ -606,6 +634,9 @@ TEST_P(NodesTest, the_host_is_late) {
 }
 TEST_P(NodesTest, a_fence_overtakes_another) {
   run("fences_overtake", {"second_first"});
+}
+TEST_P(NodesTest, directives_and_the_key_reach_direct_modex) {
+  run("fetch_with_directives", {"expect_key=card"});
 }
 TEST_P(NodesTest, no_way_across) {
   run("no_way_across", {"no_fence", "no_modex"});

@@ -70,7 +70,7 @@ int two_jobs(const Words& words) {
   check_status(put("mine", words[1]), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   // The other job's rank is on this node: its job data and card are there for all.
-  check_equal(get(other, "mine").text() == words[2], 1);
+  check_equal(get(other, "mine").text(), words[2]);
   check_equal(get(proc_of(words[0], PMIX_RANK_WILDCARD), PMIX_JOB_SIZE).u32(), 1);
   // A fence of both, each naming itself first.
   for (int i = 0; i < 20; ++i) {

@@ -282,7 +282,7 @@ int cards_of_all_sizes(const Words&) {
   check_status(fence(), PMIX_SUCCESS);
   for (pmix_rank_t i = 0; i < client.size; ++i) {
     const auto r = (client.me.rank + i) % client.size;
-    check_equal(get(client.peer(r), "first").bytes() == value(r, size_of(r)), 1);
+    check_equal(get(client.peer(r), "first").bytes(), value(r, size_of(r)));
     check_equal(get(client.peer(r), "last").u64(), r);
   }
   check_status(get(client.peer(0), "nobody has put this").status, PMIX_ERR_NOT_FOUND);
@@ -324,6 +324,125 @@ int cards_that_grow(const Words&) {
   }
   check_status(fence(), PMIX_SUCCESS);
   check_equal(get(far, "count", Infos().flag(PMIX_GET_REFRESH_CACHE)).u64(), 150);
+  client.finalize();
+  return 0;
+}
+
+/// With WEFT_GET_WAIT=inf: what a full fence brought is complete, what was committed since is fetched or waited for.
+int keys_of_later_commits(const Words&) {
+  Client client;
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  check_status(get(far, "later").status, PMIX_ERR_NOT_FOUND);
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(put("more", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(get(far, "more").u64(), far.rank);
+
+  const auto near = client.peer(client.me.rank ^ 1);
+  const auto patient = std::move(Infos().integer(PMIX_TIMEOUT, 30));
+  Waiter waiting, bounded, of_this_node;
+  check_status(PMIx_Get_nb(&far, "later", nullptr, 0, Waiter::on_value, &waiting), PMIX_SUCCESS);
+  check_status(PMIx_Get_nb(&far, "later", patient.data(), patient.size(), Waiter::on_value, &bounded),
+               PMIX_SUCCESS);
+  check_status(PMIx_Get_nb(&near, "later", nullptr, 0, Waiter::on_value, &of_this_node), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  check(!waiting.over() && !bounded.over() && !of_this_node.over(), "a key that no rank has put");
+  check_status(put("only on this node", std::uint64_t{1}, PMIX_LOCAL), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);  // the card is longer, and nothing in it is for the other nodes
+  check_status(fence(), PMIX_SUCCESS);
+  check(!waiting.over() && !bounded.over() && !of_this_node.over(), "a key that no rank has put");
+  check_status(put("later", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  for (auto* waiter : {&waiting, &bounded, &of_this_node}) check_status(waiter->wait(), PMIX_SUCCESS);
+  check_equal(waiting.number, far.rank);
+  check_equal(bounded.number, far.rank);
+  check_equal(of_this_node.number, near.rank);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// A key that is never put, of ranks of both nodes: words: seconds of WEFT_GET_WAIT.
+int keys_that_never_come(const Words& words) {
+  using Clock = std::chrono::steady_clock;
+  Client client;
+  const auto far = client.peer((client.me.rank + ranks_a_node) % client.size);
+  const auto near = client.peer(client.me.rank ^ 1);
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const std::chrono::duration<double> limit(std::stod(words.at(0)));
+  for (const auto& proc : {near, far}) {
+    const auto before = Clock::now();
+    check_status(get(proc, "never").status, PMIX_ERR_NOT_FOUND);
+    check(Clock::now() - before >= limit, "it did not wait as long as WEFT_GET_WAIT says");
+  }
+  // With a deadline it is the deadline that says how long, also where a full fence has brought the card.
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  const auto bounded = std::move(Infos().integer(PMIX_TIMEOUT, 1));
+  Waiter of_far, of_near;
+  const auto before = Clock::now();
+  check_status(PMIx_Get_nb(&far, "never", bounded.data(), bounded.size(), Waiter::on_value, &of_far),
+               PMIX_SUCCESS);
+  check_status(PMIx_Get_nb(&near, "never", bounded.data(), bounded.size(), Waiter::on_value, &of_near),
+               PMIX_SUCCESS);
+  check_status(of_far.wait(), PMIX_ERR_TIMEOUT);
+  check_status(of_near.wait(), PMIX_ERR_TIMEOUT);
+  check(Clock::now() - before >= std::chrono::seconds(1), "it did not wait as long as PMIX_TIMEOUT says");
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// PMIX_IMMEDIATE asks the server of the rank's node, and waits for no commit.
+int gets_at_once(const Words&) {
+  Client client;
+  const auto at_once = std::move(Infos().flag(PMIX_IMMEDIATE));
+  check_status(fence(), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r)
+    check_status(get(client.peer(r), "card", at_once).status, PMIX_ERR_NOT_FOUND);
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  for (pmix_rank_t r = 0; r < client.size; ++r) {
+    check_equal(get(client.peer(r), "card", at_once).u64(), r);
+    check_status(get(client.peer(r), "never", at_once).status, PMIX_ERR_NOT_FOUND);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// The last two ranks die: one has committed, the other has not. Every way to ask for a key that is not there ends alike.
+int gets_of_dead_ranks(const Words&) {
+  Client client;
+  const auto poor = client.peer(client.size - 2), rich = client.peer(client.size - 1);
+  if (client.me.rank == rich.rank) {
+    check_status(put("card", std::uint64_t{7}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank >= poor.rank) {
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  check_status(fence(), PMIX_ERR_PROC_ABORTED);  // so that their server knows
+  const Infos plain;
+  const auto at_once = std::move(Infos().flag(PMIX_IMMEDIATE));
+  const auto bounded = std::move(Infos().integer(PMIX_TIMEOUT, 30));
+  for (const auto* how : {&plain, &at_once, &bounded}) {
+    // One of the two deaths has ended the fence; a Get that waits for the other's rank ends with it.
+    if (how != &at_once) check_status(get(poor, "card", *how).status, PMIX_ERR_UNREACH);
+    check_equal(get(rich, "card", *how).u64(), 7);
+  }
+  check_status(get(poor, "card", at_once).status, PMIX_ERR_UNREACH);
+  for (const auto* how : {&plain, &at_once, &bounded})
+    check_status(get(rich, "never", *how).status, PMIX_ERR_NOT_FOUND);
   client.finalize();
   return 0;
 }
@@ -426,6 +545,10 @@ void add_session_programs(Programs& programs) {
   programs.add("cards_of_all_sizes", cards_of_all_sizes);
   programs.add("cards_that_grow", cards_that_grow);
   programs.add("mode_of_the_user", mode_of_the_user);
+  programs.add("keys_of_later_commits", keys_of_later_commits);
+  programs.add("keys_that_never_come", keys_that_never_come);
+  programs.add("gets_at_once", gets_at_once);
+  programs.add("gets_of_dead_ranks", gets_of_dead_ranks);
   programs.add("modex_without_a_fence", modex_without_a_fence);
   programs.add("deadline", deadline);
   programs.add("last_dies", last_dies);
@@ -438,10 +561,17 @@ void add_session_programs(Programs& programs) {
 
 class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:
-  Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
+  /// key_wait: WEFT_GET_WAIT; tests about other things do not wait for keys that are missing.
+  Variables over(const char* key_wait = "0") const {
+    return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", key_wait}};
+  }
   void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped,
            const Words& words = {}) {
     Session session(nodes, segment, program, over(), false, words);
+    session.finish();
+  }
+  void run_waiting(const char* key_wait, const std::string& program, Segment segment) {
+    Session session(2, segment, program, over(key_wait), false, {key_wait});
     session.finish();
   }
 };
@@ -495,6 +625,21 @@ TEST_P(SessionTest, the_user_chooses_the_mode_of_fences) {
     Session session(2, Segment::mapped, "mode_of_the_user", variables, false, {mode});
     session.finish();
   }
+}
+TEST_P(SessionTest, keys_of_later_commits_are_waited_for) {
+  run_waiting("inf", "keys_of_later_commits", Segment::mapped);
+}
+TEST_P(SessionTest, keys_of_later_commits_are_waited_for_without_segments) {
+  run_waiting("inf", "keys_of_later_commits", Segment::refused);
+}
+TEST_P(SessionTest, keys_that_never_come) {
+  run_waiting("0.2", "keys_that_never_come", Segment::mixed);
+}
+TEST_P(SessionTest, gets_at_once) {
+  run_waiting("inf", "gets_at_once", Segment::mixed);
+}
+TEST_P(SessionTest, gets_of_dead_ranks) {
+  run_waiting("inf", "gets_of_dead_ranks", Segment::mixed);
 }
 TEST_P(SessionTest, modex_without_a_fence) {
   run("modex_without_a_fence");

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -35,6 +36,9 @@ Infos& Infos::small(const char* key, std::uint16_t value) {
 }
 Infos& Infos::integer(const char* key, int value) {
   return add(key, &value, PMIX_INT);
+}
+Infos& Infos::unsigned64(const char* key, std::uint64_t value) {
+  return add(key, &value, PMIX_UINT64);
 }
 Infos& Infos::rank(const char* key, pmix_rank_t value) {
   return add(key, &value, PMIX_PROC_RANK);
@@ -101,6 +105,19 @@ void check_status(pmix_status_t got, pmix_status_t wanted, std::source_location 
 
 void check_equal(std::uint64_t got, std::uint64_t wanted, std::source_location where) {
   check(got == wanted, "got " + std::to_string(got) + ", wanted " + std::to_string(wanted), where);
+}
+
+void check_equal(std::string_view got, std::string_view wanted, std::source_location where) {
+  constexpr std::size_t most = 60;
+  std::string what;
+  if (got.size() <= most && wanted.size() <= most) {
+    what = "got \"" + std::string(got) + "\", wanted \"" + std::string(wanted) + "\"";
+  } else {
+    const auto [a, b] = std::mismatch(got.begin(), got.end(), wanted.begin(), wanted.end());
+    what = "got " + std::to_string(got.size()) + " bytes, wanted " + std::to_string(wanted.size()) +
+           ", which differ from byte " + std::to_string(a - got.begin());
+  }
+  check(got == wanted, what, where);
 }
 
 // ---- values

@@ -27,6 +27,7 @@ class Infos {
   Infos& number(const char* key, std::uint32_t value);
   Infos& small(const char* key, std::uint16_t value);
   Infos& integer(const char* key, int value);
+  Infos& unsigned64(const char* key, std::uint64_t value);
   Infos& rank(const char* key, pmix_rank_t value);
   Infos& text(const char* key, std::string_view value);
   Infos& scope(pmix_scope_t value);
@@ -83,6 +84,9 @@ void check(bool good, std::string_view what, std::source_location where = std::s
 void check_status(pmix_status_t got, pmix_status_t wanted,
                   std::source_location where = std::source_location::current());
 void check_equal(std::uint64_t got, std::uint64_t wanted,
+                 std::source_location where = std::source_location::current());
+/// Texts and bytes; of long ones the first that differs is shown.
+void check_equal(std::string_view got, std::string_view wanted,
                  std::source_location where = std::source_location::current());
 
 /// A client of a job, from PMIx_Init to its end; `size` is the job's.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Tests of weftrun and weftd as programs.
-find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
@@ -13,25 +12,29 @@ if(TARGET transport_ucx)
   string(APPEND transports ",ucx")
 endif()
 
-foreach(part command_line descriptors ends input job nodes output signals)
-  add_test(NAME weftrun.${part}
+foreach(part command_line descriptors ends input job nodes output settings signals)
+  add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
-  set_tests_properties(weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
-add_test(NAME weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
-set_tests_properties(weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
+set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
-add_test(NAME weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
-set_tests_properties(weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+add_test(NAME multiproc.weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
+set_tests_properties(multiproc.weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
 
-add_test(NAME weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
-set_tests_properties(weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
+add_test(NAME multiproc.weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
+set_tests_properties(multiproc.weftd.start PROPERTIES LABELS multiproc TIMEOUT 120
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
 
-add_test(NAME weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
-set_tests_properties(weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
+set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+
+# The longest first, so that the others run beside them.
+set_tests_properties(multiproc.weftrun.nodes multiproc.weftrun.hosts multiproc.weftrun.ssh PROPERTIES COST 60)
+set_tests_properties(multiproc.weftrun.ends PROPERTIES COST 20)

@@ -60,7 +60,7 @@ class CommandLine(unittest.TestCase):
         self.refused(125, "--wdir '/dev/null'", "--wdir", "/dev/null", "true")
         self.refused(125, "/dev/null/x", "--output-dir", "/dev/null/x", "true")
 
-    @unittest.skipIf(os.environ.get("WEFT_SANITIZE"),
+    @unittest.skipIf(os.environ.get("WEFT_TEST_SANITIZE"),
                      "the sanitizer needs a pipe of its own to look at memory")
     def test_out_of_descriptors(self):
         code = ("import resource,os,sys; resource.setrlimit(resource.RLIMIT_NOFILE,(40,40)); "

@@ -128,7 +128,7 @@ class Output(unittest.TestCase):
                 largest = max(largest, self.resident_bytes(job.pid))
         self.assertEqual(finish(job)[0], 0)
         self.assertEqual(seen, ranks * each)
-        if not os.environ.get("WEFT_SANITIZE"):  # AddressSanitizer keeps for a while what was freed
+        if not os.environ.get("WEFT_TEST_SANITIZE"):  # AddressSanitizer keeps for a while what was freed
             self.assertLess(largest, 64 << 20)  # half of what passed through
 
     def test_reader_that_leaves(self):

@@ -3,10 +3,8 @@
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
-#include <limits.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +14,8 @@
 #include <memory>
 #include <optional>
 #include <utility>
+
+#include "base/host_name.hpp"
 
 namespace weft::allocation {
 namespace {
@@ -85,8 +85,7 @@ bool same_host(std::string_view one, std::string_view other) noexcept {
 
 OwnNames OwnNames::here() {
   OwnNames names;
-  std::array<char, HOST_NAME_MAX + 1> host{};
-  names.host = ::gethostname(host.data(), host.size() - 1) == 0 ? host.data() : "localhost";
+  names.host = base::host_name();
   if (const char* slurm = std::getenv("SLURMD_NODENAME")) names.slurm_node = slurm;
   return names;
 }

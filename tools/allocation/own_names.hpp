@@ -8,7 +8,7 @@
 namespace weft::allocation {
 
 struct OwnNames {
-  std::string host;        ///< gethostname()
+  std::string host;        ///< as the system has it
   std::string slurm_node;  ///< SLURMD_NODENAME, which may differ; may be empty
   static OwnNames here();
 

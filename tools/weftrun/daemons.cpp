@@ -12,12 +12,12 @@
 #include <string_view>
 #include <utility>
 
+#include "base/settings.hpp"
 #include "tools/channel/launch_tree.hpp"
 #include "tools/launch/agent_words.hpp"
 #include "tools/launch/settings.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/weftrun/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -26,16 +26,14 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-constexpr std::chrono::seconds default_launch_timeout{60};
-
 /// Throws Stop (usage).
 std::chrono::milliseconds launch_timeout() {
-  constexpr double most = 1e6;
-  const char* text = std::getenv("WEFT_LAUNCH_TIMEOUT");
-  if (text == nullptr || *text == '\0') return default_launch_timeout;
-  const auto timeout = read_seconds(text, most);
-  if (!timeout) throw Stop(exit_status::usage, messages::bad_launch_timeout(text));
-  return *timeout;
+  const auto& setting = base::setting_of(base::Variable::launch_timeout);
+  const char* value = std::getenv(setting.name);
+  const auto timeout = base::read(setting, value);
+  if (timeout.source == base::Reading::Source::refused)
+    throw Stop(exit_status::usage, messages::bad_launch_timeout(value));
+  return std::chrono::milliseconds(timeout.number);
 }
 
 }  // namespace

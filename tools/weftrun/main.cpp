@@ -5,11 +5,11 @@
 
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <exception>
 #include <string>
 #include <vector>
 
+#include "base/settings.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
@@ -41,9 +41,8 @@ int run(int argc, char** argv) {
   ranks::forget_other_jobs();
   Plan plan = make_plan(options, PlanContext::real());
   if (options.dry_run || options.explain) {
-    const char* described = std::getenv("WEFT_TOPOLOGY");
-    const auto text =
-        explain(plan, options, KnownMachine::of(described == nullptr ? "" : described), options.explain);
+    const auto described = base::read(base::Variable::topology).text;
+    const auto text = explain(plan, options, KnownMachine::of(described), options.explain);
     if (options.dry_run) return print(text);
     fmt::print(stderr, "{}", text);
   }

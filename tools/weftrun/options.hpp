@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "tools/job/app.hpp"
+#include "tools/job/input_target.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/ranks/input_pipes.hpp"
 
 namespace weft::weftrun {
 

@@ -7,17 +7,17 @@
 #include <memory>
 #include <string_view>
 
+#include "base/settings.hpp"
+
 namespace weft::transport {
 
 std::vector<std::string> module_folders() {
   std::vector<std::string> folders;
-  if (const char* const listed = ::secure_getenv("WEFT_MODULE_PATH")) {
-    std::string_view left(listed);
-    while (!left.empty()) {
-      const std::size_t colon = left.find(':');
-      if (colon != 0) folders.emplace_back(left.substr(0, colon));
-      left.remove_prefix(colon == std::string_view::npos ? left.size() : colon + 1);
-    }
+  const auto listed = base::read(base::Variable::module_path).text;
+  for (std::string_view left(listed); !left.empty();) {
+    const std::size_t colon = left.find(':');
+    if (colon != 0) folders.emplace_back(left.substr(0, colon));
+    left.remove_prefix(colon == std::string_view::npos ? left.size() : colon + 1);
   }
   Dl_info where{};
   if (::dladdr(reinterpret_cast<const void*>(&module_folders), &where) == 0 || where.dli_fname == nullptr)

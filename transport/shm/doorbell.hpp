@@ -19,14 +19,14 @@ struct alignas(64) Doorbell {
 
   /// Client: after it has stored its notice. True: the server sleeps, and the caller must wake it.
   [[nodiscard]] bool ring() noexcept {
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // D1 <-> D2
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // DB.D1 <-> D2
     if (sleeping.load(std::memory_order_relaxed) == 0) return false;
     return sleeping.exchange(0, std::memory_order_relaxed) != 0;  // I2
   }
   /// Server: before it checks the rings the last time; then it may sleep.
   void asleep() noexcept {
     sleeping.store(1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);  // D2 <-> D1
+    std::atomic_thread_fence(std::memory_order_seq_cst);  // DB.D2 <-> D1
   }
   void awake() noexcept { sleeping.store(0, std::memory_order_relaxed); }
 };

@@ -27,10 +27,10 @@ class NoticeRing {
   /// Writer only. False: full, nothing stored.
   bool push(Notice notice) noexcept {
     const auto tail = tail_.load(std::memory_order_relaxed);  // only the writer stores it (I1)
-    const auto head = head_.load(std::memory_order_acquire);  // H2 <- H1: the slot has been read
+    const auto head = head_.load(std::memory_order_acquire);  // NR.H2 <- H1: the slot has been read
     if (tail - head >= slots) return false;
     slots_[tail % slots] = notice;
-    tail_.store(tail + 1, std::memory_order_release);  // T1 -> T2: slot first
+    tail_.store(tail + 1, std::memory_order_release);  // NR.T1 -> T2: slot first
     return true;
   }
 
@@ -38,10 +38,10 @@ class NoticeRing {
   template <class Visit>
   unsigned drain(Visit&& visit) noexcept {
     const auto head = head_.load(std::memory_order_relaxed);    // only the reader stores it (I1)
-    auto count = tail_.load(std::memory_order_acquire) - head;  // T2 <- T1
+    auto count = tail_.load(std::memory_order_acquire) - head;  // NR.T2 <- T1
     if (count > slots) count = slots;                           // I3
     for (std::uint32_t i = 0; i < count; ++i) visit(slots_[(head + i) % slots]);
-    head_.store(head + count, std::memory_order_release);  // H1 -> H2
+    head_.store(head + count, std::memory_order_release);  // NR.H1 -> H2
     return count;
   }
 

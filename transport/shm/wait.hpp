@@ -59,8 +59,8 @@ struct alignas(64) WaitWord {
 
   /// To be called after the condition has changed.
   void wake_all() noexcept {
-    epoch.fetch_add(1, std::memory_order_seq_cst);                             // E1 -> E2
-    if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);  // S2 <- S1
+    epoch.fetch_add(1, std::memory_order_seq_cst);                             // WW.E1 -> E2
+    if (sleepers.load(std::memory_order_seq_cst) != 0) futex_wake_all(epoch);  // WW.S2 <- S1
   }
 };
 static_assert(sizeof(WaitWord) == 64);
@@ -91,8 +91,8 @@ bool wait_until(WaitWord& word, const WaitPolicy& policy,
     if (now - before > policy.longest_yield) break;
   }
   for (;;) {
-    word.sleepers.fetch_add(1, std::memory_order_seq_cst);         // S1 -> S2
-    const auto seen = word.epoch.load(std::memory_order_seq_cst);  // E2 <- E1
+    word.sleepers.fetch_add(1, std::memory_order_seq_cst);         // WW.S1 -> S2
+    const auto seen = word.epoch.load(std::memory_order_seq_cst);  // WW.E2 <- E1
     bool over = done();
     if (!over) {
       std::chrono::nanoseconds limit = policy.slice;

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <utility>
 
+#include "base/settings.hpp"
+
 namespace weft::ucx {
 namespace {
 
@@ -26,11 +28,10 @@ ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
 }  // namespace
 
 Result<std::unique_ptr<Endpoint>> UcxTransport::open(std::string_view options) {
-  const char* networks = ::secure_getenv("WEFT_NET");
   // the user has chosen devices in UCX's own variable
   const bool is_chosen = ::getenv("UCX_NET_DEVICES") != nullptr;
   auto worker = Worker::open({.transports = std::string(options),
-                              .networks = networks == nullptr || is_chosen ? "" : networks,
+                              .networks = is_chosen ? std::string() : base::read(base::Variable::net).text,
                               .direct_gets = gets_ == Gets::direct},
                              why_not_);
   if (!worker) return fail(worker.error());

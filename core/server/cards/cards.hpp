@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/server/cards/fetch.hpp"
 #include "core/server/cards/modex.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -19,14 +20,20 @@ class Cards {
   /// cluster: null where there is no other node.
   Cards(Jobs& jobs, Host& host, Cluster* cluster, std::byte* segment);
 
-  /// Some way to fetch exists at all.
-  bool can_fetch() const noexcept { return host_.does_direct_modex() || modex_; }
-  /// Brings the card of a rank on another node. done: PMIX_SUCCESS: it is here now, as far as it was committed;
-  /// PMIX_ERR_UNREACH: its rank or node is dead without one; what the host or the store says.
-  /// directives: of the Get, for the host.
-  void fetch(const pmix_proc_t& proc, const data::Infos& directives, Done done);
-  /// The request in the FetchCell of a local rank. The reply PMIX_OPERATION_SUCCEEDED: nothing was read, since there is
-  /// something that the requester has not seen; PMIX_ERR_NOT_SUPPORTED: it is to ask by message.
+  /// The host does direct modex: then it brings all cards of other nodes.
+  bool host_brings() const noexcept { return host_.does_direct_modex(); }
+
+  /// What a Get tells of itself; a host gets it as directives, the key as PMIX_REQUIRED_KEY.
+  struct Wanted {
+    std::string key;  ///< empty: the card, whatever is in it
+    data::Infos directives;
+    Until until = Until::commit;
+  };
+  /// Brings the card of a rank on another node. PMIX_ERR_NOT_SUPPORTED: there is no way to fetch.
+  void fetch(const pmix_proc_t& proc, Wanted wanted, FetchDone done);
+  /// Brings what the rank commits beyond position `beyond` of its log, as soon as it does. Not where the host brings cards.
+  void await_more(const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done);
+  /// The request in the FetchCell of a local rank.
   void answer_cell(Job& job, std::uint32_t local);
 
   /// The job is registered: other nodes may read its cards here.
@@ -44,13 +51,16 @@ class Cards {
 
  private:
   using Name = std::pair<std::string, std::uint32_t>;
+  void fetch_by_host(const pmix_proc_t& proc, Wanted wanted, FetchDone done);
+  NodeNumber node_of(const pmix_proc_t& proc) const;
 
   Jobs& jobs_;
   Host& host_;
   Cluster* cluster_;
   std::byte* segment_;
   std::unique_ptr<Modex> modex_;
-  std::map<Name, std::vector<Done>> by_host_;  ///< fetches that the host does
+  /// Fetches that the host does and that may be shared: by rank and key.
+  std::map<std::pair<Name, std::string>, std::vector<FetchDone>> by_host_;
   std::map<Name, std::uint32_t>
       answered_cells_;  ///< by namespace and local index: number of the last request
 };

@@ -2,190 +2,232 @@
 #include "core/server/cards/gets.hpp"
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
-#include "core/data/wire.hpp"
+#include "core/link/messages.hpp"
+#include "core/server/cards/card_message.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
 
-using store::Local;
+using store::GetFacts;
+using store::GetStep;
 
-Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster)
-    : loop_(loop), jobs_(jobs), cards_(cards) {
+namespace {
+
+/// Ranks that any local commit may be about.
+bool is_any(const pmix_proc_t& proc) noexcept {
+  return proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;
+}
+
+}  // namespace
+
+Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
+           std::chrono::milliseconds key_wait)
+    : loop_(loop), jobs_(jobs), cards_(cards), key_wait_(key_wait) {
   if (cluster == nullptr) return;
   cluster->rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    const auto asked = base::decode<pmix_proc_t>(body);
-    if (!asked) return reply(PMIX_ERR_BAD_PARAM, {});
+    const auto wanted = base::decode<CardMessage>(body);
+    if (!wanted) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.
-    jobs_.when_registered(std::string(link::nspace_of(*asked)), [this, proc = *asked, reply] {
-      whole_card(proc, [reply](pmix_status_t status, const Blob& card) { reply(status, card); });
+    jobs_.when_registered(wanted->nspace, [this, wanted = *wanted, reply] {
+      card({link::make_proc(wanted.nspace, wanted.rank), wanted.from, wanted.beyond, wanted.waits},
+           [reply](const CardReply& answer) {
+             reply(answer.status, answer.status == PMIX_SUCCESS
+                                      ? base::encode(CardMessageReply{answer.end, answer.card})
+                                      : Blob());
+           });
     });
   });
 }
 
-void Gets::get(const pmix_proc_t& proc, std::string key, const store::GetDirectives& how, store::Asker asker,
-               Got done) {
-  auto get = std::make_unique<Waiting>();
-  get->proc = proc;
-  get->key = std::move(key);
-  get->hostname = how.hostname;  // the caller's goes with its message
-  get->how = how;
-  get->how.hostname = get->hostname;
-  get->asker = asker;
-  get->done = [done = std::move(done)](pmix_status_t status, data::Value value, const Blob&) {
-    done(status, std::move(value));
-  };
-  serve(std::move(get));
+// ---- Gets
+
+void Gets::get(Request request, Got done) {
+  auto get = std::make_unique<Waiting>(Waiting{std::move(request), {}, std::move(done)});
+  const auto how =
+      store::GetDirectives::parse(get->request.directives.data(), get->request.directives.size());
+  if (!how) return get->done(PMIX_ERR_BAD_PARAM, {});
+  get->how = *how;
+  const auto number = next_++;
+  waiting_.emplace(number, std::move(get));
+  go_on(number);
+  if (const auto open = waiting_.find(number); open != waiting_.end() && how->timeout)
+    arm(number, *open->second, *how->timeout);
 }
 
-void Gets::whole_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done) {
-  auto get = std::make_unique<Waiting>();
-  get->proc = proc;
-  get->done = [done = std::move(done)](pmix_status_t status, const data::Value&, Blob blob) {
-    done(status, std::move(blob));
-  };
-  serve(std::move(get));
+/// Decides the Get, and does what the decision says. It may have ended when this returns.
+void Gets::go_on(Number number) {
+  const auto open = waiting_.find(number);
+  if (open == waiting_.end()) return;
+  auto& get = *open->second;
+  data::Value value;
+  const auto step = decide(get, value);
+  if (is_end(step)) return end(number, status_of(step), std::move(value));
+  if (step == GetStep::ask) return fetch(number, get);
+  const auto limit = key_wait_of(get);
+  if (step == GetStep::wait_for_key && !get.how.timeout && !get.timer && limit != store::KeyWait::forever)
+    arm(number, get, limit);
+  wait(number, get);
 }
 
-void Gets::serve(std::unique_ptr<Waiting> get) {
-  if (auto verdict = decide(*get))
-    return get->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
-  park(std::move(get));
-}
-
-/// The answer if there is one now; nothing if it has to wait. Starts a fetch where another node has the card.
-std::optional<Gets::Verdict> Gets::decide(Waiting& get) {
-  const auto says = [](pmix_status_t status) {
-    return std::optional<Verdict>(std::in_place, status, data::Value(), Blob());
-  };
-  auto* job = jobs_.find(link::nspace_of(get.proc));
-  if (job == nullptr) return says(PMIX_ERR_NOT_FOUND);
-  const auto& view = job->view();
-  const bool whole_card = get.key.empty();
-  // Here is nothing to refresh: what lies on this node is read where it is written.
-  const bool again = get.how.refresh && !get.is_fetched && get.proc.rank < view.ranks() &&
-                     view.local_index(get.proc.rank) == store::none && !store::is_reserved(get.key);
-  if (!whole_card && !again) {
-    auto value = store::lookup(view, get.proc.rank, get.key, get.how, get.asker);
-    if (value) return Verdict{PMIX_SUCCESS, std::move(*value), {}};
-    if (value.error().code == Errc::outside_scope) return says(PMIX_ERR_EXISTS_OUTSIDE_SCOPE);
-  }
-  // A process cannot wait for itself.
-  const bool own = !whole_card && get.asker.same_job && get.asker.rank == get.proc.rank;
-  if (get.how.optional || own) return says(PMIX_ERR_NOT_FOUND);
-  if (get.proc.rank == PMIX_RANK_UNDEF || get.proc.rank == PMIX_RANK_WILDCARD || get.how.realm)
-    return get.how.timeout ? std::nullopt : says(PMIX_ERR_NOT_FOUND);
-  if (get.proc.rank >= view.ranks()) return says(PMIX_ERR_NOT_FOUND);
-
-  const auto index = view.local_index(get.proc.rank);
-  if (index == store::none) {
-    if (!whole_card && store::is_reserved(get.key))
-      return says(PMIX_ERR_NOT_FOUND);  // the host said it, or nobody will
-    if (whole_card || get.is_fetched) return says(PMIX_ERR_NOT_FOUND);
-    if (!cards_.can_fetch()) return says(PMIX_ERR_NOT_SUPPORTED);
-    return std::nullopt;
-  }
-  const bool committed = !view.card(index).empty();
-  if (whole_card && committed) {
-    store::BlobWriter blob;
-    if (!blob.add(job->nspace, get.proc.rank, view.card(index))) return says(PMIX_ERR_INVALID_VAL);
-    return Verdict{PMIX_SUCCESS, {}, std::move(blob).finish()};
-  }
-  if (!whole_card && store::is_reserved(get.key)) return says(PMIX_ERR_NOT_FOUND);  // nobody will put it
-  const auto state = view.local(index).state.load(std::memory_order_acquire);
-  if (state == Local::gone || state == Local::finalized)
-    return says(committed ? PMIX_ERR_NOT_FOUND : PMIX_ERR_UNREACH);
-  if (get.how.immediate || (committed && !get.how.timeout)) return says(PMIX_ERR_NOT_FOUND);
-  return std::nullopt;
-}
-
-void Gets::park(std::unique_ptr<Waiting> get) {
-  auto& parked = *get;
-  waiting_.push_back(std::move(get));
-  if (parked.how.timeout) {
-    parked.timer = std::make_unique<asio::steady_timer>(loop_, *parked.how.timeout);
-    parked.number = next_++;
-    parked.timer->async_wait([this, number = parked.number](const std::error_code& error) {
-      const auto is_it = [&](const auto& open) { return open->number == number; };
-      const auto place = std::find_if(waiting_.begin(), waiting_.end(), is_it);
-      if (error || place == waiting_.end()) return;  // answered meanwhile
-      auto late = std::move(*place);
-      waiting_.erase(place);
-      late->done(PMIX_ERR_TIMEOUT, {}, {});
-    });
-  }
-  const auto proc = parked.proc;
+GetStep Gets::decide(const Waiting& get, data::Value& value) const {
+  const auto& [proc, key, directives, caller, is_of_host] = get.request;
   const auto* job = jobs_.find(link::nspace_of(proc));
-  if (job != nullptr && proc.rank < job->view().ranks() &&
-      job->view().local_index(proc.rank) == store::none && !parked.is_fetched)
-    return fetch(proc);
-  watch(proc, true);
-  retry(proc);  // it may have committed before it was watched
+  if (job == nullptr) return decide_get(store::facts_of(proc.rank, key, get.how));
+  auto facts = store::facts_of(job->view(), proc.rank, key, get.how);
+  auto found = store::lookup(job->view(), proc.rank, key, get.how, caller);
+  if (found) {
+    facts.lookup = GetFacts::Lookup::hit;
+    value = std::move(*found);
+  } else if (found.error().code == Errc::outside_scope) {
+    facts.lookup = GetFacts::Lookup::hidden;
+  }
+  facts.own = caller.same_job && caller.rank == proc.rank;
+  facts.committed |= get.end != 0;
+  facts.asked = get.was_asked;
+  facts.late = get.is_late;
+  const bool host_brings = cards_.host_brings();
+  facts.can_ask =
+      facts.where == GetFacts::Where::elsewhere && !(host_brings && (get.how.immediate || is_of_host));
+  // A host that brings cards has had PMIX_REQUIRED_KEY, and its own patience with it.
+  const bool host_has_waited = host_brings && facts.where == GetFacts::Where::elsewhere;
+  facts.waits_for_keys = !is_of_host && !host_has_waited && key_wait_of(get) != std::chrono::milliseconds(0);
+  return decide_get(facts);
 }
 
-/// Something about `about` changed: answer what can be answered now.
-void Gets::retry(const pmix_proc_t& about) {
-  bool waiting = false;
-  for (auto place = waiting_.begin(); place != waiting_.end();) {
-    auto& get = **place;
-    const bool concerns = link::nspace_of(get.proc) == link::nspace_of(about) &&
-                          (get.proc.rank == about.rank || get.proc.rank == PMIX_RANK_UNDEF ||
-                           get.proc.rank == PMIX_RANK_WILDCARD);
-    auto verdict = concerns ? decide(get) : std::nullopt;
-    if (!verdict) {
-      waiting |= concerns;
-      ++place;
-      continue;
-    }
-    auto answered = std::move(*place);
-    place = waiting_.erase(place);
-    answered->done(verdict->status, std::move(verdict->value), std::move(verdict->blob));
+void Gets::fetch(Number number, Waiting& get) {
+  if (std::exchange(get.is_asking, true)) return;
+  auto directives = data::Infos::copy_of(get.request.directives.data(), get.request.directives.size());
+  if (!directives) return end(number, PMIX_ERR_NOMEM, {});
+  const auto until = get.how.immediate ? Until::now : Until::commit;
+  cards_.fetch(get.request.proc, {get.request.key, std::move(*directives), until},
+               [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
+}
+
+void Gets::wait(Number number, Waiting& get) {
+  const auto& proc = get.request.proc;
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  const bool is_elsewhere = !is_any(proc) && job->view().local_index(proc.rank) == store::none;
+  if (is_elsewhere) {
+    if (cards_.host_brings() || std::exchange(get.is_asking, true)) return;
+    return cards_.await_more(proc, get.end,
+                             [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
   }
-  if (!waiting) watch(about, false);
+  if (std::exchange(get.is_watching, true)) return;
+  watch(proc, true);
+  go_on(number);  // the rank may have committed before it was watched
+}
+
+void Gets::on_fetched(Number number, const Fetched& fetched) {
+  const auto open = waiting_.find(number);
+  if (open == waiting_.end()) return;
+  auto& get = *open->second;
+  get.is_asking = false;
+  if (fetched.status != PMIX_SUCCESS) return end(number, fetched.status, {});
+  get.was_asked = true;
+  get.end = std::max(get.end, fetched.end);
+  go_on(number);
+}
+
+void Gets::arm(Number number, Waiting& get, std::chrono::milliseconds time) {
+  get.timer = std::make_unique<asio::steady_timer>(loop_, time);
+  get.timer->async_wait([this, number](const std::error_code& error) {
+    const auto open = error ? waiting_.end() : waiting_.find(number);
+    if (open == waiting_.end()) return;  // it ended in the same round
+    open->second->is_late = true;
+    go_on(number);
+  });
+}
+
+void Gets::end(Number number, pmix_status_t status, data::Value value) {
+  const auto ended = waiting_.extract(number);
+  ended.mapped()->done(status, std::move(value));
+}
+
+std::chrono::milliseconds Gets::key_wait_of(const Waiting& get) const {
+  return get.how.key_wait ? store::KeyWait::unpack(*get.how.key_wait) : key_wait_;
+}
+
+// ---- cards for other nodes
+
+void Gets::card(const CardRequest& request, std::function<void(CardReply)> done) {
+  const auto number = next_++;
+  waiting_cards_.emplace(number, WaitingCard{request, std::move(done)});
+  if (go_on_with_card(number)) return;
+  watch(request.proc, true);
+  go_on_with_card(number);  // the rank may have committed before it was watched
+}
+
+/// False: it has to wait.
+bool Gets::go_on_with_card(Number number) {
+  const auto& request = waiting_cards_.at(number).request;
+  const auto* job = jobs_.find(link::nspace_of(request.proc));
+  auto facts = job != nullptr ? store::facts_of(job->view(), request.proc.rank, {}, {})
+                              : store::facts_of(request.proc.rank, {}, {});
+  facts.optional = false;
+  facts.has_timeout = true;  // the requester bounds it
+  facts.immediate = !request.waits;
+  CardReply reply{PMIX_SUCCESS, 0, {}};
+  if (facts.where == GetFacts::Where::here) {
+    const auto card = job->view().card(job->view().local_index(request.proc.rank));
+    reply.end = card.published();
+    if (reply.end > request.beyond) facts.lookup = GetFacts::Lookup::hit;
+    store::BlobWriter blob;
+    if (facts.lookup == GetFacts::Lookup::hit) {
+      const auto added = blob.add(job->nspace, request.proc.rank, card, request.from);
+      if (!added) reply.status = PMIX_ERR_INVALID_VAL;
+      reply.card = std::move(blob).finish();
+    }
+  }
+  const auto step = decide_get(facts);
+  if (!is_end(step)) return false;
+  if (step != GetStep::value) reply = {status_of(step), reply.end, {}};
+  const auto ended = waiting_cards_.extract(number);
+  ended.mapped().done(std::move(reply));
+  return true;
+}
+
+// ---- what changes
+
+void Gets::retry_numbers(const std::function<bool(const pmix_proc_t&)>& concerns) {
+  // By number: a Get that ends runs its done, which may begin or end others.
+  std::vector<Number> gets, cards;
+  for (const auto& [number, get] : waiting_)
+    if (concerns(get->request.proc)) gets.push_back(number);
+  for (const auto& [number, card] : waiting_cards_)
+    if (concerns(card.request.proc)) cards.push_back(number);
+  for (const auto number : gets) go_on(number);
+  for (const auto number : cards)
+    if (waiting_cards_.count(number) != 0) go_on_with_card(number);
+}
+
+void Gets::retry(const pmix_proc_t& about) {
+  const auto concerns = [&](const pmix_proc_t& proc) {
+    return link::nspace_of(proc) == link::nspace_of(about) && (proc.rank == about.rank || is_any(proc));
+  };
+  retry_numbers(concerns);
+  const bool waits = std::any_of(waiting_.begin(), waiting_.end(),
+                                 [&](const auto& open) { return concerns(open.second->request.proc); }) ||
+                     std::any_of(waiting_cards_.begin(), waiting_cards_.end(),
+                                 [&](const auto& open) { return concerns(open.second.request.proc); });
+  if (!waits) watch(about, false);
 }
 
 void Gets::retry_all(std::string_view nspace) {
-  std::set<std::uint32_t> ranks;
-  for (const auto& get : waiting_)
-    if (link::nspace_of(get->proc) == nspace) ranks.insert(get->proc.rank);
-  for (const auto rank : ranks) retry(link::make_proc(nspace, rank));
+  retry_numbers([&](const pmix_proc_t& proc) { return link::nspace_of(proc) == nspace; });
 }
 
+/// Has commits of a local rank told, or of all where any may bring the key.
 void Gets::watch(const pmix_proc_t& proc, bool on) {
   const auto* job = jobs_.find(link::nspace_of(proc));
   if (job == nullptr) return;
   const auto& view = job->view();
-  const bool any =
-      proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;  // whoever commits may bring it
   const auto index = view.local_index(proc.rank);
-  if (index == store::none && !any) return;
-  for (std::uint32_t i = any ? 0 : index; i < (any ? view.local_count() : index + 1); ++i)
-    view.local(i).watched.store(on ? 1 : 0, std::memory_order_relaxed);
+  if (index == store::none && !is_any(proc)) return;
+  const auto first = is_any(proc) ? 0 : index, past = is_any(proc) ? view.local_count() : index + 1;
+  for (auto i = first; i < past; ++i) view.local(i).watched.store(on ? 1 : 0, std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_seq_cst);  // C2 <-> C1: then look at the card
-}
-
-/// Brings the card of a rank on another node for the Gets that wait for it.
-void Gets::fetch(const pmix_proc_t& proc) {
-  cards_.fetch(proc, {}, [this, proc](pmix_status_t status) {
-    for (auto place = waiting_.begin(); place != waiting_.end();) {
-      auto& get = **place;
-      if (!is_same(get.proc, proc)) {
-        ++place;
-        continue;
-      }
-      get.is_fetched = true;
-      auto verdict = status == PMIX_SUCCESS ? decide(get) : Verdict{status, {}, {}};
-      if (!verdict) {  // a deadline lets it wait for more than this card
-        ++place;
-        continue;
-      }
-      auto answered = std::move(*place);
-      place = waiting_.erase(place);
-      answered->done(verdict->status, std::move(verdict->value), {});
-    }
-  });
 }
 
 }  // namespace weft::server

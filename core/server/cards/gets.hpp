@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gets that have to wait: of clients that did not find the key in the segment, of the host, and of other nodes for a whole card.
+// Gets that the segment did not decide, of clients and of the host, and requests of other nodes for cards of this one.
 //
-// A waiting Get ends by one of: a commit of its rank (its card is watched), the end of its rank, a fetch, its deadline.
-// Nothing is polled. The loop's thread only.
+// Each time that something about its rank changes (a commit, whose card is watched; the rank's end; a fetch; its own deadline)
+// a Get is decided again by store::decide_get. Nothing is polled. The loop's thread only. docs/design/modex.md.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <functional>
-#include <list>
+#include <map>
 #include <memory>
-#include <optional>
 #include <string>
+#include <vector>
 
-#include "core/link/messages.hpp"
 #include "core/server/cards/cards.hpp"
+#include "core/store/get_decision.hpp"
+#include "core/store/key_wait.hpp"
 #include "core/store/lookup.hpp"
 
 namespace weft::server {
@@ -24,47 +25,78 @@ class Gets {
  public:
   using Got = std::function<void(pmix_status_t, data::Value)>;
 
-  Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster);
+  /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
+  Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
+       std::chrono::milliseconds key_wait);
 
-  /// asker: the calling process; of no job for the host. done: once, perhaps before this returns.
-  void get(const pmix_proc_t& proc, std::string key, const store::GetDirectives& how, store::Asker asker,
-           Got done);
-  /// The whole card of a local rank, for another node: as soon as something is committed.
-  void whole_card(const pmix_proc_t& proc, std::function<void(pmix_status_t, Blob)> done);
+  struct Request {
+    pmix_proc_t proc;
+    std::string key;
+    data::Infos directives;
+    store::Asker caller{};  ///< of no job for the host
+    bool is_of_host =
+        false;  ///< then the host is not asked for what it asks itself, and no key is waited for
+  };
+  /// done: once, perhaps before this returns. PMIX_ERR_BAD_PARAM: a directive of a type that it cannot have.
+  void get(Request request, Got done);
+
+  /// What another node, or the host for it, wants of the card of a local rank.
+  struct CardRequest {
+    pmix_proc_t proc;
+    std::uint64_t from = 0;    ///< up to here the requester knows the rank's log
+    std::uint64_t beyond = 0;  ///< the reply comes when the log is longer than this,
+    bool waits = true;         ///< or at once
+  };
+  struct CardReply {
+    pmix_status_t
+        status;  ///< PMIX_ERR_NOT_FOUND: there is no more; _UNREACH: the rank has ended and committed nothing
+    std::uint64_t end = 0;  ///< length of the rank's log
+    Blob card;              ///< from `from` on; empty where nothing in it is for other nodes
+  };
+  void card(const CardRequest& request, std::function<void(CardReply)> done);
 
   /// Something about `proc` has changed: ends what can be ended now.
   void retry(const pmix_proc_t& proc);
-  /// The namespace has ended.
+  /// Cards of other nodes have come, or the namespace has ended.
   void retry_all(std::string_view nspace);
 
  private:
   struct Waiting {
-    pmix_proc_t proc;
-    std::string key;  ///< empty: the whole card as a blob
-    std::string hostname;
-    store::GetDirectives how;  ///< its hostname points to ours
-    store::Asker asker;
-    std::function<void(pmix_status_t, data::Value, Blob)> done;
-    std::unique_ptr<asio::steady_timer> timer;
-    std::uint64_t number = 0;
-    bool is_fetched = false;  ///< the card was brought once
+    Request request;
+    store::GetDirectives how;  ///< borrows from request.directives
+    Got done;
+    std::unique_ptr<asio::steady_timer> timer{};
+    bool is_late = false;
+    bool is_asking = false;    ///< a fetch is under way for it
+    bool is_watching = false;  ///< commits of its rank are told
+    bool was_asked = false;    ///< a fetch has ended well
+    std::uint64_t end = 0;     ///< how far the rank's log reached then
   };
-  struct Verdict {
-    pmix_status_t status;
-    data::Value value;
-    Blob blob;
+  struct WaitingCard {
+    CardRequest request;
+    std::function<void(CardReply)> done;
   };
-  void serve(std::unique_ptr<Waiting> get);
-  std::optional<Verdict> decide(Waiting& get);
-  void park(std::unique_ptr<Waiting> get);
-  void fetch(const pmix_proc_t& proc);
+  using Number = std::uint64_t;
+
+  void go_on(Number number);
+  store::GetStep decide(const Waiting& get, data::Value& value) const;
+  void fetch(Number number, Waiting& get);
+  void wait(Number number, Waiting& get);
+  void on_fetched(Number number, const Fetched& fetched);
+  void arm(Number number, Waiting& get, std::chrono::milliseconds time);
+  void end(Number number, pmix_status_t status, data::Value value);
+  std::chrono::milliseconds key_wait_of(const Waiting& get) const;
+  bool go_on_with_card(Number number);
+  void retry_numbers(const std::function<bool(const pmix_proc_t&)>& concerns);
   void watch(const pmix_proc_t& proc, bool on);
 
   asio::io_context& loop_;
   Jobs& jobs_;
   Cards& cards_;
-  std::list<std::unique_ptr<Waiting>> waiting_;
-  std::uint64_t next_ = 1;
+  const std::chrono::milliseconds key_wait_;
+  std::map<Number, std::unique_ptr<Waiting>> waiting_;
+  std::map<Number, WaitingCard> waiting_cards_;
+  Number next_ = 1;
 };
 
 }  // namespace weft::server

@@ -6,8 +6,10 @@
 #include <span>
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "core/data/fields.hpp"
 #include "core/link/messages.hpp"
+#include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
 
 namespace weft::server {
@@ -58,13 +60,13 @@ struct Modex::Fetch {
   Modex* modex = nullptr;
   NodeNumber node = 0;
   pmix_proc_t proc{};
-  std::vector<Done> done;
+  std::vector<std::pair<Until, FetchDone>> done;
   std::uint64_t index = 0;               ///< of the card in its place
   std::uint64_t from = 0;                ///< bytes of its data that are known here
   std::uint64_t published = 0;           ///< what its length was, where all of it is read
   std::optional<std::uint32_t> slot;     ///< of the first round: the header, then data
   std::vector<std::byte> bytes;          ///< of what does not fit into a slot
-  std::unique_ptr<MemoryRegion> region;  ///< they
+  std::unique_ptr<MemoryRegion> region;  ///< of `bytes`
   std::size_t in_page = 0, in_rest = 0;  ///< bytes of data that are read of each piece
   std::array<Part, 2> parts;
   std::size_t used = 0, open = 0;  ///< parts: in all, and being read
@@ -161,21 +163,61 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
 
 // ---- one fetch
 
-void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Done done) {
-  auto& shared = by_rank_[{std::string(link::nspace_of(proc)), proc.rank}];
-  if (shared != nullptr) return shared->done.push_back(std::move(done));
+void Modex::fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDone done) {
+  const Rank rank(link::nspace_of(proc), proc.rank);
+  if (const auto open = awaited_.find({rank, 0}); open != awaited_.end() && until == Until::commit)
+    return open->second.push_back(std::move(done));
+  auto& shared = by_rank_[rank];
+  if (shared != nullptr) return void(shared->done.emplace_back(until, std::move(done)));
   auto made = std::make_unique<Fetch>();
   Fetch& fetch = *made;
   shared = &fetch;
   fetch.modex = this;
   fetch.node = node;
   fetch.proc = proc;
-  fetch.done.push_back(std::move(done));
+  fetch.done.emplace_back(until, std::move(done));
   fetches_[&fetch] = std::move(made);
   ++counters_.fetches;
+  base::debug(base::LogPart::modex, "fetches the card of rank {} of {} from node {}", proc.rank,
+              link::nspace_of(proc), node);
   cluster_.stay_awake();
-  if (!cluster_.is_there(node)) return end(fetch, PMIX_ERR_UNREACH);
+  if (!cluster_.is_there(node)) return end(fetch, {PMIX_ERR_UNREACH});
   place_for(fetch) != nullptr ? read_start(fetch) : ask_place(fetch);
+}
+
+void Modex::await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done) {
+  if (!cluster_.is_there(node)) return done({PMIX_ERR_UNREACH});
+  const std::pair name(Rank(link::nspace_of(proc), proc.rank), beyond);
+  auto& waiting = awaited_[name];
+  waiting.push_back(std::move(done));
+  if (waiting.size() > 1) return;
+  request(node, proc, beyond, true, [this, name](const Fetched& fetched) {
+    const auto ended = awaited_.extract(name);
+    for (const auto& then : ended.mapped()) then(fetched);
+  });
+}
+
+std::uint64_t Modex::known(const pmix_proc_t& proc) const {
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  return job != nullptr ? job->view().remote_known(proc.rank) : 0;
+}
+
+/// The server of the rank's node replies when the card is longer than `beyond`, or at once.
+void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, bool waits,
+                    FetchDone done) {
+  ++counters_.questions;
+  const CardMessage message{std::string(link::nspace_of(proc)), proc.rank, known(proc), beyond, waits};
+  const auto replied = [self = weak_self_.get(), beyond, done = std::move(done)](pmix_status_t status,
+                                                                                 Bytes body) {
+    Modex* const modex = self();
+    if (modex == nullptr) return;
+    if (status != PMIX_SUCCESS) return done({status});
+    const auto reply = base::decode<CardMessageReply>(body);
+    if (!reply || reply->end <= beyond) return done({PMIX_ERR_UNPACK_FAILURE});
+    status = modex->jobs_.take_cards(reply->cards);
+    done({status, status == PMIX_SUCCESS ? reply->end : 0});
+  };
+  cluster_.rpc().send(node, RequestType::card, base::encode(message), replied);
 }
 
 /// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
@@ -190,42 +232,44 @@ void Modex::ask_place(Fetch& fetch) {
     Modex* const modex = self();
     if (modex == nullptr || modex->fetches_.count(at) == 0) return;
     auto& asked = *modex->fetches_.at(at);
-    if (status != PMIX_SUCCESS) return modex->end(asked, status);
+    if (status != PMIX_SUCCESS) return modex->end(asked, {status});
     if (!modex->take_place(asked.node, link::nspace_of(asked.proc), place))
-      return modex->end(asked, PMIX_ERR_UNPACK_FAILURE);
+      return modex->end(asked, {PMIX_ERR_UNPACK_FAILURE});
     modex->read_start(asked);
   };
   cluster_.rpc().send(fetch.node, RequestType::card_place, base::encode(fetch.proc), answered);
 }
 
-/// The node sends the card, once there is one.
-void Modex::ask_card(Fetch& fetch) {
-  ++counters_.questions;
-  const auto answered = [self = weak_self_.get(), at = &fetch](pmix_status_t status, Bytes card) {
-    Modex* const modex = self();
-    if (modex == nullptr || modex->fetches_.count(at) == 0) return;
-    auto& asked = *modex->fetches_.at(at);
-    if (status == PMIX_SUCCESS) status = modex->jobs_.take_cards(card);
-    modex->end(asked, status);
-  };
-  cluster_.rpc().send(fetch.node, RequestType::card, base::encode(fetch.proc), answered);
+/// Nothing is committed yet, or the card cannot be read: its server has to say.
+void Modex::ask_for_card(Fetch& fetch) {
+  const auto ended = take_out(fetch);
+  std::vector<FetchDone> now;
+  for (auto& [until, done] : ended->done) {
+    if (until == Until::now)
+      now.push_back(std::move(done));
+    else
+      await_more(ended->node, ended->proc, 0, std::move(done));
+  }
+  if (now.empty()) return;
+  request(ended->node, ended->proc, 0, false, [now = std::move(now)](const Fetched& fetched) {
+    for (const auto& then : now) then(fetched);
+  });
 }
 
 void Modex::read_start(Fetch& fetch) {
   const auto* place = place_for(fetch);
-  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
+  if (place == nullptr) return end(fetch, {PMIX_ERR_UNREACH});
   const auto index = place->index_of(fetch.proc.rank);
-  if (!place->pages || !index) return ask_card(fetch);
+  if (!place->pages || !index) return ask_for_card(fetch);
   const auto& shape = place->shape;
   fetch.index = *index;
-  const auto* job = jobs_.find(link::nspace_of(fetch.proc));
-  fetch.from = job != nullptr ? job->view().remote_known(fetch.proc.rank) : 0;
+  fetch.from = known(fetch.proc);
   const bool is_in_rest = fetch.from != 0 && fetch.from >= shape.first;
-  if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_card(fetch);
+  if (fetch.from > shape.capacity || (is_in_rest && !place->rests)) return ask_for_card(fetch);
   if (!landing_region_) {
     landing_.resize(std::size_t{slots} * start_bytes);
     auto exposed = cluster_.endpoint().expose(landing_);
-    if (!exposed) return ask_card(fetch);
+    if (!exposed) return ask_for_card(fetch);
     landing_region_ = std::move(*exposed);
     for (std::uint32_t slot = 0; slot < slots; ++slot) free_slots_.push_back(slot);
   }
@@ -254,14 +298,14 @@ void Modex::read_start(Fetch& fetch) {
 
 /// There is more than what came: all that is new.
 void Modex::read_all(Fetch& fetch, const Place& place, const store::CardImage& image) {
-  if (image.rest_bytes != 0 && !place.rests) return ask_card(fetch);
+  if (image.rest_bytes != 0 && !place.rests) return ask_for_card(fetch);
   fetch.published = image.published;
   fetch.region.reset();
   fetch.bytes.assign(image.page_bytes + image.rest_bytes, std::byte{});
   fetch.in_page = image.page_bytes;
   fetch.in_rest = image.rest_bytes;
   auto exposed = cluster_.endpoint().expose(fetch.bytes);
-  if (!exposed) return ask_card(fetch);
+  if (!exposed) return ask_for_card(fetch);
   fetch.region = std::move(*exposed);
   const auto first = std::min(fetch.from, place.shape.first);
   fetch.used = 0;
@@ -298,11 +342,11 @@ void Modex::launch(Fetch& fetch) {
 /// All its reads have ended.
 void Modex::go_on(Fetch& fetch) {
   if (const auto error = std::exchange(fetch.error, std::nullopt)) {
-    if (error->code == Errc::peer_lost) return end(fetch, PMIX_ERR_UNREACH);
-    return ask_card(fetch);  // no room, or the job there has just ended: its server knows
+    if (error->code == Errc::peer_lost) return end(fetch, {PMIX_ERR_UNREACH});
+    return ask_for_card(fetch);  // no room, or the job there has just ended: its server knows
   }
   const auto* place = place_for(fetch);
-  if (place == nullptr) return end(fetch, PMIX_ERR_UNREACH);
+  if (place == nullptr) return end(fetch, {PMIX_ERR_UNREACH});
   const Bytes slot = Bytes(landing_).subspan(*fetch.slot * start_bytes, start_bytes);
   const auto header = fetch.region ? std::as_bytes(std::span(&fetch.published, 1)) : slot.first(header_bytes);
   const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
@@ -311,21 +355,30 @@ void Modex::go_on(Fetch& fetch) {
       place->shape);
   if (!image) {
     const bool is_worth_it = image.error().code == Errc::again && ++fetch.attempts < most_attempts;
-    return is_worth_it ? launch(fetch) : ask_card(fetch);
+    return is_worth_it ? launch(fetch) : ask_for_card(fetch);
   }
-  if (image->published == 0) return ask_card(fetch);
+  if (image->published == 0) return ask_for_card(fetch);
   if (!image->whole) return read_all(fetch, *place, *image);
   const auto& proc = fetch.proc;
-  end(fetch,
-      jobs_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}));
+  const auto status =
+      jobs_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records});
+  end(fetch, {status, status == PMIX_SUCCESS ? image->published : 0});
 }
 
-void Modex::end(Fetch& fetch, pmix_status_t status) {
+/// Takes the fetch out of the tables; its caller ends it.
+std::unique_ptr<Modex::Fetch> Modex::take_out(Fetch& fetch) {
   if (fetch.slot) free_slots_.push_back(*fetch.slot);
-  const auto ended = std::move(fetches_.at(&fetch));
+  auto out = std::move(fetches_.at(&fetch));
   fetches_.erase(&fetch);
-  by_rank_.erase({std::string(link::nspace_of(ended->proc)), ended->proc.rank});
-  for (const auto& done : ended->done) done(status);
+  by_rank_.erase({std::string(link::nspace_of(out->proc)), out->proc.rank});
+  return out;
+}
+
+void Modex::end(Fetch& fetch, const Fetched& fetched) {
+  const auto ended = take_out(fetch);
+  base::debug(base::LogPart::modex, "the fetch of rank {} of {} has ended: status {}", ended->proc.rank,
+              link::nspace_of(ended->proc), fetched.status);
+  for (const auto& [until, done] : ended->done) done(fetched);
 }
 
 void Modex::node_lost(NodeNumber node) {

@@ -4,9 +4,9 @@
 //   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one question)
 //           -> one read of the start of the card, or of its length and what is not known of it here
 //              -> whole: done | longer: reads of the rest
-//              -> nothing committed yet: the node is asked to tell, and sends it then
+//              -> nothing committed yet: its server is asked to send it when there is, or (Until::now) what it knows
 // A card that is read while its rank writes is read again; what remains in doubt is asked for. So each fetch ends with
-// the card, or with what its own node says of the rank: gone, or nothing for others.
+// the card, or with what the server of its node says of the rank.
 // Threads   The server's loop. done() in progress(), once.
 #pragma once
 
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/weak_self.hpp"
+#include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/card.hpp"
@@ -42,9 +43,11 @@ class Modex {
   /// A place that another node has told; the first one stays. Errors: corrupt.
   Result<void> take_place(NodeNumber node, std::string_view nspace, Bytes place);
 
-  /// done: PMIX_SUCCESS: the card is here now; _UNREACH: its rank or node is gone without one; what take_card says.
-  /// Those who ask for a card that is being fetched share the fetch.
-  void fetch(NodeNumber node, const pmix_proc_t& proc, Done done);
+  /// Brings the card of a rank. Concurrent fetches of one card share the reads, and the wait for a first commit.
+  void fetch(NodeNumber node, const pmix_proc_t& proc, Until until, FetchDone done);
+  /// Has the server of the rank's node send what comes beyond position `beyond` of its log, as soon as there is any. Those
+  /// that await more from the same position share the request.
+  void await_more(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done);
   void node_lost(NodeNumber node);
 
   /// After Cluster::turn(). Number of fetches that went on.
@@ -62,24 +65,29 @@ class Modex {
   struct Fetch;
   struct Part;
   using Name = std::pair<NodeNumber, std::string>;
+  using Rank = std::pair<std::string, std::uint32_t>;
 
   Place* place_for(const Fetch& fetch) const;
   void ask_place(Fetch& fetch);
-  void ask_card(Fetch& fetch);
+  void ask_for_card(Fetch& fetch);
+  void request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, bool waits, FetchDone done);
+  std::uint64_t known(const pmix_proc_t& proc) const;
   void read_start(Fetch& fetch);
   void read_all(Fetch& fetch, const Place& place, const store::CardImage& image);
   void launch(Fetch& fetch);
   void go_on(Fetch& fetch);
-  void end(Fetch& fetch, pmix_status_t status);
+  std::unique_ptr<Fetch> take_out(Fetch& fetch);
+  void end(Fetch& fetch, const Fetched& fetched);
 
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<std::string, std::unique_ptr<Offer>, std::less<>> offers_;
   std::map<Name, std::unique_ptr<Place>> places_;
   std::map<const Fetch*, std::unique_ptr<Fetch>> fetches_;
-  std::map<std::pair<std::string, std::uint32_t>, Fetch*> by_rank_;  ///< the same
-  std::deque<Fetch*> ready_;                                         ///< their reads have ended
-  std::vector<std::byte> landing_;                                   ///< slots for the starts of cards
+  std::map<Rank, Fetch*> by_rank_;                                            ///< the same fetches
+  std::map<std::pair<Rank, std::uint64_t>, std::vector<FetchDone>> awaited_;  ///< by rank and position
+  std::deque<Fetch*> ready_;                                                  ///< their reads have ended
+  std::vector<std::byte> landing_;  ///< slots for the starts of cards
   std::unique_ptr<MemoryRegion> landing_region_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh

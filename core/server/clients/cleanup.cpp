@@ -111,7 +111,7 @@ Result<CleanupOrder> CleanupOrder::parse(const pmix_info_t* infos, std::size_t c
       order.only_empty = yes;
     else if (key == PMIX_CLEANUP_LEAVE_TOPDIR)
       order.leave_top = yes;
-    if (!ok) return tl::unexpected(ok.error());
+    if (!ok) return fail(ok.error());
   }
   return order;
 }

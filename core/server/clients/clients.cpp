@@ -7,6 +7,7 @@
 
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "core/data/wire.hpp"
 
 namespace weft::server {
@@ -40,6 +41,8 @@ bool Clients::refuse_other_version(const ConnectionRef& connection, const link::
 }
 
 void Clients::refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason) {
+  base::info(base::LogPart::clients, "pid {} is refused as rank {} of {}: {}", connection->pid,
+             connection->proc.rank, link::nspace_of(connection->proc), reason);
   connection->send(MessageType::refused, 0, link::encode(link::Refused{status, std::move(reason)}));
   connection->close();
 }
@@ -101,6 +104,8 @@ void Clients::welcome(const ConnectionRef& connection) {
   if (local.state.load(std::memory_order_relaxed) == Local::finalized) came_back(job, connection->local);
   local.pid.store(connection->pid, std::memory_order_relaxed);
   local.state.store(Local::connected, std::memory_order_release);
+  base::debug(base::LogPart::clients, "rank {} of {} is connected: pid {}{}", connection->proc.rank,
+              job.nspace, connection->pid, connection->has_segment ? "" : ", without the segment");
   // A client that let itself in may have waited for a generation that ended before this: it is told now.
   rooms_.fences.join(job, connection->local);
   if (connection->attached) return;
@@ -200,6 +205,8 @@ void Clients::wait_for_end(Job& job, std::uint32_t index) {
 
 void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
   connection->finalized = true;
+  base::debug(base::LogPart::clients, "rank {} of {} has finalized", connection->proc.rank,
+              connection->job->nspace);
   auto& job = *connection->job;
   if (expected_.count(job.nspace) != 0 && expect_back(job, connection->local)) {
     job.view().local(connection->local).state.store(Local::finalized, std::memory_order_release);
@@ -213,7 +220,7 @@ void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
 
 /// The rank will not arrive, commit or answer any more.
 void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
-  job.view().local(index).state.store(state, std::memory_order_release);
+  job.view().local(index).state.store(state, std::memory_order_release);  // LO.S1 -> S2
   rooms_.fences.lose(job, index, status);
   rooms_.gets.retry(link::make_proc(job.nspace, job.rank_of(index)));
 }
@@ -226,6 +233,8 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   cleanups_.carry_out(connection->proc, connection->uid);
   connection->job = nullptr;
   if (connection->finalized || is_expected) return;
+  base::info(base::LogPart::clients, "rank {} of {} (pid {}) has ended without PMIx_Finalize",
+             connection->proc.rank, job->nspace, connection->pid);
   leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
   rooms_.events.announce_loss(connection->proc);
   tell_other_nodes(connection->proc, *job);

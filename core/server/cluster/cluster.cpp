@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <utility>
 
+#include "base/log_format.hpp"
+#include "base/settings.hpp"
 #include "core/data/value.hpp"
 #include "core/server/cluster/messages.hpp"
 
@@ -40,13 +40,14 @@ std::uint64_t incarnation_now() {
   return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }
 
-collectives::Rule rule_here(std::string& note) {
-  const char* text = std::getenv("WEFT_COLLECTIVE");
-  if (text == nullptr || *text == '\0') return {};
+/// A wrong one is logged by the first server as a warning, as the other settings are.
+collectives::Rule rule_setting(NodeNumber self) {
+  const auto text = base::read(base::Variable::collective).text;
+  if (text.empty()) return {};
   const auto choice = collectives::parse_choice(text);
   if (choice) return collectives::Rule(*choice);
-  if (!note.empty()) note += '\n';
-  note += fmt::format("WEFT_COLLECTIVE={}: {}; going on without it", text, choice.error().what);
+  base::log(self == 0 ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::settings,
+            base::complaint(base::Variable::collective, text, choice.error().what));
   return {};
 }
 
@@ -70,13 +71,13 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       out.transport = value.data.string;
     } else if (key == key_attribute) {
       const auto raw = bytes_of(value);
-      if (!raw) return tl::unexpected(raw.error());
+      if (!raw) return fail(raw.error());
       auto made = mesh::JobKey::from(*raw);
-      if (!made) return tl::unexpected(made.error());
+      if (!made) return fail(made.error());
       out.key = *made;
     } else if (key == contact_attribute) {
       const auto raw = bytes_of(value);
-      if (!raw) return tl::unexpected(raw.error());
+      if (!raw) return fail(raw.error());
       out.contacts.emplace_back(raw->begin(), raw->end());
     }
   }
@@ -98,11 +99,10 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   if (!opened.fabric) return {nullptr, std::move(opened.note)};
   cluster->fabric_ = std::move(opened.fabric);
   auto& mesh = cluster->mesh();
-  std::string note = std::move(opened.note);
   collectives::Engine::Options engine_options;
   engine_options.message_id = engine_messages;
   engine_options.most_in_all = most_at_once_in_all;
-  engine_options.rule = rule_here(note);
+  engine_options.rule = rule_setting(spec.self);
   cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
   cluster->rpc_ = std::make_unique<Rpc>(mesh, letter_messages);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
@@ -113,7 +113,7 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   for (const auto& contact : spec.contacts)
     if (const auto ok = cluster->add(contact); !ok)
       return {nullptr, fmt::format("a contact of another server is not usable: {}", ok.error().what)};
-  return {std::move(cluster), std::move(note)};
+  return {std::move(cluster), std::move(opened.note)};
 }
 
 std::vector<std::byte> Cluster::contact() const {
@@ -132,6 +132,7 @@ Result<void> Cluster::add(Bytes packed) {
   if (contact->node >= count()) return fail(Errc::invalid, "no node of this cluster");
   if (auto ok = mesh().enter(contact->node, contact->contact); !ok) return ok;
   entries_[contact->node] = {.host = contact->host, .is_known = true};
+  base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};
 }
 
@@ -185,9 +186,9 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
 }
 
 void Cluster::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {
-  std::fprintf(
-      stderr, "weft: [%s] dropped a message that calls itself one of %s: %s; more of them are counted only\n",
-      host_.c_str(), name_of(sender).c_str(), mesh::to_text(why));
+  base::warn(base::LogPart::mesh,
+             "dropped a message that calls itself one of {}: {}; more of them are counted only",
+             name_of(sender), mesh::to_text(why));
 }
 
 }  // namespace weft::server

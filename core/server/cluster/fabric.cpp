@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/cluster/fabric.hpp"
 
-#include <cstdlib>
 #include <thread>
 
+#include "base/log_format.hpp"
+#include "base/settings.hpp"
 #include "transport/base/modules.hpp"
 #include "transport/registry/order.hpp"
 #include "transport/registry/registry.hpp"
@@ -19,7 +20,7 @@ constexpr std::chrono::microseconds poll_every{100};  // an endpoint without a d
 
 Fabric::Options Fabric::options_here(unsigned clients) {
   Options out;
-  if (const char* asked = std::getenv("WEFT_TRANSPORT"); asked != nullptr) out.transport = asked;
+  out.transport = base::read(base::Variable::transport).text;
   out.folders = transport::module_folders();
   out.wait = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
   return out;
@@ -39,6 +40,8 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
 
   std::unique_ptr<Fabric> fabric(new Fabric(loop));
   fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
+  base::info(base::LogPart::transport, "other nodes are reached by {}: {}", fabric->name_,
+             options.transport.empty() ? "the first of the usual ones that opens" : "it was asked for");
   fabric->transport_ = std::move(opened.transport);
   fabric->endpoint_ = std::move(opened.endpoint);
   fabric->wait_ = options.wait;

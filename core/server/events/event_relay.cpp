@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <asio/post.hpp>
-#include <cstdio>
 #include <set>
 
+#include "base/log_format.hpp"
 #include "core/events/range.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/events/event_wire.hpp"
@@ -129,13 +129,13 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
   };
   const auto source = link::make_proc(link::nspace_of(self_), node);
   send_to_subscribers({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()});
-  registry_.deliver(
-      {PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()},
-      [here = cluster_->name_of(cluster_->self()), host_name, why](events::Outcome outcome) {
-        if (outcome == events::Outcome::no_handler)  // else the host says what it means for the job
-          std::fprintf(stderr, "weft: [%s] node %s is lost: %s\n", here.c_str(), host_name.c_str(),
-                       why.c_str());
-      });
+  registry_.deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()},
+                    [host_name, why](events::Outcome outcome) {
+                      // Else the host says what it means for the job.
+                      const bool is_news = outcome == events::Outcome::no_handler;
+                      base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
+                                "node {} is lost: {}", host_name, why);
+                    });
 }
 
 // ---- from server to server

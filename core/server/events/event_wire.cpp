@@ -14,7 +14,7 @@ std::vector<std::byte> encoded(const events::Event& event) {
 
 Result<events::Event> decoded_event(Bytes bytes) {
   auto message = link::decode<link::EventMessage>(bytes);
-  if (!message) return tl::unexpected(message.error());
+  if (!message) return fail(message.error());
   return events::Event{message->code, message->source, message->range, std::move(message->infos)};
 }
 

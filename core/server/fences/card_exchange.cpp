@@ -20,8 +20,11 @@ std::optional<Exchanges::Key> CardExchange::begin(const Procs& procs, bool colle
     }
     cards = std::move(*collected);
   }
-  const auto on_end = [this, procs, sent = std::move(cards.sent), done](pmix_status_t status) {
-    if (status == PMIX_SUCCESS) mark_sent(procs, sent);
+  const auto on_end = [this, procs, collect_cards, sent = std::move(cards.sent), done](pmix_status_t status) {
+    if (status == PMIX_SUCCESS) {
+      mark_sent(procs, sent);
+      if (collect_cards) cards_came(procs);
+    }
     done(status);
   };
   if (!is_ours()) {
@@ -64,7 +67,7 @@ Result<CardExchange::Collected> CardExchange::collect(const Procs& procs) {
     else if (*to != from)
       out.sent.push_back({job.nspace, local, *to});
   });
-  if (error) return tl::unexpected(*error);
+  if (error) return fail(*error);
   if (!out.sent.empty()) out.blob = std::move(blob).finish();
   return out;
 }
@@ -89,6 +92,20 @@ void CardExchange::mark_sent(const Procs& procs, const std::vector<Sent>& sent) 
     auto& of_job = positions[part.nspace];
     if (of_job.size() <= part.local) of_job.resize(part.local + 1);
     of_job[part.local] = std::max(of_job[part.local], part.position);
+  }
+}
+
+/// What a Get waits for may have come; and after a full fence of a whole job nothing of its cards is outstanding.
+void CardExchange::cards_came(const Procs& procs) {
+  std::string_view before;
+  for (const auto& proc : procs) {  // they are sorted
+    const auto nspace = link::nspace_of(proc);
+    if (nspace == before) continue;
+    before = nspace;
+    auto* job = jobs_.find(nspace);
+    if (job == nullptr) continue;
+    if (is_whole_job(procs)) job->writer->mark_exchanged();
+    gets_.retry_all(nspace);
   }
 }
 
@@ -126,8 +143,8 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
   };
   const auto open = std::make_shared<Open>(Open{behind.size(), PMIX_SUCCESS, done});
   for (const auto& proc : behind)
-    cards_.fetch(proc, {}, [open](pmix_status_t status) {
-      if (status != PMIX_SUCCESS) open->status = status;
+    cards_.fetch(proc, {}, [open](const Fetched& fetched) {
+      if (fetched.status != PMIX_SUCCESS) open->status = fetched.status;
       if (--open->cards == 0) open->done(open->status);
     });
 }

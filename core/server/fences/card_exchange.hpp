@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/server/cards/cards.hpp"
+#include "core/server/cards/gets.hpp"
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/exchange.hpp"
 #include "core/server/host/host.hpp"
@@ -19,8 +20,8 @@ namespace weft::server {
 class CardExchange {
  public:
   /// exchanges: null where there is no other node.
-  CardExchange(Jobs& jobs, Host& host, Cards& cards, Exchanges* exchanges)
-      : jobs_(jobs), host_(host), cards_(cards), exchanges_(exchanges) {}
+  CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
+      : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges) {}
 
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
@@ -50,6 +51,7 @@ class CardExchange {
   const Positions* sent_by(const Procs& procs) const;
   static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
   void mark_sent(const Procs& procs, const std::vector<Sent>& sent);
+  void cards_came(const Procs& procs);
   Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
   pmix_status_t take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
   void fetch_missing(const Procs& behind, const Done& done);
@@ -58,6 +60,7 @@ class CardExchange {
   Jobs& jobs_;
   Host& host_;
   Cards& cards_;
+  Gets& gets_;
   Exchanges* exchanges_;
   Packer packer_;
   std::map<collectives::Signature, Positions> sent_;  ///< by set

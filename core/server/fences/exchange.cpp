@@ -80,7 +80,7 @@ Result<Exchanges::Key> Exchanges::begin(const Procs& procs, bool collect, Blob c
   };
   const auto generation = cluster_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier,
                                                   members, std::move(contribution), on_end);
-  if (!generation) return tl::unexpected(generation.error());
+  if (!generation) return fail(generation.error());
   cluster_.stay_awake();
   key->second = *generation;
   open_[*key] = {procs, std::move(members), Clock::now()};

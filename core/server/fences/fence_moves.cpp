@@ -2,12 +2,31 @@
 // What moves a set's fences from state to state: the actions of fence_steps.hpp.
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/fences/fences.hpp"
 
 namespace weft::server {
 
 using store::Board;
+
+namespace {
+
+bool is_told() noexcept {
+  return base::is_logged(base::LogLevel::debug, base::LogPart::fences);
+}
+
+/// A set of processes in a line of the log: its first, and how many entries it has.
+std::string first_of(const Procs& procs) {
+  if (procs.empty()) return "no process";
+  const auto rank = procs.front().rank;
+  auto text = std::string(link::nspace_of(procs.front())) + ":" +
+              (rank == PMIX_RANK_WILDCARD ? std::string("*") : std::to_string(rank));
+  if (procs.size() > 1) text += " and " + std::to_string(procs.size() - 1) + " more";
+  return text;
+}
+
+}  // namespace
 
 void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
   const auto [action, next] = fence_step(fence->state, event);
@@ -46,6 +65,9 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
 void Fences::begin_exchange(const BoardRef& fence) {
   const auto generation = fence->exchanged = fence->board().open_generation();
   const bool collect = settings_.collects.value_or(fence->collects());
+  if (is_told())
+    base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
+                first_of(fence->procs()), collect ? "an exchange" : "a barrier");
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
@@ -58,6 +80,9 @@ void Fences::begin_exchange(const BoardRef& fence) {
 }
 
 void Fences::exchange_ended(const BoardRef& fence, pmix_status_t status) {
+  if (is_told())
+    base::debug(base::LogPart::fences, "generation {} of {} has ended between the nodes: status {}",
+                fence->exchanged, first_of(fence->procs()), status);
   fence->exchange.reset();
   const auto lost = std::exchange(fence->lost_meanwhile, {});
   step(fence, status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {status});

@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "base/log.hpp"
 
 namespace weft::server {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 constexpr std::chrono::seconds poll_period{1};
 
 void print(const std::string& text) {
-  (void)!std::fwrite(text.data(), 1, text.size(), stderr);
+  base::log(base::LogLevel::warn, base::LogPart::fences, text);
 }
 
 }  // namespace
@@ -31,11 +32,10 @@ struct FenceWatch::Inquiry {
 };
 
 FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
-                       std::string host_name, std::chrono::seconds stuck_after)
+                       std::chrono::seconds stuck_after)
     : fences_(fences),
       cluster_(cluster),
       exchanges_(exchanges),
-      host_name_(std::move(host_name)),
       stuck_after_(stuck_after),
       report_timer_(loop),
       poll_timer_(loop) {
@@ -61,7 +61,6 @@ void FenceWatch::report_waiting() {
     if (!is_between_nodes) {
       print(stuck_report({.name = part.name,
                           .age = age,
-                          .host = host_name_,
                           .members = part.ranks,
                           .arrived = part.arrived,
                           .unit = "local ranks",
@@ -135,8 +134,7 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
 
 void FenceWatch::conclude(const Inquiry& inquiry) const {
   if (!inquiry.is_report) return;
-  StuckFence fence{
-      .name = inquiry.name, .age = inquiry.age, .host = host_name_, .unit = "nodes", .missing = {}};
+  StuckFence fence{.name = inquiry.name, .age = inquiry.age, .unit = "nodes", .missing = {}};
   fence.members = inquiry.members.size();
   for (const auto& [node, part] : inquiry.parts)
     if (part.state != FencePart::State::entered)

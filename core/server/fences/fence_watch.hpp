@@ -19,7 +19,7 @@ class FenceWatch {
  public:
   /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
   FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
-             std::string host_name, std::chrono::seconds stuck_after);
+             std::chrono::seconds stuck_after);
 
   /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
   void follow_exchanges();
@@ -36,7 +36,6 @@ class FenceWatch {
   Fences& fences_;
   Cluster* cluster_;
   Exchanges* exchanges_;
-  const std::string host_name_;
   const std::chrono::seconds stuck_after_;
   std::set<Exchanges::Key> reported_;  ///< exchanges that are under way
   asio::steady_timer report_timer_, poll_timer_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/data/deadline.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -14,13 +15,11 @@ bool collects(const data::Infos& directives) {
   return info != nullptr && data::is_true(info->value);
 }
 
-std::optional<std::chrono::seconds> deadline_in(const data::Infos& directives) {
+data::Timeout timeout_in(const data::Infos& directives) {
   const auto* info = directives.find(PMIX_TIMEOUT);
   if (info == nullptr) return std::nullopt;
-  const auto seconds = data::as_unsigned(info->value);
-  if (!seconds || *seconds == 0) return std::nullopt;
-  constexpr std::uint64_t most = 1u << 30;  // a deadline further away than 34 years is none
-  return std::chrono::seconds(std::min(*seconds, most));
+  const auto timeout = data::timeout_of(info->value);
+  return timeout ? *timeout : std::nullopt;
 }
 
 }  // namespace
@@ -221,7 +220,7 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   auto* request = fence->enter(*member, connection, tag, collects(message.directives));
   if (request == nullptr)
     return connection->reply(tag, PMIX_ERROR);  // it is at the board by itself at the same time
-  if (const auto deadline = deadline_in(message.directives))
+  if (const auto deadline = timeout_in(message.directives))
     arm_deadline(fence, *member, request->entry.generation, *deadline);
   look(fence);
 }

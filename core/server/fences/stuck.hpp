@@ -24,7 +24,6 @@ struct StuckFence {
   };
   FenceName name;
   std::chrono::seconds age{};
-  std::string_view host;  ///< of the server that reports
   std::size_t members = 0, arrived = 0;
   std::string_view unit;  ///< of both: "local ranks" or "nodes"
   std::vector<OnNode> missing;

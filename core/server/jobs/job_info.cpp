@@ -89,7 +89,7 @@ Result<void> Reader::grow(std::uint32_t ranks) {
 
 Result<void> Reader::keep(Subject subject, const pmix_info_t& info) {
   auto value = data::Value::copy_of(info.value);
-  if (!value) return tl::unexpected(value.error());
+  if (!value) return fail(value.error());
   spec_.keys.push_back({subject, std::string(key_of(info)), std::move(*value)});
   return {};
 }
@@ -117,11 +117,11 @@ Result<void> Reader::job_level(const pmix_info_t& info) {
   if (key == PMIX_REGISTER_NODATA) return {};
   if (key == PMIX_NODE_MAP) {
     auto names = data::parse_node_map(text_of(info.value));
-    if (!names) return tl::unexpected(names.error());
+    if (!names) return fail(names.error());
     node_names_ = std::move(*names);
   } else if (key == PMIX_PROC_MAP) {
     auto map = data::parse_proc_map(text_of(info.value));
-    if (!map) return tl::unexpected(map.error());
+    if (!map) return fail(map.error());
     ranks_of_node_ = std::move(*map);
   } else if (key == PMIX_JOB_SIZE) {
     if (auto ok = grow(number_of(info.value)); !ok) return ok;
@@ -318,8 +318,8 @@ Result<store::JobSpec> read_job_info(std::string_view nspace, int local_size, co
   store::JobSpec spec;
   spec.nspace = nspace;
   Reader reader(spec, host);
-  if (auto ok = reader.read(infos, count); !ok) return tl::unexpected(ok.error());
-  if (auto ok = reader.finish(local_size, registered); !ok) return tl::unexpected(ok.error());
+  if (auto ok = reader.read(infos, count); !ok) return fail(ok.error());
+  if (auto ok = reader.finish(local_size, registered); !ok) return fail(ok.error());
   return spec;
 }
 

@@ -3,6 +3,7 @@
 
 #include <set>
 
+#include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/jobs/job_info.hpp"
 
@@ -33,19 +34,21 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   if (is_new)
     for (const auto& [rank, client] : job.clients) registered.insert(rank);
   const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_name_);
-  if (!spec) return tl::unexpected(spec.error());
+  if (!spec) return fail(spec.error());
   if (!is_new) {  // a second registration adds what it says; the map itself is fixed
     for (const auto& key : spec->keys)
       if (auto ok = job.writer->add_info(key); !ok) return ok;
     return {};
   }
   auto writer = store::JobWriter::create(segment_, *spec, limits_);
-  if (!writer) return tl::unexpected(writer.error());
+  if (!writer) return fail(writer.error());
   job.writer = std::move(*writer);
   std::set<NodeNumber> nodes;
   for (const auto& rank : spec->ranks)
     if (rank.node != store::none) nodes.insert(rank.node);
   job.nodes.assign(nodes.begin(), nodes.end());
+  base::info(base::LogPart::jobs, "{} is registered: {} ranks on {} nodes, {} of them here", job.nspace,
+             spec->ranks.size(), nodes.size(), job.view().header().local_capacity);
   return {};
 }
 
@@ -66,6 +69,7 @@ void Jobs::erase(std::string_view nspace) {
   const auto found = jobs_.find(nspace);
   if (found == jobs_.end()) return;
   if (found->second->writer) found->second->writer->retire(segment_);
+  base::info(base::LogPart::jobs, "{} is forgotten", nspace);
   jobs_.erase(found);
 }
 

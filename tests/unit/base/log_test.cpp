@@ -9,6 +9,7 @@
 
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
+#include "base/settings.hpp"
 
 namespace weft::base {
 namespace {
@@ -62,6 +63,16 @@ TEST(Log, every_part_has_the_name_that_selects_it) {
     for (std::size_t j = 0; j < log_part_count; ++j)
       EXPECT_EQ(levels.includes(LogLevel::debug, static_cast<LogPart>(j)), i == j) << to_text(part);
   }
+}
+
+TEST(Log, every_level_and_part_stands_in_the_text_for_users) {
+  const std::string text = setting_of(Variable::log).text;
+  for (std::size_t i = 0; i < log_part_count; ++i) {
+    const auto name = to_text(static_cast<LogPart>(i));
+    EXPECT_NE(text.find("`" + std::string(name) + "`"), std::string::npos) << name;
+  }
+  for (const auto level : {LogLevel::off, LogLevel::error, LogLevel::warn, LogLevel::info, LogLevel::debug})
+    EXPECT_NE(text.find("`" + std::string(to_text(level)) + "`"), std::string::npos) << to_text(level);
 }
 
 TEST(Log, line_of_a_user_and_line_of_an_administrator) {

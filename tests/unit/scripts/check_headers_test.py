@@ -12,14 +12,14 @@ GOOD = "#pragma once\n#include <string>\nnamespace weft { struct Card { std::str
 
 
 class CheckHeaders(unittest.TestCase):
-    def run_on(self, files):
+    def run_on(self, files, *options):
         """files: {path: text}. Returns (exit status, what the script printed)."""
         with tempfile.TemporaryDirectory() as tree:
             for name, text in files.items():
                 path = pathlib.Path(tree) / name
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_text(text, encoding="utf-8")
-            done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree], text=True, capture_output=True,
+            done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree, *options], text=True, capture_output=True,
                                   check=False, timeout=120)
             return done.returncode, done.stdout
 
@@ -38,6 +38,22 @@ class CheckHeaders(unittest.TestCase):
         status, out = self.run_on({"transport/shm/card.hpp": GOOD.replace("#pragma once\n", "")})
         self.assertEqual(status, 1, out)
         self.assertIn("transport/shm/card.hpp", out)
+
+    def test_a_header_that_a_source_includes_first_is_left_to_the_build(self):
+        tree = {"core/data/card.hpp": GOOD.replace("#include <string>\n", ""),
+                "core/data/card.cpp": '// Why.\n#include "core/data/card.hpp"\n#include <string>\n'}
+        status, out = self.run_on(tree)
+        self.assertEqual(status, 0, out)
+        self.assertIn("1 headers, 0 of them compiled here", out)
+        self.assertEqual(self.run_on(tree, "--all")[0], 1)
+        tree["core/data/card.cpp"] = '#include <string>\n#include "core/data/card.hpp"\n'
+        self.assertEqual(self.run_on(tree)[0], 1)
+
+    def test_a_guard_is_looked_for_in_every_header(self):
+        status, out = self.run_on({"core/data/card.hpp": GOOD.replace("#pragma once\n", ""),
+                                   "core/data/card.cpp": '#include "core/data/card.hpp"\n'})
+        self.assertEqual(status, 1, out)
+        self.assertIn("core/data/card.hpp: has no #pragma once", out)
 
     def test_no_header_is_not_a_success(self):
         self.assertEqual(self.run_on({"core/data/README.md": ""})[0], 2)

@@ -15,7 +15,7 @@ import unittest
 SCRIPT = str(pathlib.Path(__file__).resolve().parents[3] / "scripts" / "hosts")
 SETS = [f"t{os.getpid()}{letter}" for letter in "ab"]  # so that two runs of this test do not meet
 PATIENCE_S = 30
-MARK = f"WEFT_HOSTS_TEST={os.getpid()}"
+MARK = f"WEFT_TEST_HOSTS={os.getpid()}"
 
 LISTEN = """
 import socket, sys

@@ -28,15 +28,15 @@ Result<RegionTable::Entry> RegionTable::allocate() {
   }
   // Relaxed: only the owner stores it (V1)
   const auto epoch = epochs_[slot].load(std::memory_order_relaxed) + 1;
-  epochs_[slot].store(epoch, std::memory_order_release);
+  epochs_[slot].store(epoch, std::memory_order_release);  // RE.E1 -> E2
   return Entry{slot, epoch};
 }
 
 void RegionTable::retire(std::uint32_t slot) noexcept {
   epochs_[slot].store(epochs_[slot].load(std::memory_order_relaxed) + 1,
-                      std::memory_order_relaxed);  // L1 -> L2
+                      std::memory_order_relaxed);  // with RE.L1
   std::atomic_thread_fence(
-      std::memory_order_release);  // L1: before anything the owner does to the memory now
+      std::memory_order_release);  // RE.L1 -> L2: before anything the owner does to the memory now
   free_.push_back(slot);
 }
 
@@ -44,14 +44,14 @@ Result<void> read_region(pid_t process, const RegionEpoch* epochs, const PackedK
                          MutableBytes into) noexcept {
   if (offset > key.length || into.size() > key.length - offset)
     return fail(Errc::invalid, "outside of the exposed region");
-  if (epochs[key.slot].load(std::memory_order_acquire) != key.epoch)
+  if (epochs[key.slot].load(std::memory_order_acquire) != key.epoch)  // RE.E2 <- E1
     return fail(Errc::invalid, "the exposed region no longer exists");
   const iovec to{into.data(), into.size()};
   const iovec from{reinterpret_cast<void*>(key.base + offset), into.size()};
   const auto got = ::process_vm_readv(process, &to, 1, &from, 1, 0);
   const int error = errno;
-  std::atomic_thread_fence(std::memory_order_acquire);                // L2 <- L1
-  if (epochs[key.slot].load(std::memory_order_relaxed) != key.epoch)  // L2
+  std::atomic_thread_fence(std::memory_order_acquire);                // RE.L2 <- L1
+  if (epochs[key.slot].load(std::memory_order_relaxed) != key.epoch)  // with RE.L2
     return fail(Errc::invalid, "the exposed region was withdrawn during the read");
   if (got == static_cast<ssize_t>(into.size())) return {};
   if (got < 0 && error == ESRCH) return fail(Errc::peer_lost);

@@ -87,22 +87,23 @@ class RingWriter {
     to += message.header.size();
     if (!message.payload.empty()) std::memcpy(to, message.payload.data(), message.payload.size());
     tail_ += skipped + need;
-    header_.tail.store(tail_, std::memory_order_release);  // T1 -> T2: bytes first
+    header_.tail.store(tail_, std::memory_order_release);  // MR.T1 -> T2: bytes first
     return {};
   }
 
   /// After `again`: true once the reader has read more. Before it sleeps, the writer calls want_room() and
   /// then this once more; the reader rings from then on.
   bool has_room_now() const noexcept {
-    return header_.head.load(std::memory_order_acquire) != head_;  // H2 <- H1
+    return header_.head.load(std::memory_order_acquire) != head_;  // MR.H2 <- H1
   }
   void want_room() noexcept { header_.room.asleep(); }
   void have_room() noexcept { header_.room.awake(); }
 
  private:
   bool refresh_head() noexcept {
-    const auto head = header_.head.load(std::memory_order_acquire);  // H2 <- H1: those bytes were copied out
-    if (tail_ - head > capacity_ || (head & 7) != 0) return false;   // M4
+    const auto head =
+        header_.head.load(std::memory_order_acquire);  // MR.H2 <- H1: those bytes were copied out
+    if (tail_ - head > capacity_ || (head & 7) != 0) return false;  // M4
     head_ = head;
     return true;
   }
@@ -123,15 +124,15 @@ class RingReader {
       : header_(header), data_(reinterpret_cast<std::byte*>(&header + 1)), capacity_(capacity) {}
 
   bool is_empty() const noexcept {
-    return header_.tail.load(std::memory_order_acquire) == head_;
-  }  // T2 <- T1
+    return header_.tail.load(std::memory_order_acquire) == head_;  // MR.T2 <- T1
+  }
 
   /// Calls visit(id, message) for each message that was in the ring at the start of the call, with the bytes
   /// copied to `into` (at least capacity / 4 of them). Returns their number. Error: corrupt; the ring must
   /// not be read any further.
   template <class Visit>
   Result<std::size_t> drain(std::span<std::byte> into, Visit&& visit) noexcept {
-    const auto tail = header_.tail.load(std::memory_order_acquire);  // T2 <- T1
+    const auto tail = header_.tail.load(std::memory_order_acquire);  // MR.T2 <- T1
     if (tail - head_ > capacity_ || (tail & 7) != 0) return fail(Errc::corrupt, "the writer's count");
     std::size_t count = 0;
     while (head_ != tail) {
@@ -162,11 +163,11 @@ class RingReader {
   RingHeader::Record get(std::uint64_t at) noexcept {
     // An atomic load, so that a compiler cannot load it again after the check.
     std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t*>(data_ + at));
-    return std::bit_cast<RingHeader::Record>(word.load(std::memory_order_relaxed));  // ordered by T2
+    return std::bit_cast<RingHeader::Record>(word.load(std::memory_order_relaxed));  // ordered by MR.T2
   }
   void advance(std::uint64_t bytes) noexcept {
     head_ += bytes;
-    header_.head.store(head_, std::memory_order_release);  // H1 -> H2: copied first
+    header_.head.store(head_, std::memory_order_release);  // MR.H1 -> H2: copied first
   }
 
   RingHeader& header_;

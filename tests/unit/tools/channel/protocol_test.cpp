@@ -54,22 +54,24 @@ std::vector<std::string> one_of_each() {
           encode(report::Settled{})};
 }
 
-/// How many of the kinds can be read from these bytes; what is read must be written as the same bytes again.
+/// What is read must be written as the same bytes again. (Not inlined: of fourteen in one function g++ 12 takes an empty optional's
+/// value for one that is read.)
+template <class Message>
+[[gnu::noinline]] bool is_readable(const std::string& bytes) {
+  const auto message = decode<Message>(bytes);
+  if (message) EXPECT_EQ(encode(*message), bytes);
+  return message.has_value();
+}
+
+/// How many of the kinds can be read from these bytes.
 template <class... Messages>
 std::size_t count_readable(const std::string& bytes) {
-  std::size_t count = 0;
-  const auto look = [&](const auto& message) {
-    if (!message) return;
-    ++count;
-    EXPECT_EQ(encode(*message), bytes);
-  };
-  (look(decode<Messages>(bytes)), ...);
-  return count;
+  return (std::size_t{is_readable<Messages>(bytes)} + ...);
 }
 
 std::size_t readable_as_any(const std::string& bytes) {
-  return count_readable<Launch, order::Input, order::Signal, order::OutputUnwanted, order::End, report::Hello,
-                        report::Started, report::Unreachable, report::Output, report::Ended,
+  return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::End,
+                        report::Hello, report::Started, report::Unreachable, report::Output, report::Ended,
                         report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled>(
       bytes);
 }

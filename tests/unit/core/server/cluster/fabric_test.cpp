@@ -45,16 +45,28 @@ class Loop {
   }
   std::string open(const std::string& transport, const mesh::JobKey& key, mesh::NodeNumber self) {
     std::string note;
+    mesh::Limits limits;
+    limits.ping_after = 200ms;
     on_loop([&] {
       auto opened = Fabric::open(io, key, {self, 1}, 2, watcher,
                                  {.transport = transport,
                                   .folders = {modules()},
                                   .wait = {.spin = 20us, .yield = 0us},
-                                  .limits = {}});
+                                  .limits = limits});
       fabric = std::move(opened.fabric);
       note = opened.note;
     });
     return note;
+  }
+  /// Waits until the loop has turned `count` times more; false after a minute.
+  bool turns(std::uint64_t count) {
+    std::future<void> turned;
+    on_loop([&] {
+      goal_ = rounds_ + count;
+      turned_ = {};
+      turned = turned_.get_future();
+    });
+    return turned.wait_for(60s) == std::future_status::ready;
   }
   static std::string modules() {
     const char* folder = std::getenv("WEFT_TEST_MODULES");
@@ -64,19 +76,20 @@ class Loop {
   asio::io_context io{1};
   Nobody watcher;
   std::unique_ptr<Fabric> fabric;
-  std::atomic<std::uint64_t> rounds{0};
 
  private:
   void run() {
     const auto guard = asio::make_work_guard(io);
     while (!stops_) {
-      ++rounds;
+      if (++rounds_ == goal_) turned_.set_value();
       if (io.poll() != 0) continue;
       if (fabric && fabric->turn()) continue;
       if (!fabric || fabric->sleep()) io.run_one();
     }
   }
   bool stops_ = false;
+  std::uint64_t rounds_ = 0, goal_ = 0;  // the loop's, as the next
+  std::promise<void> turned_;
   std::thread thread_;
 };
 
@@ -156,16 +169,17 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   ASSERT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready)
       << ball_a.heard << " " << ball_b.heard;
 
-  // At rest: pings twice in a second at the most, each with 20 us of looking again.
-  const auto before = a.rounds + b.rounds;
+  // At rest: looks for silence ten times in a second, and signs of life, each with 20 us of looking again. What is left
+  // of the game first.
+  ASSERT_TRUE(a.turns(100)) << "signs of life";
+  const auto start = std::chrono::steady_clock::now();
   const auto cpu_before = std::clock();
-  std::this_thread::sleep_for(3s);
-  const auto rounds = a.rounds + b.rounds - before;
-  std::printf("both loops, idle for 3 s: %llu rounds, %.1f ms of processor time\n",
-              static_cast<unsigned long long>(rounds),
+  ASSERT_TRUE(a.turns(100)) << "signs of life";
+  const auto took = std::chrono::steady_clock::now() - start;
+  std::printf("idle: 100 turns of a loop in %.0f ms, %.1f ms of processor time of both\n",
+              std::chrono::duration<double, std::milli>(took).count(),
               1e3 * static_cast<double>(std::clock() - cpu_before) / CLOCKS_PER_SEC);
-  EXPECT_LT(rounds, 3000u) << "polling would be 60,000, spinning millions";
-  EXPECT_GT(rounds, 0u) << "signs of life";
+  EXPECT_GT(took, 30ms) << "polling would take 5 ms, spinning much less";
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/abi/role_adapters.hpp"
+
+#include <future>
+
+namespace weft::abi {
+
+using data::Infos;
+using data::Value;
+
+// ---- client
+
+pmix_status_t ClientRole::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                         const pmix_value_t& value) {
+  return client_.store_internal(proc, key, value);
+}
+
+pmix_status_t ClientRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                              std::size_t ninfo, const store::GetDirectives& how, Value& found) {
+  auto known = client_.look_up(proc, key, how);
+  if (!known) return client_.ask_server(known.error(), proc, key, infos, ninfo, how, found);
+  found = std::move(*known);  // the path of nearly every Get
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t ClientRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
+  client_.get_later(proc, std::move(key), std::move(infos), std::move(done));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t ClientRole::resolve_peers(std::string_view node, std::string_view nspace,
+                                        std::vector<pmix_proc_t>& out) {
+  return client_.resolve_peers(node, nspace, out);
+}
+
+pmix_status_t ClientRole::resolve_nodes(std::string_view nspace, std::string& out) {
+  return client_.resolve_nodes(nspace, out);
+}
+
+void ClientRole::subscribe(std::vector<pmix_status_t> codes, Done done) {
+  client_.subscribe(std::move(codes), std::move(done));
+}
+
+void ClientRole::notify(events::Event event, Done done) {
+  client_.notify(std::move(event), std::move(done));
+}
+
+pmix_status_t ClientRole::can_query() const noexcept {
+  return client_.singleton() ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
+}
+
+void ClientRole::query(link::Query query, Answered done) {
+  client_.query_later(std::move(query), std::move(done));
+}
+
+// ---- server
+
+pmix_status_t ServerRole::await(const std::function<void(Done)>& start) {
+  if (on_thread()) return server_.wait_for(start);  // serves meanwhile
+  const auto promise = std::make_shared<std::promise<pmix_status_t>>();
+  auto status = promise->get_future();
+  start([promise](pmix_status_t s) { promise->set_value(s); });
+  return status.get();
+}
+
+pmix_status_t ServerRole::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                         const pmix_value_t& value) {
+  return server_.store_internal(proc, key, value);
+}
+
+pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                              std::size_t ninfo, const store::GetDirectives&, Value& found) {
+  auto copy = Infos::copy_of(infos, ninfo);
+  if (!copy) return PMIX_ERR_BAD_PARAM;
+  return await([&](const Done& done) {
+    server_.get(proc, std::string(key), std::move(*copy), [&found, done](pmix_status_t status, Value value) {
+      if (status == PMIX_SUCCESS) found = std::move(value);
+      done(status);
+    });
+  });
+}
+
+pmix_status_t ServerRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
+  server_.get(proc, std::move(key), std::move(infos), std::move(done));
+  return PMIX_SUCCESS;
+}
+
+pmix_status_t ServerRole::resolve_peers(std::string_view node, std::string_view nspace,
+                                        std::vector<pmix_proc_t>& out) {
+  return server_.resolve_peers(node, nspace, out);
+}
+
+pmix_status_t ServerRole::resolve_nodes(std::string_view nspace, std::string& out) {
+  return server_.resolve_nodes(nspace, out);
+}
+
+/// A server has all events pass through it.
+void ServerRole::subscribe(std::vector<pmix_status_t>, Done done) {
+  run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+}
+
+void ServerRole::notify(events::Event event, Done done) {
+  server_.notify(std::move(event), std::move(done));
+}
+
+void ServerRole::query(link::Query query, Answered done) {
+  server_.query(std::move(query), std::move(done));
+}
+
+// ---- tool
+
+pmix_status_t ToolRole::store_internal(const pmix_proc_t&, std::string_view, const pmix_value_t&) {
+  return PMIX_ERR_INIT;
+}
+
+pmix_status_t ToolRole::get(const pmix_proc_t&, std::string_view, const pmix_info_t*, std::size_t,
+                            const store::GetDirectives&, Value&) {
+  return PMIX_ERR_INIT;
+}
+
+pmix_status_t ToolRole::get_later(const pmix_proc_t&, std::string, Infos, Found) {
+  return PMIX_ERR_INIT;
+}
+
+pmix_status_t ToolRole::resolve_peers(std::string_view, std::string_view, std::vector<pmix_proc_t>&) {
+  return PMIX_ERR_INIT;
+}
+
+void ToolRole::subscribe(std::vector<pmix_status_t>, Done done) {
+  run_later([done = std::move(done)] { done(PMIX_ERR_INIT); });
+}
+
+void ToolRole::notify(events::Event, Done done) {
+  run_later([done = std::move(done)] { done(PMIX_ERR_INIT); });
+}
+
+void ToolRole::query(link::Query query, Answered done) {
+  tool_.query_later(std::move(query), std::move(done));
+}
+
+}  // namespace weft::abi

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/abi/guard.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <stdexcept>
+
+namespace weft::abi {
+namespace {
+
+// Entry points, as far as guard.hpp sees one.
+template <class Thrown>
+pmix_status_t PMIx_Sample_status(const Thrown& thrown, int) {
+  return guarded_status([&]() -> pmix_status_t { throw thrown; });
+}
+
+pmix_status_t PMIx_Sample_result(const char*) {
+  return guarded([]() -> Result<void> { throw std::out_of_range("row 7"); });
+}
+
+char* PMIx_Sample_text() {
+  return guarded_text([]() -> std::string { throw std::runtime_error("no text"); });
+}
+
+template <class Call>
+std::string said_by(Call&& call) {
+  testing::internal::CaptureStderr();
+  call();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(Guard, exception_of_ours_is_logged_with_the_name_of_the_function) {
+  const auto result = said_by([] { EXPECT_EQ(PMIx_Sample_result("x"), PMIX_ERROR); });
+  EXPECT_NE(result.find("] PMIx_Sample_result failed because of a defect of Weft: row 7."), std::string::npos)
+      << result;
+  const auto status =
+      said_by([] { EXPECT_EQ(PMIx_Sample_status(std::logic_error("twice"), 1), PMIX_ERROR); });
+  EXPECT_NE(status.find("PMIx_Sample_status failed because of a defect of Weft: twice."), std::string::npos)
+      << status;
+  const auto text = said_by([] { EXPECT_EQ(PMIx_Sample_text(), nullptr); });
+  EXPECT_NE(text.find("PMIx_Sample_text failed because of a defect of Weft: no text."), std::string::npos)
+      << text;
+}
+
+TEST(Guard, what_is_no_exception_of_the_library_is_logged_too) {
+  const auto said = said_by([] { EXPECT_EQ(PMIx_Sample_status(7, 1), PMIX_ERROR); });
+  EXPECT_NE(said.find("PMIx_Sample_status failed"), std::string::npos) << said;
+}
+
+TEST(Guard, no_memory_is_a_status_and_no_defect) {
+  EXPECT_EQ(said_by([] { EXPECT_EQ(PMIx_Sample_status(std::bad_alloc(), 1), PMIX_ERR_NOMEM); }), "");
+}
+
+TEST(Guard, errors_and_statuses_pass) {
+  EXPECT_EQ(guarded([]() -> Result<void> { return {}; }), PMIX_SUCCESS);
+  EXPECT_EQ(guarded([]() -> Result<void> { return fail(Errc::denied); }), PMIX_ERR_NO_PERMISSIONS);
+  EXPECT_EQ(guarded_status([]() -> pmix_status_t { return PMIX_ERR_NOT_FOUND; }), PMIX_ERR_NOT_FOUND);
+  const std::unique_ptr<char, decltype(&std::free)> text(guarded_text([] { return std::string("abc"); }),
+                                                         &std::free);
+  EXPECT_STREQ(text.get(), "abc");
+}
+
+}  // namespace
+}  // namespace weft::abi

@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/check_words on small trees made here: which names it accepts, and which it misses."""
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SCRIPT = pathlib.Path(__file__).resolve().parents[3] / "scripts" / "check_words"
+CODE = {"core/store/board.hpp": "#pragma once\nclass Board { void arrive(); };\n",
+        "core/store/board.cpp": 'const char* name = "WEFT_FENCE";\n',
+        "core/link/frame.cpp": "int frame;\n"}
+
+
+class CheckWords(unittest.TestCase):
+    def run_on(self, files, *options):
+        """files: {path: text}, beside CODE. Returns (exit status, lines that the script printed)."""
+        with tempfile.TemporaryDirectory() as tree:
+            for name, text in {**CODE, **files}.items():
+                path = pathlib.Path(tree) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree, *options], text=True,
+                                  capture_output=True, check=False, timeout=60)
+            return done.returncode, done.stdout.splitlines()
+
+    def assert_good(self, path, text):
+        status, lines = self.run_on({path: text})
+        self.assertEqual((status, lines[:-1]), (0, []))
+
+    def assert_bad(self, path, text, *complaints):
+        status, lines = self.run_on({path: text})
+        self.assertEqual((status, lines[:-1]), (1, [f"{path}:{complaint}" for complaint in complaints]))
+
+    def test_paths_that_are_there(self):
+        self.assert_good("README.md", "See `core/store/board.hpp`, core/store/, core/{link,store}/*.cpp, (core/store/board.cpp).")
+        self.assert_good("README.md", "`core/store/board` means both files, and core/store/<name>_test.cpp is a placeholder.")
+        self.assert_good("core/store/README.md", "Start with `board.hpp`, then `board.{hpp,cpp}` and `b*.cpp`.")
+        self.assert_good("README.md", "Not of this tree: https://example.org/core/none.hpp, build/core/none.o, ../core/none.")
+
+    def test_paths_that_are_not(self):
+        self.assert_bad("README.md", "One\n`core/store/room.hpp`.\n", "2: there is no core/store/room.hpp")
+        self.assert_bad("README.md", "core/{link,abi}/*.cpp", "1: there is no core/{link,abi}/*.cpp")
+        self.assert_bad("core/store/README.md", "Start with `room.hpp`.", "1: no folder has a file room.hpp")
+        self.assert_bad("docs/guide.md", "[here](../core/link/none.md)", "1: there is no core/link/none.md".replace(
+            "there is no core/link/none.md", "the link's target ../core/link/none.md is not there"))
+
+    def test_comments_are_read_and_code_is_not(self):
+        self.assert_bad("core/link/a.cpp", "int a;  // as in core/link/gone.cpp\n", "1: there is no core/link/gone.cpp")
+        self.assert_bad("core/link/a.cpp", "/* One\n   core/link/gone.cpp */\n", "2: there is no core/link/gone.cpp")
+        self.assert_bad("scripts/a", "#!/bin/sh\n# core/link/gone.cpp\n", "2: there is no core/link/gone.cpp")
+        self.assert_good("core/link/a.cpp", 'const char* a = "core/link/gone.cpp // core/link/gone.hpp";\n')
+
+    def test_variables(self):
+        self.assert_good("README.md", "`WEFT_FENCE`, and all of WEFT_*, and NOT_WEFT_AT_ALL.")
+        self.assert_bad("README.md", "`WEFT_FENCES=full`", "1: no code uses WEFT_FENCES")
+        # A comment is no use of a name.
+        self.assert_bad("core/link/a.cpp", "int a;\n// WEFT_OLD decides.\n", "2: no code uses WEFT_OLD")
+
+    def test_members(self):
+        self.assert_good("README.md", "`Board::arrive` and `std::string::size`.")
+        self.assert_bad("README.md", "`Board::leave`", "1: no source has Board::leave")
+
+    def test_decisions_are_history(self):
+        self.assert_good("docs/decisions/0001-a.md", "core/old/gone.cpp and WEFT_OLD")
+
+    def test_the_report_counts_actors_and_judges_nothing(self):
+        status, lines = self.run_on({"core/link/a.cpp": "// Nobody says who it was: somebody did.\nint nobody;\n"},
+                                    "--report")
+        self.assertEqual(status, 0)
+        self.assertIn("| core/link | 1 | 0 | 1 | 1 | 0 | 0 |", lines)
+
+    def test_nothing_to_read_is_not_a_success(self):
+        with tempfile.TemporaryDirectory() as tree:
+            done = subprocess.run([sys.executable, str(SCRIPT), "--root", tree], capture_output=True, check=False,
+                                  timeout=60)
+        self.assertEqual(done.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()
