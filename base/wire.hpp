@@ -3,7 +3,7 @@
 //
 // Fields    A structure lists its fields once, for both directions, in a function beside it:
 //               template <class Archive> void fields(Archive& archive, Hello& m) { archive(m.wire, m.nspace, m.token); }
-//           A field is a number, an enumerator, a string, a vector, an array, an optional, or another such structure.
+//           A field is a number, an enumerator, a string, a vector, an array, an optional, a pair, or another such structure.
 //           A type that can have no fields() has a Coding (core/data/fields.hpp).
 // Format    Little endian, no padding. Strings and lists begin with their length as u32, arrays have none; a bool is one
 //           byte, 0 or 1, and stands before what an optional holds.
@@ -74,6 +74,10 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 template <class T>
+inline constexpr bool is_pair = false;
+template <class A, class B>
+inline constexpr bool is_pair<std::pair<A, B>> = true;
+template <class T>
 inline constexpr bool is_bounded = false;
 template <class T>
 inline constexpr bool is_bounded<AtMost<T>> = true;
@@ -119,6 +123,8 @@ class FieldWriter {
     } else if constexpr (is_optional<T>) {
       self.scalar(value.has_value());
       if (value) write(*value);
+    } else if constexpr (is_pair<T>) {
+      (*this)(value.first, value.second);
     } else {
       fields(self,
              const_cast<T&>(value));  // one list of fields serves both directions; this one changes none
@@ -286,6 +292,8 @@ class Reader {
         read(value.emplace());
       else
         value.reset();
+    } else if constexpr (detail::is_pair<T>) {
+      (*this)(value.first, value.second);
     } else {
       fields(*this, value);
       if constexpr (detail::constrained<T>)

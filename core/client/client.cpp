@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include "base/host_name.hpp"
 #include "base/log.hpp"
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
@@ -16,12 +17,6 @@ namespace weft::client {
 namespace {
 
 using link::MessageType;
-
-std::string host_name() {
-  char name[256] = {};
-  if (::gethostname(name, sizeof name - 1) != 0) return "localhost";
-  return name;
-}
 
 void say(const std::string& text) {
   base::log(base::LogLevel::error, base::LogPart::client, text);
@@ -72,7 +67,7 @@ Result<Client::Started> Client::start() {
 
 void Client::become_singleton() {
   singleton_ = true;
-  const auto host = host_name();
+  const auto host = base::host_name();
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_unique<Connection>(shm::Fd());
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});

@@ -7,6 +7,8 @@
 
 #include <cerrno>
 
+#include "base/host_name.hpp"
+#include "base/local_socket.hpp"
 #include "core/data/status.hpp"
 #include "core/store/lookup.hpp"
 
@@ -23,17 +25,13 @@ void limit_reading(int socket, timeval limit) {
 }
 
 std::string own_name() {
-  char host[256] = {};
-  if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-  return "tool." + std::string(host) + "." + std::to_string(::getpid());
+  return "tool." + base::host_name() + "." + std::to_string(::getpid());
 }
 
 /// Whoever listens there, by the kernel's word: ours, or we are root.
 bool is_ours(int socket) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return false;
-  return peer.uid == ::getuid() || ::getuid() == 0;
+  const auto peer = base::peer_credentials(socket);
+  return peer && (peer->uid == ::getuid() || ::getuid() == 0);
 }
 
 Error error_of(pmix_status_t refusal) {

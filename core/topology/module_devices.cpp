@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <climits>
 
+#include "base/host_name.hpp"
 #include "core/topology/module.hpp"
 
 namespace weft::topology::module {
@@ -60,11 +61,6 @@ std::string uuid_of(hwloc_obj_t device, pmix_device_type_t type, const std::stri
   return std::string(scheme_of(type)) + "://" + host + "::" + device->name;
 }
 
-std::string host_name() {
-  char name[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
-}
-
 // The number of steps from a processor up to the first object that contains both, and down to the device.
 int steps(hwloc_topology_t topology, hwloc_obj_t processor, hwloc_obj_t place) noexcept {
   const hwloc_obj_t common = hwloc_get_common_ancestor_obj(topology, processor, place);
@@ -88,7 +84,7 @@ void measure(Device& device, hwloc_topology_t topology, hwloc_obj_t object, hwlo
 
 Result<std::vector<Device>> devices(const void* topology, const void* cpuset) {
   const auto nodes = static_cast<hwloc_topology_t>(const_cast<void*>(topology));
-  const std::string host = host_name();
+  const std::string host = base::host_name();
   std::vector<Device> found;
   for (hwloc_obj_t o = nullptr; (o = hwloc_get_next_osdev(nodes, o)) != nullptr;) {
     const auto type = type_of(o->attr->osdev.type);

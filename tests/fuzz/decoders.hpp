@@ -17,6 +17,7 @@ struct Decoder {
   std::vector<Encoded> samples;
   /// True: the bytes are a message. Aborts where a message that was read cannot be written and read again.
   bool (*accepts)(Bytes);
+  bool is_open_ended = false;  ///< all that follows belongs to it: a shorter or longer one may be right, too
 };
 using Decoders = std::vector<Decoder>;
 
@@ -32,7 +33,7 @@ bool accepts(Bytes bytes) {
 }
 template <class Message>
 void add(Decoders& to, const char* name, std::initializer_list<const Message*> samples) {
-  Decoder decoder{name, {base::encode(Message{})}, &accepts<Message>};
+  Decoder decoder{name, {base::encode(Message{})}, &accepts<Message>, false};
   if (!accepts<Message>(decoder.samples[0]))
     decoder.samples.clear();  // nothing is no valid message of that kind
   for (const Message* sample : samples) decoder.samples.push_back(base::encode(*sample));

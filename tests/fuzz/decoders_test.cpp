@@ -35,6 +35,7 @@ TEST_P(EveryDecoder, accepts_what_is_valid) {
 }
 
 TEST_P(EveryDecoder, refuses_what_is_cut_or_longer) {
+  if (GetParam().is_open_ended) return;  // what is cut is another message; survives_splices has it
   for (auto sample : GetParam().samples) {
     for (std::size_t length = 0; length < sample.size(); ++length)
       ASSERT_FALSE(accepts({sample.begin(), sample.begin() + static_cast<std::ptrdiff_t>(length)})) << length;

@@ -35,7 +35,7 @@ void add_mesh(Decoders& to) {
   Encoded sealed(mesh::Envelope::bytes);
   mesh::seal(key(), receiver, {.flags = 0, .id = 3, .from = {7, 8}, .sequence = 42}, {}, {},
              std::span<std::byte, mesh::Envelope::bytes>(sealed.data(), mesh::Envelope::bytes));
-  to.push_back({"envelope", {sealed}, &opens});
+  to.push_back({"envelope", {sealed}, &opens, false});
 }
 
 void add_collectives(Decoders& to) {

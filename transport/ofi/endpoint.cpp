@@ -76,7 +76,7 @@ Result<void> OfiEndpoint::open() {
   max_posted_ = static_cast<std::uint32_t>(std::max<std::size_t>(1, info.tx_attr->size / 4));
   connections_.begin(*addresses);
   can_probe_ = Probes::fits(info);
-  const auto sent = capabilities_.max_message + sizeof(MessagePrefix);
+  const auto sent = capabilities_.max_message + prefix_bytes;
   pool_.begin(registrar_, sent,
               provider_.rma ? std::min(direct_above, capabilities_.max_get) : capabilities_.max_get);
   return receive_buffers_.begin(*endpoint, registrar_, info, sent);
@@ -99,7 +99,7 @@ Result<void> OfiEndpoint::find_address() {
 void OfiEndpoint::set_capabilities() {
   const fi_info& info = *provider_.info;
   const std::size_t max_bytes = info.ep_attr->max_msg_size;
-  capabilities_.max_message = std::min(max_message_bytes, max_bytes - sizeof(MessagePrefix));
+  capabilities_.max_message = std::min(max_message_bytes, max_bytes - prefix_bytes);
   capabilities_.max_inline = capabilities_.max_message;
   capabilities_.max_header = capabilities_.max_message;
   capabilities_.max_get = std::min(max_get_bytes, max_bytes);
@@ -144,18 +144,16 @@ Result<void> OfiEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
     return fail(Errc::invalid, "the message is larger than max_message");
   const auto& peer = static_cast<const OfiPeer&>(to);
   if (peer.is_lost()) return fail(Errc::peer_lost);
-  Transfer* transfer = pool_.take(sizeof(MessagePrefix) + bytes);
+  Transfer* transfer = pool_.take(prefix_bytes + bytes);
   if (transfer == nullptr) return fail(Errc::again);
   const MessagePrefix prefix{
       .id = id, .header_bytes = static_cast<std::uint32_t>(message.header.size()), .to = peer.incarnation()};
-  std::byte* at = transfer->bytes;
-  std::memcpy(at, &prefix, sizeof prefix);
-  at += sizeof prefix;
+  std::byte* at = base::write_fixed(transfer->bytes, prefix);
   if (!message.header.empty()) std::memcpy(at, message.header.data(), message.header.size());
   at += message.header.size();
   if (!message.payload.empty()) std::memcpy(at, message.payload.data(), message.payload.size());
   transfer->kind = Context::Kind::send;
-  transfer->length = static_cast<std::uint32_t>(sizeof prefix + bytes);
+  transfer->length = static_cast<std::uint32_t>(prefix_bytes + bytes);
   if (const auto submitted = submit(*transfer, peer.connection()); !submitted) return submitted;
   begin_operation(*transfer, peer, nullptr, completion);
   return {};
@@ -318,14 +316,12 @@ void OfiEndpoint::handle(const Event& event) noexcept {
 }
 
 void OfiEndpoint::handle_message(const Event& event) noexcept {
-  const Bytes all = receive_buffers_.message_of(event);
+  base::Reader in(receive_buffers_.message_of(event));
   MessagePrefix prefix;
-  if (all.size() < sizeof prefix) return;
-  std::memcpy(&prefix, all.data(), sizeof prefix);
-  const Bytes rest = all.subspan(sizeof prefix);
-  if (prefix.magic != MessagePrefix::ours || prefix.to != incarnation_) return;
-  if (handler_ == nullptr || prefix.header_bytes > rest.size()) return;
-  handler_(handler_self_, prefix.id, {rest.first(prefix.header_bytes), rest.subspan(prefix.header_bytes)});
+  in(prefix);
+  const Bytes header = in.raw(prefix.header_bytes), payload = in.rest();
+  if (!in.ok() || prefix.magic != MessagePrefix::ours || prefix.to != incarnation_) return;
+  if (handler_ != nullptr) handler_(handler_self_, prefix.id, {header, payload});
 }
 
 void OfiEndpoint::release(Transfer& transfer) noexcept {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 
+#include "base/wire.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace weft::ofi {
@@ -21,6 +22,10 @@ struct PackedKey {
   std::uint64_t length = 0;
   std::uint64_t key = 0;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, PackedKey& m) {
+  archive(m.magic, m.raw_bytes, m.base, m.raw_base, m.length, m.key);
+}
 
 /// Random, so that only holders of the packed key can name the region.
 std::uint64_t random_key(std::size_t key_size) {
@@ -76,7 +81,7 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
   PackedKey packed;
   packed.length = memory_.size();
   if (registrar.asks_for(FI_MR_VIRT_ADDR)) packed.base = reinterpret_cast<std::uintptr_t>(memory_.data());
-  std::uint8_t raw[max_key_bytes - sizeof(PackedKey)];
+  std::uint8_t raw[max_key_bytes - base::fixed_bytes<PackedKey>];
   if (registrar.asks_for(FI_MR_RAW)) {
     std::size_t size = sizeof raw;
     const int code = fi_mr_raw_attr(registered_.get(), &packed.raw_base, raw, &size, 0);
@@ -86,9 +91,10 @@ Result<void> OfiRegion::pack(const Registrar& registrar) {
     packed.key = fi_mr_key(registered_.get());
     if (packed.key == FI_KEY_NOTAVAIL) return fail(Errc::os, "fi_mr_key");
   }
-  key_.resize(sizeof packed + packed.raw_bytes);
-  std::memcpy(key_.data(), &packed, sizeof packed);
-  if (packed.raw_bytes != 0) std::memcpy(key_.data() + sizeof packed, raw, packed.raw_bytes);
+  base::Writer out;
+  out(packed);
+  out.raw(std::as_bytes(std::span(raw, packed.raw_bytes)));
+  key_ = std::move(out).take();
   return {};
 }
 
@@ -97,12 +103,12 @@ OfiRegion::~OfiRegion() {
 }
 
 Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiPeer& peer, Bytes packed) {
+  base::Reader in(packed);
   PackedKey of;
-  if (packed.size() < sizeof of || packed.size() > MemoryRegion::max_key_bytes)
-    return fail(Errc::corrupt, "not the key of a libfabric region");
-  std::memcpy(&of, packed.data(), sizeof of);
-  if (of.magic != key_magic || of.raw_bytes != packed.size() - sizeof of || of.base + of.length < of.base ||
-      (of.raw_bytes != 0 && !registrar.asks_for(FI_MR_RAW)))
+  in(of);
+  const Bytes raw_key = in.raw(of.raw_bytes);
+  if (!in.done() || packed.size() > MemoryRegion::max_key_bytes || of.magic != key_magic ||
+      of.base + of.length < of.base || (of.raw_bytes != 0 && !registrar.asks_for(FI_MR_RAW)))
     return fail(Errc::corrupt, "not the key of a libfabric region");
   std::unique_ptr<OfiKey> key(new OfiKey(peer));
   key->base_ = of.base;
@@ -110,7 +116,7 @@ Result<std::unique_ptr<RemoteKey>> OfiKey::make(const Registrar& registrar, OfiP
   key->key_ = of.key;
   if (of.raw_bytes != 0) {
     std::uint8_t raw[MemoryRegion::max_key_bytes];
-    std::memcpy(raw, packed.data() + sizeof of, of.raw_bytes);
+    std::memcpy(raw, raw_key.data(), raw_key.size());
     if (fi_mr_map_raw(&registrar.domain(), of.raw_base, raw, of.raw_bytes, &key->key_, 0) != 0)
       return fail(Errc::corrupt, "fi_mr_map_raw");
     key->mapped_.reset(new MappedKey{registrar.domain(), key->key_});

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "base/wire.hpp"
 #include "transport/ofi/endpoint.hpp"
 
 namespace weft::ofi {
@@ -17,6 +18,10 @@ struct PackedAddress {
   std::uint64_t kind = 0;
   std::uint64_t incarnation = 0;
 };
+template <class Archive>
+void fields(Archive& archive, PackedAddress& m) {
+  archive(m.magic, m.length, m.kind, m.incarnation);
+}
 
 }  // namespace
 
@@ -29,23 +34,21 @@ Address pack(const EndpointAddress& address, std::uint64_t kind) {
   head.length = static_cast<std::uint32_t>(address.bytes.size());
   head.kind = kind;
   head.incarnation = address.incarnation;
-  Address out;
-  out.bytes.resize(sizeof head + address.bytes.size());
-  std::memcpy(out.bytes.data(), &head, sizeof head);
-  std::memcpy(out.bytes.data() + sizeof head, address.bytes.data(), address.bytes.size());
-  return out;
+  base::Writer out;
+  out(head);
+  out.raw(as_bytes(address.bytes));
+  return {std::move(out).take()};
 }
 
 Result<EndpointAddress> unpack(const Address& packed, std::uint64_t kind) {
+  base::Reader in(packed.bytes);
   PackedAddress head;
-  if (packed.bytes.size() < sizeof head || packed.bytes.size() > Address::max_bytes)
-    return fail(Errc::corrupt, "not a libfabric address");
-  std::memcpy(&head, packed.bytes.data(), sizeof head);
-  if (head.magic != address_magic || head.length == 0 || head.length != packed.bytes.size() - sizeof head)
+  in(head);
+  const Bytes bytes = in.raw(head.length);
+  if (!in.done() || head.magic != address_magic || bytes.empty() || packed.bytes.size() > Address::max_bytes)
     return fail(Errc::corrupt, "not a libfabric address");
   if (head.kind != kind) return fail(Errc::corrupt, "the address of another libfabric provider");
-  const auto* bytes = reinterpret_cast<const char*>(packed.bytes.data() + sizeof head);
-  return EndpointAddress{std::string(bytes, head.length), head.incarnation};
+  return EndpointAddress{std::string(as_text(bytes)), head.incarnation};
 }
 
 std::uint64_t kind_of(const fi_info& info) noexcept {

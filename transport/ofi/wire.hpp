@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "base/wire.hpp"
+
 namespace weft::ofi {
 
 /// Stands in front of each message.
@@ -15,6 +17,10 @@ struct MessagePrefix {
   /// Incarnation of the receiver: after a restart another endpoint may listen on the same port.
   std::uint64_t to = 0;
 };
-static_assert(sizeof(MessagePrefix) == 16);
+template <class Archive>
+constexpr void fields(Archive& archive, MessagePrefix& m) {
+  archive(m.magic, m.id, m.header_bytes, m.to);
+}
+inline constexpr std::size_t prefix_bytes = base::fixed_bytes<MessagePrefix>;
 
 }  // namespace weft::ofi

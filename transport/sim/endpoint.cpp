@@ -4,14 +4,20 @@
 #include <cstring>
 #include <utility>
 
+#include "base/wire.hpp"
+
 namespace weft::sim {
 namespace {
 
 constexpr std::uint32_t address_magic = 0x314d4953;  // "SIM1"
 struct PackedAddress {
-  std::uint32_t magic;
-  Node node;
+  std::uint32_t magic = address_magic;
+  Node node = 0;
 };
+template <class Archive>
+void fields(Archive& archive, PackedAddress& m) {
+  archive(m.magic, m.node);
+}
 
 void append(std::vector<std::byte>& to, Bytes bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
@@ -43,8 +49,7 @@ SimEndpoint::SimEndpoint(Network& network) : network_(network), node_(network.jo
                    .ordered = true,
                    .wait_fd = false,
                    .detects_loss = true};
-  const PackedAddress packed{address_magic, node_};
-  append(address_.bytes, std::as_bytes(std::span(&packed, 1)));
+  address_.bytes = base::encode(PackedAddress{.node = node_});
 }
 
 SimEndpoint::~SimEndpoint() {
@@ -55,13 +60,10 @@ SimEndpoint::~SimEndpoint() {
 }
 
 Result<std::unique_ptr<Peer>> SimEndpoint::reach(const Address& address) {
-  PackedAddress packed{};
-  if (address.bytes.size() != sizeof packed)
+  const auto packed = base::decode<PackedAddress>(address.bytes);
+  if (!packed || packed->magic != address_magic || packed->node >= network_.nodes_.size())
     return fail(Errc::corrupt, "not the address of a simulated node");
-  std::memcpy(&packed, address.bytes.data(), sizeof packed);
-  if (packed.magic != address_magic || packed.node >= network_.nodes_.size())
-    return fail(Errc::corrupt, "not the address of a simulated node");
-  return std::make_unique<SimPeer>(*this, packed.node);
+  return std::make_unique<SimPeer>(*this, packed->node);
 }
 
 Result<std::unique_ptr<MemoryRegion>> SimEndpoint::expose(std::span<std::byte> memory) {
@@ -70,10 +72,9 @@ Result<std::unique_ptr<MemoryRegion>> SimEndpoint::expose(std::span<std::byte> m
 }
 
 Result<std::unique_ptr<RemoteKey>> SimEndpoint::import_key(Peer& peer, Bytes packed) {
-  std::uint32_t number = 0;
-  if (packed.size() != sizeof number) return fail(Errc::corrupt, "not the key of a simulated region");
-  std::memcpy(&number, packed.data(), sizeof number);
-  return std::make_unique<SimKey>(static_cast<SimPeer&>(peer), number);
+  const auto number = base::decode<std::uint32_t>(packed);
+  if (!number) return fail(Errc::corrupt, "not the key of a simulated region");
+  return std::make_unique<SimKey>(static_cast<SimPeer&>(peer), *number);
 }
 
 void SimEndpoint::on_message(Handler handler, void* self) noexcept {

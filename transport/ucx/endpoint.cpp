@@ -122,13 +122,13 @@ Result<void> UcxEndpoint::send(Peer& to, std::uint16_t id, const Message& messag
     return fail(Errc::invalid, "the message is larger than max_message");
   if (connection.failed) return fail(Errc::peer_lost);
   const MessagePrefix prefix{id, 0, static_cast<std::uint32_t>(header)};
-  const std::size_t length = sizeof prefix + header + payload;
+  const std::size_t length = base::fixed_bytes<MessagePrefix> + header + payload;
   if (is_full(length)) return fail(Errc::again);
   Transfer* transfer = transfers_.make(this, Transfer::Kind::message, &connection, length);
   if (transfer == nullptr) return fail(Errc::again);
-  std::memcpy(transfer->bytes(), &prefix, sizeof prefix);
-  if (header != 0) std::memcpy(transfer->bytes() + sizeof prefix, message.header.data(), header);
-  if (payload != 0) std::memcpy(transfer->bytes() + sizeof prefix + header, message.payload.data(), payload);
+  std::byte* const at = base::write_fixed(transfer->bytes(), prefix);
+  if (header != 0) std::memcpy(at, message.header.data(), header);
+  if (payload != 0) std::memcpy(at + header, message.payload.data(), payload);
   UcxOperation& operation = operations_.open<UcxOperation>(completion, peer, nullptr);
   operation.transfer = transfer;
   transfer->operation = &operation;
@@ -146,7 +146,7 @@ Result<void> UcxEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   if (from.offset > key.length || into.length > key.length - from.offset)
     return fail(Errc::invalid, "outside of the exposed region");
   if (key.peer.connection().failed) return fail(Errc::peer_lost);
-  if (is_full(sizeof(GetRequest))) return fail(Errc::again);
+  if (is_full(base::fixed_bytes<GetRequest>)) return fail(Errc::again);
   UcxOperation& operation = operations_.open<UcxOperation>(completion, key.peer, &region);
   operation.into = region.memory().data() + into.offset;
   operation.length = into.length;
@@ -161,14 +161,15 @@ Result<void> UcxEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
 
 Result<void> UcxEndpoint::request_get(const UcxKey& key, std::uint64_t offset, UcxOperation& operation) {
   Connection& connection = key.peer.connection();
-  Transfer* transfer = transfers_.make(this, Transfer::Kind::get_request, &connection, sizeof(GetRequest));
+  Transfer* transfer =
+      transfers_.make(this, Transfer::Kind::get_request, &connection, base::fixed_bytes<GetRequest>);
   if (transfer == nullptr) return fail(Errc::again);
   if (!request_ids_.assign(operation)) {
     transfers_.release(*transfer);
     return fail(Errc::again);
   }
   const GetRequest request{key.region, offset, operation.length, request_ids_.of(operation)};
-  std::memcpy(transfer->bytes(), &request, sizeof request);
+  base::write_fixed(transfer->bytes(), request);
   operation.transfer = transfer;
   transfer->operation = &operation;
   return submit(*transfer, connection.ep);
@@ -271,11 +272,11 @@ std::size_t UcxEndpoint::end_replied_gets() noexcept {
 std::size_t UcxEndpoint::deliver_messages() noexcept {
   delivering_.swap(received_);
   for (const ReceivedMessage& message : delivering_) {
-    Bytes bytes(static_cast<const std::byte*>(message.data), message.length);
+    base::Reader in({static_cast<const std::byte*>(message.data), message.length});
     MessagePrefix prefix{};
-    if (take(bytes, prefix) && prefix.header_bytes <= bytes.size() && handler_ != nullptr)
-      handler_(handler_self_, prefix.id,
-               {bytes.first(prefix.header_bytes), bytes.subspan(prefix.header_bytes)});
+    in(prefix);
+    const Bytes header = in.raw(prefix.header_bytes), payload = in.rest();
+    if (in.ok() && handler_ != nullptr) handler_(handler_self_, prefix.id, {header, payload});
     ucp_am_data_release(worker_->get(), message.data);
   }
   const auto handled = delivering_.size();
@@ -307,9 +308,10 @@ ucs_status_t UcxEndpoint::on_active_message(void* self, const void*, std::size_t
 ucs_status_t UcxEndpoint::on_get_request(void* self, const void*, std::size_t, void* data, std::size_t length,
                                          const ucp_am_recv_param_t* param) noexcept {
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_ERR_REJECTED;
-  Bytes bytes(static_cast<const std::byte*>(data), length);
+  base::Reader in({static_cast<const std::byte*>(data), length});
   GetRequest request{};
-  if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0 && take(bytes, request))
+  in(request);
+  if ((param->recv_attr & UCP_AM_RECV_ATTR_FIELD_REPLY_EP) != 0 && in.ok())
     static_cast<UcxEndpoint*>(self)->reply_to_get(request, param->reply_ep);
   return UCS_OK;
 }
@@ -323,11 +325,11 @@ void UcxEndpoint::reply_to_get(const GetRequest& request, ucp_ep_h reader) noexc
                       request.offset > room || request.length > room - request.offset;
   const GetReply reply{request.request_id, failed ? 1u : 0u, 0};
   const std::size_t length = failed ? 0 : request.length;
-  Transfer* transfer = transfers_.make(this, Transfer::Kind::get_reply, nullptr, sizeof reply + length);
+  Transfer* transfer =
+      transfers_.make(this, Transfer::Kind::get_reply, nullptr, base::fixed_bytes<GetReply> + length);
   if (transfer == nullptr) return;
-  std::memcpy(transfer->bytes(), &reply, sizeof reply);
-  if (length != 0)
-    std::memcpy(transfer->bytes() + sizeof reply, found->second.data() + request.offset, length);
+  std::byte* const at = base::write_fixed(transfer->bytes(), reply);
+  if (length != 0) std::memcpy(at, found->second.data() + request.offset, length);
   // on failure the connection is lost, and UCP reports that to the requester
   (void)submit(*transfer, reader);
 }
@@ -335,9 +337,11 @@ void UcxEndpoint::reply_to_get(const GetRequest& request, ucp_ep_h reader) noexc
 ucs_status_t UcxEndpoint::on_get_reply(void* self, const void*, std::size_t, void* data, std::size_t length,
                                        const ucp_am_recv_param_t* param) noexcept {
   if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0) return UCS_ERR_REJECTED;
-  Bytes bytes(static_cast<const std::byte*>(data), length);
+  base::Reader in({static_cast<const std::byte*>(data), length});
   GetReply reply{};
-  if (!take(bytes, reply)) return UCS_OK;
+  in(reply);
+  const Bytes bytes = in.rest();
+  if (!in.ok()) return UCS_OK;
   auto& endpoint = *static_cast<UcxEndpoint*>(self);
   const UcxOperation* operation = endpoint.request_ids_.find(reply.request_id);
   if (operation == nullptr) return UCS_OK;  // the operation was canceled

@@ -7,13 +7,6 @@ namespace {
 constexpr std::uint32_t address_magic = 0x31414355;  // "UCA1"
 constexpr std::uint32_t key_magic = 0x314b4355;      // "UCK1"
 
-struct Prefix {
-  std::uint32_t magic, check;
-};
-struct KeyPrefix {
-  std::uint64_t region, base, length;
-};
-
 /// FNV-1a, folded. Detects truncated and mixed-up bytes; it is no defence against forgery.
 std::uint32_t checksum(Bytes bytes) noexcept {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -21,22 +14,19 @@ std::uint32_t checksum(Bytes bytes) noexcept {
   return static_cast<std::uint32_t>(hash ^ hash >> 32);
 }
 
-template <class T>
-std::vector<std::byte> with_prefix(const T& prefix, Bytes rest) {
-  std::vector<std::byte> out(sizeof prefix + rest.size());
-  std::memcpy(out.data(), &prefix, sizeof prefix);
-  if (!rest.empty()) std::memcpy(out.data() + sizeof prefix, rest.data(), rest.size());
-  return out;
-}
-
 std::vector<std::byte> seal(std::uint32_t magic, Bytes body) {
-  return with_prefix(Prefix{magic, checksum(body)}, body);
+  base::Writer out;
+  out(magic, checksum(body));
+  out.raw(body);
+  return std::move(out).take();
 }
 
 std::optional<Bytes> unseal(std::uint32_t magic, Bytes packed) noexcept {
-  Prefix prefix{};
-  if (!take(packed, prefix) || prefix.magic != magic || prefix.check != checksum(packed)) return std::nullopt;
-  return packed;
+  base::Reader in(packed);
+  const auto claimed = in.u32(), check = in.u32();
+  const Bytes body = in.rest();
+  if (!in.ok() || claimed != magic || check != checksum(body)) return std::nullopt;
+  return body;
 }
 
 }  // namespace
@@ -51,14 +41,21 @@ std::optional<Bytes> unpack_address(Bytes packed) noexcept {
 }
 
 std::vector<std::byte> pack_key(const RegionKey& key) {
-  return seal(key_magic, with_prefix(KeyPrefix{key.region, key.base, key.length}, key.remote_key));
+  base::Writer body;
+  body(key.region, key.base, key.length);
+  body.raw(key.remote_key);
+  return seal(key_magic, body.view());
 }
 
 std::optional<RegionKey> unpack_key(Bytes packed) noexcept {
-  auto body = unseal(key_magic, packed);
-  KeyPrefix prefix{};
-  if (!body || !take(*body, prefix)) return std::nullopt;
-  return RegionKey{prefix.region, prefix.base, prefix.length, *body};
+  const auto body = unseal(key_magic, packed);
+  if (!body) return std::nullopt;
+  base::Reader in(*body);
+  RegionKey key{};
+  in(key.region, key.base, key.length);
+  key.remote_key = in.rest();
+  if (!in.ok()) return std::nullopt;
+  return key;
 }
 
 }  // namespace weft::ucx

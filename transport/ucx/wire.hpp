@@ -5,10 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "weft/bytes.hpp"
 
 namespace weft::ucx {
@@ -22,17 +22,29 @@ struct MessagePrefix {
   std::uint16_t unused;
   std::uint32_t header_bytes;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, MessagePrefix& m) {
+  archive(m.id, m.unused, m.header_bytes);
+}
 
 /// Identifies one open get of the reader; the reply returns it unchanged.
 struct RequestId {
   std::uint32_t number;
   std::uint32_t generation;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, RequestId& m) {
+  archive(m.number, m.generation);
+}
 
 struct GetRequest {
   std::uint64_t region, offset, length;
   RequestId request_id;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, GetRequest& m) {
+  archive(m.region, m.offset, m.length, m.request_id);
+}
 
 /// In front of the bytes of a get reply; if the get failed, no bytes follow.
 struct GetReply {
@@ -40,6 +52,10 @@ struct GetReply {
   std::uint32_t failed;
   std::uint32_t unused;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, GetReply& m) {
+  archive(m.request_id, m.failed, m.unused);
+}
 
 struct RegionKey {
   std::uint64_t region;  ///< random, so that only holders of the key can name the region
@@ -53,14 +69,5 @@ std::vector<std::byte> pack_address(Bytes worker_address);
 std::optional<Bytes> unpack_address(Bytes packed) noexcept;
 std::vector<std::byte> pack_key(const RegionKey& key);
 std::optional<RegionKey> unpack_key(Bytes packed) noexcept;
-
-/// Removes a T from the front of the bytes. False: too short.
-template <class T>
-bool take(Bytes& from, T& out) noexcept {
-  if (from.size() < sizeof out) return false;
-  std::memcpy(&out, from.data(), sizeof out);
-  from = from.subspan(sizeof out);
-  return true;
-}
 
 }  // namespace weft::ucx

@@ -27,14 +27,14 @@ Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
     : loop_(loop), jobs_(jobs), cards_(cards), key_wait_(key_wait) {
   if (cluster == nullptr) return;
   cluster->rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    const auto wanted = CardMessage::decode(body);
+    const auto wanted = base::decode<CardMessage>(body);
     if (!wanted) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.
     jobs_.when_registered(wanted->nspace, [this, wanted = *wanted, reply] {
       card({link::make_proc(wanted.nspace, wanted.rank), wanted.from, wanted.beyond, wanted.waits},
            [reply](const CardReply& answer) {
              reply(answer.status, answer.status == PMIX_SUCCESS
-                                      ? CardMessageReply{answer.end, answer.card}.encode()
+                                      ? base::encode(CardMessageReply{answer.end, answer.card})
                                       : Blob());
            });
     });

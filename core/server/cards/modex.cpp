@@ -7,9 +7,10 @@
 #include <utility>
 
 #include "base/log_format.hpp"
-#include "core/data/wire.hpp"
+#include "core/data/fields.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
+#include "core/server/cards/card_regions.hpp"
 
 namespace weft::server {
 namespace {
@@ -18,14 +19,10 @@ namespace {
 constexpr std::size_t start_bytes = 1024;
 constexpr std::size_t header_bytes = sizeof(store::KeyedLog::Header);
 constexpr std::uint32_t slots = 64;
-constexpr std::uint64_t most_card_bytes = std::uint64_t{1} << 34;
 constexpr int most_attempts = 3;  ///< at a card that is being written
 
-std::vector<std::byte> question(const pmix_proc_t& proc) {
-  data::Writer out;
-  out.text(link::nspace_of(proc));
-  out.u32(proc.rank);
-  return std::move(out).take();
+std::vector<std::byte> bytes_of(Bytes bytes) {
+  return {bytes.begin(), bytes.end()};
 }
 
 }  // namespace
@@ -88,10 +85,9 @@ struct Modex::Fetch {
 
 Modex::Modex(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
   cluster_.rpc().on(RequestType::card_place, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    data::Reader in(body);
-    const std::string nspace(in.text());
-    static_cast<void>(in.u32());
-    if (!in.done()) return reply(PMIX_ERR_BAD_PARAM, {});
+    const auto proc = base::decode<pmix_proc_t>(body);
+    if (!proc) return reply(PMIX_ERR_BAD_PARAM, {});
+    const std::string nspace(link::nspace_of(*proc));
     // This node's launch may be behind the other's.
     jobs_.when_registered(nspace, [this, nspace, reply] { reply(PMIX_SUCCESS, place(nspace)); });
   });
@@ -112,17 +108,16 @@ void Modex::offer(const store::JobView& job, std::byte* segment) {
     if (auto rests = endpoint.expose({segment + header.card_rest_area.offset, header.card_rest_area.bytes}))
       made->rests = std::move(*rests);
   if (made->pages) {
-    data::Writer out;
-    out.u64(header.card_first);
-    out.u64(header.card_capacity);
-    out.u64(shm::page_bytes);
-    out.u64(header.card_rest_bytes);
-    out.bytes(made->pages->packed_key());
-    out.bytes(made->rests ? made->rests->packed_key() : Bytes{});
-    out.u32(job.local_count());
+    CardRegions regions{.first = header.card_first,
+                        .capacity = header.card_capacity,
+                        .page_bytes = shm::page_bytes,
+                        .rest_bytes = header.card_rest_bytes,
+                        .pages = bytes_of(made->pages->packed_key()),
+                        .rests = bytes_of(made->rests ? made->rests->packed_key() : Bytes{}),
+                        .ranks = {}};
     for (std::uint32_t i = 0; i < job.local_count(); ++i)
-      out.u32(job.local(i).rank.load(std::memory_order_relaxed));
-    made->place = std::move(out).take();
+      regions.ranks.push_back(job.local(i).rank.load(std::memory_order_relaxed));
+    made->place = base::encode(regions);
   }
   offers_[std::string(job.nspace())] = std::move(made);
 }
@@ -152,22 +147,15 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
   if (const auto known = places_.find(name); known != places_.end() && known->second->pages) return {};
   auto made = std::make_unique<Place>();
   if (!packed.empty()) {
-    data::Reader in(packed);
-    made->shape.first = in.u64();
-    made->shape.capacity = in.u64();
-    made->page_bytes = in.u64();
-    made->rest_bytes = in.u64();
-    const Bytes pages = in.bytes(), rests = in.bytes();
-    const auto count = in.u32();
-    if (in.left() != std::size_t{count} * sizeof(std::uint32_t)) in.spoil();
-    for (std::uint32_t i = 0; i < count && in.ok(); ++i) made->ranks.push_back(in.u32());
-    if (!in.done() || made->shape.first > made->shape.capacity || made->shape.capacity > most_card_bytes ||
-        made->page_bytes > most_card_bytes || made->page_bytes < header_bytes + made->shape.first ||
-        made->rest_bytes > most_card_bytes || made->rest_bytes < made->shape.capacity - made->shape.first)
-      return fail(Errc::corrupt, "a place of cards");
-    if (auto region = cluster_.mesh().learn_region(node, pages)) made->pages = *region;
-    if (!rests.empty())
-      if (auto region = cluster_.mesh().learn_region(node, rests)) made->rests = *region;
+    auto regions = base::decode<CardRegions>(packed);
+    if (!regions) return fail(Errc::corrupt, "a place of cards");
+    made->shape = {.first = regions->first, .capacity = regions->capacity};
+    made->page_bytes = regions->page_bytes;
+    made->rest_bytes = regions->rest_bytes;
+    made->ranks = std::move(regions->ranks);
+    if (auto region = cluster_.mesh().learn_region(node, regions->pages)) made->pages = *region;
+    if (!regions->rests.empty())
+      if (auto region = cluster_.mesh().learn_region(node, regions->rests)) made->rests = *region;
   }
   places_[std::move(name)] = std::move(made);
   return {};
@@ -219,17 +207,17 @@ void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyo
                     FetchDone done) {
   ++counters_.questions;
   const CardMessage message{std::string(link::nspace_of(proc)), proc.rank, known(proc), beyond, waits};
-  const auto replied = [weak = std::weak_ptr(here_), beyond, done = std::move(done)](pmix_status_t status,
-                                                                                     Bytes body) {
-    const auto here = weak.lock();
-    if (!here) return;
+  const auto replied = [self = weak_self_.get(), beyond, done = std::move(done)](pmix_status_t status,
+                                                                                 Bytes body) {
+    Modex* const modex = self();
+    if (modex == nullptr) return;
     if (status != PMIX_SUCCESS) return done({status});
-    const auto reply = CardMessageReply::decode(body);
+    const auto reply = base::decode<CardMessageReply>(body);
     if (!reply || reply->end <= beyond) return done({PMIX_ERR_UNPACK_FAILURE});
-    status = (*here)->jobs_.take_cards(reply->cards);
+    status = modex->jobs_.take_cards(reply->cards);
     done({status, status == PMIX_SUCCESS ? reply->end : 0});
   };
-  cluster_.rpc().send(node, RequestType::card, message.encode(), replied);
+  cluster_.rpc().send(node, RequestType::card, base::encode(message), replied);
 }
 
 /// NULL: not known yet, or not any more, after its node was lost or the job has ended here.
@@ -240,17 +228,16 @@ Modex::Place* Modex::place_for(const Fetch& fetch) const {
 
 void Modex::ask_place(Fetch& fetch) {
   ++counters_.questions;
-  const auto answered = [weak = std::weak_ptr(here_), at = &fetch](pmix_status_t status, Bytes place) {
-    const auto here = weak.lock();
-    if (!here || (*here)->fetches_.count(at) == 0) return;
-    auto& self = **here;
-    auto& asked = *(*here)->fetches_.at(at);
-    if (status != PMIX_SUCCESS) return self.end(asked, {status});
-    if (!self.take_place(asked.node, link::nspace_of(asked.proc), place))
-      return self.end(asked, {PMIX_ERR_UNPACK_FAILURE});
-    self.read_start(asked);
+  const auto answered = [self = weak_self_.get(), at = &fetch](pmix_status_t status, Bytes place) {
+    Modex* const modex = self();
+    if (modex == nullptr || modex->fetches_.count(at) == 0) return;
+    auto& asked = *modex->fetches_.at(at);
+    if (status != PMIX_SUCCESS) return modex->end(asked, {status});
+    if (!modex->take_place(asked.node, link::nspace_of(asked.proc), place))
+      return modex->end(asked, {PMIX_ERR_UNPACK_FAILURE});
+    modex->read_start(asked);
   };
-  cluster_.rpc().send(fetch.node, RequestType::card_place, question(fetch.proc), answered);
+  cluster_.rpc().send(fetch.node, RequestType::card_place, base::encode(fetch.proc), answered);
 }
 
 /// Nothing is committed yet, or the card cannot be read: its server has to say.

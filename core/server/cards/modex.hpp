@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "base/weak_self.hpp"
 #include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -90,7 +91,7 @@ class Modex {
   std::unique_ptr<MemoryRegion> landing_region_;
   std::vector<std::uint32_t> free_slots_;
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh
-  const std::shared_ptr<Modex*> here_ = std::make_shared<Modex*>(this);
+  const base::WeakSelf<Modex> weak_self_{this};
   Counters counters_;
 };
 

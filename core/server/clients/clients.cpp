@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/clients/clients.hpp"
+#include "base/process.hpp"
 
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <utility>
@@ -21,10 +21,8 @@ Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment
   if (rooms_.cluster == nullptr) return;
   rooms_.cluster->rpc().on(RequestType::process_gone,
                            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-                             data::Reader in(body);
-                             const std::string nspace(in.text());
-                             const auto proc = link::make_proc(nspace, in.u32());
-                             if (in.done()) remote_process_died(proc);
+                             if (const auto proc = base::decode<pmix_proc_t>(body))
+                               remote_process_died(*proc);
                              reply(PMIX_SUCCESS, {});
                            });
 }
@@ -179,10 +177,9 @@ void Clients::came_back(Job& job, std::uint32_t index) {
 
 /// False: its process has ended, or cannot be watched.
 bool Clients::expect_back(Job& job, std::uint32_t index) {
-  const int fd = static_cast<int>(
-      ::syscall(SYS_pidfd_open, job.view().local(index).pid.load(std::memory_order_relaxed), 0));
-  if (fd < 0) return false;
-  expected_[job.nspace][index] = std::make_shared<asio::posix::stream_descriptor>(loop_, fd);
+  auto process = base::open_process(job.view().local(index).pid.load(std::memory_order_relaxed));
+  if (!process) return false;
+  expected_[job.nspace][index] = std::make_shared<asio::posix::stream_descriptor>(loop_, process->release());
   wait_for_end(job, index);
   return true;
 }
@@ -246,13 +243,10 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
 /// A process of this node has died: the servers of the other nodes of its job have to know.
 void Clients::tell_other_nodes(const pmix_proc_t& proc, const Job& job) {
   if (rooms_.cluster == nullptr) return;
-  data::Writer body;
-  body.text(link::nspace_of(proc));
-  body.u32(proc.rank);
+  const auto body = base::encode(proc);
   for (const auto node : job.nodes)
     if (node != rooms_.cluster->self() && rooms_.cluster->is_there(node))
-      rooms_.cluster->rpc().send(node, RequestType::process_gone, {body.view().begin(), body.view().end()},
-                                 nullptr);
+      rooms_.cluster->rpc().send(node, RequestType::process_gone, body, nullptr);
 }
 
 void Clients::remote_process_died(const pmix_proc_t& proc) {

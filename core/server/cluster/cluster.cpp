@@ -10,7 +10,7 @@
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "core/data/value.hpp"
-#include "core/data/wire.hpp"
+#include "core/server/cluster/messages.hpp"
 
 namespace weft::server {
 namespace {
@@ -22,7 +22,6 @@ constexpr std::uint16_t letter_messages = 2;
 // Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
-constexpr std::uint8_t contact_version = 1;
 constexpr NodeNumber most_nodes = 1u << 20;
 constexpr std::chrono::seconds goodbye_limit{1};
 
@@ -118,30 +117,22 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
 }
 
 std::vector<std::byte> Cluster::contact() const {
-  data::Writer out;
-  out.u8(contact_version);
-  out.u32(self_);
-  out.text(host_);
-  out.bytes(pack(fabric_->mesh().contact()));
-  return std::move(out).take();
+  return base::encode(ServerContact{self_, host_, fabric_->mesh().contact()});
 }
 
 Result<void> Cluster::add(Bytes packed) {
-  data::Reader in(packed);
-  if (in.u8() != contact_version)
-    return fail(Errc::corrupt,
-                "it is of another version; all servers of a cluster have to be of one release");
-  const NodeNumber node = in.u32();
-  const std::string host(in.text());
-  const Bytes rest = in.bytes();
-  if (!in.done()) return fail(Errc::corrupt, "its length is wrong");
-  if (node == self_) return {};  // a list of all names us, too
-  if (node >= count()) return fail(Errc::invalid, "no node of this cluster");
-  const auto contact = mesh::unpack_contact(rest);
-  if (!contact) return fail(contact.error());
-  if (auto ok = mesh().enter(node, *contact); !ok) return ok;
-  entries_[node] = {.host = host, .is_known = true};
-  base::debug(base::LogPart::mesh, "server of node {} ({}) is known", node, host);
+  const auto contact = base::decode<ServerContact>(packed);
+  if (!contact) {
+    if (base::Reader(packed).u8() != ServerContact::wire_version)
+      return fail(Errc::corrupt,
+                  "it is of another version; all servers of a cluster have to be of one release");
+    return fail(Errc::corrupt, "it was cut or changed on its way");
+  }
+  if (contact->node == self_) return {};  // a list of all names us, too
+  if (contact->node >= count()) return fail(Errc::invalid, "no node of this cluster");
+  if (auto ok = mesh().enter(contact->node, contact->contact); !ok) return ok;
+  entries_[contact->node] = {.host = contact->host, .is_known = true};
+  base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};
 }
 

@@ -94,8 +94,8 @@ bool Fabric::sleep() noexcept {
   if (is_watched_) return true;
   is_watched_ = true;
   watch_->async_wait(asio::posix::stream_descriptor::wait_read,
-                     [weak = std::weak_ptr(here_)](const std::error_code&) {
-                       if (const auto here = weak.lock()) (*here)->is_watched_ = false;
+                     [self = weak_self_.get()](const std::error_code&) {
+                       if (Fabric* const fabric = self()) fabric->is_watched_ = false;
                      });
   return true;
 }
@@ -108,9 +108,9 @@ void Fabric::wait_until(mesh::TimePoint when) noexcept {
     return;
   }
   timer_.expires_at(when);
-  timer_.async_wait([weak = std::weak_ptr(here_), when](const std::error_code& error) {
-    const auto here = weak.lock();
-    if (here && !error && (*here)->timer_at_ == when) (*here)->timer_at_ = mesh::TimePoint::max();
+  timer_.async_wait([self = weak_self_.get(), when](const std::error_code& error) {
+    Fabric* const fabric = self();
+    if (fabric != nullptr && !error && fabric->timer_at_ == when) fabric->timer_at_ = mesh::TimePoint::max();
   });
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/shm/wait.hpp"
 
@@ -69,7 +70,7 @@ class Fabric {
   std::unique_ptr<Transport> transport_;
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<mesh::Mesh> mesh_;
-  const std::shared_ptr<Fabric*> here_ = std::make_shared<Fabric*>(this);  ///< handlers may come after us
+  const base::WeakSelf<Fabric> weak_self_{this};  ///< handlers may come after us
   std::unique_ptr<asio::posix::stream_descriptor>
       watch_;  ///< NULL: the endpoint has no descriptor and is polled
   bool is_watched_ = false;

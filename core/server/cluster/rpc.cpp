@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/cluster/rpc.hpp"
 
-#include <cstring>
-#include <span>
+#include "core/server/cluster/messages.hpp"
 
 namespace weft::server {
 namespace {
@@ -11,16 +10,6 @@ namespace {
 constexpr std::uint64_t most_ahead = 1u << 16;
 
 }  // namespace
-
-/// The header of each message.
-struct Rpc::Wire {
-  std::uint64_t number = 0;  ///< of the letter, from 1; of an answer: the letter's
-  pmix_status_t status = PMIX_SUCCESS;
-  std::uint16_t subject = 0;
-  std::uint8_t is_answer = 0;
-  std::uint8_t unused = 0;
-  Bytes bytes() const noexcept { return std::as_bytes(std::span(this, 1)); }
-};
 
 Rpc::Rpc(mesh::Mesh& mesh, std::uint16_t message_id)
     : mesh_(mesh), outbox_(mesh, message_id, [this](NodeNumber to, Bytes header, const Error& why) {
@@ -40,19 +29,18 @@ void Rpc::on(RequestType subject, Handler handler) {
 
 void Rpc::send(NodeNumber to, RequestType subject, std::vector<std::byte> body, Replied answered) {
   auto& post_of = peers_[to];
-  const Wire wire{.number = ++post_of.sent, .subject = static_cast<std::uint16_t>(subject)};
-  post_of.open.emplace(std::pair(post_of.life, wire.number), std::move(answered));
+  const RpcHeader header{.number = ++post_of.sent, .type = static_cast<std::uint16_t>(subject)};
+  post_of.open.emplace(std::pair(post_of.life, header.number), std::move(answered));
   ++counters_.sent;
-  if (is_closed_) return fail_open(to, post_of.life, wire.number);
-  outbox_.send(to, wire.bytes(), std::move(body));
+  if (is_closed_) return fail_open(to, post_of.life, header.number);
+  outbox_.send(to, base::encode_fixed(header), std::move(body));
 }
 
-bool Rpc::keeps(NodeNumber to, Bytes header, const Error& why) {
+bool Rpc::keeps(NodeNumber to, Bytes header_bytes, const Error& why) {
   // Who has spoken to us before we know where it is gets its answer when we do.
   if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
-  Wire wire;
-  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
-  if (wire.is_answer == 0) fail_open(to, peers_[to].life, wire.number);
+  const auto header = base::decode<RpcHeader>(header_bytes);
+  if (header && !header->is_reply) fail_open(to, peers_[to].life, header->number);
   return false;
 }
 
@@ -61,19 +49,18 @@ void Rpc::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
   inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
 }
 
-void Rpc::receive(NodeNumber from, Bytes header, Bytes payload) noexcept {
-  Wire wire;
-  if (header.size() != sizeof wire) {
+void Rpc::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
+  const auto header = base::decode<RpcHeader>(header_bytes);
+  if (!header) {
     ++counters_.malformed;
     return;
   }
-  std::memcpy(static_cast<void*>(&wire), header.data(), sizeof wire);
   Incoming letter{from,
                   peers_[from].life,
-                  wire.number,
-                  wire.is_answer != 0,
-                  wire.subject,
-                  wire.status,
+                  header->number,
+                  header->is_reply,
+                  header->type,
+                  header->status,
                   {payload.begin(), payload.end()}};
   if (letter.is_answer) return inbox_.push_back(std::move(letter));
   accept(std::move(letter));
@@ -103,12 +90,12 @@ void Rpc::handle(const Incoming& letter) {
     return;
   }
   ++counters_.received;
-  const auto answer = [weak = std::weak_ptr(here_), to = letter.from, number = letter.number,
-                       life = letter.life](pmix_status_t status, Bytes body) {
-    const auto here = weak.lock();
-    if (!here || (*here)->is_closed_ || (*here)->peers_[to].life != life) return;
-    const Wire wire{.number = number, .status = status, .subject = 0, .is_answer = 1};
-    (*here)->outbox_.send(to, wire.bytes(), {body.begin(), body.end()});
+  const auto answer = [self = weak_self_.get(), to = letter.from, number = letter.number, life = letter.life](
+                          pmix_status_t status, Bytes body) {
+    Rpc* const rpc = self();
+    if (rpc == nullptr || rpc->is_closed_ || rpc->peers_[to].life != life) return;
+    const RpcHeader header{.number = number, .status = status, .type = 0, .is_reply = true};
+    rpc->outbox_.send(to, base::encode_fixed(header), {body.begin(), body.end()});
   };
   const auto handler = handlers_.find(static_cast<RequestType>(letter.subject));
   if (handler == handlers_.end()) return answer(PMIX_ERR_NOT_SUPPORTED, {});  // a later release asks

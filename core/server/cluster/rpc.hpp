@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/weak_self.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/outbox.hpp"
 
@@ -67,7 +68,6 @@ class Rpc {
   const Counters& counters() const noexcept { return counters_; }
 
  private:
-  struct Wire;
   struct Incoming {
     NodeNumber from;
     std::uint64_t life;  ///< as PeerState::life when it came
@@ -86,9 +86,9 @@ class Rpc {
     std::uint64_t life = 0;                                           ///< grows when the node is lost
   };
 
-  void receive(NodeNumber from, Bytes header, Bytes payload) noexcept;
+  void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
   void accept(Incoming letter);
-  bool keeps(NodeNumber to, Bytes header, const Error& why);
+  bool keeps(NodeNumber to, Bytes header_bytes, const Error& why);
   void handle(const Incoming& letter);
   void fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number);
   std::size_t empty_inbox();
@@ -99,7 +99,7 @@ class Rpc {
   std::map<RequestType, Handler> handlers_;
   std::map<NodeNumber, PeerState> peers_;
   std::deque<Incoming> inbox_;
-  const std::shared_ptr<Rpc*> here_ = std::make_shared<Rpc*>(this);  ///< answers may come after us
+  const base::WeakSelf<Rpc> weak_self_{this};  ///< answers may come after us
   Counters counters_;
 };
 

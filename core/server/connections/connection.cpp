@@ -2,12 +2,14 @@
 #include "core/server/connections/connection.hpp"
 
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <asio/buffer.hpp>
 #include <asio/read.hpp>
 #include <asio/write.hpp>
+
+#include "base/local_socket.hpp"
+#include "base/process.hpp"
 
 #include "core/link/messages.hpp"
 
@@ -19,20 +21,19 @@ constexpr std::uint32_t max_hello = 4096;
 }  // namespace
 
 void ClientConnection::start() {
-  ucred peer{};
-  socklen_t length = sizeof peer;
   // The kernel says which process connected, not the client.
-  if (::getsockopt(socket_.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return close();
-  pid = peer.pid;
-  uid = peer.uid;
-  gid = peer.gid;
+  const auto peer = base::peer_credentials(socket_.native_handle());
+  if (!peer) return close();
+  pid = peer->pid;
+  uid = peer->uid;
+  gid = peer->gid;
   read_header();
 }
 
 Result<void> ClientConnection::watch_process() {
-  const int fd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (fd < 0) return fail(Errc::os, "pidfd_open", errno);
-  pid_watch_.assign(fd);
+  auto process = base::open_process(pid);
+  if (!process) return fail(process.error());
+  pid_watch_.assign(process->release());
   wait_for_process();
   return {};
 }
@@ -59,7 +60,7 @@ void ClientConnection::close_when_drained(std::function<void()> then) {
 }
 
 void ClientConnection::read_header() {
-  asio::async_read(socket_, asio::buffer(&header_, sizeof header_),
+  asio::async_read(socket_, asio::buffer(front_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
                      if (error || self->closed_) return self->close();
                      self->read_payload();
@@ -67,8 +68,9 @@ void ClientConnection::read_header() {
 }
 
 void ClientConnection::read_payload() {
-  if (header_.bytes > (is_known ? link::max_payload : max_hello)) return close();
-  frame_ = {header_.type, header_.tag, std::vector<std::byte>(header_.bytes)};
+  const auto header = link::read_header(front_, is_known ? link::max_payload : max_hello);
+  if (!header) return close();
+  frame_ = {header->type, header->tag, std::vector<std::byte>(header->bytes)};
   asio::async_read(socket_, asio::buffer(frame_.payload),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
                      // Closed meanwhile: a frame that was read already is dropped.

@@ -86,7 +86,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   asio::posix::stream_descriptor pid_watch_;
   Owner& owner_;
   std::vector<std::function<void()>> when_closed_;
-  link::FrameHeader header_{};
+  std::array<std::byte, link::frame_header_bytes> front_{};
   link::Frame frame_{};
   std::deque<std::vector<std::byte>> outbox_;
   bool closed_ = false;

@@ -123,7 +123,8 @@ void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(c
   cluster_.rpc().send(node, RequestType::fence_part, encode(name),
                       [then = std::move(then)](pmix_status_t status, Bytes body) {
                         if (!then) return;
-                        const auto part = status == PMIX_SUCCESS ? decode_part(body) : fail(Errc::not_found);
+                        const auto part =
+                            status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);
                         then(part ? &*part : nullptr);
                       });
 }

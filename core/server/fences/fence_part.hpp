@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/node.hpp"
 #include "weft/bytes.hpp"
@@ -15,7 +16,12 @@
 
 namespace weft::server {
 
+using base::decode;
+using base::encode;
 using mesh::NodeNumber;
+
+/// Raised when a structure here or in reports/report.hpp changes shape, or counter_names.
+inline constexpr std::uint16_t report_version = 3;
 
 /// Ranks first to last of one namespace; PMIX_RANK_WILDCARD in both: all.
 struct RankRun {
@@ -23,12 +29,21 @@ struct RankRun {
   std::uint32_t first = 0, last = 0;
   auto operator<=>(const RankRun&) const = default;
 };
+template <class Archive>
+void fields(Archive& archive, RankRun& m) {
+  archive(m.nspace, m.first, m.last);
+}
 
 struct FenceName {
+  static constexpr auto wire_version = report_version;
   std::vector<RankRun> procs;
   std::uint64_t generation = 0;
   auto operator<=>(const FenceName&) const = default;
 };
+template <class Archive>
+void fields(Archive& archive, FenceName& m) {
+  archive(m.procs, m.generation);
+}
 /// procs: canonical.
 std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs);
 /// Errors: corrupt (more processes than any job has).
@@ -41,9 +56,14 @@ struct AbsentRank {
   std::int32_t pid = 0;  ///< 0: it never connected
   std::uint8_t state = 0;
 };
+template <class Archive>
+void fields(Archive& archive, AbsentRank& m) {
+  archive(m.nspace, m.rank, m.pid, m.state);
+}
 
 /// A fence as one node sees it.
 struct FencePart {
+  static constexpr auto wire_version = report_version;
   enum class State : std::uint8_t {
     absent,   ///< none of its ranks is in it
     waiting,  ///< some are
@@ -58,11 +78,12 @@ struct FencePart {
   std::vector<NodeNumber> waits_for;  ///< whose message it needs next
   std::vector<AbsentRank> missing;
 };
-
-std::vector<std::byte> encode(const FenceName& name);
-std::vector<std::byte> encode(const FencePart& part);
-/// Errors: corrupt, also where it was made by another release.
-Result<FenceName> decode_name(Bytes bytes);
-Result<FencePart> decode_part(Bytes bytes);
+template <class Archive>
+void fields(Archive& archive, FencePart& m) {
+  archive(m.name, m.state, m.ranks, m.arrived, m.age_ms, m.collects, m.algorithm, m.waits_for, m.missing);
+}
+inline bool is_valid(const FencePart& part) {
+  return part.state <= FencePart::State::entered;
+}
 
 }  // namespace weft::server

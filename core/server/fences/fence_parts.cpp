@@ -127,7 +127,7 @@ pmix_status_t Fences::hopeless(const Procs& procs) const {
 
 /// Another node is in this fence and asks whether our part of it has come, or will.
 void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
-  const auto name = decode_name(body);
+  const auto name = decode<FenceName>(body);
   if (!name || exchanges_ == nullptr) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto procs = known_procs(*name);
   const auto part = part_in(*name);

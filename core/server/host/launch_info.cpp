@@ -55,19 +55,7 @@ Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count
   }
   data::Infos out;
   if (variables.empty()) return out;
-  data::Writer packed;
-  packed.u32(static_cast<std::uint32_t>(variables.size()));
-  for (const auto& [name, value] : variables) {
-    packed.text(name);
-    packed.text(value);
-  }
-  data::Value value;
-  auto* bytes = static_cast<char*>(std::malloc(packed.size()));
-  if (bytes == nullptr) return fail(Errc::no_memory);
-  std::memcpy(bytes, packed.view().data(), packed.size());
-  value.get().type = PMIX_BYTE_OBJECT;
-  value.get().data.bo = {bytes, packed.size()};
-  out.add(launch_key, std::move(value));
+  out.add(launch_key, data::Value::of_bytes(base::encode(variables)));
   return out;
 }
 
@@ -77,13 +65,10 @@ Result<Variables> read_launch_info(const pmix_info_t* infos, std::size_t count) 
     if (set_envar(infos[i], out) || key_of(infos[i]) != launch_key) continue;
     if (infos[i].value.type != PMIX_BYTE_OBJECT) return fail(Errc::corrupt, "launch information");
     const auto& object = infos[i].value.data.bo;
-    data::Reader in({reinterpret_cast<const std::byte*>(object.bytes), object.size});
-    const auto number = in.u32();
-    for (std::uint32_t v = 0; v < number && in.ok(); ++v) {
-      std::string name(in.text());
-      out.emplace_back(std::move(name), in.text());
-    }
-    if (!in.done()) return fail(Errc::corrupt, "launch information");
+    auto variables = base::decode<Variables>(as_bytes({object.bytes, object.size}));
+    if (!variables) return fail(Errc::corrupt, "launch information");
+    out.insert(out.end(), std::make_move_iterator(variables->begin()),
+               std::make_move_iterator(variables->end()));
   }
   return out;
 }

@@ -11,7 +11,7 @@ Queries::Queries(asio::io_context& loop, std::string cluster_name, OwnReport& ow
     : loop_(loop), cluster_name_(std::move(cluster_name)), own_(own), cluster_(cluster) {
   if (cluster_ == nullptr) return;
   cluster_->rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    const auto request = decode_request(body);
+    const auto request = decode<ReportRequest>(body);
     if (!request) return reply(PMIX_ERR_NOT_SUPPORTED, {});
     reply(PMIX_SUCCESS, encode(own_.make(*request)));
   });

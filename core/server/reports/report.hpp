@@ -23,6 +23,10 @@ struct JobReport {
   std::array<std::uint32_t, 4> states{};  ///< local ranks by store::Local::State
   std::uint64_t fences = 0;               ///< of the whole job that have ended
 };
+template <class Archive>
+void fields(Archive& archive, JobReport& m) {
+  archive(m.nspace, m.ranks, m.nodes, m.fences, m.states);
+}
 
 /// In the order of NodeReport::counters; from the start of the server.
 inline constexpr std::array counter_names{
@@ -53,6 +57,7 @@ inline constexpr std::array counter_names{
 };
 
 struct NodeReport {
+  static constexpr auto wire_version = report_version;
   std::string host;
   std::int32_t pid = 0;   ///< of the server
   std::string transport;  ///< empty: no fabric is open
@@ -61,18 +66,24 @@ struct NodeReport {
   std::vector<FencePart> fences;
   std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(counter_names.size());
 };
-
-std::vector<std::byte> encode(const NodeReport& report);
-/// Errors: corrupt, also where it was made by another release.
-Result<NodeReport> decode_report(Bytes bytes);
+template <class Archive>
+void fields(Archive& archive, NodeReport& m) {
+  archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.counters);
+}
+inline bool is_valid(const NodeReport& report) {
+  return report.counters.size() == counter_names.size();
+}
 
 /// What a node is asked: everything, or only its part in these fences.
 struct ReportRequest {
+  static constexpr auto wire_version = report_version;
   std::uint8_t everything = 1;
   std::vector<FenceName> fences;
 };
-std::vector<std::byte> encode(const ReportRequest& request);
-Result<ReportRequest> decode_request(Bytes bytes);
+template <class Archive>
+void fields(Archive& archive, ReportRequest& m) {
+  archive(m.everything, m.fences);
+}
 
 struct NodeEntry {
   enum class State : std::uint8_t {

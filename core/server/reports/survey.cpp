@@ -67,7 +67,7 @@ void Survey::ask(NodeNumber node, const ReportRequest& request) {
 
 void Survey::take(NodeNumber node, pmix_status_t status, Bytes body) {
   auto& entry = entries_[node];
-  auto report = status == PMIX_SUCCESS ? decode_report(body) : fail(Errc::corrupt);
+  auto report = status == PMIX_SUCCESS ? decode<NodeReport>(body) : fail(Errc::corrupt);
   if (!report)
     entry.state = status == PMIX_ERR_UNREACH ? NodeEntry::State::lost : NodeEntry::State::unreadable;
   else if (std::exchange(entry.state, NodeEntry::State::here) != NodeEntry::State::here)

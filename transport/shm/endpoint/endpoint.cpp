@@ -78,9 +78,7 @@ ShmEndpoint::ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, c
                    .ordered = true,
                    .wait_fd = true,
                    .detects_loss = true};
-  const PackedAddress packed{.shared_fd = shared_.fd(), .nonce = nonce};
-  const auto bytes = std::as_bytes(std::span(&packed, 1));
-  address_.bytes.assign(bytes.begin(), bytes.end());
+  address_.bytes = base::encode(PackedAddress{.shared_fd = shared_.fd(), .nonce = nonce});
 }
 
 ShmEndpoint::~ShmEndpoint() {
@@ -88,12 +86,9 @@ ShmEndpoint::~ShmEndpoint() {
 }
 
 Result<std::unique_ptr<Peer>> ShmEndpoint::reach(const Address& address) {
-  PackedAddress packed;
-  if (address.bytes.size() != sizeof packed) return fail(Errc::corrupt, "not the address of a shm endpoint");
-  std::memcpy(&packed, address.bytes.data(), sizeof packed);
-  if (packed.magic != PackedAddress::this_magic || packed.shared_fd < 0)
-    return fail(Errc::corrupt, "not the address of a shm endpoint");
-  auto peer = std::make_unique<ShmPeer>(*this, packed);
+  const auto packed = base::decode<PackedAddress>(address.bytes);
+  if (!packed) return fail(Errc::corrupt, "not the address of a shm endpoint");
+  auto peer = std::make_unique<ShmPeer>(*this, *packed);
   if (auto connected = peer->connect(); !connected && connected.error().code == Errc::os)
     return fail(connected.error());
   return peer;
@@ -107,14 +102,11 @@ Result<std::unique_ptr<MemoryRegion>> ShmEndpoint::expose(std::span<std::byte> m
 }
 
 Result<std::unique_ptr<RemoteKey>> ShmEndpoint::import_key(Peer& peer, Bytes packed) {
-  PackedKey key;
-  if (packed.size() != sizeof key) return fail(Errc::corrupt, "not the key of a shm region");
-  std::memcpy(&key, packed.data(), sizeof key);
+  const auto key = base::decode<PackedKey>(packed);
   auto& owner = static_cast<ShmPeer&>(peer);
-  if (key.magic != PackedKey::this_magic || key.slot >= SharedPages::regions || key.length == 0 ||
-      key.base + key.length < key.base || !owner.belongs_to(key.endpoint))
+  if (!key || !owner.belongs_to(key->endpoint))
     return fail(Errc::corrupt, "not the key of a region of that peer");
-  return std::make_unique<ShmKey>(owner, key);
+  return std::make_unique<ShmKey>(owner, *key);
 }
 
 void ShmEndpoint::on_message(Handler handler, void* self) noexcept {
@@ -280,11 +272,10 @@ std::size_t ShmEndpoint::accept_all() noexcept {
 
 /// Maps the ring that the sender offers. Trusts only what the kernel reports about the descriptor.
 void ShmEndpoint::accept_ring(Incoming& incoming) noexcept {
-  RingOffer offer;
-  auto memfd = receive_descriptor(incoming.socket, std::as_writable_bytes(std::span(&offer, 1)));
+  std::array<std::byte, base::fixed_bytes<RingOffer>> offer;
+  auto memfd = receive_descriptor(incoming.socket, offer);
   if (!memfd && memfd.error().code == Errc::again) return;
-  if (!memfd || offer.layout != RingOffer::this_layout || offer.capacity != ring_capacity ||
-      !is_sealed(*memfd, ring_bytes))
+  if (!memfd || !base::decode<RingOffer>(offer) || !is_sealed(*memfd, ring_bytes))
     return close_incoming(incoming);
   auto memory = Window::map(memfd->get(), 0, ring_bytes, Window::Access::write);
   if (!memory) return close_incoming(incoming);

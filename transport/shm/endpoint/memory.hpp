@@ -21,6 +21,7 @@
 #include <span>
 #include <vector>
 
+#include "base/wire.hpp"
 #include "transport/base/operations.hpp"
 #include "transport/shm/doorbell.hpp"
 #include "transport/shm/segment.hpp"
@@ -55,7 +56,13 @@ struct PackedAddress {
   std::int32_t shared_fd = -1;  ///< number of the memfd's descriptor in the endpoint's process
   Nonce nonce{};                ///< the name of the socket
 };
-static_assert(sizeof(PackedAddress) == 24);
+template <class Archive>
+constexpr void fields(Archive& archive, PackedAddress& m) {
+  archive(m.magic, m.shared_fd, m.nonce);
+}
+inline bool is_valid(const PackedAddress& m) {
+  return m.magic == PackedAddress::this_magic && m.shared_fd >= 0;
+}
 
 struct PackedKey {
   static constexpr std::uint32_t this_magic = 0x4b4d4853;  // "SHMK"
@@ -65,7 +72,16 @@ struct PackedKey {
   std::uint64_t base = 0, length = 0;  ///< in the owner's address space
   Nonce endpoint{};                    ///< the endpoint that exposes the region
 };
-static_assert(sizeof(PackedKey) == 48);
+template <class Archive>
+constexpr void fields(Archive& archive, PackedKey& m) {
+  archive(m.magic, m.slot, m.epoch, m.base, m.length, m.endpoint);
+}
+inline bool is_valid(const PackedKey& m) {
+  return m.magic == PackedKey::this_magic && m.slot < SharedPages::regions && m.length != 0 &&
+         m.base + m.length >= m.base;
+}
+/// A region hands out its key as it lies in memory.
+static_assert(sizeof(PackedKey) == 48 && base::fixed_bytes<PackedKey> == 48);
 
 /// The owner's side of the epochs.
 class RegionTable {

@@ -75,8 +75,7 @@ Result<void> ShmPeer::try_connect() {
   auto memory = Window::map(ring->fd(), 0, ring_bytes, Window::Access::write);
   if (!memory) return fail(memory.error());
   auto& words = *::new (static_cast<void*>(memory->base())) RingHeader;
-  const RingOffer offer;
-  if (auto sent = send_descriptor(*socket, std::as_bytes(std::span(&offer, 1)), ring->fd()); !sent)
+  if (auto sent = send_descriptor(*socket, base::encode_fixed(RingOffer{}), ring->fd()); !sent)
     return fail(sent.error());
   if (auto watched = owner_.watch(*socket, *this); !watched) return watched;
 

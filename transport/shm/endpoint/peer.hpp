@@ -20,6 +20,13 @@ struct RingOffer {
   std::uint64_t layout = this_layout;
   std::uint64_t capacity = ring_capacity;
 };
+template <class Archive>
+constexpr void fields(Archive& archive, RingOffer& m) {
+  archive(m.layout, m.capacity);
+}
+inline bool is_valid(const RingOffer& m) {
+  return m.layout == RingOffer::this_layout && m.capacity == ring_capacity;
+}
 
 std::string socket_name(const Nonce& nonce);
 

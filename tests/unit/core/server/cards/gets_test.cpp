@@ -403,17 +403,18 @@ TEST_F(CardsOfThisNode, of_ranks_that_are_not_here) {
 
 TEST(CardMessages, go_there_and_back) {
   const CardMessage message{"job", 7, 80, 72, false};
-  const auto read = CardMessage::decode(message.encode());
+  const auto read = base::decode<CardMessage>(base::encode(message));
   ASSERT_TRUE(read);
   EXPECT_EQ(read->nspace, "job");
   EXPECT_EQ(read->rank, 7u);
   EXPECT_EQ(read->from, 80u);
   EXPECT_EQ(read->beyond, 72u);
   EXPECT_FALSE(read->waits);
-  auto bytes = message.encode();
+  auto bytes = base::encode(message);
   bytes.pop_back();
-  EXPECT_FALSE(CardMessage::decode(bytes));
-  const auto reply = CardMessageReply::decode(CardMessageReply{96, Blob(5, std::byte{1})}.encode());
+  EXPECT_FALSE(base::decode<CardMessage>(bytes));
+  const auto reply =
+      base::decode<CardMessageReply>(base::encode(CardMessageReply{96, Blob(5, std::byte{1})}));
   ASSERT_TRUE(reply);
   EXPECT_EQ(reply->end, 96u);
   EXPECT_EQ(reply->cards.size(), 5u);

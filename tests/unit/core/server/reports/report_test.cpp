@@ -56,7 +56,7 @@ std::vector<NodeNumber> all_three(const FenceName&) {
 
 TEST(Report, comes_back_as_it_went) {
   const auto bytes = encode(sample());
-  const auto back = decode_report(bytes);
+  const auto back = decode<NodeReport>(bytes);
   ASSERT_TRUE(back);
   EXPECT_EQ(encode(*back), bytes);
   EXPECT_EQ(back->host, "host");
@@ -65,7 +65,7 @@ TEST(Report, comes_back_as_it_went) {
   EXPECT_EQ(back->fences[0].missing[0].pid, 105);
   EXPECT_EQ(back->counters.back(), counter_names.size());
   const ReportRequest request{0, {of_all, of_some}};
-  const auto asked = decode_request(encode(request));
+  const auto asked = decode<ReportRequest>(encode(request));
   ASSERT_TRUE(asked);
   EXPECT_EQ(asked->everything, 0);
   EXPECT_EQ(asked->fences, request.fences);
@@ -76,22 +76,22 @@ TEST(Report, cut_or_too_long_it_is_corrupt) {
   for (std::size_t length = 0; length < bytes.size(); ++length) {
     const testing::ExactBlock exact(std::max<std::size_t>(length, 1));
     std::copy_n(bytes.begin(), length, exact.get());
-    ASSERT_FALSE(decode_report({exact.get(), length})) << length;
+    ASSERT_FALSE(decode<NodeReport>({exact.get(), length})) << length;
   }
   bytes.push_back(std::byte{0});
-  EXPECT_FALSE(decode_report(bytes));
+  EXPECT_FALSE(decode<NodeReport>(bytes));
 }
 
 TEST(Report, of_another_release_it_is_corrupt) {
   auto bytes = encode(sample());
   bytes[0] ^= std::byte{2};
-  EXPECT_EQ(decode_report(bytes).error().code, Errc::corrupt);
+  EXPECT_EQ(decode<NodeReport>(bytes).error().code, Errc::corrupt);
   auto more = sample();
   more.counters.push_back(1);
-  EXPECT_FALSE(decode_report(encode(more)));
+  EXPECT_FALSE(decode<NodeReport>(encode(more)));
   auto odd = sample();
   odd.fences[0].state = static_cast<State>(3);
-  EXPECT_FALSE(decode_report(encode(odd)));
+  EXPECT_FALSE(decode<NodeReport>(encode(odd)));
 }
 
 TEST(Report, damage_ends_in_an_answer) {
@@ -104,11 +104,11 @@ TEST(Report, damage_ends_in_an_answer) {
     testing::damage(random, bytes.data(), bytes.size());
     const testing::ExactBlock exact(bytes.size());
     std::copy(bytes.begin(), bytes.end(), exact.get());
-    if (const auto good = decode_report({exact.get(), bytes.size()})) {
+    if (const auto good = decode<NodeReport>({exact.get(), bytes.size()})) {
       ASSERT_TRUE(to_value(merged("session", 0, {{0, "host", NodeEntry::State::here, *good}}, all_three)));
     }
-    if (const auto good = decode_request({exact.get(), bytes.size()})) {
-      EXPECT_EQ(decode_request(encode(*good))->fences, good->fences);
+    if (const auto good = decode<ReportRequest>({exact.get(), bytes.size()})) {
+      EXPECT_EQ(decode<ReportRequest>(encode(*good))->fences, good->fences);
     }
   }
 }
