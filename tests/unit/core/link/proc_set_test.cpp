@@ -37,7 +37,8 @@ TEST(ProcSet, ranks_beside_the_wildcard_of_their_namespace_say_nothing_new) {
 
 TEST(ProcSet, names_of_full_length_are_told_apart) {
   const std::string name(PMIX_MAX_NSLEN, 'n');
-  const auto other = name.substr(1) + "m";
+  auto other = name.substr(1);
+  other += 'm';
   EXPECT_EQ(canonical(procs_of({{name.c_str(), 0}, {other.c_str(), 0}})).size(), 2u);
   EXPECT_FALSE(is_same(make_proc(name, 0), link::make_proc(other, 0)));
   EXPECT_TRUE(is_same(make_proc(name, 0), link::make_proc(name, 0)));
