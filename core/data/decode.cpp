@@ -251,7 +251,7 @@ Result<void> decode_elements(Reader& in, pmix_data_type_t type, void* out, std::
 
 // In place: a Get's value is not copied while its parts are still on their way to memory.
 Result<Value> Value::decode(Reader& in) {
-  Result<Value> out(tl::in_place);
+  Result<Value> out(in_place);
   Decoder decoder(in);
   if (!decoder.value(out->raw_)) out = fail(decoder.error, "a value cannot be decoded");
   return out;

@@ -68,7 +68,7 @@ struct Node {
     infos.add("weft.key", data::Value::of_bytes({reinterpret_cast<const std::byte*>(key.data()), 32}));
     for (const auto& contact : contacts) infos.add("weft.contact", data::Value::of_bytes(contact));
     auto started = Server::start(nullptr, infos.data(), infos.size());
-    if (!started) return tl::unexpected(started.error());
+    if (!started) return fail(started.error());
     server = std::move(*started);
     data::Infos how;
     pmix_info_t object{};
@@ -77,7 +77,7 @@ struct Node {
     object.value.data.ptr = &heard;
     pmix_status_t codes[] = {ours, PMIX_EVENT_NODE_DOWN};
     const auto id = server->events().add(codes, {&object, 1}, &Heard::handler);
-    if (!id) return tl::unexpected(id.error());
+    if (!id) return fail(id.error());
     server->events().activate(*id);
     return {};
   }
