@@ -37,7 +37,7 @@ int flag_of(Blocking blocking) noexcept {
   return blocking == Blocking::no ? MSG_DONTWAIT : 0;
 }
 
-tl::unexpected<Error> failed(const char* what) {
+Unexpected failed(const char* what) {
   if (errno == EAGAIN) return fail(Errc::again, what, errno);
   if (errno == EPIPE || errno == ECONNRESET) return fail(Errc::peer_lost, what, errno);
   return fail(Errc::os, what, errno);

@@ -340,7 +340,7 @@ Result<Message> decode(Bytes bytes) {
     if (in.scalar<std::remove_const_t<decltype(Message::wire_version)>>() != Message::wire_version)
       return fail(Errc::corrupt, "a message of another version");
   }
-  Result<Message> message(tl::in_place);
+  Result<Message> message(in_place);
   in(*message);
   if (!in.done()) message = fail(Errc::corrupt, "malformed message");
   return message;

@@ -23,7 +23,7 @@ struct GetDirectives {
   std::optional<std::uint32_t> nodeid, appnum, session;
   std::string_view hostname;  ///< borrowed from the caller's info array
 
-  /// Errors: type_mismatch, for a directive whose value is of a type it cannot have.
+  /// Errors: type_mismatch, for a value of a type it cannot have; `what` is then the key in `infos`.
   static Result<GetDirectives> parse(const pmix_info_t* infos, std::size_t count);
 };
 
