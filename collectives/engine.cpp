@@ -41,11 +41,11 @@ struct Engine::Collective {
   std::size_t step = 0;
   bool step_is_sent = false;
   std::vector<std::vector<std::byte>> contributions;  ///< by member
-  std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not heard of
+  std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not known yet
   std::vector<Early> not_yet;          ///< for a phase that has not begun here
 
   bool cannot_complete = false;  ///< early messages for it were thrown away
-  bool is_over = false;          ///< then it lies in ended_, until progress() tells
+  bool is_over = false;          ///< then it is in ended_, until progress() calls done()
   Result<void> result;
   std::optional<NodeNumber> lost;
 
@@ -112,7 +112,7 @@ bool Engine::Collective::unpack(const Blocks& blocks, Bytes payload) {
   return in.done();
 }
 
-/// Marks the message as arrived; false: nobody waits for it, or it came before.
+/// Marks the message as arrived. False: no step waits for it, or it came before.
 bool Engine::Collective::mark(Index from, const Blocks& blocks) {
   for (std::size_t s = step; s < schedule.size(); ++s) {
     const auto& receives = schedule[s].receives;
@@ -221,7 +221,7 @@ void Engine::start_phase(Collective& c, const Choice& choice) {
   c.arrived.clear();
   for (const auto& step : c.schedule) {
     c.arrived.emplace_back(step.receives.size(), char{0});
-    // Whom we wait for is looked after from now on, also if we never send to it.
+    // From now on the mesh watches every member that this one receives from, also one that it never sends to.
     for (const auto& transfer : step.receives)
       static_cast<void>(mesh_.connect(c.members[number(transfer.peer)]));
   }
@@ -281,7 +281,7 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
       return keep_early(from, *header, payload);
     const auto open = open_.find({header->signature, header->generation});
     if (open == open_.end()) {
-      ++counters_.late;  // it has ended here: aborted, or told of twice
+      ++counters_.late;  // it has ended here: aborted, or two members sent an abort
       return;
     }
     take(*open->second, from, *header, payload);

@@ -2,14 +2,14 @@
 // Runs collectives between nodes: a schedule's steps over the mesh, any number of them at once.
 //
 // Which     A collective is (signature, generation). The signature names the set of members; each member counts its own
-//           calls for it, so the first call of all is generation 1. Every message carries both: what comes for a
-//           generation that has not begun here is kept until it does.
+//           calls for it, so the first call of all is generation 1. Every message carries both; a message for a
+//           generation that has not begun here is kept until it begins.
 // Members   Node numbers, ascending; a member's Index is its place among them.
-// Exchange  Contributions up to `most_at_once` go around at once, among few members also longer ones, as long as all of
-//           that length make no more than `most_in_all`; of others the length does, and when all know all lengths they
-//           go around in a second turn, by the algorithm that is right for so many bytes.
-// Loss      A node that is lost ends each open collective that it is a member of, at every other member, as peer_lost
-//           with its number: who notices tells the others. One that begins later with that member ends at once.
+// Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
+//           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
+// Loss      A lost node ends each open collective that it is a member of, at every other member, as peer_lost with its
+//           number: the member that notices sends an abort to the others. A collective that begins later with the lost
+//           member ends at once.
 // Threads   As the mesh.
 #pragma once
 
@@ -28,19 +28,19 @@ namespace weft::collectives {
 
 struct Outcome {
   Result<void> result;
-  std::optional<NodeNumber> lost;  ///< who, if a node was lost
+  std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
   /// Of an exchange that went well: by member. The bytes are valid during the call.
   const std::vector<std::vector<std::byte>>& contributions;
 };
 using Done = std::function<void(const Outcome&)>;
 
-/// For who looks on: one collective that is open here.
+/// For observers: one collective that is open here.
 struct OpenCollective {
   Signature signature;
   Generation generation = 0;
   Kind kind = Kind::barrier;
   std::string algorithm;
-  std::vector<NodeNumber> waits_for;  ///< whose message the next step needs
+  std::vector<NodeNumber> waits_for;  ///< the members whose messages the next step needs
 };
 
 class Engine {
@@ -54,26 +54,27 @@ class Engine {
     Rule rule{};
   };
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
-  /// Open collectives end as `canceled`. The mesh has ended before: what it was still sending lies here.
+  /// Open collectives end as `canceled`. The mesh is destroyed before the engine, which owns what it was still sending.
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
-  /// done: in progress(), once. members: ascending, each known to the mesh, with oneself.
-  /// Errors: invalid (members not ascending, or without oneself; a barrier with a contribution).
+  /// done: in progress(), once. members: ascending, each known to the mesh, this node among them.
+  /// Errors: invalid (members not ascending, or without this node; a barrier with a contribution).
   Result<Generation> begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                            std::vector<std::byte> contribution, Done done);
-  /// The next generation fails at all members, as `why`, because this one will not take part in it. Errors as begin().
+  /// Fails the next generation at all members, as `why`: this node does not take part in it. Errors as begin().
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
-  /// Ends it here and at all other members as `why`: a deadline that has passed, a local process that died. Without
-  /// effect if it has ended.
+  /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect if it has
+  /// ended.
   void abort(const Signature& signature, Generation generation, Errc why);
   /// From the mesh's watcher.
   void node_lost(NodeNumber node) noexcept;
 
-  /// After the mesh's progress(): sends what had no room, and calls done() of what has ended. Number of those.
+  /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has ended.
+  /// Returns their number.
   std::size_t progress();
 
   std::vector<OpenCollective> open() const;

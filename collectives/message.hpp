@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What engines send each other: the header of each message, and the contributions in its payload.
+// The header of each message between engines. The payload of an exchange is a table of lengths, then contributions.
 #pragma once
 
 #include <compare>

@@ -33,7 +33,7 @@ struct Pair {
         &heard);
     (void)b.expect(0);
   }
-  void introduce() { (void)a.enter(1, b.contact()); }
+  void introduce() { (void)a.add_peer(1, b.contact()); }
 };
 
 /// send(), its done() and the handler's call: two MACs over the payload in it.

@@ -43,7 +43,7 @@ enum class MessageType : std::uint16_t {
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
 };
 
-/// tag: chosen by who asks, returned in the answer.
+/// tag: chosen by the requester, returned in the reply.
 struct FrameHeader {
   std::uint32_t bytes;
   MessageType type;

@@ -32,7 +32,7 @@ void fields(Archive& archive, Hello& m) {
   archive(m.wire, m.layout, m.attached, m.nspace, m.rank, m.token);
 }
 
-/// From a process of no job, which the kernel's word about its user lets in.
+/// From a tool. The server admits it by the user that the kernel reports for the socket.
 struct HelloTool {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
 };

@@ -26,8 +26,8 @@ struct Node : mesh::Watcher {
 
   Node(std::unique_ptr<Endpoint> opened, const mesh::JobKey& key, mesh::NodeNumber self)
       : endpoint(std::move(opened)) {
-    mesh = std::make_unique<mesh::Mesh>(*endpoint, key, mesh::Life{self, 1}, 4, *this,
-                                        mesh::Limits{.ping_after = 100ms, .lost_after = 3s});
+    mesh = std::make_unique<mesh::Mesh>(*endpoint, key, mesh::NodeIncarnation{self, 1}, 4, *this,
+                                        mesh::Limits{.probe_after = 100ms, .lost_after = 3s});
     mesh->on(
         1,
         [](void* node, mesh::NodeNumber, Bytes header, Bytes payload) noexcept {
@@ -84,8 +84,8 @@ TEST_P(MeshTest, messages_of_all_sizes_both_ways_and_reads_meanwhile) {
   const auto exposed = b->endpoint->expose(source), local = a->endpoint->expose(target);
   ASSERT_TRUE(exposed && local);
   b->mesh->offer(**exposed);
-  ASSERT_TRUE(a->mesh->enter(1, b->mesh->contact()));
-  ASSERT_TRUE(b->mesh->enter(0, a->mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, b->mesh->contact()));
+  ASSERT_TRUE(b->mesh->add_peer(0, a->mesh->contact()));
 
   auto& read = readings_.emplace_back();
   ASSERT_TRUE(a->mesh->read(1, 0, 0, {**local, 0, target.size()}, read));
@@ -135,8 +135,8 @@ TEST_P(MeshTest, a_node_that_is_gone_ends_all_of_its_work_once) {
   auto exposed = b->endpoint->expose(source);
   ASSERT_TRUE(local && exposed);
   b->mesh->offer(**exposed);
-  ASSERT_TRUE(a->mesh->enter(1, b->mesh->contact()) && a->mesh->enter(2, c->mesh->contact()));
-  ASSERT_TRUE(b->mesh->enter(0, a->mesh->contact()) && c->mesh->enter(0, a->mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, b->mesh->contact()) && a->mesh->add_peer(2, c->mesh->contact()));
+  ASSERT_TRUE(b->mesh->add_peer(0, a->mesh->contact()) && c->mesh->add_peer(0, a->mesh->contact()));
   auto& first = sendings_.emplace_back();
   ASSERT_TRUE(a->mesh->send(1, 1, {}, {}, first));
   ASSERT_TRUE(until({a.get(), b.get(), c.get()}, [&] { return b->heard.size() == 1 && first.ends == 1; }));

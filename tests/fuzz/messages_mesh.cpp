@@ -13,7 +13,7 @@ const mesh::JobKey& key() {
   static const auto fixed = *mesh::JobKey::from(Encoded(mesh::JobKey::bytes, std::byte{7}));
   return fixed;
 }
-const mesh::Life receiver{9, 4};
+const mesh::NodeIncarnation receiver{9, 4};
 
 /// The header of a sealed message without payload. Only what was sealed opens.
 bool opens(Bytes bytes) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The messages of one node that came in pieces and are not whole yet. Pieces come in any order, each once (the replay
-// window sees to that); what is set aside for them is bounded.
+// window sees to that); the memory for them is bounded.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace weft::mesh {
 
-/// Stands behind the envelope of each piece.
+/// Follows the envelope of each piece.
 struct Piece {
   std::uint64_t message = 0;  ///< the sender's number for all pieces of one message
   std::uint64_t total = 0;    ///< bytes of the whole payload

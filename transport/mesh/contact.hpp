@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What others have to know of a node to talk to it. Made by the node itself, told to the others out of band (on the
+// What other nodes need to reach a node. The node makes it; it travels to the others out of band (on the
 // agent's standard input, in the launch message); packed it is at most Contact::max_packed_bytes.
 #pragma once
 

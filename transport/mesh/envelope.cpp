@@ -19,7 +19,7 @@ const unsigned char* raw(Bytes bytes) noexcept {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-/// What a message claims, before its MAC has been looked at.
+/// What a message claims, before its MAC is verified.
 Result<Envelope> claimed(Bytes header) noexcept {
   if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
   base::Reader in(header.first(mac_at));
@@ -30,7 +30,7 @@ Result<Envelope> claimed(Bytes header) noexcept {
   return envelope;
 }
 
-void mac_of(const JobKey& key, const Life& to, Bytes fields, Bytes header, Bytes payload,
+void mac_of(const JobKey& key, const NodeIncarnation& to, Bytes fields, Bytes header, Bytes payload,
             unsigned char (&out)[Envelope::mac_bytes]) noexcept {
   crypto_generichash_state state;
   crypto_generichash_init(&state, key.data(), JobKey::bytes, sizeof out);
@@ -69,7 +69,7 @@ JobKey::~JobKey() {
   ::sodium_memzero(raw_.data(), bytes);
 }
 
-void seal(const JobKey& key, const Life& to, const Envelope& envelope, Bytes header, Bytes payload,
+void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, Bytes header, Bytes payload,
           std::span<std::byte, Envelope::bytes> out) noexcept {
   base::write_fixed(out.data(), Envelope::wire_version, envelope);
   unsigned char mac[Envelope::mac_bytes];
@@ -83,7 +83,7 @@ Result<NodeNumber> claimed_sender(Bytes header) noexcept {
   return envelope->from.node;
 }
 
-Result<Opened> open(const JobKey& key, const Life& me, const Message& message) noexcept {
+Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message) noexcept {
   const auto envelope = claimed(message.header);
   if (!envelope) return fail(envelope.error());
   const Bytes header = message.header.subspan(Envelope::bytes);
@@ -91,7 +91,7 @@ Result<Opened> open(const JobKey& key, const Life& me, const Message& message) n
   mac_of(key, me, message.header.first(mac_at), header, message.payload, mac);
   if (::sodium_memcmp(mac, raw(message.header) + mac_at, sizeof mac) != 0)
     return fail(Errc::denied, "the MAC is not right");
-  return Opened{*envelope, header};
+  return VerifiedMessage{*envelope, header};
 }
 
 }  // namespace weft::mesh

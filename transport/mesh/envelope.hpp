@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What stands before each message between nodes, and the MAC that proves who sent it. Nothing of a message is looked at
-// before its MAC is right, but the version and the sender's number that say which key and which peer to try.
+// The header in front of each message between nodes, with the MAC that authenticates its sender. Before the MAC has been
+// verified the receiver uses nothing of a message but the version and the claimed sender, which select the key and the peer.
 //
 //   offset  bytes
 //   0       1      version
 //   1       1      flags (mesh.hpp)
 //   2       2      id: which handler
 //   4       4      from: the sender's node number
-//   8       8      incarnation: which life of that node
+//   8       8      incarnation of that node
 //   16      8      sequence: from 1, for each pair of sender and receiver
 //   24      16     MAC: BLAKE2b under the job key over receiver, bytes 0..23, the caller's header, the payload
 //
-// Numbers are little-endian. The receiver - its number and which life of it - is under the MAC and not in the message:
-// one that was meant for somebody else, or for an earlier life, or is sent back to its sender, does not verify.
+// The MAC covers the receiver's number and incarnation, which are not in the message: a message for another node, for an
+// earlier incarnation of this one, or sent back to its sender does not verify.
 #pragma once
 
 #include <array>
@@ -28,13 +28,13 @@ namespace weft::mesh {
 
 using NodeNumber = std::uint32_t;
 
-/// One life of one node: whoever is started again in its place has a higher incarnation.
-struct Life {
+/// A node between one start and its end: the server that is started in its place has a higher incarnation.
+struct NodeIncarnation {
   NodeNumber node = 0;
   std::uint64_t incarnation = 0;
 };
 
-/// 256 bits; every node of a job has it, nobody else has. Wiped when it ends.
+/// 256 bits that every node of a job has, and no other process. The destructor wipes them.
 class JobKey {
  public:
   static constexpr std::size_t bytes = 32;
@@ -58,10 +58,10 @@ struct Envelope {
 
   std::uint8_t flags = 0;
   std::uint16_t id = 0;
-  Life from;
+  NodeIncarnation from;
   std::uint64_t sequence = 0;
 };
-/// What stands before the MAC, behind the version.
+/// The bytes between the version and the MAC.
 template <class Archive>
 constexpr void fields(Archive& archive, Envelope& m) {
   archive(m.flags, m.id, m.from.node, m.from.incarnation, m.sequence);
@@ -70,19 +70,19 @@ static_assert(Envelope::bytes ==
               sizeof Envelope::wire_version + base::fixed_bytes<Envelope> + Envelope::mac_bytes);
 
 /// Writes the envelope and its MAC to the first Envelope::bytes of `out`.
-void seal(const JobKey& key, const Life& to, const Envelope& envelope, Bytes header, Bytes payload,
+void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, Bytes header, Bytes payload,
           std::span<std::byte, Envelope::bytes> out) noexcept;
 
-/// What a sealed message holds.
-struct Opened {
+/// A message whose MAC was right.
+struct VerifiedMessage {
   Envelope envelope;
   Bytes header;  ///< the caller's, without the envelope
 };
 
-/// Who a message claims to come from; believe it for counting only. Errors: corrupt (too short, another version).
+/// The sender that a message claims, not authenticated: use it for counting only. Errors: corrupt (too short, another version).
 Result<NodeNumber> claimed_sender(Bytes header) noexcept;
 
 /// Errors: corrupt (too short, another version), denied (the MAC is not right).
-Result<Opened> open(const JobKey& key, const Life& me, const Message& message) noexcept;
+Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message) noexcept;
 
 }  // namespace weft::mesh

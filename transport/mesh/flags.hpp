@@ -6,9 +6,9 @@
 
 namespace weft::mesh::flag {
 
-inline constexpr std::uint8_t piece = 1;  ///< a Piece stands before the header
-inline constexpr std::uint8_t ping = 2;   ///< are you there?
-inline constexpr std::uint8_t pong = 4;   ///< yes
-inline constexpr std::uint8_t sign_of_life = ping | pong;
+inline constexpr std::uint8_t piece = 1;        ///< a Piece stands before the header
+inline constexpr std::uint8_t probe = 2;        ///< asks whether the receiver is alive
+inline constexpr std::uint8_t probe_reply = 4;  ///< it is
+inline constexpr std::uint8_t liveness = probe | probe_reply;
 
 }  // namespace weft::mesh::flag

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who still lives: signs of life for those that are silent, and the end of those that are lost.
+// Probes for silent nodes, and the end of lost ones.
 #include <algorithm>
 
 #include "transport/mesh/flags.hpp"
@@ -7,26 +7,26 @@
 
 namespace weft::mesh {
 
-/// Nobody waits for it: where the endpoint has no room now, the next one will do.
-void Mesh::say(Node& node, std::uint8_t flags) noexcept {
-  Flight* const flight = take_flight(node, nullptr);
-  if (flight == nullptr) return;
-  flight->offset = flight->length = 0;
-  flight->header_bytes = Envelope::bytes;
-  seal_flight(node, *flight, flags, 0, {});
-  const auto launched = launch(node, *flight);
-  if (launched) return;
+/// No caller waits for a probe: where the endpoint has no room now, the next probe serves as well.
+void Mesh::send_probe(Node& node, std::uint8_t flags) noexcept {
+  Operation* const operation = allocate_operation(node, nullptr);
+  if (operation == nullptr) return;
+  operation->offset = operation->length = 0;
+  operation->header_bytes = Envelope::bytes;
+  seal_operation(node, *operation, flags, 0, {});
+  const auto submitted = submit(node, *operation);
+  if (submitted) return;
   --node.last_sequence;
-  put_flight(*flight);
-  if (launched.error().code == Errc::peer_lost) lose(node, "it cannot be reached");
+  free_operation(*operation);
+  if (submitted.error().code == Errc::peer_lost) lose(node, "it cannot be reached");
 }
 
-void Mesh::look(TimePoint now) noexcept {
-  if (now < next_look_) return;
-  // Who has not looked for long was asleep itself (stopped, suspended): the others get their time again.
-  const bool was_away = now - last_look_ > limits_.lost_after / 2;
-  last_look_ = now;
-  next_look_ = TimePoint::max();
+void Mesh::check_liveness(TimePoint now) noexcept {
+  if (now < next_check_) return;
+  // This process itself was stopped or suspended if its last check is long ago: every node gets its time again.
+  const bool was_away = now - last_check_ > limits_.lost_after / 2;
+  last_check_ = now;
+  next_check_ = TimePoint::max();
   for (const auto& entry : nodes_) {
     if (entry == nullptr || entry->state != NodeState::reached) continue;
     Node& node = *entry;
@@ -36,12 +36,12 @@ void Mesh::look(TimePoint now) noexcept {
       lose(node, "nothing was heard of it for too long");
       continue;
     }
-    next_look_ = now + limits_.ping_after / 2;
-    if (silent >= limits_.ping_after) say(node, flag::ping);
+    next_check_ = now + limits_.probe_after / 2;
+    if (silent >= limits_.probe_after) send_probe(node, flag::probe);
   }
 }
 
-/// Its life goes where bury() finds it: this may be called from within its own completions.
+/// Moves the node to lost_; reap_lost() frees it later, because this may run inside one of its completions.
 void Mesh::lose(Node& node, const char* why) noexcept {
   auto& entry = nodes_[node.number];
   node.state = NodeState::lost;
@@ -56,25 +56,25 @@ void Mesh::lose(Node& node, const char* why) noexcept {
   ++counters_.nodes_lost;
 }
 
-void Mesh::bury() noexcept {
+void Mesh::reap_lost() noexcept {
   while (!lost_.empty()) {
     const auto node = std::move(lost_.back());
     lost_.pop_back();
-    end_all(*node);
+    end_work(*node);
     run_ended();
     watcher_.node_lost(node->number, node->end.what);
   }
 }
 
-/// Of a node that is lost.
-void Mesh::end_all(Node& node) noexcept {
-  if (node.sealed != nullptr) put_flight(*std::exchange(node.sealed, nullptr));
+/// Ends all work of a lost node.
+void Mesh::end_work(Node& node) noexcept {
+  if (node.sealed != nullptr) free_operation(*std::exchange(node.sealed, nullptr));
   while (node.first != nullptr) {
     if (!node.first->error_) node.first->error_ = node.end;
-    pop(node);
+    dequeue(node);
   }
   node.keys.clear();
-  node.peer.reset();  // what the endpoint has of it ends in land()
+  node.peer.reset();  // its open operations end in on_complete()
 }
 
 }  // namespace weft::mesh

@@ -15,19 +15,19 @@ const char* to_text(Refusal why) noexcept {
       return "a sender that is no node of this job";
     case Refusal::not_authentic:
       return "its MAC is not right: it is not of this job, or was changed on its way";
-    case Refusal::another_life:
-      return "it comes from an earlier life of that node, or from one that is lost";
+    case Refusal::stale_incarnation:
+      return "it comes from an earlier incarnation of that node, or from one that is lost";
     case Refusal::replayed:
       return "it was received before";
     case Refusal::malformed:
       return "no envelope of this version";
     case Refusal::unknown_id:
-      return "nobody here handles messages of that id";
+      return "no handler here takes messages of that id";
   }
   return "";
 }
 
-Mesh::Mesh(Endpoint& endpoint, const JobKey& key, Life self, NodeNumber nodes, Watcher& watcher,
+Mesh::Mesh(Endpoint& endpoint, const JobKey& key, NodeIncarnation self, NodeNumber nodes, Watcher& watcher,
            const Limits& limits)
     : endpoint_(endpoint), key_(key), self_(self), watcher_(watcher), limits_(limits), nodes_(nodes) {
   endpoint_.on_message([](void* mesh, std::uint16_t,
@@ -37,14 +37,14 @@ Mesh::Mesh(Endpoint& endpoint, const JobKey& key, Life self, NodeNumber nodes, W
 
 Mesh::~Mesh() {
   endpoint_.on_message([](void*, std::uint16_t, const Message&) noexcept {}, nullptr);
-  // Nobody is there any more for whom a done() calls us.
+  // From here on a done() that calls this mesh finds no node.
   auto nodes = std::exchange(nodes_, {});
   for (auto* table : {&nodes, &lost_}) {
     for (const auto& node : *table) {
       if (node == nullptr) continue;
       node->state = NodeState::lost;
       node->end = {Errc::canceled};
-      end_all(*node);
+      end_work(*node);
     }
   }
   run_ended();
@@ -86,8 +86,8 @@ Result<void> Mesh::expect(NodeNumber number) {
   return {};
 }
 
-Result<void> Mesh::enter(NodeNumber number, const Contact& contact) {
-  if (contact.incarnation == 0) return fail(Errc::invalid, "a contact of no life");
+Result<void> Mesh::add_peer(NodeNumber number, const Contact& contact) {
+  if (contact.incarnation == 0) return fail(Errc::invalid, "a contact without an incarnation");
   if (const auto known = expect_earlier(number, contact.incarnation); !known) return known;
   Node& node = *nodes_[number];
   node.incarnation = contact.incarnation;
@@ -97,7 +97,7 @@ Result<void> Mesh::enter(NodeNumber number, const Contact& contact) {
   return {};
 }
 
-/// There is an entry for that life of the node, and none for an earlier one.
+/// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a stale incarnation).
 Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) {
   if (number >= nodes_.size() || number == self_.node)
     return fail(Errc::invalid, "no other node of this job");
@@ -105,7 +105,7 @@ Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) 
   if (node == nullptr) return expect(number);
   const bool has_lived = node->state == NodeState::lost || node->state == NodeState::expected;
   if (incarnation < node->incarnation || (has_lived && incarnation == node->incarnation))
-    return fail(Errc::denied, "an earlier life of that node, or one that was lost");
+    return fail(Errc::denied, "an earlier incarnation of that node, or one that was lost");
   if (incarnation == node->incarnation) return {};
   if (!has_lived) lose(*nodes_[number], "it was started again");
   return expect(number);
@@ -133,11 +133,11 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
   node->keys.resize(contact->keys.size());
   node->state = NodeState::reached;
   node->heard = now_;
-  if (next_look_ == TimePoint::max()) next_look_ = now_ + limits_.ping_after / 2;
+  if (next_check_ == TimePoint::max()) next_check_ = now_ + limits_.probe_after / 2;
   return node;
 }
 
-Result<RegionNumber> Mesh::learn_region(NodeNumber number, Bytes packed) {
+Result<RegionNumber> Mesh::import_region(NodeNumber number, Bytes packed) {
   const auto reached = reachable(number);
   if (!reached) return fail(reached.error());
   Node& node = **reached;
@@ -154,17 +154,17 @@ Result<RegionNumber> Mesh::learn_region(NodeNumber number, Bytes packed) {
   return static_cast<RegionNumber>(at);
 }
 
-void Mesh::forget_region(NodeNumber number, RegionNumber region) noexcept {
+void Mesh::release_region(NodeNumber number, RegionNumber region) noexcept {
   Node* const node = find(number);
   if (node != nullptr && region < node->keys.size()) node->keys[region].reset();
 }
 
 Result<void> Mesh::connect(NodeNumber number) {
   if (state(number) == NodeState::reached)
-    return {};  // it is looked after: collectives say this at each turn
+    return {};  // collectives connect in each phase
   const auto node = reachable(number);
   if (!node) return fail(node.error());
-  say(**node, flag::ping);
+  send_probe(**node, flag::probe);
   return {};
 }
 
@@ -176,19 +176,19 @@ void Mesh::receive(const Message& message) noexcept {
   const auto opened = mesh::open(key_, self_, message);
   if (!opened) return refuse(node, *claimed, Refusal::not_authentic);
   const Envelope& envelope = opened->envelope;
-  const auto life = envelope.from.incarnation;
-  if (node->state == NodeState::expected && life > node->incarnation) {
+  const auto incarnation = envelope.from.incarnation;
+  if (node->state == NodeState::expected && incarnation > node->incarnation) {
     node->state = NodeState::heard;
-    node->incarnation = life;
+    node->incarnation = incarnation;
   } else if (node->state == NodeState::expected || node->state == NodeState::lost ||
-             life != node->incarnation) {
-    return refuse(node, *claimed, Refusal::another_life);
+             incarnation != node->incarnation) {
+    return refuse(node, *claimed, Refusal::stale_incarnation);
   }
   if (!node->window.accept(envelope.sequence)) return refuse(node, *claimed, Refusal::replayed);
   node->heard = now_;
-  // Where the sender is reached may not be known yet: it will ask again.
-  if ((envelope.flags & flag::ping) != 0 && reachable(*claimed)) say(*node, flag::pong);
-  if ((envelope.flags & flag::sign_of_life) != 0) return;
+  // The sender's contact may not be known yet: it will probe again.
+  if ((envelope.flags & flag::probe) != 0 && reachable(*claimed)) send_probe(*node, flag::probe_reply);
+  if ((envelope.flags & flag::liveness) != 0) return;
   if ((envelope.flags & flag::piece) != 0)
     return receive_piece(*node, envelope, opened->header, message.payload);
   dispatch(*node, envelope.id, opened->header, message.payload);
@@ -224,9 +224,9 @@ void Mesh::refuse(Node* node, NodeNumber sender, Refusal why) noexcept {
 std::size_t Mesh::progress(TimePoint now) noexcept {
   now_ = now;
   const auto handled = endpoint_.progress();
-  push_stalled();
-  look(now);
-  bury();
+  retry_stalled();
+  check_liveness(now);
+  reap_lost();
   run_ended();
   return handled;
 }

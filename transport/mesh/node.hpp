@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the mesh keeps of one life of one node. A node that is reached and idle takes no more than this, its contact,
+// What the mesh keeps of one incarnation of one node. A node that is reached and idle takes no more than this, its contact,
 // its keys and what the transport keeps of a peer.
 #pragma once
 
@@ -17,11 +17,11 @@ namespace weft::mesh {
 using TimePoint = std::chrono::steady_clock::time_point;
 
 enum class NodeState : std::uint8_t {
-  expected,  ///< it may speak; nothing of it is known
-  heard,     ///< it has spoken; where it is reached is not known
-  known,     ///< it can be reached
-  reached,   ///< it has been spoken to, and is looked after
-  lost,      ///< it says no more in this life
+  expected,  ///< its messages are accepted; nothing of it is known
+  heard,     ///< it has sent a message; its contact is not known
+  known,     ///< its contact is known
+  reached,   ///< the mesh has connected to it, and watches it
+  lost,      ///< this incarnation has ended
 };
 
 struct Node {
@@ -29,21 +29,22 @@ struct Node {
 
   NodeNumber number;
   NodeState state = NodeState::expected;
-  bool is_stalled = false;   ///< among those that the endpoint had no room for
-  bool is_reported = false;  ///< something in its name was refused and that was told
+  bool is_stalled = false;   ///< in stalled_: the endpoint had no room
+  bool is_reported = false;  ///< a refused message in its name has been reported
   std::uint32_t open_work = 0, in_flight = 0;
   std::uint64_t incarnation = 0;   ///< 0: none yet; expected: it has to be later than this
-  std::vector<std::byte> contact;  ///< packed: most of the time nobody reads it
+  std::vector<std::byte> contact;  ///< packed, because it is rarely read
   std::unique_ptr<Peer> peer;
   std::vector<std::unique_ptr<RemoteKey>> keys;  ///< those of its contact are imported when first used
   ReplayWindow window;
   std::unique_ptr<Assemblies> assemblies;
   std::uint64_t last_sequence = 0, last_number = 0;
   TimePoint heard{};
-  Work *first = nullptr, *last = nullptr;              ///< waiting to be begun
-  Flight *first_open = nullptr, *last_open = nullptr;  ///< messages, in the order of their sequence numbers
-  Flight* sealed = nullptr;                            ///< begun, and refused by the endpoint: it goes next
-  Error end{Errc::peer_lost};                          ///< lost: what its work ends as
+  Work *first = nullptr, *last = nullptr;  ///< waiting to be begun
+  Operation *first_open = nullptr,
+            *last_open = nullptr;  ///< messages, in the order of their sequence numbers
+  Operation* sealed = nullptr;     ///< begun, and refused by the endpoint: it goes next
+  Error end{Errc::peer_lost};      ///< lost: what its work ends as
 };
 static_assert(sizeof(Node) <= 320);
 

@@ -23,7 +23,7 @@ void Outbox::send(NodeNumber to, Bytes header, std::vector<std::byte> payload) {
   message->header.assign(header.begin(), header.end());
   message->payload = std::move(payload);
   message->done = [](Work& work, Result<void>) noexcept {
-    // A node that is lost comes through the watcher; there is nothing else that could be wrong here.
+    // The watcher reports a lost node; no other failure can end a message.
     auto& sent = static_cast<Message&>(static_cast<Sending&>(work));
     sent.outbox->sending_.erase(&sent);
   };

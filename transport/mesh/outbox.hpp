@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages of one kind on their way to the mesh: owns their bytes, and keeps what there is no room for now.
+// Messages of one kind for the mesh: the outbox owns their bytes, and keeps those that the mesh has no room for.
 //
-// Threads   As the mesh. The mesh may end first: what it was still sending lies here.
+// Threads   As the mesh. The mesh may be destroyed first: the outbox owns what it was still sending.
 #pragma once
 
 #include <deque>
@@ -16,8 +16,8 @@ namespace weft::mesh {
 
 class Outbox {
  public:
-  /// A message that the mesh does not take, for another reason than a lack of room. True: it is tried again later; else
-  /// it is dropped. Runs in send() and retry(), and does not send.
+  /// The mesh refused a message for another reason than a lack of room. True: the outbox tries again later; false: it
+  /// drops the message. Called in send() and retry(); does not send.
   using Keeps = std::function<bool(NodeNumber to, Bytes header, const Error& why)>;
 
   Outbox(Mesh& mesh, std::uint16_t message_id, Keeps keeps);
@@ -27,11 +27,11 @@ class Outbox {
 
   /// header: at most Sending::max_header bytes, copied.
   void send(NodeNumber to, Bytes header, std::vector<std::byte> payload);
-  /// After the mesh's progress(): tries again what waits.
+  /// Call after the mesh's progress(): sends what waits.
   void retry();
-  /// Forgets what waits for a node that is lost.
+  /// Drops what waits for a lost node.
   void drop(NodeNumber to);
-  /// The mesh has taken and sent all there was.
+  /// True if the mesh has sent every message.
   bool is_empty() const noexcept { return waiting_.empty() && sending_.empty(); }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What leaves for other nodes. Work waits in its node's queue, is begun piece by piece while the endpoint has room, and
-// has ended when its last piece has. A node that is slow fills its own queue and holds no more than most_in_flight of
-// what all nodes share.
+// Work for other nodes. It waits in its node's queue, is begun piece by piece while the endpoint has room, and ends with
+// its last piece. A slow node fills its own queue and holds at most most_in_flight of the operations that all nodes
+// share.
 #include <algorithm>
 
 #include "transport/mesh/flags.hpp"
@@ -10,7 +10,7 @@
 namespace weft::mesh {
 namespace {
 
-constexpr std::size_t most_flights = 8192;  // of all nodes
+constexpr std::size_t most_operations = 8192;  // of all nodes
 
 }  // namespace
 
@@ -55,141 +55,141 @@ Result<void> Mesh::open(Node& node, Work& work) {
   const bool is_alone = node.first == nullptr;
   (is_alone ? node.first : node.last->next_) = &work;
   node.last = &work;
-  if (is_alone) push(node);
+  if (is_alone) start_pending(node);
   return {};
 }
 
-/// Begins what there is room for. What the node waits for otherwise comes back here: land(), or push_stalled().
-void Mesh::push(Node& node) noexcept {
+/// Begins the node's pending work while there is room. on_complete() and retry_stalled() call it again.
+void Mesh::start_pending(Node& node) noexcept {
   while (node.first != nullptr && node.in_flight < limits_.most_in_flight && !is_too_far_ahead(node)) {
     Work& work = *node.first;
     if (!work.error_) {
-      Flight* const flight = node.sealed != nullptr ? node.sealed : next_flight(node, work);
-      const auto launched = flight == nullptr ? fail(Errc::again) : launch(node, *flight);
-      if (!launched && launched.error().code == Errc::again) {
-        node.sealed = flight;
+      Operation* const operation = node.sealed != nullptr ? node.sealed : next_operation(node, work);
+      const auto submitted = operation == nullptr ? fail(Errc::again) : submit(node, *operation);
+      if (!submitted && submitted.error().code == Errc::again) {
+        node.sealed = operation;
         ++counters_.stalls;
         if (!std::exchange(node.is_stalled, true)) stalled_.push_back(&node);
         return;
       }
       node.sealed = nullptr;
-      if (!launched) {
-        work.error_ = launched.error();
-        put_flight(*flight);
+      if (!submitted) {
+        work.error_ = submitted.error();
+        free_operation(*operation);
       }
     }
     const bool is_lost = work.error_ && work.error_->code == Errc::peer_lost;
-    if (work.error_ && node.sealed != nullptr) put_flight(*std::exchange(node.sealed, nullptr));
-    if (work.error_ || work.begun_ == work.total_) pop(node);
+    if (work.error_ && node.sealed != nullptr) free_operation(*std::exchange(node.sealed, nullptr));
+    if (work.error_ || work.begun_ == work.total_) dequeue(node);
     if (is_lost) return lose(node, "it cannot be reached");
   }
 }
 
-void Mesh::push_stalled() noexcept {
+void Mesh::retry_stalled() noexcept {
   auto stalled = std::exchange(stalled_, {});
   for (Node* node : stalled) {
     node->is_stalled = false;
-    if (node->state != NodeState::lost) push(*node);
+    if (node->state != NodeState::lost) start_pending(*node);
   }
-  // Mostly nobody is: then nothing was allocated.
+  // Mostly no node is stalled: the vector keeps its memory then.
   if (stalled_.empty()) {
     stalled.clear();
     stalled_ = std::move(stalled);
   }
 }
 
-/// The receiver tells only the last ReplayWindow::width numbers apart: none of ours may still be on its way when it
-/// would be too old. The half of it is left to what the fabric itself may overtake.
+/// The receiver accepts only the last ReplayWindow::width sequence numbers, so no message may be in flight for longer than
+/// that. Half of the window is left for messages that overtake each other in the fabric.
 bool Mesh::is_too_far_ahead(const Node& node) const noexcept {
   return node.first_open != nullptr &&
          node.last_sequence - node.first_open->sequence >= ReplayWindow::width / 2;
 }
 
-Flight* Mesh::take_flight(Node& node, Work* work) noexcept {
-  if (free_flights_ == nullptr) {
-    if (flights_.size() == most_flights) return nullptr;
-    Flight& more = flights_.emplace_back();
-    more.mesh = this;
-    more.done = [](Completion& self, Result<void> outcome) noexcept {
-      auto& flight = static_cast<Flight&>(self);
-      flight.mesh->land(flight, outcome);
+Operation* Mesh::allocate_operation(Node& node, Work* work) noexcept {
+  if (free_operations_ == nullptr) {
+    if (operations_.size() == most_operations) return nullptr;
+    Operation& added = operations_.emplace_back();
+    added.mesh = this;
+    added.done = [](Completion& self, Result<void> outcome) noexcept {
+      auto& operation = static_cast<Operation&>(self);
+      operation.mesh->on_complete(operation, outcome);
     };
-    free_flights_ = &more;
+    free_operations_ = &added;
   }
-  Flight& flight = *std::exchange(free_flights_, free_flights_->next);
-  flight.node = &node;
-  flight.work = work;
-  flight.next = flight.previous = nullptr;
-  flight.sequence = 0;
-  return &flight;
+  Operation& operation = *std::exchange(free_operations_, free_operations_->next);
+  operation.node = &node;
+  operation.work = work;
+  operation.next = operation.previous = nullptr;
+  operation.sequence = 0;
+  return &operation;
 }
 
-void Mesh::put_flight(Flight& flight) noexcept {
-  flight.next = free_flights_;
-  free_flights_ = &flight;
+void Mesh::free_operation(Operation& operation) noexcept {
+  operation.next = free_operations_;
+  free_operations_ = &operation;
 }
 
-Flight* Mesh::next_flight(Node& node, Work& work) noexcept {
-  Flight* const flight = take_flight(node, &work);
-  if (flight == nullptr) return nullptr;
-  flight->offset = work.begun_;
-  flight->length = work.total_ - work.begun_;
+Operation* Mesh::next_operation(Node& node, Work& work) noexcept {
+  Operation* const operation = allocate_operation(node, &work);
+  if (operation == nullptr) return nullptr;
+  operation->offset = work.begun_;
+  operation->length = work.total_ - work.begun_;
   if (work.kind_ == Work::Kind::read)
-    flight->length = std::min(flight->length, endpoint_.capabilities().max_get);
+    operation->length = std::min(operation->length, endpoint_.capabilities().max_get);
   else
-    fill(node, static_cast<Sending&>(work), *flight);
-  work.begun_ += flight->length;
-  return flight;
+    build(node, static_cast<Sending&>(work), *operation);
+  work.begun_ += operation->length;
+  return operation;
 }
 
-void Mesh::fill(Node& node, Sending& sending, Flight& flight) noexcept {
+void Mesh::build(Node& node, Sending& sending, Operation& operation) noexcept {
   constexpr auto piece_bytes = base::fixed_bytes<Piece>;
-  static_assert(sizeof flight.header == Envelope::bytes + piece_bytes + Sending::max_header);
-  std::byte* at = flight.header.data() + Envelope::bytes;
+  static_assert(sizeof operation.header == Envelope::bytes + piece_bytes + Sending::max_header);
+  std::byte* at = operation.header.data() + Envelope::bytes;
   if (sending.number_ != 0) {
     const auto overhead = Envelope::bytes + piece_bytes + sending.header_bytes_;
-    flight.length = std::min(flight.length, endpoint_.capabilities().max_message - overhead);
-    at = base::write_fixed(at, Piece{sending.number_, sending.total_, flight.offset});
+    operation.length = std::min(operation.length, endpoint_.capabilities().max_message - overhead);
+    at = base::write_fixed(at, Piece{sending.number_, sending.total_, operation.offset});
   }
   at = std::copy_n(sending.header_.data(), sending.header_bytes_, at);
-  flight.header_bytes = static_cast<std::uint8_t>(at - flight.header.data());
-  seal_flight(node, flight, sending.number_ != 0 ? flag::piece : std::uint8_t{0}, sending.id_,
-              sending.payload_.subspan(flight.offset, flight.length));
+  operation.header_bytes = static_cast<std::uint8_t>(at - operation.header.data());
+  seal_operation(node, operation, sending.number_ != 0 ? flag::piece : std::uint8_t{0}, sending.id_,
+                 sending.payload_.subspan(operation.offset, operation.length));
 }
 
-void Mesh::seal_flight(Node& node, Flight& flight, std::uint8_t flags, std::uint16_t id,
-                       Bytes payload) noexcept {
-  flight.sequence = ++node.last_sequence;
-  const Bytes header(flight.header.data(), flight.header_bytes);
+void Mesh::seal_operation(Node& node, Operation& operation, std::uint8_t flags, std::uint16_t id,
+                          Bytes payload) noexcept {
+  operation.sequence = ++node.last_sequence;
+  const Bytes header(operation.header.data(), operation.header_bytes);
   seal(key_, {node.number, node.incarnation},
-       {.flags = flags, .id = id, .from = self_, .sequence = flight.sequence},
+       {.flags = flags, .id = id, .from = self_, .sequence = operation.sequence},
        header.subspan(Envelope::bytes), payload,
-       std::span<std::byte, Envelope::bytes>(flight.header.data(), Envelope::bytes));
+       std::span<std::byte, Envelope::bytes>(operation.header.data(), Envelope::bytes));
 }
 
-Result<void> Mesh::launch(Node& node, Flight& flight) noexcept {
-  const Bytes header(flight.header.data(), flight.header_bytes);
-  Result<void> launched;
-  if (flight.work != nullptr && flight.work->kind_ == Work::Kind::read) {
-    launched = launch_read(node, static_cast<Reading&>(*flight.work), flight);
+Result<void> Mesh::submit(Node& node, Operation& operation) noexcept {
+  const Bytes header(operation.header.data(), operation.header_bytes);
+  Result<void> submitted;
+  if (operation.work != nullptr && operation.work->kind_ == Work::Kind::read) {
+    submitted = submit_read(node, static_cast<Reading&>(*operation.work), operation);
   } else {
     const Bytes payload =
-        flight.work == nullptr
+        operation.work == nullptr
             ? Bytes{}
-            : static_cast<Sending&>(*flight.work).payload_.subspan(flight.offset, flight.length);
-    launched = endpoint_.send(*node.peer, 0, {header, payload}, flight);
+            : static_cast<Sending&>(*operation.work).payload_.subspan(operation.offset, operation.length);
+    submitted = endpoint_.send(*node.peer, 0, {header, payload}, operation);
   }
-  if (!launched) return launched;
+  if (!submitted) return submitted;
   ++node.in_flight;
-  if (flight.work != nullptr) ++flight.work->open_pieces_;
-  if (flight.sequence == 0) return {};
-  flight.previous = node.last_open;
-  (node.last_open == nullptr ? node.first_open : node.last_open->next) = &flight;
-  node.last_open = &flight;
+  if (operation.work != nullptr) ++operation.work->open_pieces_;
+  if (operation.sequence == 0) return {};
+  operation.previous = node.last_open;
+  (node.last_open == nullptr ? node.first_open : node.last_open->next) = &operation;
+  node.last_open = &operation;
   return {};
 }
 
-Result<void> Mesh::launch_read(Node& node, const Reading& reading, Flight& flight) {
+Result<void> Mesh::submit_read(Node& node, const Reading& reading, Operation& operation) {
   auto& key = node.keys[reading.region_];
   if (key == nullptr) {
     const auto contact = unpack_contact(node.contact);
@@ -199,35 +199,36 @@ Result<void> Mesh::launch_read(Node& node, const Reading& reading, Flight& fligh
     if (!imported) return fail(imported.error());
     key = std::move(*imported);
   }
-  return endpoint_.get({*key, reading.from_ + flight.offset},
-                       {*reading.into_, reading.into_offset_ + flight.offset, flight.length}, flight);
+  return endpoint_.get({*key, reading.from_ + operation.offset},
+                       {*reading.into_, reading.into_offset_ + operation.offset, operation.length},
+                       operation);
 }
 
-void Mesh::land(Flight& flight, Result<void> outcome) noexcept {
-  Node& node = *flight.node;
+void Mesh::on_complete(Operation& operation, Result<void> outcome) noexcept {
+  Node& node = *operation.node;
   --node.in_flight;
-  if (flight.sequence != 0) {
-    (flight.previous == nullptr ? node.first_open : flight.previous->next) = flight.next;
-    (flight.next == nullptr ? node.last_open : flight.next->previous) = flight.previous;
+  if (operation.sequence != 0) {
+    (operation.previous == nullptr ? node.first_open : operation.previous->next) = operation.next;
+    (operation.next == nullptr ? node.last_open : operation.next->previous) = operation.previous;
   }
   if (!outcome && outcome.error().code == Errc::canceled && node.state == NodeState::lost)
     outcome = fail(node.end);
   const bool is_lost = !outcome && outcome.error().code == Errc::peer_lost;
-  if (Work* const work = flight.work; work != nullptr) {
+  if (Work* const work = operation.work; work != nullptr) {
     const bool is_read = work->kind_ == Work::Kind::read;
-    if (outcome) (is_read ? counters_.bytes_got : counters_.bytes_sent) += flight.length;
+    if (outcome) (is_read ? counters_.bytes_got : counters_.bytes_sent) += operation.length;
     if (outcome) ++(is_read ? counters_.gets : counters_.messages_sent);
     if (!outcome && !work->error_) work->error_ = outcome.error();
     --work->open_pieces_;
     end_if_over(node, *work);
   }
-  put_flight(flight);
+  free_operation(operation);
   if (node.state == NodeState::lost) return;
   if (is_lost) return lose(node, "its connection is gone");
-  push(node);
+  start_pending(node);
 }
 
-void Mesh::pop(Node& node) noexcept {
+void Mesh::dequeue(Node& node) noexcept {
   Work& work = *node.first;
   node.first = work.next_;
   if (node.first == nullptr) node.last = nullptr;

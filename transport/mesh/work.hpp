@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a caller wants from another node, and the pieces in which the endpoint gets it.
+// Messages and reads of a caller, and the operations of the endpoint that carry them, piece by piece.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@ namespace weft::mesh {
 class Mesh;
 struct Node;
 
-/// Number of a region of a node: from 0 those in its contact, then those that were learnt.
+/// Number of a region of a node: from 0 those in its contact, then imported ones.
 using RegionNumber = std::uint16_t;
 
-/// A message or a read on its way. The caller's; it stays in place until done() ran, exactly once, in progress().
+/// A message or a read in flight. The caller owns it; it stays in place until done() ran, exactly once, in progress().
 struct Work {
   using Done = void (*)(Work& self, Result<void> outcome) noexcept;
   Done done = nullptr;
@@ -62,15 +62,15 @@ struct Reading : Work {
   MemoryRegion* into_ = nullptr;
 };
 
-/// One operation of the endpoint. They come from a pool and go back to it.
-struct Flight : Completion {
+/// One operation of the endpoint, from the mesh's pool.
+struct Operation : Completion {
   Mesh* mesh = nullptr;
   Node* node = nullptr;
-  Work* work = nullptr;  ///< NULL: a sign of life, for which nobody waits
-  Flight* next = nullptr;
-  Flight* previous = nullptr;  ///< in the node's list of messages; `next` alone in the pool
-  std::uint64_t sequence = 0;  ///< 0: a read
-  std::uint64_t offset = 0;    ///< into the payload, or into what is read
+  Work* work = nullptr;  ///< NULL: a probe, for which no caller waits
+  Operation* next = nullptr;
+  Operation* previous = nullptr;  ///< in the node's list of messages; `next` alone in the pool
+  std::uint64_t sequence = 0;     ///< 0: a read
+  std::uint64_t offset = 0;       ///< into the payload, or into what is read
   std::size_t length = 0;
   std::uint8_t header_bytes = 0;
   std::array<std::byte, 128> header;  ///< sealed

@@ -131,7 +131,7 @@ void Modex::withdraw(std::string_view nspace) {
   std::erase_if(places_, [&](const auto& place) {
     if (place.first.second != nspace) return false;
     for (const auto& region : {place.second->pages, place.second->rests})
-      if (region && !is_read) cluster_.mesh().forget_region(place.first.first, *region);
+      if (region && !is_read) cluster_.mesh().release_region(place.first.first, *region);
     return true;
   });
 }
@@ -153,9 +153,9 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     made->page_bytes = regions->page_bytes;
     made->rest_bytes = regions->rest_bytes;
     made->ranks = std::move(regions->ranks);
-    if (auto region = cluster_.mesh().learn_region(node, regions->pages)) made->pages = *region;
+    if (auto region = cluster_.mesh().import_region(node, regions->pages)) made->pages = *region;
     if (!regions->rests.empty())
-      if (auto region = cluster_.mesh().learn_region(node, regions->rests)) made->rests = *region;
+      if (auto region = cluster_.mesh().import_region(node, regions->rests)) made->rests = *region;
   }
   places_[std::move(name)] = std::move(made);
   return {};

@@ -130,7 +130,7 @@ Result<void> Cluster::add(Bytes packed) {
   }
   if (contact->node == self_) return {};  // a list of all names us, too
   if (contact->node >= count()) return fail(Errc::invalid, "no node of this cluster");
-  if (auto ok = mesh().enter(contact->node, contact->contact); !ok) return ok;
+  if (auto ok = mesh().add_peer(contact->node, contact->contact); !ok) return ok;
   entries_[contact->node] = {.host = contact->host, .is_known = true};
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};

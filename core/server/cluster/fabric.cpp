@@ -26,7 +26,7 @@ Fabric::Options Fabric::options_here(unsigned clients) {
   return out;
 }
 
-Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mesh::Life self,
+Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mesh::NodeIncarnation self,
                             mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });

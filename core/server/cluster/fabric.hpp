@@ -3,7 +3,7 @@
 //
 // Progress  The server's thread calls turn() in each round of its loop and sleep() before it blocks. While it sleeps it
 //           waits for the endpoint's descriptor with all else that the loop waits for, in one epoll set.
-// Cost      Idle: a timer for signs of life, twice in Limits::ping_after, once a node has been spoken to; before that
+// Cost      Idle: a timer for signs of life, twice in Limits::probe_after, once a node has been spoken to; before that
 //           nothing. After traffic, and when some is expected: looks again as a waiting client does (transport/shm/wait.hpp),
 //           spinning where cores are to spare, then yielding for 2 ms: waking a sleeping core costs more than a fence.
 #pragma once
@@ -38,8 +38,8 @@ class Fabric {
     std::unique_ptr<Fabric> fabric;  ///< NULL: see note
     std::string note;                ///< one line for the user; empty: nothing to say
   };
-  static Opened open(asio::io_context& loop, const mesh::JobKey& key, mesh::Life self, mesh::NodeNumber nodes,
-                     mesh::Watcher& watcher, const Options& options);
+  static Opened open(asio::io_context& loop, const mesh::JobKey& key, mesh::NodeIncarnation self,
+                     mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options);
   ~Fabric();
   Fabric(const Fabric&) = delete;
   Fabric& operator=(const Fabric&) = delete;

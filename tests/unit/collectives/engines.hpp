@@ -47,7 +47,7 @@ struct EngineNode : mesh::Watcher {
   EngineNode(Transport& transport, const mesh::JobKey& key, NodeNumber self, NodeNumber nodes,
              const Engine::Options& options)
       : number(self), endpoint(std::move(*transport.open({}))) {
-    mesh = std::make_unique<mesh::Mesh>(*endpoint, key, mesh::Life{self, 1}, nodes, *this);
+    mesh = std::make_unique<mesh::Mesh>(*endpoint, key, mesh::NodeIncarnation{self, 1}, nodes, *this);
     engine = std::make_unique<Engine>(*mesh, self, options);
   }
   ~EngineNode() override {
@@ -85,7 +85,7 @@ class Engines : public ::testing::Test {
     for (const auto& one : all)
       for (const auto& other : all)
         if (one != other) {
-          ASSERT_TRUE(one->mesh->enter(other->number, other->mesh->contact()));
+          ASSERT_TRUE(one->mesh->add_peer(other->number, other->mesh->contact()));
         }
   }
   std::vector<NodeNumber> everybody() const {

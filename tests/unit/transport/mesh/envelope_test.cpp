@@ -13,7 +13,7 @@ struct Sealed {
   Message message() const { return {header, payload}; }
 };
 
-Sealed sealed(const JobKey& key, const Life& to, const Envelope& envelope, std::string_view header,
+Sealed sealed(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::string_view header,
               std::string_view payload) {
   Sealed out;
   out.header.resize(Envelope::bytes);
@@ -25,7 +25,7 @@ Sealed sealed(const JobKey& key, const Life& to, const Envelope& envelope, std::
   return out;
 }
 
-const Life receiver{9, 4};
+const NodeIncarnation receiver{9, 4};
 const Envelope example{.flags = 3, .id = 0xabcd, .from = {7, 0x1122334455667788}, .sequence = 42};
 
 TEST(Envelope, what_was_sealed_opens) {

@@ -70,7 +70,7 @@ TEST_F(LivenessTest, all_work_ends_as_peer_lost_before_the_watcher_hears) {
   const auto exposed = std::move(*b->endpoint->expose(exposed_bytes));
   b->mesh->offer(*exposed);
   auto& c = start(2);
-  ASSERT_TRUE(a->mesh->enter(2, c.mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(2, c.mesh->contact()));
   ASSERT_TRUE(c.mesh->expect(0));
   auto contact = b->mesh->contact();
   contact.incarnation = 2;
@@ -106,15 +106,15 @@ TEST_F(LivenessTest, one_that_is_started_again_is_somebody_else) {
   const auto earlier = b->mesh->contact();
   stations.pop_back();  // b dies
   auto& again = start(1, 2);
-  ASSERT_TRUE(again.mesh->enter(0, a->mesh->contact()));
-  ASSERT_TRUE(a->mesh->enter(1, again.mesh->contact()));
+  ASSERT_TRUE(again.mesh->add_peer(0, a->mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, again.mesh->contact()));
   ASSERT_TRUE(until([&] { return a->lost.size() == 1; }));
   EXPECT_EQ(a->lost[0], "1: it was started again");
   ASSERT_TRUE(a->mesh->send(1, 1, {}, as_bytes("to the new one"), sent.next()));
   ASSERT_TRUE(again.mesh->send(0, 1, {}, as_bytes("from the new one"), sent.next()));
   ASSERT_TRUE(until([&] { return again.count == 1 && a->count == 1; }));
   EXPECT_EQ(again.heard[0].payload, "to the new one");
-  EXPECT_EQ(a->mesh->enter(1, earlier).error().code, Errc::denied);
+  EXPECT_EQ(a->mesh->add_peer(1, earlier).error().code, Errc::denied);
 }
 
 TEST_F(LivenessTest, a_life_that_was_lost_does_not_come_back_under_its_name) {
@@ -126,16 +126,16 @@ TEST_F(LivenessTest, a_life_that_was_lost_does_not_come_back_under_its_name) {
   ASSERT_TRUE(a->mesh->send(1, 1, {}, {}, sent.next()));
   ASSERT_TRUE(until([&] { return a->lost.size() == 1; }));
   EXPECT_TRUE(sent.each_ended_once_as(Errc::peer_lost));
-  EXPECT_EQ(a->mesh->enter(1, contact).error().code, Errc::denied);
+  EXPECT_EQ(a->mesh->add_peer(1, contact).error().code, Errc::denied);
   ASSERT_TRUE(a->mesh->expect(1));
   EXPECT_EQ(a->mesh->state(1), NodeState::expected);
-  EXPECT_EQ(a->mesh->enter(1, contact).error().code, Errc::denied);
+  EXPECT_EQ(a->mesh->add_peer(1, contact).error().code, Errc::denied);
   auto& again = start(1, 2);
-  ASSERT_TRUE(again.mesh->enter(0, a->mesh->contact()));
+  ASSERT_TRUE(again.mesh->add_peer(0, a->mesh->contact()));
   ASSERT_TRUE(again.mesh->send(0, 1, {}, as_bytes("hello"), sent.next()));
   ASSERT_TRUE(until([&] { return a->count == 1; }));
   EXPECT_EQ(a->mesh->state(1), NodeState::heard);
-  ASSERT_TRUE(a->mesh->enter(1, again.mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, again.mesh->contact()));
   ASSERT_TRUE(a->mesh->send(1, 1, {}, {}, sent.next()));
   ASSERT_TRUE(until([&] { return again.count == 1; }));
 }
@@ -144,13 +144,13 @@ TEST_F(LivenessTest, one_that_is_expected_may_speak_first) {
   a = &start(0);
   b = &start(1);
   ASSERT_TRUE(a->mesh->expect(1));
-  ASSERT_TRUE(b->mesh->enter(0, a->mesh->contact()));
+  ASSERT_TRUE(b->mesh->add_peer(0, a->mesh->contact()));
   auto& sent = keep<Sending>();
   ASSERT_TRUE(b->mesh->send(0, 1, {}, pack(b->mesh->contact()), sent.next()));
   ASSERT_TRUE(until([&] { return a->count == 1; }));
   const auto contact = unpack_contact(as_bytes(a->heard[0].payload));
   ASSERT_TRUE(contact);
-  ASSERT_TRUE(a->mesh->enter(1, *contact));
+  ASSERT_TRUE(a->mesh->add_peer(1, *contact));
   ASSERT_TRUE(a->mesh->send(1, 1, {}, as_bytes("welcome"), sent.next()));
   ASSERT_TRUE(until([&] { return b->count == 1; }));
   EXPECT_TRUE(a->lost.empty() && b->lost.empty());

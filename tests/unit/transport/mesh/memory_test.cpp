@@ -48,7 +48,7 @@ TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   before.clear();
   const auto in_use = ::mallinfo2().uordblks;
   for (NodeNumber n = 1; n < count; ++n) {
-    ASSERT_TRUE(mesh.enter(n, contacts[n]));
+    ASSERT_TRUE(mesh.add_peer(n, contacts[n]));
     ASSERT_TRUE(mesh.connect(n));
     mesh.progress(now);
     while (network.step()) {

@@ -64,8 +64,8 @@ TEST_F(MeshTest, what_cannot_be_sent_is_refused) {
   ASSERT_TRUE(a->mesh->expect(2));
   EXPECT_EQ(refused(2, 1, {}, {}), Errc::not_found);
   EXPECT_EQ(a->mesh->expect(16).error().code, Errc::invalid);
-  EXPECT_EQ(a->mesh->enter(0, b->mesh->contact()).error().code, Errc::invalid);
-  EXPECT_EQ(a->mesh->enter(16, b->mesh->contact()).error().code, Errc::invalid);
+  EXPECT_EQ(a->mesh->add_peer(0, b->mesh->contact()).error().code, Errc::invalid);
+  EXPECT_EQ(a->mesh->add_peer(16, b->mesh->contact()).error().code, Errc::invalid);
 }
 
 TEST_F(MeshTest, nobody_listens_for_that_id) {
@@ -86,7 +86,7 @@ TEST_F(MeshTest, reads_of_every_size) {
   const auto local = std::move(*reader.endpoint->expose(target));
   EXPECT_EQ(owner.mesh->offer(*one), 0);
   EXPECT_EQ(owner.mesh->offer(*two), 1);
-  ASSERT_TRUE(reader.mesh->enter(1, owner.mesh->contact()));
+  ASSERT_TRUE(reader.mesh->add_peer(1, owner.mesh->contact()));
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{8}, std::size_t{65'537}, second.size() - 3}) {
     auto& reads = keep<Reading>();
@@ -109,7 +109,7 @@ TEST_F(MeshTest, a_slow_node_fills_its_own_queue_only) {
   a = &start(0, 1, limits);
   b = &start(1, 1, limits);
   auto& c = start(2, 1, limits);
-  ASSERT_TRUE(a->mesh->enter(1, b->mesh->contact()) && a->mesh->enter(2, c.mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, b->mesh->contact()) && a->mesh->add_peer(2, c.mesh->contact()));
   ASSERT_TRUE(b->mesh->expect(0) && c.mesh->expect(0));
   auto &to_b = keep<Sending>(), &to_c = keep<Sending>();
   for (int i = 0; i < 100; ++i) ASSERT_TRUE(a->mesh->send(1, 1, {}, as_bytes("b"), to_b.next())) << i;

@@ -75,7 +75,8 @@ struct Station : Watcher {
   bool keeps = true;
   std::size_t count = 0;
 
-  Station(Transport& transport, const JobKey& key, Life self, NodeNumber nodes, const Limits& limits) {
+  Station(Transport& transport, const JobKey& key, NodeIncarnation self, NodeNumber nodes,
+          const Limits& limits) {
     endpoint = std::move(*transport.open({}));
     mesh = std::make_unique<Mesh>(*endpoint, key, self, nodes, *this, limits);
     listen<1>();
@@ -110,7 +111,7 @@ class Nodes : public ::testing::Test {
 
   Station& start(NodeNumber number, std::uint64_t incarnation = 1, const Limits& limits = {}) {
     return *stations.emplace_back(
-        std::make_unique<Station>(transport(), key, Life{number, incarnation}, 16, limits));
+        std::make_unique<Station>(transport(), key, NodeIncarnation{number, incarnation}, 16, limits));
   }
   /// Two nodes, 0 and 1, that know each other.
   void pair(const Limits& limits = {}) {
@@ -119,8 +120,8 @@ class Nodes : public ::testing::Test {
     introduce();
   }
   void introduce() {
-    ASSERT_TRUE(a->mesh->enter(1, b->mesh->contact()));
-    ASSERT_TRUE(b->mesh->enter(0, a->mesh->contact()));
+    ASSERT_TRUE(a->mesh->add_peer(1, b->mesh->contact()));
+    ASSERT_TRUE(b->mesh->add_peer(0, a->mesh->contact()));
   }
   /// Every call is a microsecond; the time that keep-alives go by is not the network's.
   void turn() {

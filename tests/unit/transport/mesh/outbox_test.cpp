@@ -51,7 +51,7 @@ TEST_F(OutboxTest, what_finds_no_room_goes_later_and_all_bytes_arrive) {
 TEST_F(OutboxTest, what_the_mesh_does_not_take_is_kept_or_dropped_as_its_owner_says) {
   a = &start(0);
   b = &start(1);
-  ASSERT_TRUE(b->mesh->enter(0, a->mesh->contact()));
+  ASSERT_TRUE(b->mesh->add_peer(0, a->mesh->contact()));
   open();
   send(1, "dropped");
   EXPECT_TRUE(outbox->is_empty());
@@ -59,7 +59,7 @@ TEST_F(OutboxTest, what_the_mesh_does_not_take_is_kept_or_dropped_as_its_owner_s
   send(1, "kept");
   EXPECT_FALSE(outbox->is_empty());
   EXPECT_EQ(refused, (std::vector<std::pair<NodeNumber, Errc>>(2, {1, Errc::not_found})));
-  ASSERT_TRUE(a->mesh->enter(1, b->mesh->contact()));
+  ASSERT_TRUE(a->mesh->add_peer(1, b->mesh->contact()));
   ASSERT_TRUE(until_empty());
   ASSERT_TRUE(until([&] { return b->count == 1; }));
   EXPECT_EQ(b->heard[0].payload.size(), 4000u);

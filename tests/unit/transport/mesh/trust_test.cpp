@@ -28,7 +28,7 @@ class TrustTest : public Nodes {
       turn();
     }
   }
-  std::vector<std::byte> sealed(const JobKey& with, const Life& to, const Envelope& envelope,
+  std::vector<std::byte> sealed(const JobKey& with, const NodeIncarnation& to, const Envelope& envelope,
                                 Bytes header = {}, Bytes payload = {}) {
     std::vector<std::byte> out(Envelope::bytes);
     seal(with, to, envelope, header, payload,
@@ -38,7 +38,7 @@ class TrustTest : public Nodes {
   }
   std::uint64_t refused(Refusal why) { return a->mesh->counters().refused[static_cast<std::size_t>(why)]; }
 
-  const Life me{0, 5}, sender{1, 3};
+  const NodeIncarnation me{0, 5}, sender{1, 3};
   std::unique_ptr<Endpoint> stranger;
   std::unique_ptr<Peer> to_a;
   Completion done;
@@ -86,7 +86,7 @@ TEST_F(TrustTest, another_key_another_receiver_another_life) {
   throw_at_a(sealed(key, me, {.id = 1, .from = {1, 2}, .sequence = 9}));
   throw_at_a(
       sealed(key, me, {.id = 1, .from = {1, 4}, .sequence = 9}));  // a later one has to be entered first
-  EXPECT_EQ(refused(Refusal::another_life), 2u);
+  EXPECT_EQ(refused(Refusal::stale_incarnation), 2u);
   EXPECT_EQ(a->count, 1u);
 }
 
@@ -104,7 +104,7 @@ TEST_F(TrustTest, pieces_that_break_the_rules_cost_their_sender_its_place) {
   EXPECT_EQ(a->lost[0], "1: a piece outside of its message");
   EXPECT_EQ(a->count, 0u);
   pieces(2, {}, bytes);
-  EXPECT_EQ(refused(Refusal::another_life), 1u);
+  EXPECT_EQ(refused(Refusal::stale_incarnation), 1u);
 }
 
 TEST_F(TrustTest, a_piece_without_its_place) {
@@ -113,7 +113,7 @@ TEST_F(TrustTest, a_piece_without_its_place) {
 }
 
 TEST_F(TrustTest, a_ping_from_one_whose_contact_is_not_known_is_not_answered) {
-  throw_at_a(sealed(key, me, {.flags = flag::ping, .from = sender, .sequence = 1}));
+  throw_at_a(sealed(key, me, {.flags = flag::probe, .from = sender, .sequence = 1}));
   EXPECT_EQ(a->mesh->state(1), NodeState::heard);
   EXPECT_TRUE(a->lost.empty());
   EXPECT_EQ(a->count, 0u);

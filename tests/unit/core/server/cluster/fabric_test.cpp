@@ -46,7 +46,7 @@ class Loop {
   std::string open(const std::string& transport, const mesh::JobKey& key, mesh::NodeNumber self) {
     std::string note;
     mesh::Limits limits;
-    limits.ping_after = 200ms;
+    limits.probe_after = 200ms;
     on_loop([&] {
       auto opened = Fabric::open(io, key, {self, 1}, 2, watcher,
                                  {.transport = transport,
@@ -156,14 +156,14 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
     ball_b.other = 0;
     ball_b.left = hits;
     ball_b.listen();
-    ASSERT_TRUE(b.fabric->mesh().enter(0, of_a));
+    ASSERT_TRUE(b.fabric->mesh().add_peer(0, of_a));
   });
   a.on_loop([&] {
     ball_a.fabric = a.fabric.get();
     ball_a.other = 1;
     ball_a.left = hits - 1;
     ball_a.listen();
-    ASSERT_TRUE(a.fabric->mesh().enter(1, of_b));
+    ASSERT_TRUE(a.fabric->mesh().add_peer(1, of_b));
     ball_a.hit();
   });
   ASSERT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready)
@@ -201,14 +201,14 @@ TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
     ball_b.fabric = b.fabric.get();
     ball_b.left = 10;
     ball_b.listen();
-    ASSERT_TRUE(b.fabric->mesh().enter(0, of_a));
+    ASSERT_TRUE(b.fabric->mesh().add_peer(0, of_a));
   });
   a.on_loop([&] {
     ball_a.fabric = a.fabric.get();
     ball_a.other = 1;
     ball_a.left = 9;
     ball_a.listen();
-    ASSERT_TRUE(a.fabric->mesh().enter(1, of_b));
+    ASSERT_TRUE(a.fabric->mesh().add_peer(1, of_b));
     ball_a.hit();
   });
   EXPECT_EQ(ball_a.ended.get_future().wait_for(60s), std::future_status::ready);
