@@ -106,7 +106,7 @@ std::optional<SetFence::AtBoard> SetFence::enter(bool collect, Send&& send) {
   const std::lock_guard lock(mutex_);
   if (board_ != nullptr) {
     if (const auto ticket = board_->take_ticket(collect)) return AtBoard{board_, *ticket};
-    board_.reset();  // closed, and a closed board has no open fence of ours
+    board_.reset();  // closed, and a closed board has no open fence of this process
   }
   ++by_message_;
   send();

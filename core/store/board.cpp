@@ -72,7 +72,7 @@ Board::Outcome Board::outcome(Generation generation) const noexcept {
   const auto ended = generation_of(w);
   if (before(ended, generation)) return Outcome::open;
   const auto age = ended - generation;
-  // Who is that far behind sat out 16 generations, none of which can have succeeded.
+  // A member that far behind missed 16 generations, none of which can have succeeded.
   if (age >= 16)
     return history_of(w) == 0xffff && before(last_good_.load(std::memory_order_relaxed), generation)
                ? Outcome::failed
@@ -134,8 +134,8 @@ void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
   broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status),
                     std::memory_order_release);                                 // BD.Q1 -> Q2
   broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // BD.B1 -> B2
-  // With somebody counted in it, the lost member may be, too, and another about to be the last: the CAS decides
-  // (I4). With nobody counted it cannot complete; left open, it costs nobody a failure if the member comes back.
+  // With a member counted in it, the lost one may be, too, and another about to be the last: the CAS decides
+  // (I4). With none counted it cannot complete; left open, it costs no failure if the member comes back.
   if (count_of(w) != 0)
     (void)abort(open, {status, member});
   else
@@ -150,14 +150,14 @@ void Board::rejoin(std::uint32_t member) noexcept {
   cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1),
                   std::memory_order_release);  // BD.K3 -> K4
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
-    // Somebody else is still gone. Who, the cells know; a loop over them would trust a count that clients can write.
+    // Another member is still lost. The cells say which; a loop over them would trust a count that clients write.
     const auto why = broken_why_.load(std::memory_order_relaxed);
     if (static_cast<std::uint32_t>(why >> 32) == member)
       broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
                         std::memory_order_release);  // BD.Q1 -> Q2
     return;
   }
-  // Who counted itself while the board was broken has left with an error: it must not count any more (I5).
+  // A member that counted itself while the board was broken left with an error: it counts no more (I5).
   const auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1
   if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
   broken_why_.store(0, std::memory_order_release);   // BD.Q1 -> Q2

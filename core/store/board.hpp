@@ -9,10 +9,10 @@
 //     arrived at it, and in bit i of history whether generation - 1 - i ended without success. One CAS opens the
 //     next generation: by the last arriver, or by the server (failure; success where other nodes take part).
 // I2  A member arrives at generation g only while `word` says g, and stores its own cell before it counts itself:
-//     whoever counts `count` arrivals finds their names in the cells.
+//     a reader that counts `count` arrivals finds their names in the cells.
 // I3  The verdict of a failed generation is written by the server before the CAS that sets its history bit.
 // I4  `broken_from` names the first generation that cannot complete because a member is gone. A generation that
-//     somebody is counted in when the server learns of the loss is not left to it: one CAS ends it, the server's
+//     a member is counted in when the server learns of the loss is not left to it: one CAS ends it, the server's
 //     or the last arriver's, so all members read the same end.
 // I5  `cell.lost` is the server's: the status with which that member went, 0 while it is there. The board is
 //     broken while one is not 0; a member that comes back starts at a generation that no member is counted in.
@@ -23,7 +23,7 @@
 // I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of an earlier
 //     incarnation that the server gave up as lost, but whose process runs, finds another incarnation or fails its CAS.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
-//     die, ends or breaks the open generation, so nobody waits for a count that cannot be reached.
+//     die, ends or breaks the open generation, so no member waits for a count that cannot be reached.
 //     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
 //     after one slice (transport/shm/wait.hpp).
 //     A member that dies holding the board keeps it from being closed until the server has called lose() for it.
@@ -47,14 +47,14 @@ class Board {
     completed,  ///< this arrival ended the generation: wake() is owed
     full,       ///< the last local arrival, but other nodes take part: the server has to be told
     not_open,   ///< `generation` is not open yet: the one before it is still running
-    over,       ///< `generation` ended without this member (a timeout of somebody else): ask outcome()
+    over,       ///< `generation` ended without this member (another's timeout): see outcome()
     broken,     ///< it cannot complete: see broken()
     closed,     ///< the board serves another set: the server gave this member up as lost (I7)
   };
   enum class Outcome { open, success, failed };
   struct Verdict {
     std::int32_t status;
-    std::uint32_t member;  ///< who is to blame, or no_member
+    std::uint32_t member;  ///< the member that caused it, or no_member
   };
   static constexpr std::uint32_t no_member = 0xffffffff;
   static constexpr std::uint32_t max_members = 0xffff;
@@ -79,7 +79,7 @@ class Board {
   Arrival arrive(std::uint32_t me, Generation generation, bool collect = false,
                  Incarnation incarnation = 0) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
-  /// closed, or somebody else holds it as this member (the server, which stands in for it).
+  /// closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
   /// Server, once all have arrived: does one of them want the cards to travel? members: by the server's own count.
@@ -127,7 +127,7 @@ class Board {
     cell(me).notify.store(1, std::memory_order_relaxed);
     async_waiters_.fetch_add(1, std::memory_order_seq_cst);  // BD.N1 -> N2
   }
-  /// Whoever ended a generation: is somebody to be told by message?
+  /// After the end of a generation: does a member want a message?
   bool notice_wanted() const noexcept {
     return async_waiters_.load(std::memory_order_seq_cst) != 0;  // BD.N2 <- N1
   }

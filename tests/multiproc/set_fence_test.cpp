@@ -221,13 +221,14 @@ TEST_P(SetFenceTest, threads_of_a_member_make_consecutive_fences) {
   all_run(GetParam(), 4, "set_two_threads");
 }
 TEST_P(SetFenceTest, more_sets_than_boards) {
-  all_run(GetParam(), 5, "every_set", {GetParam() == Segment::mapped ? "40" : "8"},
-          {{"WEFT_SEGMENT_BYTES", "16777216"}});
+  // 119 sets; a segment of 64 MiB has 60 boards.
+  all_run(GetParam(), 7, "every_set", {GetParam() == Segment::mapped ? "6" : "2"},
+          {{"WEFT_SEGMENT_BYTES", std::to_string(64 << 20)}});
 }
 
 namespace {
 
-/// Rank 3 of 4 goes while the others wait for it at the board, or before they come.
+/// Rank 3 of 4 ends while the others wait for it at the board, or before their fence.
 void expect_end_at_board(Segment segment, const char* style, bool inside, bool by_finalize,
                          const char* status) {
   Host host;

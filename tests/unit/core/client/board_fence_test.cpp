@@ -93,7 +93,7 @@ TEST(BoardFence, callbacks_come_in_the_order_of_the_calls) {
     auto entry = other.enter(false);
     while (!other.step(*entry).status) std::this_thread::yield();
     other.end(*entry);
-    // The server's part: whoever wished for a message gets one.
+    // The server's part: a member that asked for a message gets one.
     if (b.board.take_notice(0)) {
       ASSERT_TRUE(link::send_frame(wired.server.get(), link::MessageType::board_moved, 0,
                                    link::encode(link::BoardMoved{b.board.open_generation(), 5})));

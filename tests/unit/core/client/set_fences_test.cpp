@@ -169,7 +169,7 @@ TEST(SetFence, a_closed_board_is_left_for_a_message) {
   EXPECT_FALSE(one.enter());
   EXPECT_EQ(one.sent, 2u);
   one.b.board.reopen(2, false, 2);
-  EXPECT_FALSE(one.enter());  // the board of somebody else, now
+  EXPECT_FALSE(one.enter());  // the board of another set, now
   one.set->message_ended(std::nullopt);
   one.set->message_ended(one.offer(2));
   EXPECT_TRUE(one.enter());
