@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cmath>
 
 #include "base/log.hpp"
 
@@ -55,10 +54,12 @@ constexpr std::array<Setting, variable_count> table{{
      .most = longest_seconds * 1000,
      .takes_inf = true,
      .readers = by_client | by_server,
-     .text =
-         "how long a Get without `PMIX_TIMEOUT` waits for a key that its rank has not committed although it has "
-         "committed others, before it says `PMIX_ERR_NOT_FOUND`; `inf`: as long as the rank lives, which is the "
-         "Standard's letter; 0: not at all. A key missing from a card that a full fence brought is not waited for"},
+     .text = "how long a Get without `PMIX_TIMEOUT` waits for a key that its rank has not committed although "
+             "it has "
+             "committed others, before it says `PMIX_ERR_NOT_FOUND`; `inf`: as long as the rank lives, which "
+             "is the "
+             "Standard's letter; 0: not at all. A key missing from a card that a full fence brought is not "
+             "waited for"},
     {.variable = Variable::launch_timeout,
      .name = "WEFT_LAUNCH_TIMEOUT",
      .kind = Kind::seconds,
@@ -210,23 +211,37 @@ bool is_one_of(std::string_view value, std::string_view choices) {
   return false;
 }
 
+std::optional<std::uint64_t> whole_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional(number) : std::nullopt;
+}
+
+/// "2.5" is 2500. Not by std::from_chars of a double: that would bring 100 KB of it into every client.
+std::optional<std::uint64_t> milliseconds_in(std::string_view text) {
+  const auto point = text.find('.');
+  const auto seconds = whole_number(text.substr(0, point));
+  if (!seconds || *seconds > longest_seconds) return std::nullopt;
+  std::uint64_t milliseconds = *seconds * 1000;
+  if (point == std::string_view::npos) return milliseconds;
+  const auto decimals = text.substr(point + 1);
+  if (decimals.empty() || decimals.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  std::uint64_t weight = 100;
+  for (const char digit : decimals.substr(0, 3)) {
+    milliseconds += weight * static_cast<std::uint64_t>(digit - '0');
+    weight /= 10;
+  }
+  // The user asked for a limit, and 0 may mean another thing.
+  const bool is_above_zero = decimals.find_first_not_of('0') != std::string_view::npos;
+  return milliseconds == 0 && is_above_zero ? 1 : milliseconds;
+}
+
 /// The value's number; nothing: it is none, or out of range.
 std::optional<std::uint64_t> number_in(const Setting& setting, std::string_view text) {
-  const char* const end = text.data() + text.size();
-  std::uint64_t number = 0;
-  if (setting.kind == Kind::seconds) {
-    double seconds = 0;
-    const auto parsed = std::from_chars(text.data(), end, seconds);
-    if (parsed.ec != std::errc() || parsed.ptr != end || !std::isfinite(seconds) || seconds < 0 ||
-        seconds > 1e15)
-      return std::nullopt;
-    number = static_cast<std::uint64_t>(std::llround(seconds * 1000));
-    if (number == 0 && seconds > 0) number = 1;  // the caller asked for a limit, and 0 may mean another thing
-  } else {
-    const auto parsed = std::from_chars(text.data(), end, number);
-    if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
-  }
-  return number >= setting.least && number <= setting.most ? std::optional(number) : std::nullopt;
+  const auto number = setting.kind == Kind::seconds ? milliseconds_in(text) : whole_number(text);
+  return number && *number >= setting.least && *number <= setting.most ? number : std::nullopt;
 }
 
 /// Nothing: it is neither yes nor no.

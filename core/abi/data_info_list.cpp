@@ -80,14 +80,17 @@ data::Infos copied(const char* key, const pmix_value_t& value, pmix_info_directi
 
 /// Makes an info and hands it to `place`, which says what becomes of it.
 template <class Make, class Place>
-pmix_status_t put(bool valid, Make&& make, Place&& place) noexcept {
+pmix_status_t put(bool valid, Make&& make, Place&& place,
+                  const char* function = __builtin_FUNCTION()) noexcept {
   if (!valid) return PMIX_ERR_BAD_PARAM;
-  return abi::guarded_status([&] {
-    pmix_status_t status = PMIX_SUCCESS;
-    data::Infos one = make(status);
-    if (status == PMIX_SUCCESS) place(std::move(one));
-    return status;
-  });
+  return abi::guarded_status(
+      [&] {
+        pmix_status_t status = PMIX_SUCCESS;
+        data::Infos one = make(status);
+        if (status == PMIX_SUCCESS) place(std::move(one));
+        return status;
+      },
+      function);
 }
 
 }  // namespace

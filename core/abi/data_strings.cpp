@@ -24,12 +24,15 @@ const char* name_of(pmix_data_type_t type, std::uint64_t number) noexcept {
 }
 
 /// "(null)" for NULL.
-char* printed(pmix_data_type_t type, const void* element) noexcept {
-  return abi::guarded_text([&] {
-    std::string out;
-    data::print_element(out, type, element);
-    return out;
-  });
+char* printed(pmix_data_type_t type, const void* element,
+              const char* function = __builtin_FUNCTION()) noexcept {
+  return abi::guarded_text(
+      [&] {
+        std::string out;
+        data::print_element(out, type, element);
+        return out;
+      },
+      function);
 }
 
 struct Words {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/store/card.hpp"
@@ -115,6 +116,8 @@ void Gets::wait(Number number, Waiting& get) {
                              [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
   }
   if (std::exchange(get.is_watching, true)) return;
+  base::debug(base::LogPart::gets, "a Get of {} of rank {} of {} waits for a commit",
+              get.request.key.empty() ? "everything" : get.request.key, proc.rank, link::nspace_of(proc));
   watch(proc, true);
   go_on(number);  // the rank may have committed before it was watched
 }

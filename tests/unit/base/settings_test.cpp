@@ -67,12 +67,16 @@ TEST(Settings, complaint_says_name_value_what_is_accepted_and_what_happens) {
 
 TEST(Settings, seconds_may_be_parts_of_one_or_infinite) {
   EXPECT_EQ(read_as(Variable::get_wait, "0.25").limit(), std::chrono::milliseconds(250));
+  EXPECT_EQ(read_as(Variable::get_wait, "2.1239").limit(), std::chrono::milliseconds(2123));
+  EXPECT_EQ(read_as(Variable::get_wait, "1.05").limit(), std::chrono::milliseconds(1050));
+  EXPECT_EQ(read_as(Variable::get_wait, "0.000").limit(), std::chrono::milliseconds(0));
   EXPECT_EQ(read_as(Variable::get_wait, "0").limit(), std::chrono::milliseconds(0));
   EXPECT_EQ(read_as(Variable::get_wait, "inf").limit(), std::nullopt);
   EXPECT_EQ(read_as(Variable::get_wait, nullptr).limit(), std::chrono::milliseconds(2000));
   // Less than a millisecond is a limit all the same, where 0 is none or another thing.
-  EXPECT_EQ(read_as(Variable::get_wait, "1e-9").limit(), std::chrono::milliseconds(1));
-  for (const char* wrong : {"nan", "1e300", "infinite", "2s"})
+  EXPECT_EQ(read_as(Variable::get_wait, "0.0001").limit(), std::chrono::milliseconds(1));
+  for (const char* wrong :
+       {"nan", "1e3", "infinite", "2s", ".5", "2.", "1.5.5", "1.-5", "+1", "99999999999999999999"})
     EXPECT_EQ(read_as(Variable::get_wait, wrong).source, Reading::Source::refused) << wrong;
 }
 
