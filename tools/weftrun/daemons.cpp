@@ -12,6 +12,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "tools/channel/launch_tree.hpp"
 #include "tools/launch/agent_words.hpp"
@@ -103,7 +104,11 @@ void Daemons::start() {
   limit_.async_wait([this](const asio::error_code& error) {
     if (!error) on_launch_timeout();
   });
-  agents_.start(start_message(), release_);
+  const auto message = start_message();
+  base::info(base::LogPart::launch, "starts daemons on {} nodes by {}", message.nodes.size(),
+             message.agent.words.empty() ? "processes of this machine"
+                                         : fmt::format("{}", fmt::join(message.agent.words, " ")));
+  agents_.start(message, release_);
 }
 
 void Daemons::on_launch_timeout() {
@@ -272,6 +277,7 @@ void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
   watcher_.on_detail(fmt::format("weftd {} on {} (pid {}) is there", hello.version, hello.host, hello.pid));
   if (hello.version != release_)
     return mark_lost({from}, messages::other_version(node.host, hello.version, release_));
+  base::info(base::LogPart::launch, "the daemon on {} has reported: pid {}", hello.host, hello.pid);
   node.is_connected = true;
   node.contact = hello.contact;
   channel_.add_contacts({hello.contact}, [this, from](bool is_right) {
@@ -284,6 +290,7 @@ void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
 void Daemons::on_started(std::uint32_t from, const channel::report::Started& started) {
   auto& node = nodes_[from];
   if (node.is_started || started.pids.size() > table_.ranks_on(from).size()) return;
+  base::info(base::LogPart::launch, "{} has started {} processes", node.host, started.pids.size());
   node.is_started = true;
   if (++started_ == daemons_) limit_.cancel();
   watcher_.on_node_started(from, started);

@@ -206,6 +206,8 @@ std::uint64_t Modex::known(const pmix_proc_t& proc) const {
 void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, bool waits,
                     FetchDone done) {
   ++counters_.questions;
+  base::debug(base::LogPart::modex, "asks node {} for the card of rank {} of {} beyond {}", node, proc.rank,
+              link::nspace_of(proc), beyond);
   const CardMessage message{std::string(link::nspace_of(proc)), proc.rank, known(proc), beyond, waits};
   const auto replied = [self = weak_self_.get(), beyond, done = std::move(done)](pmix_status_t status,
                                                                                  Bytes body) {

@@ -86,6 +86,8 @@ void EventRelay::notify(events::Event event, Done done) {
 
 /// To every client of this node that the range includes and that has subscribed to such events.
 void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
+  base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
+              link::nspace_of(event.source), event.range);
   std::vector<std::byte> payload;
   const auto* source_job = jobs_.find(link::nspace_of(event.source));
   const bool is_source_here =
