@@ -14,7 +14,7 @@ namespace {
 
 using data::Value;
 
-constexpr Asker asker{true, 0};
+constexpr Caller caller{true, 0};
 
 /// `ranks` ranks on this node and as many on another, each of which put 16 keys of 64 bytes; those of the other node have
 /// come with `fences` fences.
@@ -74,7 +74,7 @@ void look_up(benchmark::State& state, const char* key, std::uint32_t node, std::
   const Job job(ranks, fences);
   std::uint32_t rank = 0;
   for (auto _ : state) {
-    auto value = lookup(job.view(), node * ranks + rank, key, {}, asker);
+    auto value = lookup(job.view(), node * ranks + rank, key, {}, caller);
     if (!value) state.SkipWithError("not found");
     benchmark::DoNotOptimize(value);
     rank = rank + 1 == ranks ? 0 : rank + 1;
@@ -98,7 +98,7 @@ void lookup_computed(benchmark::State& state) {
 void lookup_job_level(benchmark::State& state, const char* key) {
   const Job job(static_cast<std::uint32_t>(state.range(0)));
   for (auto _ : state) {
-    auto value = lookup(job.view(), PMIX_RANK_WILDCARD, key, {}, asker);
+    auto value = lookup(job.view(), PMIX_RANK_WILDCARD, key, {}, caller);
     if (!value) state.SkipWithError("not found");
     benchmark::DoNotOptimize(value);
   }
@@ -113,7 +113,7 @@ void lookup_job_size(benchmark::State& state) {
 void lookup_miss(benchmark::State& state) {
   const Job job(static_cast<std::uint32_t>(state.range(0)));
   for (auto _ : state) {
-    auto value = lookup(job.view(), 0, "nowhere", {}, asker);
+    auto value = lookup(job.view(), 0, "nowhere", {}, caller);
     if (value) state.SkipWithError("found");
     benchmark::DoNotOptimize(value);
   }

@@ -16,9 +16,9 @@ struct Sender {
 /// A Get without a key, of a client that cannot read the segment itself.
 void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& proc) {
   const auto* job = rooms.jobs.find(link::nspace_of(proc));
-  const store::Asker asker{link::nspace_of(from.connection->proc) == link::nspace_of(proc),
-                           from.connection->proc.rank};
-  auto all = job != nullptr ? store::lookup_all(job->view(), proc.rank, asker) : fail(Errc::not_found);
+  const store::Caller caller{link::nspace_of(from.connection->proc) == link::nspace_of(proc),
+                             from.connection->proc.rank};
+  auto all = job != nullptr ? store::lookup_all(job->view(), proc.rank, caller) : fail(Errc::not_found);
   const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
   from.connection->send(MessageType::value, from.tag,
                         link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
@@ -26,10 +26,10 @@ void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& 
 
 void handle(Rooms& rooms, const Sender& from, link::Get message) {
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
-  const auto& caller = from.connection->proc;
-  const store::Asker asker{link::nspace_of(caller) == link::nspace_of(message.proc), caller.rank};
+  const auto& self = from.connection->proc;
+  const store::Caller caller{link::nspace_of(self) == link::nspace_of(message.proc), self.rank};
   rooms.gets.get(
-      {message.proc, std::move(message.key), std::move(message.directives), asker},
+      {message.proc, std::move(message.key), std::move(message.directives), caller},
       [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status, data::Value value) {
         if (const auto open = weak.lock())
           open->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));

@@ -87,10 +87,10 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
 }
 
 Result<Value> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
-                            const GetDirectives& how, Asker asker) {
+                            const GetDirectives& how, Caller caller) {
   auto record = job.find_card(rank, key, hash);
   if (!record) return fail(record.error());
-  const bool own = asker.same_job && asker.rank == rank;
+  const bool own = caller.same_job && caller.rank == rank;
   const bool here = job.local_index(rank) != none;
   if (!visible(record->scope, how.scope, own, here)) {
     // The newest is not for the caller. One before it may be: fabrics put one address for the node, one for the others.
@@ -99,8 +99,7 @@ Result<Value> value_in_card(const JobView& job, std::uint32_t rank, std::string_
       if (visible(scope, how.scope, own, here)) scopes |= std::uint32_t{1} << scope;
     record = job.find_card(rank, key, hash, scopes);
     if (!record)
-      return record.error().code == Errc::not_found ? fail(Errc::outside_scope)
-                                                    : fail(record.error());
+      return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : fail(record.error());
   }
   return decode(*record);
 }
@@ -111,8 +110,8 @@ std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
 }
 
 /// The caller named a realm: the qualifiers say which node or application, else it is the rank's or the caller's.
-Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Asker asker) {
-  const auto about = job.rank(rank) != nullptr ? rank : asker.same_job ? asker.rank : PMIX_RANK_UNDEF;
+Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
+  const auto about = job.rank(rank) != nullptr ? rank : caller.same_job ? caller.rank : PMIX_RANK_UNDEF;
   switch (*how.realm) {
     case Realm::node:
       if (how.nodeid) return {Realm::node, *how.nodeid};
@@ -139,16 +138,16 @@ Result<Value> job_level_value(const JobView& job, std::uint32_t about, std::stri
 }
 
 Result<Value> value_of_any_rank(const JobView& job, std::string_view key, std::uint64_t hash,
-                                const GetDirectives& how, Asker asker) {
+                                const GetDirectives& how, Caller caller) {
   bool hidden = false;  // some rank has it for others than the caller: another may have it for all
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
-    auto value = value_in_card(job, r, key, hash, how, asker);
+    auto value = value_in_card(job, r, key, hash, how, caller);
     if (!value && value.error().code == Errc::outside_scope)
       hidden = true;
     else if (value || value.error().code != Errc::not_found)
       return value;
   }
-  auto value = job_level_value(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+  auto value = job_level_value(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
   if (!value && value.error().code == Errc::not_found && hidden) return fail(Errc::outside_scope);
   return value;
 }
@@ -159,8 +158,8 @@ bool is_missing(const Result<Value>& value) noexcept {
 
 // One variable each, so that what is found is returned where it was decoded: every Get comes through here.
 Result<Value> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
-                               std::uint64_t hash, const GetDirectives& how, Asker asker) {
-  auto value = value_in_card(job, rank, key, hash, how, asker);
+                               std::uint64_t hash, const GetDirectives& how, Caller caller) {
+  auto value = value_in_card(job, rank, key, hash, how, caller);
   if (is_missing(value)) {
     const auto record = job.find_info({Realm::rank, rank}, key, hash);
     value = record ? decode(*record) : Result<Value>(fail(record.error()));
@@ -169,9 +168,9 @@ Result<Value> value_of_put_key(const JobView& job, std::uint32_t rank, std::stri
 }
 
 Result<Value> value_of_reserved_key(const JobView& job, std::uint32_t rank, std::string_view key,
-                                    std::uint64_t hash, const GetDirectives& how, Asker asker) {
+                                    std::uint64_t hash, const GetDirectives& how, Caller caller) {
   auto value = registered_or_computed(job, {Realm::rank, rank}, key, hash);
-  if (is_missing(value)) value = value_in_card(job, rank, key, hash, how, asker);
+  if (is_missing(value)) value = value_in_card(job, rank, key, hash, how, caller);
   if (is_missing(value)) value = job_level_value(job, rank, key, hash);
   return value;
 }
@@ -193,8 +192,7 @@ Result<Value> array_of(const data::Infos& infos) {
   for (std::size_t i = 0; i < infos.size(); ++i) {
     std::memcpy(items[i].key, infos.data()[i].key, sizeof items[i].key);
     items[i].flags = infos.data()[i].flags;
-    if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok)
-      return fail(ok.error());
+    if (auto ok = data::copy_value(items[i].value, infos.data()[i].value); !ok) return fail(ok.error());
   }
   return out;
 }
@@ -210,18 +208,18 @@ Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t
 }
 
 Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
-                     Asker asker) {
+                     Caller caller) {
   const auto hash = hash_key(key);
-  if (how.realm) return registered_or_computed(job, subject_of(job, rank, how, asker), key, hash);
-  if (rank == PMIX_RANK_UNDEF) return value_of_any_rank(job, key, hash, how, asker);
+  if (how.realm) return registered_or_computed(job, subject_of(job, rank, how, caller), key, hash);
+  if (rank == PMIX_RANK_UNDEF) return value_of_any_rank(job, key, hash, how, caller);
   if (rank == PMIX_RANK_WILDCARD)
-    return job_level_value(job, asker.same_job ? asker.rank : PMIX_RANK_UNDEF, key, hash);
+    return job_level_value(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
   if (rank >= job.ranks()) return fail(Errc::not_found);
-  return is_reserved(key) ? value_of_reserved_key(job, rank, key, hash, how, asker)
-                          : value_of_put_key(job, rank, key, hash, how, asker);
+  return is_reserved(key) ? value_of_reserved_key(job, rank, key, hash, how, caller)
+                          : value_of_put_key(job, rank, key, hash, how, caller);
 }
 
-Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {
+Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) {
   data::Infos found;
   const Subject subject = rank == PMIX_RANK_WILDCARD ? Subject{Realm::job, 0} : Subject{Realm::rank, rank};
   // The newest record of a key wins: later ones replace earlier ones of the same name.
@@ -235,7 +233,7 @@ Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker) {
   };
   (void)job.info().visit(0, collect);
   if (const auto local = job.local_index(rank); local != none) {
-    const bool own = asker.same_job && asker.rank == rank;
+    const bool own = caller.same_job && caller.rank == rank;
     (void)job.card(local).visit(0, [&](const Record& record) {
       if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
     });

@@ -28,7 +28,7 @@ struct GetDirectives {
 };
 
 /// The caller, so that "my node" and "my application" have a meaning.
-struct Asker {
+struct Caller {
   bool same_job = false;
   std::uint32_t rank = PMIX_RANK_UNDEF;
 };
@@ -42,12 +42,12 @@ inline bool is_reserved(std::string_view key) noexcept {
 /// that only one rank has). No system call; a lock-free read of the segment and one decode.
 /// Errors: not_found, outside_scope, corrupt, no_memory.
 Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key,
-                           const GetDirectives& how, Asker asker);
+                           const GetDirectives& how, Caller caller);
 
 /// A PMIX_DATA_ARRAY of copies. Errors: no_memory.
 Result<data::Value> array_of(const data::Infos& infos);
 
 /// Everything known about (rank): a PMIX_DATA_ARRAY of pmix_info_t. Errors: not_found (nothing is), no_memory.
-Result<data::Value> lookup_all(const JobView& job, std::uint32_t rank, Asker asker);
+Result<data::Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller);
 
 }  // namespace weft::store

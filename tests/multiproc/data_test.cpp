@@ -160,6 +160,18 @@ int bad_arguments(const Words&) {
   check_status(PMIx_Put(PMIX_GLOBAL, "key", nullptr), PMIX_ERR_BAD_PARAM);
   check_status(PMIx_Put(PMIX_SCOPE_UNDEF, "key", &value), PMIX_ERR_BAD_PARAM);
   check_status(PMIx_Put(99, "key", &value), PMIX_ERR_BAD_PARAM);
+  pmix_value_t strange, foreign;
+  PMIX_VALUE_CONSTRUCT(&strange);
+  strange.type = 777;
+  check_status(PMIx_Put(PMIX_GLOBAL, "key", &strange), PMIX_ERR_UNKNOWN_DATA_TYPE);
+  check_status(PMIx_Store_internal(&client.me, "key", &strange), PMIX_ERR_UNKNOWN_DATA_TYPE);
+  // A type that is known, of a source that is not: it cannot travel.
+  char source[] = "elsewhere";
+  pmix_topology_t topology{source, &client};
+  PMIX_VALUE_CONSTRUCT(&foreign);
+  foreign.type = PMIX_TOPO;
+  foreign.data.topo = &topology;
+  check_status(PMIx_Put(PMIX_GLOBAL, "key", &foreign), PMIX_ERR_NOT_SUPPORTED);
   check_status(PMIx_Put(PMIX_GLOBAL, longest_key.c_str(), &value), PMIX_SUCCESS);
   check_equal(get(client.me, longest_key.c_str()).u64(), 0);
   value.type = 30000;  // no such type

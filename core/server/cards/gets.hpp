@@ -33,7 +33,7 @@ class Gets {
     pmix_proc_t proc;
     std::string key;
     data::Infos directives;
-    store::Asker caller{};  ///< of no job for the host
+    store::Caller caller{};  ///< of no job for the host
     bool is_of_host =
         false;  ///< then the host is not asked for what it asks itself, and no key is waited for
   };

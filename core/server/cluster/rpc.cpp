@@ -44,7 +44,7 @@ bool Rpc::keeps(NodeNumber to, Bytes header_bytes, const Error& why) {
   return false;
 }
 
-/// The asker hears of it in progress(), after what that node sent before.
+/// The requester is told in progress(), after what that node sent before.
 void Rpc::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
   inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
 }

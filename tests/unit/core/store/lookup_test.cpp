@@ -39,13 +39,13 @@ struct Lookup : ::testing::Test {
     EXPECT_TRUE(job.add_card({"job", rank, from, from + 8, {&record, 1}}));
   }
   std::string get(std::uint32_t rank, std::string_view key, const GetDirectives& how = {},
-                  Asker asker = {true, 0}) const {
-    return words(lookup(view, rank, key, how, asker));
+                  Caller caller = {true, 0}) const {
+    return words(lookup(view, rank, key, how, caller));
   }
   std::string get(std::uint32_t rank, std::string_view key, data::Infos infos,
-                  Asker asker = {true, 0}) const {
+                  Caller caller = {true, 0}) const {
     const auto how = GetDirectives::parse(infos.data(), infos.size());
-    return how ? get(rank, key, *how, asker) : "-" + std::to_string(static_cast<int>(how.error().code));
+    return how ? get(rank, key, *how, caller) : "-" + std::to_string(static_cast<int>(how.error().code));
   }
   template <class... Pairs>
   static data::Infos infos(Pairs&&... pairs) {
