@@ -7,8 +7,8 @@
 using weft::abi::guarded_status;
 using weft::abi::roles;
 
-/// PMIx_Fence: nobody named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
-///   procs [nprocs]  who takes part; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
+/// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
+///   procs [nprocs]  the members; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
 ///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_TIMEOUT (int, seconds, 0 = none)
 ///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant died),
 ///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
@@ -20,7 +20,7 @@ pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_in
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-    return client->fence(procs, nprocs, info, ninfo);
+    return client->fences().fence(procs, nprocs, info, ninfo);
   });
 }
 
@@ -32,7 +32,7 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
-    return client->fence_later(procs, nprocs, info, ninfo,
-                               [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
+    return client->fences().fence_later(procs, nprocs, info, ninfo,
+                                        [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
   });
 }

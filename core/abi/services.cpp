@@ -42,7 +42,7 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   weft::data::Infos left;
   if (const auto status = log_here(data, ndata, left); status != PMIX_SUCCESS) return status;
   if (left.size() == 0) {
-    client->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+    client->connection().run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
   auto how = weft::data::Infos::copy_of(directives, ndirs);

@@ -71,6 +71,7 @@ void Client::become_singleton() {
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_unique<Connection>(shm::Fd());
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  fences_ = std::make_unique<Fences>(self_, *connection_, singleton_);
   const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
     (void)private_.store(link::nspace_of(self_), rank, key, value.get());
   };
@@ -141,6 +142,7 @@ void Client::connect_through(shm::Fd socket) {
   connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
   connection_->on_lost([this] { on_lost(); });
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  fences_ = std::make_unique<Fences>(self_, *connection_, singleton_);
 }
 
 /// Finds job and place in the segment without the server's help: no sleep in PMIx_Init while siblings start up on
@@ -211,19 +213,15 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
   card_window_ = std::move(*card);
   card_rest_window_ = std::move(*card_rest);
   doorbell_window_ = std::move(*doorbell);
-  wait_ = wait_policy(h.nodes > 1, 0);
-  board_fence_ = std::make_shared<BoardFence>(
-      BoardFence::Place{.board = &board, .me = local_, .next = board.open_generation()}, control_, wait_,
-      *connection_);
-  set_fences_ =
-      std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
+  wait_ = wait_policy(own_job_, h.nodes > 1, 0);
+  fences_->attach(segment_, own_job_, board, local_, control_);
   return {};
 }
 
 pmix_status_t Client::finalize(const pmix_info_t* infos, std::size_t ninfo) {
   for (std::size_t i = 0; i < ninfo; ++i)
     if (std::string_view(infos[i].key) == PMIX_EMBED_BARRIER && data::is_true(infos[i].value))
-      if (const auto status = fence(nullptr, 0, nullptr, 0); status != PMIX_SUCCESS) return status;
+      if (const auto status = fences_->fence(nullptr, 0, nullptr, 0); status != PMIX_SUCCESS) return status;
   if (singleton_) return PMIX_SUCCESS;
   const auto answer = connection_->ask_alone(MessageType::finalize, {});
   return answer ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/client/board_fence.hpp"
 #include "core/client/connection.hpp"
-#include "core/client/set_fences.hpp"
+#include "core/client/control.hpp"
+#include "core/client/fences.hpp"
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
@@ -55,11 +55,7 @@ class Client {
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
-  // Fences: fences.cpp.
-  pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
-                      std::size_t ninfo);
-  pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
-                            std::size_t ninfo, std::function<void(pmix_status_t)> done);
+  Fences& fences() noexcept { return *fences_; }
 
   // Services: client_services.cpp.
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
@@ -74,16 +70,8 @@ class Client {
   void subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done);
   void notify(events::Event event, std::function<void(pmix_status_t)> done);
 
-  void run_later(std::function<void()> task) { connection_->run_later(std::move(task)); }
-  bool on_thread() const noexcept { return connection_->on_thread(); }
-  /// Calls start(done) and waits for the status that done is called with, also inside another callback.
-  pmix_status_t await(const std::function<void(std::function<void(pmix_status_t)>)>& start) {
-    return connection_->await_status(start);
-  }
-  /// Waits for a status that a callback of ours will set, also inside another callback.
-  pmix_status_t await(std::future<pmix_status_t> status) {
-    return connection_->await(status) ? status.get() : PMIX_ERR_INIT;
-  }
+  /// Its thread is the library's.
+  Connection& connection() noexcept { return *connection_; }
 
  private:
   struct Staged {
@@ -130,21 +118,6 @@ class Client {
   void prepare_card(std::uint64_t end);
   pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
                                    std::vector<pmix_proc_t>& out);
-  bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
-  struct FenceCall {
-    const pmix_proc_t* procs;
-    std::size_t nprocs;
-    const pmix_info_t* infos;
-    std::size_t ninfo;
-    bool collect;
-  };
-  template <class Done>
-  std::optional<SetFence::AtBoard> enter_set(const std::shared_ptr<SetFence>& set, const FenceCall& call,
-                                             Done&& done, pmix_status_t& started);
-  pmix_status_t send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
-                           std::function<void(pmix_status_t)> done);
-  std::shared_ptr<BoardFence> open_board(const link::BoardOffer& offer);
-  shm::WaitPolicy wait_policy(bool remote, std::uint32_t members) const noexcept;
 
   pmix_proc_t self_{};
   bool singleton_ = false;
@@ -163,8 +136,8 @@ class Client {
   std::uint32_t local_ = store::none;
   Control control_;
   shm::WaitPolicy wait_;
-  std::shared_ptr<BoardFence> board_fence_;  ///< of the own job
-  std::unique_ptr<SetFences> set_fences_;
+
+  std::unique_ptr<Fences> fences_;
 
   mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;

@@ -13,9 +13,7 @@ using link::MessageType;
 void Client::on_push(link::Frame frame) {
   if (frame.type == MessageType::board_moved) {
     const auto moved = link::decode<link::BoardMoved>(frame.payload);
-    if (!moved || !board_fence_) return;
-    moved->board == store::own_job_board ? board_fence_->board_moved()
-                                         : set_fences_->board_moved(moved->board);
+    if (moved) fences_->board_moved(moved->board);
   } else if (frame.type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(frame.payload);
     base::log(base::LogLevel::error, base::LogPart::client,
@@ -29,10 +27,7 @@ void Client::on_push(link::Frame frame) {
 }
 
 void Client::on_lost() {
-  if (board_fence_) {  // open fences end: no server will complete them
-    board_fence_->board_moved();
-    set_fences_->server_lost();
-  }
+  fences_->server_lost();
   events_->deliver({PMIX_ERR_LOST_CONNECTION, server_, PMIX_RANGE_PROC_LOCAL, {}});
 }
 
@@ -66,8 +61,7 @@ void Client::notify(events::Event event, std::function<void(pmix_status_t)> done
   if (stays) return connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
   connection_->request(
       MessageType::notify, link::encode(message), [done = std::move(done)](Result<link::Frame> answer) {
-        const auto status =
-            answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
+        const auto status = answer ? link::decode<link::Done>(answer->payload) : fail(answer.error());
         done(status ? status->status : PMIX_ERR_LOST_CONNECTION);
       });
 }

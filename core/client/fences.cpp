@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Fence from its arguments to the place where the members meet: the board of the job, the board of the set, or the server.
+#include "core/client/fences.hpp"
+
 #include <algorithm>
 #include <future>
 
-#include "core/client/client.hpp"
 #include "core/data/deadline.hpp"
 #include "core/data/status.hpp"
 
@@ -49,8 +49,20 @@ Reply reply_of(const Result<link::Frame>& frame) {
 
 }  // namespace
 
+void Fences::attach(shm::Window& segment, const store::JobView& job, store::Board& board, std::uint32_t local,
+                    Control& control) {
+  segment_ = &segment;
+  job_ = job;
+  control_ = &control;
+  job_fence_ = std::make_shared<BoardFence>(
+      BoardFence::Place{.board = &board, .me = local, .next = board.open_generation()}, control,
+      wait_policy(job, job.header().nodes > 1, 0), connection_);
+  set_fences_ =
+      std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
+}
+
 /// Is this set of processes all of the caller's job? Then the job's board serves it, however the caller spelt it.
-bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
+bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
   if (procs == nullptr || nprocs == 0) return true;
   const auto mine = link::nspace_of(self_);
   bool wildcard = false;
@@ -59,8 +71,8 @@ bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
     wildcard |= procs[i].rank == PMIX_RANK_WILDCARD;
   }
   if (wildcard) return true;
-  if (!own_job_ || nprocs < own_job_.ranks()) return false;
-  std::vector<bool> named(own_job_.ranks());
+  if (!job_ || nprocs < job_.ranks()) return false;
+  std::vector<bool> named(job_.ranks());
   for (std::size_t i = 0; i < nprocs; ++i) {
     if (procs[i].rank >= named.size()) return false;
     named[procs[i].rank] = true;
@@ -68,7 +80,7 @@ bool Client::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
   return std::all_of(named.begin(), named.end(), [](bool n) { return n; });
 }
 
-pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo) {
   const auto how = FenceDirectives::parse(infos, ninfo);
   if (!how) return PMIX_ERR_BAD_PARAM;
@@ -80,32 +92,33 @@ pmix_status_t Client::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
     return [promise](pmix_status_t status) { promise->set_value(status); };
   };
   pmix_status_t started = PMIX_SUCCESS;
-  if (connection_->on_thread() || !board_fence_) {
+  if (connection_.on_thread() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
-    return board_fence_->wait(*board_fence_->take_ticket(how->collect), how->deadline());
+    return job_fence_->wait(*job_fence_->take_ticket(how->collect), how->deadline());
   } else {
     const auto set = set_fences_->find({procs, nprocs});
     if (const auto at = enter_set(set, call, promised, started))
       return at->board->wait(at->ticket, how->deadline());
   }
-  return started == PMIX_SUCCESS ? await(std::move(ended)) : started;
+  if (started != PMIX_SUCCESS) return started;
+  return connection_.await(ended) ? ended.get() : PMIX_ERR_INIT;
 }
 
-pmix_status_t Client::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                   std::size_t ninfo, std::function<void(pmix_status_t)> done) {
   const auto how = FenceDirectives::parse(infos, ninfo);
   if (!how) return PMIX_ERR_BAD_PARAM;
   const bool whole = whole_job(procs, nprocs);
-  if (singleton_) {
+  if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;
-    connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+    connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
   const auto call = FenceCall{procs, nprocs, infos, ninfo, how->collect};
-  if (!board_fence_) return send_fence(nullptr, call, std::move(done));
+  if (!job_fence_) return send_fence(nullptr, call, std::move(done));
   if (whole) {
-    board_fence_->wait_later(*board_fence_->take_ticket(how->collect), how->deadline(), std::move(done));
+    job_fence_->wait_later(*job_fence_->take_ticket(how->collect), how->deadline(), std::move(done));
     return PMIX_SUCCESS;
   }
   pmix_status_t started = PMIX_SUCCESS;
@@ -120,7 +133,7 @@ pmix_status_t Client::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
 
 /// A ticket at the set's board. Nothing: the fence is a message, `done()` hears its end, unless `started` is an error.
 template <class Done>
-std::optional<SetFence::AtBoard> Client::enter_set(const std::shared_ptr<SetFence>& set,
+std::optional<SetFence::AtBoard> Fences::enter_set(const std::shared_ptr<SetFence>& set,
                                                    const FenceCall& call, Done&& done,
                                                    pmix_status_t& started) {
   const auto send = [&] { started = send_fence(set, call, done()); };
@@ -130,7 +143,7 @@ std::optional<SetFence::AtBoard> Client::enter_set(const std::shared_ptr<SetFenc
   return at;
 }
 
-pmix_status_t Client::send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
+pmix_status_t Fences::send_fence(const std::shared_ptr<SetFence>& set, const FenceCall& call,
                                  std::function<void(pmix_status_t)> done) {
   link::Fence message;
   if (call.nprocs == 0)
@@ -140,33 +153,37 @@ pmix_status_t Client::send_fence(const std::shared_ptr<SetFence>& set, const Fen
   auto directives = data::Infos::copy_of(call.infos, call.ninfo);
   if (!directives) return PMIX_ERR_BAD_PARAM;
   message.directives = std::move(*directives);
-  connection_->request(MessageType::fence, link::encode(message),
-                       [set, done = std::move(done)](Result<link::Frame> frame) {
-                         const auto reply = reply_of(frame);
-                         if (set) set->message_ended(reply.offer);
-                         done(reply.status);
-                       });
+  connection_.request(MessageType::fence, link::encode(message),
+                      [set, done = std::move(done)](Result<link::Frame> frame) {
+                        const auto reply = reply_of(frame);
+                        if (set) set->message_ended(reply.offer);
+                        done(reply.status);
+                      });
   return PMIX_SUCCESS;
 }
 
 /// The place at a board that the server offered.
-std::shared_ptr<BoardFence> Client::open_board(const link::BoardOffer& offer) {
-  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(segment_.base());
-  const auto slot = store::pool_slot(header, segment_.size(), offer.board);
+std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
+  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(segment_->base());
+  const auto slot = store::pool_slot(header, segment_->size(), offer.board);
   if (!slot || offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
   // A board of the pool is mapped for writing when this process becomes a member, not before.
-  if (!segment_.make_writable(slot->offset, slot->bytes)) return nullptr;
-  auto& board = store::Board::at(segment_.base() + slot->offset);
+  if (!segment_->make_writable(slot->offset, slot->bytes)) return nullptr;
+  auto& board = store::Board::at(segment_->base() + slot->offset);
   return std::make_shared<BoardFence>(
-      BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, control_,
-      wait_policy(board.remote(), board.members()), *connection_);
+      BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, *control_,
+      wait_policy(job_, board.remote(), board.members()), connection_);
 }
 
-shm::WaitPolicy Client::wait_policy(bool remote, std::uint32_t members) const noexcept {
-  const auto waiters = std::max(own_job_.local_count(), members);
-  const auto cores = own_job_.header().cores;
-  return remote ? shm::WaitPolicy::for_other_nodes(waiters + 1, cores)
-                : shm::WaitPolicy::for_waiters(waiters, cores);
+void Fences::board_moved(store::BoardNumber board) {
+  if (!job_fence_) return;
+  board == store::own_job_board ? job_fence_->board_moved() : set_fences_->board_moved(board);
+}
+
+void Fences::server_lost() {
+  if (!job_fence_) return;
+  job_fence_->board_moved();
+  set_fences_->server_lost();
 }
 
 }  // namespace weft::client

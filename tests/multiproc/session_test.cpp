@@ -355,6 +355,7 @@ int keys_of_later_commits(const Words&) {
   check_status(PMIx_Commit(), PMIX_SUCCESS);  // the card is longer, and nothing in it is for the other nodes
   check_status(fence(), PMIX_SUCCESS);
   check(!waiting.over() && !bounded.over() && !of_this_node.over(), "a key that no rank has put");
+  check_status(fence(), PMIX_SUCCESS);  // all ranks have looked before the first puts it
   check_status(put("later", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   for (auto* waiter : {&waiting, &bounded, &of_this_node}) check_status(waiter->wait(), PMIX_SUCCESS);
@@ -627,11 +628,9 @@ TEST_P(SessionTest, the_user_chooses_the_mode_of_fences) {
   }
 }
 TEST_P(SessionTest, keys_of_later_commits_are_waited_for) {
-  GTEST_SKIP() << "known fault, docs/known_limits.md: a waiting Get of a rank elsewhere can end as not found too early";
   run_waiting("inf", "keys_of_later_commits", Segment::mapped);
 }
 TEST_P(SessionTest, keys_of_later_commits_are_waited_for_without_segments) {
-  GTEST_SKIP() << "known fault, docs/known_limits.md: a waiting Get of a rank elsewhere can end as not found too early";
   run_waiting("inf", "keys_of_later_commits", Segment::refused);
 }
 TEST_P(SessionTest, keys_that_never_come) {
