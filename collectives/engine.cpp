@@ -117,7 +117,7 @@ bool Engine::Collective::mark(Index from, const Blocks& blocks) {
   for (std::size_t s = step; s < schedule.size(); ++s) {
     const auto& receives = schedule[s].receives;
     for (std::size_t r = 0; r < receives.size(); ++r)
-      if (receives[r] == Transfer{from, blocks}) return !std::exchange(arrived[s][r], char{1});
+      if (receives[r] == PeerBlocks{from, blocks}) return !std::exchange(arrived[s][r], char{1});
   }
   return false;
 }

@@ -23,18 +23,18 @@ struct Blocks {
   bool operator==(const Blocks&) const = default;
 };
 
-/// A message. Its receiver has a transfer of the same blocks from this member in a step of its own; the
-/// transfers between two members are in the same order in both schedules.
-struct Transfer {
+/// A message: blocks to or from one member. Where this member sends, the peer receives the same blocks in a step of its
+/// own; the messages between two members are in the same order in both schedules.
+struct PeerBlocks {
   Index peer{};
   Blocks blocks;
-  bool operator==(const Transfer&) const = default;
+  bool operator==(const PeerBlocks&) const = default;
 };
 
-/// All transfers of a step may be in flight at once. A member sends its own block or blocks received in
+/// All messages of a step may be in flight at once. A member sends its own block or blocks received in
 /// earlier steps. A step is complete when its receives are; its sends may still be in flight.
 struct Step {
-  std::vector<Transfer> sends, receives;
+  std::vector<PeerBlocks> sends, receives;
 };
 
 using Schedule = std::vector<Step>;

@@ -46,7 +46,8 @@ Place place_of(std::uint32_t n, std::uint32_t me, std::uint32_t arity) {
 
 /// The blocks of a chunk that a subtree lacks: two ranges where the chunk begins before the blocks of the
 /// subtree and ends after them; one range around the circle where the chunk is everything.
-void add_part(std::vector<Transfer>& to, Index peer, const Range& own, const Range& chunk, std::uint32_t n) {
+void add_part(std::vector<PeerBlocks>& to, Index peer, const Range& own, const Range& chunk,
+              std::uint32_t n) {
   if (chunk.size() == n) {
     if (own.size() < n) to.push_back({peer, {Index(own.end % n), n - own.size()}});
     return;

@@ -69,14 +69,14 @@ pmix_status_t ask(Query query, Infos& out) {
 
 /// PMIx_Query_info: asks the server; as a server, oneself.
 ///   queries   keys: PMIX_QUERY_NAMESPACES (char*, separated by commas);
-///             weft.session (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node only;
+///             weft.cluster (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node only;
 ///             a tool may ask for PMIX_QUERY_AVAIL_SERVERS, alone: PMIX_SERVER_INFO_ARRAYs of the servers of this
 ///             machine that would let it in, with PMIX_SERVER_NSPACE, _RANK and _PIDINFO
 ///   results   one info a key, to be freed with PMIX_INFO_FREE
 ///   Returns PMIX_SUCCESS; PMIX_QUERY_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_SUPPORTED if none is;
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
-///   Cost: weft.session: one or two messages to each node, and at most four seconds where one is silent.
-/// Not yet: keys other than PMIX_QUERY_NAMESPACES, PMIX_QUERY_AVAIL_SERVERS and weft.session, and qualifiers other than
+///   Cost: weft.cluster: one or two messages to each node, and at most four seconds where one is silent.
+/// Not yet: keys other than PMIX_QUERY_NAMESPACES, PMIX_QUERY_AVAIL_SERVERS and weft.cluster, and qualifiers other than
 /// PMIX_QUERY_LOCAL_ONLY; the host is not asked for them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {

@@ -225,8 +225,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& key = spec.keys[i];
     const auto value = keys->bytes.view().subspan(from, keys->ends[i] - from);
-    if (auto ok = job.info_.append({key.subject, PMIX_INTERNAL, key.key, value}); !ok)
-      return fail(ok.error());
+    if (auto ok = job.info_.append({key.owner, PMIX_INTERNAL, key.key, value}); !ok) return fail(ok.error());
     from = keys->ends[i];
   }
   auto view = JobView::open(segment.base(), segment.size(), *at);
@@ -277,11 +276,11 @@ std::atomic<std::uint64_t>& JobWriter::dirty(std::uint32_t word) noexcept {
   return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + header().dirty)[word];
 }
 
-Result<void> JobWriter::append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key,
+Result<void> JobWriter::append(KeyedLog& log, KeyOwner owner, std::uint8_t scope, std::string_view key,
                                const data::Value& value) {
   scratch_.clear();
   if (auto ok = data::encode_value(scratch_, value.get()); !ok) return ok;
-  return log.append({subject, scope, key, scratch_.view()});
+  return log.append({owner, scope, key, scratch_.view()});
 }
 
 void JobWriter::retire(shm::Segment& segment) {

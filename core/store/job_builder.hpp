@@ -20,7 +20,7 @@ struct RankSpec {
 };
 
 struct KeySpec {
-  Subject subject;
+  KeyOwner owner;
   std::string key;
   data::Value value;
 };
@@ -64,7 +64,7 @@ class JobWriter {
   /// already. Errors: no_space.
   Result<std::uint32_t> add_local(std::uint32_t rank);
   Result<void> add_info(const KeySpec& key) {
-    return append(info_, key.subject, PMIX_INTERNAL, key.key, key.value);
+    return append(info_, key.owner, PMIX_INTERNAL, key.key, key.value);
   }
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
@@ -80,7 +80,7 @@ class JobWriter {
 
  private:
   JobWriter() = default;
-  Result<void> append(KeyedLog& log, Subject subject, std::uint8_t scope, std::string_view key,
+  Result<void> append(KeyedLog& log, KeyOwner owner, std::uint8_t scope, std::string_view key,
                       const data::Value& value);
   std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept;
   JobHeader& header() noexcept { return *reinterpret_cast<JobHeader*>(base_ + offset_); }

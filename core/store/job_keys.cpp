@@ -201,14 +201,14 @@ class Index {
   std::array<std::int8_t, 128> slots_;
 };
 
-bool exists(const JobView& job, Subject subject) noexcept {
-  switch (subject.realm) {
+bool exists(const JobView& job, KeyOwner owner) noexcept {
+  switch (owner.realm) {
     case Realm::rank:
-      return subject.index < job.ranks();
+      return owner.index < job.ranks();
     case Realm::node:
-      return subject.index < job.nodes();
+      return owner.index < job.nodes();
     case Realm::app:
-      return subject.index < job.apps();
+      return owner.index < job.apps();
     case Realm::job:
       return true;
     case Realm::session:
@@ -219,19 +219,19 @@ bool exists(const JobView& job, Subject subject) noexcept {
 
 }  // namespace
 
-Result<Value> compute_key(const JobView& job, Subject subject, std::string_view key, std::uint64_t hash) {
+Result<Value> compute_key(const JobView& job, KeyOwner owner, std::string_view key, std::uint64_t hash) {
   static const Index index;
-  if (!exists(job, subject)) return fail(Errc::not_found);
-  const auto* entry = index.find(subject.realm, key, hash);
+  if (!exists(job, owner)) return fail(Errc::not_found);
+  const auto* entry = index.find(owner.realm, key, hash);
   if (entry == nullptr) return fail(Errc::not_found);
-  return entry->compute(job, subject.index);
+  return entry->compute(job, owner.index);
 }
 
-void compute_all(const JobView& job, Subject subject, data::Infos& out) {
-  if (!exists(job, subject)) return;
+void compute_all(const JobView& job, KeyOwner owner, data::Infos& out) {
+  if (!exists(job, owner)) return;
   for (const auto& entry : entries) {
-    if (entry.realm != subject.realm || out.find(entry.key) != nullptr) continue;
-    if (auto value = entry.compute(job, subject.index)) out.add(entry.key, std::move(*value));
+    if (entry.realm != owner.realm || out.find(entry.key) != nullptr) continue;
+    if (auto value = entry.compute(job, owner.index)) out.add(entry.key, std::move(*value));
   }
 }
 

@@ -8,13 +8,12 @@
 
 namespace weft::store {
 
-/// The value of `key` for `subject`, if the map contains it. hash: hash_key(key). Errors: not_found.
+/// The value of `key` for `owner`, if the map contains it. hash: hash_key(key). Errors: not_found.
 /// Cost: a table lookup; a list of ranks or nodes costs a walk over those that it lists.
-Result<data::Value> compute_key(const JobView& job, Subject subject, std::string_view key,
-                                std::uint64_t hash);
+Result<data::Value> compute_key(const JobView& job, KeyOwner owner, std::string_view key, std::uint64_t hash);
 
-/// Appends every computed key of `subject`: what a Get without a key returns besides the stored keys.
-void compute_all(const JobView& job, Subject subject, data::Infos& out);
+/// Appends every computed key of `owner`: what a Get without a key returns besides the stored keys.
+void compute_all(const JobView& job, KeyOwner owner, data::Infos& out);
 
 /// The ranks of a node, ascending; a view into the segment.
 inline std::span<const std::uint32_t> ranks_on(const JobView& job, std::uint32_t node) {

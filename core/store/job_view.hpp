@@ -64,9 +64,9 @@ class JobView {
   KeyedLog card(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return Board::at(base_ + header_->board); }
 
-  /// Job-level data: what the host registered about this subject. Errors: not_found, corrupt.
-  Result<Record> find_info(Subject subject, std::string_view key, std::uint64_t hash) const noexcept {
-    return info_.find(subject, key, hash);
+  /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
+  Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept {
+    return info_.find(owner, key, hash);
   }
   /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found,
   /// corrupt.

@@ -51,13 +51,13 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   }
 
   const auto hash = hash_key(record.key);
-  auto& head = heads_[bucket(record.subject, hash)];
+  auto& head = heads_[bucket(record.owner, hash)];
   RecordHeader h{.previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
                  .hash = static_cast<std::uint32_t>(hash),
-                 .index = record.subject.index,
+                 .index = record.owner.index,
                  .value_bytes = static_cast<std::uint32_t>(record.value.size()),
                  .key_bytes = static_cast<std::uint16_t>(record.key.size()),
-                 .realm = record.subject.realm,
+                 .realm = record.owner.realm,
                  .scope = record.scope,
                  .check = 0};
   std::byte* to = at(offset);
@@ -89,7 +89,7 @@ std::uint64_t KeyedLog::length_of(const RecordHeader& h) noexcept {
 
 Record KeyedLog::record_at(const std::byte* bytes, const RecordHeader& h) noexcept {
   const std::byte* key = bytes + sizeof h;
-  return {.subject = {h.realm, h.index},
+  return {.owner = {h.realm, h.index},
           .scope = h.scope,
           .key = {reinterpret_cast<const char*>(key), h.key_bytes},
           .value = {key + h.key_bytes, h.value_bytes}};
@@ -124,9 +124,9 @@ Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Re
   return length ? offset + *length : length;
 }
 
-Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64_t hash,
+Result<Record> KeyedLog::find(KeyOwner owner, std::string_view key, std::uint64_t hash,
                               std::uint32_t scopes) const noexcept {
-  auto link = heads_[bucket(subject, hash)].load(std::memory_order_acquire);  // KL.F2 <- F1
+  auto link = heads_[bucket(owner, hash)].load(std::memory_order_acquire);  // KL.F2 <- F1
   if (link == 0) return fail(Errc::not_found);
   const auto end = published();
   if (!sound(end)) return fail(Errc::corrupt, "log bounds");
@@ -139,7 +139,7 @@ Result<Record> KeyedLog::find(Subject subject, std::string_view key, std::uint64
     RecordHeader h;
     const std::byte* bytes = at(offset);
     std::memcpy(&h, bytes, sizeof h);
-    if (h.hash == static_cast<std::uint32_t>(hash) && h.index == subject.index && h.realm == subject.realm) {
+    if (h.hash == static_cast<std::uint32_t>(hash) && h.index == owner.index && h.realm == owner.realm) {
       if (length_of(h) > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
       if (h.key_bytes == key.size() && std::memcmp(bytes + sizeof h, key.data(), key.size()) == 0 &&
           (scopes >> (h.scope & 31) & 1) != 0)
@@ -166,7 +166,7 @@ Result<void> KeyedLog::adopt() noexcept {
     last = std::exchange(offset, *next);
   }
   if (end == 0) return {};
-  auto& head = heads_[bucket(record.subject, hash_key(record.key))];
+  auto& head = heads_[bucket(record.owner, hash_key(record.key))];
   const auto link = static_cast<std::uint32_t>(last / 8 + 1);
   if (head.load(std::memory_order_relaxed) < link)
     head.store(link, std::memory_order_release);  // KL.F1 -> F2

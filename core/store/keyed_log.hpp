@@ -38,20 +38,20 @@
 
 namespace weft::store {
 
-/// The kind of the owner of a key. `index` of a Subject is the rank, the node id or the application number.
+/// The kind of the owner of a key. `index` of a KeyOwner is the rank, the node id or the application number.
 enum class Realm : std::uint8_t { rank = 0, job = 1, node = 2, app = 3, session = 4 };
 
-struct Subject {
+struct KeyOwner {
   Realm realm;
   std::uint32_t index;
-  friend bool operator==(Subject, Subject) = default;
+  friend bool operator==(KeyOwner, KeyOwner) = default;
 };
 
-/// Hash of a key, without its subject: computed once a Get, used for every log that is searched.
+/// Hash of a key, without its owner: computed once a Get, used for every log that is searched.
 std::uint64_t hash_key(std::string_view key) noexcept;
 
 struct Record {
-  Subject subject;
+  KeyOwner owner;
   std::uint8_t scope;  ///< pmix_scope_t
   std::string_view key;
   Bytes value;  ///< encoded, see core/data/value.hpp
@@ -110,7 +110,7 @@ class KeyedLog {
 
   /// Any process. The newest record of this key. Errors: not_found, corrupt.
   ///   scopes  bit s: records of scope s count; a key may have a value for this node and another for others
-  Result<Record> find(Subject subject, std::string_view key, std::uint64_t hash,
+  Result<Record> find(KeyOwner owner, std::string_view key, std::uint64_t hash,
                       std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
   /// Any process. Calls see(record) for each, oldest first, from byte `from`; returns the `from` of the next
@@ -172,10 +172,10 @@ class KeyedLog {
   /// h: a copy of the header that was checked to be within the log.
   static Record record_at(const std::byte* bytes, const RecordHeader& h) noexcept;
   Result<std::uint64_t> read(std::uint64_t at, std::uint64_t end, Record& out) const noexcept;
-  std::uint32_t bucket(Subject subject, std::uint64_t hash) const noexcept {
+  std::uint32_t bucket(KeyOwner owner, std::uint64_t hash) const noexcept {
     const std::uint64_t mixed =
-        hash ^ ((std::uint64_t{subject.index} << 3 | static_cast<std::uint64_t>(subject.realm)) *
-                0x9E3779B97F4A7C15ull);
+        hash ^
+        ((std::uint64_t{owner.index} << 3 | static_cast<std::uint64_t>(owner.realm)) * 0x9E3779B97F4A7C15ull);
     return static_cast<std::uint32_t>(mixed >> 32) & mask_;
   }
 

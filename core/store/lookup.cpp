@@ -72,12 +72,12 @@ Result<Value> decode(const Record& record) {
 }
 
 /// A stored job-level key first, because the host's word beats what the map implies.
-Result<Value> registered_or_computed(const JobView& job, Subject subject, std::string_view key,
+Result<Value> registered_or_computed(const JobView& job, KeyOwner owner, std::string_view key,
                                      std::uint64_t hash) {
-  const auto record = job.find_info(subject, key, hash);
+  const auto record = job.find_info(owner, key, hash);
   if (record) return decode(*record);
   if (record.error().code != Errc::not_found) return fail(record.error());
-  return compute_key(job, subject, key, hash);
+  return compute_key(job, owner, key, hash);
 }
 
 bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexcept {
@@ -110,7 +110,7 @@ std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
 }
 
 /// The caller named a realm: the qualifiers say which node or application, else it is the rank's or the caller's.
-Subject subject_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
+KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
   const auto about = job.rank(rank) != nullptr ? rank : caller.same_job ? caller.rank : PMIX_RANK_UNDEF;
   switch (*how.realm) {
     case Realm::node:
@@ -129,9 +129,9 @@ Result<Value> job_level_value(const JobView& job, std::uint32_t about, std::stri
                               std::uint64_t hash) {
   const auto* entry = job.rank(about);
   const std::uint32_t node = entry != nullptr && entry->node != none ? entry->node : job.my_node();
-  for (const Subject subject : {Subject{Realm::job, 0}, Subject{Realm::node, node},
-                                Subject{Realm::app, app_of(job, about)}, Subject{Realm::session, 0}}) {
-    auto value = registered_or_computed(job, subject, key, hash);
+  for (const KeyOwner owner : {KeyOwner{Realm::job, 0}, KeyOwner{Realm::node, node},
+                               KeyOwner{Realm::app, app_of(job, about)}, KeyOwner{Realm::session, 0}}) {
+    auto value = registered_or_computed(job, owner, key, hash);
     if (value || value.error().code != Errc::not_found) return value;
   }
   return fail(Errc::not_found);
@@ -210,7 +210,7 @@ Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t
 Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
                      Caller caller) {
   const auto hash = hash_key(key);
-  if (how.realm) return registered_or_computed(job, subject_of(job, rank, how, caller), key, hash);
+  if (how.realm) return registered_or_computed(job, owner_of(job, rank, how, caller), key, hash);
   if (rank == PMIX_RANK_UNDEF) return value_of_any_rank(job, key, hash, how, caller);
   if (rank == PMIX_RANK_WILDCARD)
     return job_level_value(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
@@ -221,7 +221,7 @@ Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view ke
 
 Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) {
   data::Infos found;
-  const Subject subject = rank == PMIX_RANK_WILDCARD ? Subject{Realm::job, 0} : Subject{Realm::rank, rank};
+  const KeyOwner owner = rank == PMIX_RANK_WILDCARD ? KeyOwner{Realm::job, 0} : KeyOwner{Realm::rank, rank};
   // The newest record of a key wins: later ones replace earlier ones of the same name.
   const auto take = [&](const Record& record) {
     auto value = decode(record);
@@ -229,7 +229,7 @@ Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) 
   };
   std::vector<Record> records;
   const auto collect = [&](const Record& record) {
-    if (record.subject == subject) records.push_back(record);
+    if (record.owner == owner) records.push_back(record);
   };
   (void)job.info().visit(0, collect);
   if (const auto local = job.local_index(rank); local != none) {
@@ -240,10 +240,10 @@ Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) 
   } else {
     const auto card = job.remote_card(rank);
     for (const auto& record : card ? *card : std::vector<CardRecord>())
-      records.push_back({subject, record.scope, record.key, record.value});
+      records.push_back({owner, record.scope, record.key, record.value});
   }
   for (auto record = records.rbegin(); record != records.rend(); ++record) take(*record);
-  compute_all(job, subject, found);
+  compute_all(job, owner, found);
   if (found.size() == 0) return fail(Errc::not_found);
   return array_of(found);
 }

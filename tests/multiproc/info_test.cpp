@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looking into a running session: weftinfo as users run it, and the functions of the C API that it uses.
+// Looking into a running cluster: weftinfo as users run it, and the functions of the C API that it uses.
 #include <pmix_tool.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "tests/multiproc/session.hpp"
+#include "tests/multiproc/cluster.hpp"
 
 namespace weft::test {
 namespace {
@@ -143,12 +143,12 @@ struct Answer {
   std::size_t count = 0;
 };
 
-Answer query(std::vector<const char*> keys) {
+Answer asked(std::vector<const char*> keys) {
   keys.push_back(nullptr);
-  pmix_query_t question{const_cast<char**>(keys.data()), nullptr, 0};
+  pmix_query_t query{const_cast<char**>(keys.data()), nullptr, 0};
   pmix_info_t* results = nullptr;
   Answer out{PMIX_SUCCESS, {}};
-  out.status = PMIx_Query_info(&question, 1, &results, &out.count);
+  out.status = PMIx_Query_info(&query, 1, &results, &out.count);
   if (out.count != 0 && results[0].value.type == PMIX_STRING) out.text = results[0].value.data.string;
   PMIX_INFO_FREE(results, out.count);
   return out;
@@ -171,20 +171,20 @@ struct Heard {
 /// A rank may ask, too.
 int query_of_a_client(const Words&) {
   Client client;
-  auto answer = query({PMIX_QUERY_NAMESPACES});
+  auto answer = asked({PMIX_QUERY_NAMESPACES});
   check_status(answer.status, PMIX_SUCCESS);
-  check(answer.text == session_job, answer.text);
-  check_status(query({"weft.session"}).status, PMIX_SUCCESS);
-  check_status(query({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_QUERY_PARTIAL_SUCCESS);
-  check_status(query({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_SUPPORTED);
-  check_status(query({}).status, PMIX_ERR_BAD_PARAM);
+  check(answer.text == cluster_job, answer.text);
+  check_status(asked({"weft.cluster"}).status, PMIX_SUCCESS);
+  check_status(asked({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_QUERY_PARTIAL_SUCCESS);
+  check_status(asked({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_SUPPORTED);
+  check_status(asked({}).status, PMIX_ERR_BAD_PARAM);
   Heard heard;
   const char* keys[] = {PMIX_QUERY_NAMESPACES, nullptr};
-  pmix_query_t question{const_cast<char**>(keys), nullptr, 0};
-  check_status(PMIx_Query_info_nb(&question, 1, Heard::on_answer, &heard), PMIX_SUCCESS);
+  pmix_query_t query{const_cast<char**>(keys), nullptr, 0};
+  check_status(PMIx_Query_info_nb(&query, 1, Heard::on_answer, &heard), PMIX_SUCCESS);
   check(eventually([&] { return heard.came.load(); }), "no answer");
   check_status(heard.status, PMIX_SUCCESS);
-  check(heard.text == session_job, heard.text);
+  check(heard.text == cluster_job, heard.text);
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
   return 0;
@@ -208,10 +208,10 @@ int tool(const Words& words) {
   const auto server = static_cast<pid_t>(std::stol(words[0]));
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
-  pmix_query_t question = PMIX_QUERY_STATIC_INIT;
+  pmix_query_t query = PMIX_QUERY_STATIC_INIT;
   check_status(PMIx_tool_finalize(), PMIX_ERR_INIT);
   check(!PMIx_tool_is_connected(), "connected before it was a tool");
-  check_status(PMIx_Query_info(&question, 1, &results, &count), PMIX_ERR_INIT);
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_ERR_INIT);
   check_status(attach(std::move(Infos().number(PMIX_SERVER_PIDINFO, 1))), PMIX_ERR_BAD_PARAM);
   check_status(attach(std::move(Infos().text(PMIX_SERVER_URI, "weft:1"))), PMIX_ERR_NOT_SUPPORTED);
   check_status(attach(pid_info(::getpid())), PMIX_ERR_UNREACH);
@@ -219,8 +219,8 @@ int tool(const Words& words) {
 
   check_status(attach(std::move(Infos().flag(PMIX_TOOL_DO_NOT_CONNECT))), PMIX_SUCCESS);
   check(!PMIx_tool_is_connected(), "connected without a wish");
-  check_status(query({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
-  check_status(query({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(asked({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
+  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
 
   pmix_proc_t me{};
@@ -229,11 +229,11 @@ int tool(const Words& words) {
   check_status(attach(pid_info(server)), PMIX_SUCCESS);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   check(PMIx_tool_is_connected(), "the first of two ended it");
-  check(query({PMIX_QUERY_NAMESPACES}).text == session_job, "namespaces");
+  check(asked({PMIX_QUERY_NAMESPACES}).text == cluster_job, "namespaces");
   say("attached");
   await("the server is gone");
   check(eventually([] { return !PMIx_tool_is_connected(); }), "still connected");
-  check_status(query({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   return 0;
 }
@@ -260,9 +260,9 @@ INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::Values("shm", "ofi", "ucx"),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(InfoTest, names_who_is_missing_and_where_whoever_is_asked) {
-  Session session(3, Segment::mapped, "last_is_late", over());
-  for (const auto& node : session.nodes) {
-    expect_report(node, {"session session: 3 nodes", "host1", "transport " + GetParam(), "2 connected",
+  Cluster cluster(3, Segment::mapped, "last_is_late", over());
+  for (const auto& node : cluster.nodes) {
+    expect_report(node, {"cluster wide-cluster: 3 nodes", "host1", "transport " + GetParam(), "2 connected",
                          "job wide: 6 ranks on 3 nodes: 6 connected", "fence 1 of wide, exchange by ",
                          "5 of 6 ranks are in it, with all their ranks 2 of 3 nodes",
                          "  missing on host2: 5 (rank 5 pid "});
@@ -270,67 +270,67 @@ TEST_P(InfoTest, names_who_is_missing_and_where_whoever_is_asked) {
                   {"\"ranks\": 6, \"ranks_arrived\": 5, \"missing\": [{\"namespace\": \"wide\", \"rank\": 5"},
                   "--json");
   }
-  session.nodes[2].tell("come");
-  session.finish();
+  cluster.nodes[2].tell("come");
+  cluster.finish();
 }
 
 TEST_P(InfoTest, names_the_algorithm_of_what_is_under_way) {
   auto variables = over();
   variables.emplace_back("WEFT_COLLECTIVE", "ring");
-  Session session(3, Segment::mapped, "last_is_late", variables);
-  expect_report(session.nodes[1], {"fence 1 of wide, exchange by ring: open for at least "});
-  session.nodes[2].tell("come");
-  session.finish();
+  Cluster cluster(3, Segment::mapped, "last_is_late", variables);
+  expect_report(cluster.nodes[1], {"fence 1 of wide, exchange by ring: open for at least "});
+  cluster.nodes[2].tell("come");
+  cluster.finish();
 }
 
 TEST_P(InfoTest, a_node_tells_its_part_in_a_fence_that_it_has_not_heard_of) {
-  Session session(3, Segment::mapped, "sets_are_late", over());
-  for (const auto& node : session.nodes)
+  Cluster cluster(3, Segment::mapped, "sets_are_late", over());
+  for (const auto& node : cluster.nodes)
     expect_report(node, {"of wide ranks 0,4-5", "1 of 3 ranks are in it, with all their ranks 1 of 2 nodes",
                          "  missing on host2: 4-5 (rank 4 pid ", "of wide ranks 4-5: open for at least ",
                          "1 of 2 ranks are in it\n", "  missing on host2: 5 (rank 5 pid "});
-  session.nodes[2].tell("come");
-  session.finish();
+  cluster.nodes[2].tell("come");
+  cluster.finish();
 }
 
-TEST_P(InfoTest, direct_modex_is_reads_and_no_questions) {
-  Session session(3, Segment::mapped, "sparse_gets", over());
-  for (auto& node : session.nodes) node.tell("listen");
-  for (auto& node : session.nodes) node.expect("done");
-  const auto report = look(session.nodes[1], "--json");
+TEST_P(InfoTest, direct_modex_is_reads_and_no_requests) {
+  Cluster cluster(3, Segment::mapped, "sparse_gets", over());
+  for (auto& node : cluster.nodes) node.tell("listen");
+  for (auto& node : cluster.nodes) node.expect("done");
+  const auto report = look(cluster.nodes[1], "--json");
   // Four ranks live on other nodes; two here want each card, and it is read once.
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 4, \"modex.gets\": 4, "), 3U) << report;
   EXPECT_EQ(count_of(report, "\"modex.requests\": 0, \"fences.begun\": 2, \"fences.ended_well\": 2, "), 3U)
       << report;
   EXPECT_EQ(count_of(report, "\"fences\": []"), 1U) << report;
-  const auto text = look(session.nodes[1], "--stats");
+  const auto text = look(cluster.nodes[1], "--stats");
   EXPECT_TRUE(holds(text, "modex.gets                           12   4 on each")) << text;
-  EXPECT_TRUE(holds(text, "nobody waits in a fence")) << text;
-  for (auto& node : session.nodes) node.tell("end");
-  session.finish();
+  EXPECT_TRUE(holds(text, "no process waits in a fence")) << text;
+  for (auto& node : cluster.nodes) node.tell("end");
+  cluster.finish();
 }
 
 TEST_P(InfoTest, of_a_card_that_was_read_before_only_the_news_are_read) {
-  Session session(2, Segment::mapped, "growing_cards", over());
-  for (auto& node : session.nodes) node.tell("listen");
-  for (auto& node : session.nodes) node.expect("done");
+  Cluster cluster(2, Segment::mapped, "growing_cards", over());
+  for (auto& node : cluster.nodes) node.tell("listen");
+  for (auto& node : cluster.nodes) node.expect("done");
   // One read, then each time the length and what is new, at once. 2.4 kB in all: of the whole it would be a second round.
-  const auto report = look(session.nodes[0], "--json");
+  const auto report = look(cluster.nodes[0], "--json");
   EXPECT_EQ(count_of(report, "\"modex.fetches\": 10, \"modex.gets\": 19, "), 1U) << report;
-  for (auto& node : session.nodes) node.tell("end");
-  session.finish();
+  for (auto& node : cluster.nodes) node.tell("end");
+  cluster.finish();
 }
 
 TEST_P(InfoTest, full_fences_send_cards_that_are_alike_compressed_and_random_bytes_as_they_are) {
-  Session session(3, Segment::mapped, "fences_of_both_kinds", over());
+  Cluster cluster(3, Segment::mapped, "fences_of_both_kinds", over());
   const auto counted = [&](const std::string& after) {
-    for (auto& node : session.nodes) node.tell("listen");
-    for (auto& node : session.nodes) node.expect(after);
-    const auto report = look(session.nodes[1], "--json");
+    for (auto& node : cluster.nodes) node.tell("listen");
+    for (auto& node : cluster.nodes) node.expect(after);
+    const auto report = look(cluster.nodes[1], "--json");
     return std::pair(numbers(report, "\"fences.bytes\": "), numbers(report, "\"fences.packed\": "));
   };
   const auto [alike, alike_packed] = counted("alike");
-  for (auto& node : session.nodes) node.tell("go on");
+  for (auto& node : cluster.nodes) node.tell("go on");
   const auto [all, all_packed] = counted("noise");
   ASSERT_TRUE(alike.size() == 3 && alike_packed.size() == 3 && all.size() == 3 && all_packed.size() == 3);
   for (std::size_t node = 0; node < 3; ++node) {  // two ranks each
@@ -339,35 +339,35 @@ TEST_P(InfoTest, full_fences_send_cards_that_are_alike_compressed_and_random_byt
     EXPECT_GE(all[node] - alike[node], 10'000U);
     EXPECT_EQ(all_packed[node] - alike_packed[node], all[node] - alike[node]);
   }
-  for (auto& node : session.nodes) node.tell("go on");
-  session.finish();
+  for (auto& node : cluster.nodes) node.tell("go on");
+  cluster.finish();
 }
 
 TEST_P(InfoTest, a_node_that_is_stopped_is_silent_and_the_report_comes_all_the_same) {
-  Session session(3, Segment::mapped, "last_is_late", over());
-  expect_report(session.nodes[0], {"  missing on host2: 5 (rank 5 pid "});
-  session.nodes[2].kill(SIGSTOP);
-  const auto report = look(session.nodes[0]);
+  Cluster cluster(3, Segment::mapped, "last_is_late", over());
+  expect_report(cluster.nodes[0], {"  missing on host2: 5 (rank 5 pid "});
+  cluster.nodes[2].kill(SIGSTOP);
+  const auto report = look(cluster.nodes[0]);
   EXPECT_TRUE(holds(report, "host2                silent") || holds(report, "host2                lost"))
       << report;
-  EXPECT_TRUE(holds(report, "session session: 3 nodes")) << report;
+  EXPECT_TRUE(holds(report, "cluster wide-cluster: 3 nodes")) << report;
 }
 
 TEST_P(InfoTest, a_node_that_is_lost_is_said_to_be) {
-  Session session(3, Segment::mapped, "node_dies", over());
-  for (auto& node : session.nodes) node.tell("listen");
-  for (auto& node : session.nodes) node.expect("ready");
-  session.nodes[2].kill();
-  session.nodes[2].wait();
-  expect_report(session.nodes[0], {"host2                lost", "mesh.nodes_lost                       "},
+  Cluster cluster(3, Segment::mapped, "node_dies", over());
+  for (auto& node : cluster.nodes) node.tell("listen");
+  for (auto& node : cluster.nodes) node.expect("ready");
+  cluster.nodes[2].kill();
+  cluster.nodes[2].wait();
+  expect_report(cluster.nodes[0], {"host2                lost", "mesh.nodes_lost                       "},
                 "--stats");
-  session.nodes.pop_back();
-  session.finish();
+  cluster.nodes.pop_back();
+  cluster.finish();
 }
 
 TEST_P(InfoTest, ranks_may_ask) {
-  Session session(2, Segment::mixed, "query_of_a_client", over());
-  session.finish();
+  Cluster cluster(2, Segment::mixed, "query_of_a_client", over());
+  cluster.finish();
 }
 
 class InfoOfOne : public Multiproc {};
@@ -405,18 +405,18 @@ TEST_F(InfoOfOne, says_in_one_line_why_it_cannot) {
   EXPECT_EQ(status, 2);
   EXPECT_TRUE(holds(line(std::to_string(::getpid())), "is no PMIx server of Weft"));
   EXPECT_EQ(status, 1);
-  Session session(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
-  session.nodes[0].kill(SIGSTOP);
-  EXPECT_TRUE(holds(line(std::to_string(session.nodes[0].pid())), "does not answer: is it stopped?"));
+  Cluster cluster(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
+  cluster.nodes[0].kill(SIGSTOP);
+  EXPECT_TRUE(holds(line(std::to_string(cluster.nodes[0].pid())), "does not answer: is it stopped?"));
   EXPECT_EQ(status, 1);
 }
 
 TEST_F(InfoOfOne, a_tool_calls) {
-  Session session(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
-  Child caller("tool", {std::to_string(session.nodes[0].pid())}, {});
+  Cluster cluster(2, Segment::mapped, "last_is_late", {{"WEFT_TRANSPORT", "shm"}});
+  Child caller("tool", {std::to_string(cluster.nodes[0].pid())}, {});
   caller.expect("attached");
-  session.nodes[1].tell("come");
-  session.finish();
+  cluster.nodes[1].tell("come");
+  cluster.finish();
   caller.tell("the server is gone");
   caller.expect_success();
 }

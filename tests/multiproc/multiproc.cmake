@@ -13,7 +13,7 @@ add_executable(multiproc_test
   main.cpp
   nodes_test.cpp
   server_test.cpp
-  session_test.cpp
+  cluster_test.cpp
   set_fence_test.cpp
   values.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)

@@ -28,14 +28,14 @@ void write(Json& out, const States& states) {
   out.end();
 }
 
-void write(Json& out, const Session& session, const Node& node) {
+void write(Json& out, const Cluster& cluster, const Node& node) {
   out.object().field("node", node.number).field("host", node.host).field("state", node.state);
   if (node.state == "here") {
     out.field("server_pid", node.pid).field("transport", node.transport).field("age_ms", node.age_ms);
     write(out, node.ranks);
     out.key("counters").object();
-    for (std::size_t i = 0; i < std::min(session.counter_names.size(), node.counters.size()); ++i)
-      out.field(session.counter_names[i], node.counters[i]);
+    for (std::size_t i = 0; i < std::min(cluster.counter_names.size(), node.counters.size()); ++i)
+      out.field(cluster.counter_names[i], node.counters[i]);
     out.end();
   }
   out.end();
@@ -53,7 +53,7 @@ void write(Json& out, const std::vector<std::uint32_t>& nodes) {
   out.end();
 }
 
-void write(Json& out, const Session& session, const Fence& fence) {
+void write(Json& out, const Cluster& cluster, const Fence& fence) {
   out.object().key("procs").array();
   for (const auto& run : fence.procs) {
     out.object().field("namespace", run.nspace);
@@ -66,7 +66,7 @@ void write(Json& out, const Session& session, const Fence& fence) {
   out.field("ranks", fence.ranks).field("ranks_arrived", fence.arrived).key("missing").array();
   for (const auto& rank : fence.missing) {
     out.object().field("namespace", rank.nspace).field("rank", rank.rank).field("pid", rank.pid);
-    out.field("node", rank.node).field("host", session.host_of(rank.node));
+    out.field("node", rank.node).field("host", cluster.host_of(rank.node));
     out.field("state", names[rank.state % names.size()]).end();
   }
   out.end();
@@ -75,14 +75,14 @@ void write(Json& out, const Session& session, const Fence& fence) {
   out.end();
 }
 
-void write(Json& out, const Session& session) {
-  out.object().field("session", session.nspace).field("asked", session.asked).field("size", session.size);
+void write(Json& out, const Cluster& cluster) {
+  out.object().field("cluster", cluster.nspace).field("asked", cluster.asked).field("size", cluster.size);
   out.key("nodes").array();
-  for (const auto& node : session.nodes) write(out, session, node);
+  for (const auto& node : cluster.nodes) write(out, cluster, node);
   out.end().key("jobs").array();
-  for (const auto& job : session.jobs) write(out, job);
+  for (const auto& job : cluster.jobs) write(out, job);
   out.end().key("fences").array();
-  for (const auto& fence : session.fences) write(out, session, fence);
+  for (const auto& fence : cluster.fences) write(out, cluster, fence);
   out.end().end();
 }
 
@@ -125,18 +125,18 @@ void Json::separate() {
   if (!is_first_) out_ += ", ";
 }
 
-std::string json_of(const Session& session) {
+std::string json_of(const Cluster& cluster) {
   Json out;
-  write(out, session);
+  write(out, cluster);
   return std::move(out).take();
 }
 
-std::string json_of(const std::vector<Listed>& sessions) {
+std::string json_of(const std::vector<Listed>& clusters) {
   Json out;
-  out.object().key("sessions").array();
-  for (const auto& [pid, rank, session] : sessions) {
+  out.object().key("clusters").array();
+  for (const auto& [pid, rank, cluster] : clusters) {
     out.object().field("pid", pid).field("node", rank).key("report");
-    write(out, session);
+    write(out, cluster);
     out.end();
   }
   out.end().end();

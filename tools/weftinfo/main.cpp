@@ -19,9 +19,9 @@ int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
 }
 
-int show(const Session& session, const Options& options) {
-  if (options.json) return print(json_of(session));
-  return print(text_of(session) + (options.stats ? counters_of(session) : ""));
+int show(const Cluster& cluster, const Options& options) {
+  if (options.json) return print(json_of(cluster));
+  return print(text_of(cluster) + (options.stats ? counters_of(cluster) : ""));
 }
 
 const char* variable(const char* name) {
@@ -40,14 +40,14 @@ int run(int argc, char** argv) {
   if (options.show_version)
     return print(fmt::format("weftinfo {} with {}\n", WEFT_VERSION, PMIx_Get_version()));
   if (options.settings) return show_settings(options);
-  if (options.pid) return show(ask_session(*options.pid), options);
-  const auto sessions = list_sessions();
-  if (options.list && options.json) return print(json_of(sessions));
-  if (sessions.empty()) throw messages::no_session();
-  if (options.list) return print(text_of(sessions));
-  if (sessions.size() == 1) return show(ask_session(sessions[0].pid), options);
-  if (!options.json) print(text_of(sessions));
-  throw messages::several_sessions(sessions.size());
+  if (options.pid) return show(ask_cluster(*options.pid), options);
+  const auto clusters = list_clusters();
+  if (options.list && options.json) return print(json_of(clusters));
+  if (clusters.empty()) throw messages::no_cluster();
+  if (options.list) return print(text_of(clusters));
+  if (clusters.size() == 1) return show(ask_cluster(clusters[0].pid), options);
+  if (!options.json) print(text_of(clusters));
+  throw messages::several_clusters(clusters.size());
 }
 
 }  // namespace

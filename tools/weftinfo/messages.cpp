@@ -28,7 +28,7 @@ Stop usage(std::string_view what) {
   return Stop(exit_status::usage, line(fmt::format("{}; try weftinfo --help", what)));
 }
 
-Stop no_session() {
+Stop no_cluster() {
   return Stop(
       exit_status::nothing_there,
       line(fmt::format("no job of user {} is running here under Weft; run weftinfo where its launcher or one "
@@ -36,15 +36,15 @@ Stop no_session() {
                        ::getuid())));
 }
 
-Stop several_sessions(std::size_t count) {
+Stop several_clusters(std::size_t count) {
   return Stop(exit_status::nothing_there,
-              line(fmt::format("{} sessions are running here; name one: weftinfo PID", count)));
+              line(fmt::format("{} launches of Weft are running here; name one: weftinfo PID", count)));
 }
 
 Stop cannot_attach(std::optional<long> pid, pmix_status_t status) {
   switch (status) {
     case PMIX_ERR_UNREACH:
-      if (!pid) return no_session();
+      if (!pid) return no_cluster();
       if (!is_running(*pid))
         return Stop(exit_status::nothing_there,
                     line(fmt::format(

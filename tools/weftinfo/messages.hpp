@@ -15,7 +15,7 @@ namespace weft::weftinfo {
 using weft::messages::Stop;
 
 namespace exit_status {
-constexpr int nothing_there = 1;  ///< no such session, or not one for this user
+constexpr int nothing_there = 1;  ///< no such cluster, or not one for this user
 constexpr int usage = 2;
 constexpr int own_failure = 125;
 }  // namespace exit_status
@@ -23,8 +23,8 @@ constexpr int own_failure = 125;
 namespace messages {
 
 Stop usage(std::string_view what);
-Stop no_session();
-Stop several_sessions(std::size_t count);
+Stop no_cluster();
+Stop several_clusters(std::size_t count);
 /// status: of PMIx_tool_init for the server of that process; without one, of looking for servers.
 Stop cannot_attach(std::optional<long> pid, pmix_status_t status);
 /// status: of the query.

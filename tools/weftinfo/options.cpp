@@ -31,8 +31,8 @@ Options parse_options(std::vector<std::string> args) {
       "weftinfo");
   grammar.set_help_flag("-h,--help", "Print this and leave");
   grammar.add_option("PID", pid,
-                     "Process of weftrun, or of one of its daemons; default: the only session here");
-  grammar.add_flag("-l,--list", options.list, "Only list the sessions on this machine that you may look at");
+                     "Process of weftrun, or of one of its daemons; default: the only launch here");
+  grammar.add_flag("-l,--list", options.list, "Only list the launches on this machine that you may look at");
   grammar.add_flag("-s,--stats", options.stats, "Print counters, too: gets, fences, messages and bytes");
   grammar.add_flag("-j,--json", options.json, "Print one JSON document, counters included");
   grammar.add_flag("--settings", options.settings,
@@ -50,7 +50,7 @@ Options parse_options(std::vector<std::string> args) {
   }
   if (!pid.empty()) options.pid = pid_in(pid);
   if (options.settings && (options.list || options.stats || options.pid))
-    throw messages::usage("--settings goes with --json only: it asks no session");
+    throw messages::usage("--settings goes with --json only: it asks no server");
   if (options.list && options.pid) throw messages::usage("--list takes no process id");
   return options;
 }

@@ -9,7 +9,7 @@
 namespace weft::weftinfo {
 
 struct Options {
-  std::optional<long> pid;  ///< of a server; nothing: the only session of this user
+  std::optional<long> pid;  ///< of a server; nothing: the only cluster of this user
   bool list = false, stats = false, json = false, show_version = false, settings = false;
   std::string help;  ///< not empty: print this and leave
 };

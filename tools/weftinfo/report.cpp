@@ -61,21 +61,21 @@ Fence read_fence(const Reader& in) {
 
 }  // namespace
 
-const Node* Session::node(std::uint32_t number) const {
+const Node* Cluster::node(std::uint32_t number) const {
   const auto found =
       std::find_if(nodes.begin(), nodes.end(), [&](const Node& node) { return node.number == number; });
   return found == nodes.end() ? nullptr : &*found;
 }
 
-std::string Session::host_of(std::uint32_t number) const {
+std::string Cluster::host_of(std::uint32_t number) const {
   const auto* found = node(number);
   return found == nullptr || found->host.empty() ? fmt::format("node {}", number) : found->host;
 }
 
-Session read_session(const pmix_value_t& value) {
+Cluster read_cluster(const pmix_value_t& value) {
   const Reader in(&value);
   if (!in.is_list() || !in.at("weft.nodes").is_list()) throw messages::unreadable_report();
-  Session out;
+  Cluster out;
   out.nspace = in.at(PMIX_SERVER_NSPACE).text();
   out.asked = in.at(PMIX_SERVER_RANK).small();
   out.size = in.at(PMIX_NUM_NODES).small();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A session as weftinfo shows it, read out of what the server answered (docs/design/report.md).
+// A cluster as weftinfo shows it, read out of what the server answered (docs/design/report.md).
 #pragma once
 
 #include <pmix_common.h>
@@ -56,7 +56,7 @@ struct Fence {
   std::vector<std::uint32_t> silent, waits_for;
 };
 
-struct Session {
+struct Cluster {
   std::string nspace;
   std::uint32_t asked = 0, size = 0;
   std::vector<std::string> counter_names;
@@ -70,6 +70,6 @@ struct Session {
 
 /// What is not there stays as it is above: another release may say less or more. Throws Stop (own_failure) if
 /// it is no report at all.
-Session read_session(const pmix_value_t& value);
+Cluster read_cluster(const pmix_value_t& value);
 
 }  // namespace weft::weftinfo

@@ -67,7 +67,7 @@ std::string text_of(const MissingRank& rank) {
 }
 
 /// One line for each node: "  missing on host2: 4-5 (rank 4 pid 17, rank 5 pid 18)"
-std::string missing_of(const Session& session, const Fence& fence) {
+std::string missing_of(const Cluster& cluster, const Fence& fence) {
   std::map<std::pair<std::uint32_t, std::string>, std::vector<const MissingRank*>> places;
   for (const auto& rank : fence.missing) places[{rank.node, rank.nspace}].push_back(&rank);
   const bool is_one_job = std::all_of(fence.procs.begin(), fence.procs.end(), [&](const RankRun& run) {
@@ -82,19 +82,19 @@ std::string missing_of(const Session& session, const Fence& fence) {
       if (numbers.size() <= with_pid) details = list(details, text_of(*rank));
     }
     if (numbers.size() > with_pid) details += ", ...";
-    out += fmt::format("  missing on {}: {}{} ({})\n", session.host_of(place.first),
+    out += fmt::format("  missing on {}: {}{} ({})\n", cluster.host_of(place.first),
                        is_one_job ? "" : place.second + " ", job::ranges(numbers), details);
   }
   return out;
 }
 
-std::string hosts_of(const Session& session, const std::vector<std::uint32_t>& nodes) {
+std::string hosts_of(const Cluster& cluster, const std::vector<std::uint32_t>& nodes) {
   std::string out;
-  for (const auto node : nodes) out = list(out, session.host_of(node));
+  for (const auto node : nodes) out = list(out, cluster.host_of(node));
   return out;
 }
 
-std::string text_of(const Session& session, const Fence& fence) {
+std::string text_of(const Cluster& cluster, const Fence& fence) {
   const auto how = fence.algorithm.empty()
                        ? ""
                        : fmt::format(", {} by {}", fence.collects ? "exchange" : "barrier", fence.algorithm);
@@ -103,12 +103,12 @@ std::string text_of(const Session& session, const Fence& fence) {
   if (fence.nodes > 1)
     out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);
   out += '\n';
-  out += missing_of(session, fence);
+  out += missing_of(cluster, fence);
   if (!fence.silent.empty())
-    out += fmt::format("  nothing is known of the ranks on {}\n", hosts_of(session, fence.silent));
+    out += fmt::format("  nothing is known of the ranks on {}\n", hosts_of(cluster, fence.silent));
   if (!fence.waits_for.empty())
     out += fmt::format("  all ranks are in it; messages are awaited from {}\n",
-                       hosts_of(session, fence.waits_for));
+                       hosts_of(cluster, fence.waits_for));
   return out;
 }
 
@@ -122,49 +122,49 @@ std::string duration(std::uint64_t milliseconds) {
   return fmt::format("{} h {} min", seconds / 3600, seconds / 60 % 60);
 }
 
-std::string text_of(const std::vector<Listed>& sessions) {
+std::string text_of(const std::vector<Listed>& clusters) {
   std::string out = fmt::format("{:>8}  {:<10} {:<6} {}\n", "PID", "AGE", "NODES", "JOBS");
-  for (const auto& [pid, rank, session] : sessions) {
+  for (const auto& [pid, rank, cluster] : clusters) {
     std::string jobs;
-    for (const auto& job : session.jobs)
+    for (const auto& job : cluster.jobs)
       jobs = list(jobs, fmt::format("{} ({} rank{})", job.nspace, job.ranks, plural(job.ranks)));
-    const auto age = session.nodes.empty() ? 0 : session.nodes[0].age_ms;
-    out += fmt::format("{:>8}  {:<10} {:<6} {}\n", pid, duration(age), session.size,
+    const auto age = cluster.nodes.empty() ? 0 : cluster.nodes[0].age_ms;
+    out += fmt::format("{:>8}  {:<10} {:<6} {}\n", pid, duration(age), cluster.size,
                        jobs.empty() ? "none" : jobs);
   }
   return out;
 }
 
-std::string text_of(const Session& session) {
-  const auto* asked = session.node(session.asked);
-  auto out = fmt::format("session {}: {} node{}, up for {}\n", session.nspace, session.size,
-                         plural(session.size), duration(asked == nullptr ? 0 : asked->age_ms));
-  for (const auto& node : session.nodes) out += text_of(node);
-  for (const auto& job : session.jobs) out += text_of(job);
-  if (session.jobs.empty()) out += "no job is registered\n";
-  for (const auto& fence : session.fences) out += text_of(session, fence);
-  if (session.fences.empty()) out += "nobody waits in a fence\n";
+std::string text_of(const Cluster& cluster) {
+  const auto* asked = cluster.node(cluster.asked);
+  auto out = fmt::format("cluster {}: {} node{}, up for {}\n", cluster.nspace, cluster.size,
+                         plural(cluster.size), duration(asked == nullptr ? 0 : asked->age_ms));
+  for (const auto& node : cluster.nodes) out += text_of(node);
+  for (const auto& job : cluster.jobs) out += text_of(job);
+  if (cluster.jobs.empty()) out += "no job is registered\n";
+  for (const auto& fence : cluster.fences) out += text_of(cluster, fence);
+  if (cluster.fences.empty()) out += "no process waits in a fence\n";
   return out;
 }
 
-std::string counters_of(const Session& session) {
+std::string counters_of(const Cluster& cluster) {
   std::string out;
-  for (std::size_t i = 0; i < session.counter_names.size(); ++i) {
+  for (std::size_t i = 0; i < cluster.counter_names.size(); ++i) {
     std::uint64_t total = 0, nodes = 0;
     const Node *least = nullptr, *most = nullptr;
-    for (const auto& node : session.nodes) {
+    for (const auto& node : cluster.nodes) {
       if (i >= node.counters.size()) continue;
       ++nodes;
       total += node.counters[i];
       if (least == nullptr || node.counters[i] < least->counters[i]) least = &node;
       if (most == nullptr || node.counters[i] > most->counters[i]) most = &node;
     }
-    out += fmt::format("  {:<24} {:>14}", session.counter_names[i], total);
+    out += fmt::format("  {:<24} {:>14}", cluster.counter_names[i], total);
     if (nodes > 1 && least->counters[i] == most->counters[i])
       out += fmt::format("   {} on each", least->counters[i]);
     else if (nodes > 1)
-      out += fmt::format("   {} on {} to {} on {}", least->counters[i], session.host_of(least->number),
-                         most->counters[i], session.host_of(most->number));
+      out += fmt::format("   {} on {} to {} on {}", least->counters[i], cluster.host_of(least->number),
+                         most->counters[i], cluster.host_of(most->number));
     out += '\n';
   }
   return out.empty() ? out : "counters since the servers' start, all nodes together:\n" + out;

@@ -205,7 +205,7 @@ std::uint64_t Modex::known(const pmix_proc_t& proc) const {
 /// The server of the rank's node replies when the card is longer than `beyond`, or at once.
 void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyond, bool waits,
                     FetchDone done) {
-  ++counters_.questions;
+  ++counters_.requests;
   base::debug(base::LogPart::modex, "asks node {} for the card of rank {} of {} beyond {}", node, proc.rank,
               link::nspace_of(proc), beyond);
   const CardMessage message{std::string(link::nspace_of(proc)), proc.rank, known(proc), beyond, waits};
@@ -229,7 +229,7 @@ Modex::Place* Modex::place_for(const Fetch& fetch) const {
 }
 
 void Modex::ask_place(Fetch& fetch) {
-  ++counters_.questions;
+  ++counters_.requests;
   const auto answered = [self = weak_self_.get(), at = &fetch](pmix_status_t status, Bytes place) {
     Modex* const modex = self();
     if (modex == nullptr || modex->fetches_.count(at) == 0) return;

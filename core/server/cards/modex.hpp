@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Direct modex: cards of ranks on other nodes, read out of their node's memory when somebody here asks for them.
 //
-//   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one question)
+//   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one request)
 //           -> one read of the start of the card, or of its length and what is not known of it here
 //              -> whole: done | longer: reads of the rest
 //              -> nothing committed yet: its server is asked to send it when there is, or (Until::now) what it knows
@@ -55,7 +55,7 @@ class Modex {
 
   struct Counters {
     std::uint64_t fetches = 0, reads = 0, bytes_read = 0;
-    std::uint64_t questions = 0;  ///< letters: places and cards that were asked for
+    std::uint64_t requests = 0;  ///< messages: places and cards that were asked for
   };
   const Counters& counters() const noexcept { return counters_; }
 

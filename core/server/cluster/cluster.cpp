@@ -17,7 +17,7 @@ namespace {
 
 // Of the mesh.
 constexpr std::uint16_t engine_messages = 1;
-constexpr std::uint16_t letter_messages = 2;
+constexpr std::uint16_t rpc_messages = 2;
 
 // Bytes of a full fence that are sent before any node knows how many they are: among few nodes another phase costs more than that.
 constexpr std::uint64_t most_at_once_in_all = 256u << 10;
@@ -104,7 +104,7 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   engine_options.most_in_all = most_at_once_in_all;
   engine_options.rule = rule_setting(spec.self);
   cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
-  cluster->rpc_ = std::make_unique<Rpc>(mesh, letter_messages);
+  cluster->rpc_ = std::make_unique<Rpc>(mesh, rpc_messages);
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != spec.self) static_cast<void>(mesh.expect(node));
   cluster->rpc_->on(RequestType::leaving, [here = cluster.get()](NodeNumber from, Bytes, const auto&) {

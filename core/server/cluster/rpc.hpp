@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Questions from server to server, and their answers, over the mesh.
+// Requests from server to server, and their replies, over the mesh.
 //
-// Order     Between two servers letters are given to their handlers in the order in which they were sent, once. Answers
-//           come when they come.
-// Loss      What a node sent before it was lost is still handled. Then each open question to it is answered with
-//           PMIX_ERR_UNREACH; none stays open, also not at the end. What is answered to a node that has been lost since
-//           it asked goes nowhere.
-// Threads   The server's loop. Handlers and `answered` run in progress(), which may be called from inside them.
+// Order     Between two servers requests are given to their handlers in the order in which they were sent, once. Replies
+//           come in any order.
+// Loss      What a node sent before it was lost is still handled. Then each open request to it ends with PMIX_ERR_UNREACH;
+//           none stays open, also not at the end. A reply to a node that has been lost since its request goes nowhere.
+// Threads   The server's loop. Handlers and `replied` run in progress(), which may be called from inside them.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +23,16 @@ namespace weft::server {
 
 using mesh::NodeNumber;
 
-/// What a letter is about: who handles it.
+/// What a request is about: by it the handler is found.
 enum class RequestType : std::uint16_t {
   event = 1,     ///< for the handlers of that server's host
   relay,         ///< an event of a client, for the clients of that node
   process_gone,  ///< a process of that node left without finalize
-  fence_part,    ///< has your part in this fence come?
-  card_place,    ///< where do the cards of this job lie?
-  card,          ///< of this rank, as soon as there is one
+  fence_part,    ///< the requested node's part in this fence, once it is there
+  card_place,    ///< where the cards of this job lie
+  card,          ///< the card of this rank, as soon as there is one
   leaving,       ///< that server finalizes
-  report,        ///< for who looks on: what is open at yours, and how much was done
+  report,        ///< for weftinfo and other tools: what is open there, and how much was done
 };
 
 class Rpc {
@@ -49,17 +48,17 @@ class Rpc {
   Rpc(const Rpc&) = delete;
   Rpc& operator=(const Rpc&) = delete;
 
-  void on(RequestType subject, Handler handler);
-  /// answered: once, in progress(). PMIX_ERR_UNREACH: lost, or its contact was never known here.
-  void send(NodeNumber to, RequestType subject, std::vector<std::byte> body, Replied answered);
+  void on(RequestType type, Handler handler);
+  /// replied: once, in progress(). PMIX_ERR_UNREACH: lost, or its contact was never known here.
+  void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Replied replied);
   /// From the mesh's watcher.
   void node_lost(NodeNumber node);
 
-  /// After the mesh's progress(). Number of handlers and answers that ran.
+  /// After the mesh's progress(). Number of handlers and `replied` that ran.
   std::size_t progress();
   /// Nothing waits to be handed to the fabric.
   bool is_flushed() const noexcept { return outbox_.is_empty(); }
-  /// The mesh has ended: every open question is answered now, with PMIX_ERR_UNREACH, and each that their answers ask.
+  /// The mesh has ended: every open request ends now, with PMIX_ERR_UNREACH, and so does each that its `replied` sends.
   void close();
 
   struct Counters {
@@ -72,12 +71,12 @@ class Rpc {
     NodeNumber from;
     std::uint64_t life;  ///< as PeerState::life when it came
     std::uint64_t number;
-    bool is_answer;
-    std::uint16_t subject;
+    bool is_reply;
+    std::uint16_t type;  ///< RequestType
     pmix_status_t status;
     std::vector<std::byte> body;
   };
-  /// What is known of the letters from and to one node.
+  /// What is known of the requests from and to one node.
   struct PeerState {
     std::uint64_t sent = 0;   ///< number of the last one to it
     std::uint64_t taken = 0;  ///< number of the last one of it that went to its handler
@@ -87,9 +86,9 @@ class Rpc {
   };
 
   void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
-  void accept(Incoming letter);
+  void accept(Incoming incoming);
   bool keeps(NodeNumber to, Bytes header_bytes, const Error& why);
-  void handle(const Incoming& letter);
+  void handle(const Incoming& incoming);
   void fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number);
   std::size_t empty_inbox();
 
@@ -99,7 +98,7 @@ class Rpc {
   std::map<RequestType, Handler> handlers_;
   std::map<NodeNumber, PeerState> peers_;
   std::deque<Incoming> inbox_;
-  const base::WeakSelf<Rpc> weak_self_{this};  ///< answers may come after us
+  const base::WeakSelf<Rpc> weak_self_{this};  ///< a handler may reply after the Rpc has gone
   Counters counters_;
 };
 

@@ -11,10 +11,10 @@
 namespace weft::server {
 namespace {
 
+using store::KeyOwner;
 using store::none;
 using store::none16;
 using store::Realm;
-using store::Subject;
 
 // In PMIX_APP_INFO_ARRAY: the application's ranks where they do not follow each other, as one node of PMIX_PROC_MAP.
 constexpr std::string_view app_ranks_key = "weft.app.ranks";
@@ -57,7 +57,7 @@ class Reader {
   Result<void> process_key(std::uint32_t rank, const pmix_info_t& info);
   Result<void> node(const pmix_info_t& array);
   Result<void> application(const pmix_info_t& array);
-  Result<void> keep(Subject subject, const pmix_info_t& info);
+  Result<void> keep(KeyOwner owner, const pmix_info_t& info);
   Result<void> grow(std::uint32_t ranks);
   Result<void> place();
   Result<void> place_apps();
@@ -87,10 +87,10 @@ Result<void> Reader::grow(std::uint32_t ranks) {
   return {};
 }
 
-Result<void> Reader::keep(Subject subject, const pmix_info_t& info) {
+Result<void> Reader::keep(KeyOwner owner, const pmix_info_t& info) {
   auto value = data::Value::copy_of(info.value);
   if (!value) return fail(value.error());
-  spec_.keys.push_back({subject, std::string(key_of(info)), std::move(*value)});
+  spec_.keys.push_back({owner, std::string(key_of(info)), std::move(*value)});
   return {};
 }
 

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> OwnReport::counters() const {
     out.insert(out.end(), {modex.fetches,
                            modex.reads,
                            modex.bytes_read,
-                           modex.questions,
+                           modex.requests,
                            engine.begun,
                            engine.ended_well,
                            engine.failed,

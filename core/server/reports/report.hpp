@@ -133,8 +133,8 @@ std::vector<std::vector<FenceName>> unanswered(const std::vector<NodeEntry>& nod
 ClusterReport merged(std::string nspace, NodeNumber asked, std::vector<NodeEntry> nodes,
                      const MembersOf& members);
 
-/// The value of the key `weft.session`.
-inline constexpr const char* report_key = "weft.session";
+/// The value of the key `weft.cluster`.
+inline constexpr const char* report_key = "weft.cluster";
 Result<data::Value> to_value(const ClusterReport& report);
 
 }  // namespace weft::server

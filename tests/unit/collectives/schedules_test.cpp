@@ -146,7 +146,7 @@ class Play {
     me.has_sent = false;
     return true;
   }
-  void send(std::uint32_t i, const Member& me, const Transfer& transfer) {
+  void send(std::uint32_t i, const Member& me, const PeerBlocks& transfer) {
     const auto to = number(transfer.peer);
     if (to >= n_ || to == i) return fail(i, "sends to nobody");
     ++totals_.messages;
@@ -157,7 +157,7 @@ class Play {
     }
     wire(i, to).push_back({transfer.blocks, me.heard});
   }
-  void receive(std::uint32_t i, Member& me, const Transfer& transfer, const Message& message) {
+  void receive(std::uint32_t i, Member& me, const PeerBlocks& transfer, const Message& message) {
     if (message.blocks != transfer.blocks) return fail(i, "receives other blocks than were sent");
     for (std::uint32_t b = 0; b < transfer.blocks.count; ++b) {
       const auto block = (number(transfer.blocks.first) + b) % n_;

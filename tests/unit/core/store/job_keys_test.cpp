@@ -11,24 +11,24 @@ struct JobKeys : ::testing::Test {
   JobWriter job = std::move(*node.add(two_node_job()));
   const JobView& view = job.view();
 
-  std::string of(Subject subject, std::string_view key) const {
-    return words(compute_key(view, subject, key, hash_key(key)));
+  std::string of(KeyOwner owner, std::string_view key) const {
+    return words(compute_key(view, owner, key, hash_key(key)));
   }
 };
 
 TEST_F(JobKeys, of_each_rank) {
   for (std::uint32_t r = 0; r < 6; ++r) {
-    const Subject subject{Realm::rank, r};
+    const KeyOwner owner{Realm::rank, r};
     const auto n = [](std::uint32_t v) { return std::to_string(v); };
-    EXPECT_EQ(of(subject, PMIX_RANK), "rank " + n(r));
-    EXPECT_EQ(of(subject, PMIX_LOCAL_RANK), "u16 " + n(r / 2));
-    EXPECT_EQ(of(subject, PMIX_NODE_RANK), "u16 " + n(r / 2));
-    EXPECT_EQ(of(subject, PMIX_NODEID), "u32 " + n(r % 2));
-    EXPECT_EQ(of(subject, PMIX_APPNUM), "u32 " + n(r / 4));
-    EXPECT_EQ(of(subject, PMIX_APP_RANK), "rank " + n(r % 4));
-    EXPECT_EQ(of(subject, PMIX_GLOBAL_RANK), "rank " + n(100 + r));
-    EXPECT_EQ(of(subject, PMIX_HOSTNAME), r % 2 == 0 ? "s alpha" : "s beta");
-    EXPECT_EQ(of(subject, PMIX_REINCARNATION), "u32 0");
+    EXPECT_EQ(of(owner, PMIX_RANK), "rank " + n(r));
+    EXPECT_EQ(of(owner, PMIX_LOCAL_RANK), "u16 " + n(r / 2));
+    EXPECT_EQ(of(owner, PMIX_NODE_RANK), "u16 " + n(r / 2));
+    EXPECT_EQ(of(owner, PMIX_NODEID), "u32 " + n(r % 2));
+    EXPECT_EQ(of(owner, PMIX_APPNUM), "u32 " + n(r / 4));
+    EXPECT_EQ(of(owner, PMIX_APP_RANK), "rank " + n(r % 4));
+    EXPECT_EQ(of(owner, PMIX_GLOBAL_RANK), "rank " + n(100 + r));
+    EXPECT_EQ(of(owner, PMIX_HOSTNAME), r % 2 == 0 ? "s alpha" : "s beta");
+    EXPECT_EQ(of(owner, PMIX_REINCARNATION), "u32 0");
   }
 }
 
@@ -66,17 +66,17 @@ TEST_F(JobKeys, the_map_in_plain_words) {
 }
 
 TEST_F(JobKeys, of_the_job) {
-  const Subject subject{Realm::job, 0};
-  EXPECT_EQ(of(subject, PMIX_JOB_SIZE), "u32 6");
-  EXPECT_EQ(of(subject, PMIX_UNIV_SIZE), "u32 6");
-  EXPECT_EQ(of(subject, PMIX_MAX_PROCS), "u32 6");
-  EXPECT_EQ(of(subject, PMIX_NUM_NODES), "u32 2");
-  EXPECT_EQ(of(subject, PMIX_JOB_NUM_APPS), "u32 2");
-  EXPECT_EQ(of(subject, PMIX_NODEID), "u32 0");
-  EXPECT_EQ(of(subject, PMIX_HOSTNAME), "s alpha");
-  EXPECT_EQ(of(subject, PMIX_LOCAL_SIZE), "u32 3");
-  EXPECT_EQ(of(subject, PMIX_LOCAL_PEERS), "s 0,2,4");
-  EXPECT_EQ(of(subject, PMIX_LOCALLDR), "rank 0");
+  const KeyOwner owner{Realm::job, 0};
+  EXPECT_EQ(of(owner, PMIX_JOB_SIZE), "u32 6");
+  EXPECT_EQ(of(owner, PMIX_UNIV_SIZE), "u32 6");
+  EXPECT_EQ(of(owner, PMIX_MAX_PROCS), "u32 6");
+  EXPECT_EQ(of(owner, PMIX_NUM_NODES), "u32 2");
+  EXPECT_EQ(of(owner, PMIX_JOB_NUM_APPS), "u32 2");
+  EXPECT_EQ(of(owner, PMIX_NODEID), "u32 0");
+  EXPECT_EQ(of(owner, PMIX_HOSTNAME), "s alpha");
+  EXPECT_EQ(of(owner, PMIX_LOCAL_SIZE), "u32 3");
+  EXPECT_EQ(of(owner, PMIX_LOCAL_PEERS), "s 0,2,4");
+  EXPECT_EQ(of(owner, PMIX_LOCALLDR), "rank 0");
 }
 
 TEST_F(JobKeys, of_a_node_and_an_application) {

@@ -104,13 +104,11 @@ TEST(KeyedLog, the_newest_value_wins_and_the_old_ones_stay) {
 TEST(KeyedLog, subjects_are_kept_apart) {
   for (const std::uint32_t buckets : {1u, 8u}) {
     ExactLog log(1 << 16, buckets);
-    std::vector<Subject> subjects;
+    std::vector<KeyOwner> owners;
     for (const auto realm : {Realm::rank, Realm::job, Realm::node, Realm::app, Realm::session})
-      for (const std::uint32_t index : {0u, 1u, 7u, 0xffffffffu}) subjects.push_back({realm, index});
-    for (std::size_t i = 0; i < subjects.size(); ++i)
-      EXPECT_TRUE(log.put("key", std::to_string(i), subjects[i]));
-    for (std::size_t i = 0; i < subjects.size(); ++i)
-      EXPECT_EQ(log.get("key", subjects[i]), std::to_string(i));
+      for (const std::uint32_t index : {0u, 1u, 7u, 0xffffffffu}) owners.push_back({realm, index});
+    for (std::size_t i = 0; i < owners.size(); ++i) EXPECT_TRUE(log.put("key", std::to_string(i), owners[i]));
+    for (std::size_t i = 0; i < owners.size(); ++i) EXPECT_EQ(log.get("key", owners[i]), std::to_string(i));
     EXPECT_EQ(log.get("key", {Realm::rank, 2}), missing());
   }
 }
@@ -155,7 +153,7 @@ TEST(KeyedLog, carries_scope_and_subject) {
   const auto found = log.log.find({Realm::node, 5}, "k", hash_key("k"));
   ASSERT_TRUE(found);
   EXPECT_EQ(found->scope, 3);
-  EXPECT_EQ(found->subject, (Subject{Realm::node, 5}));
+  EXPECT_EQ(found->owner, (KeyOwner{Realm::node, 5}));
   EXPECT_EQ(found->key, "k");
 }
 

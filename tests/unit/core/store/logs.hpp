@@ -11,7 +11,7 @@
 
 namespace weft::store {
 
-inline constexpr Subject rank0{Realm::rank, 0};
+inline constexpr KeyOwner rank0{Realm::rank, 0};
 
 inline Bytes bytes_of(std::string_view text) {
   return as_bytes(text);
@@ -27,12 +27,12 @@ struct ExactLog {
         log(block.get(), first, buckets, rest.get(), capacity),
         buckets_(buckets) {}
 
-  Result<void> put(std::string_view key, std::string_view value, Subject subject = rank0) {
-    return log.append({subject, 1, key, bytes_of(value)});
+  Result<void> put(std::string_view key, std::string_view value, KeyOwner owner = rank0) {
+    return log.append({owner, 1, key, bytes_of(value)});
   }
   /// The value's text, or "-" and the error's number.
-  std::string get(std::string_view key, Subject subject = rank0) const {
-    const auto found = log.find(subject, key, hash_key(key));
+  std::string get(std::string_view key, KeyOwner owner = rank0) const {
+    const auto found = log.find(owner, key, hash_key(key));
     return found ? std::string(as_text(found->value))
                  : "-" + std::to_string(static_cast<int>(found.error().code));
   }

@@ -13,8 +13,8 @@ constexpr auto undefined = static_cast<std::uint32_t>(PMIX_RANK_UNDEF);
 /// The two-node job with puts of every scope and job-level keys of every realm.
 struct Lookup : ::testing::Test {
   Lookup() {
-    const auto info = [&](Subject subject, const char* key, const char* text) {
-      EXPECT_TRUE(job.add_info({subject, key, Value::of(text)}));
+    const auto info = [&](KeyOwner owner, const char* key, const char* text) {
+      EXPECT_TRUE(job.add_info({owner, key, Value::of(text)}));
     };
     info({Realm::job, 0}, "pmix.level", "job");
     info({Realm::node, 0}, "pmix.nodekey", "alpha's");

@@ -37,18 +37,18 @@ pmix_value_t number(std::uint32_t v) {
   return out;
 }
 
-TEST(ReadSession, refuses_what_is_no_report) {
+TEST(ReadCluster, refuses_what_is_no_report) {
   pmix_value_t value{};
   value.type = PMIX_UNDEF;
-  EXPECT_THROW(read_session(value), Stop);
-  EXPECT_THROW(read_session(number(3)), Stop);
+  EXPECT_THROW(read_cluster(value), Stop);
+  EXPECT_THROW(read_cluster(number(3)), Stop);
   value.type = PMIX_DATA_ARRAY;  // of nothing
-  EXPECT_THROW(read_session(value), Stop);
+  EXPECT_THROW(read_cluster(value), Stop);
   List empty;
-  EXPECT_THROW(read_session(empty.done()), Stop);
+  EXPECT_THROW(read_cluster(empty.done()), Stop);
 }
 
-TEST(ReadSession, reads_nothing_where_the_type_is_another) {
+TEST(ReadCluster, reads_nothing_where_the_type_is_another) {
   List node, nodes, report;
   node.add(PMIX_NODEID, number(2));
   node.add(PMIX_HOSTNAME, number(5));    // a string is expected
@@ -57,13 +57,13 @@ TEST(ReadSession, reads_nothing_where_the_type_is_another) {
   nodes.add("weft.node", number(1));  // an array of infos
   report.add("weft.nodes", nodes.done());
   report.add("weft.fences", number(1));
-  const auto session = read_session(report.done());
-  ASSERT_EQ(session.nodes.size(), 2U);
-  EXPECT_EQ(session.nodes[0].number, 2U);
-  EXPECT_EQ(session.nodes[0].host, "");
-  EXPECT_TRUE(session.nodes[0].counters.empty());
-  EXPECT_EQ(session.host_of(2), "node 2");
-  EXPECT_TRUE(session.fences.empty());
+  const auto cluster = read_cluster(report.done());
+  ASSERT_EQ(cluster.nodes.size(), 2U);
+  EXPECT_EQ(cluster.nodes[0].number, 2U);
+  EXPECT_EQ(cluster.nodes[0].host, "");
+  EXPECT_TRUE(cluster.nodes[0].counters.empty());
+  EXPECT_EQ(cluster.host_of(2), "node 2");
+  EXPECT_TRUE(cluster.fences.empty());
 }
 
 }  // namespace

@@ -8,8 +8,8 @@
 namespace weft::weftinfo {
 namespace {
 
-Session sample() {
-  Session out{"launch", 0, 3, {"modex.gets", "mesh.stalls"}, {}, {}, {}};
+Cluster sample() {
+  Cluster out{"launch", 0, 3, {"modex.gets", "mesh.stalls"}, {}, {}, {}};
   out.nodes = {{0, "alpha", "here", 100, "ofi", 65'000, {0, 2, 0, 0}, {4, 0}},
                {1, "beta", "here", 200, "ofi", 64'000, {1, 0, 0, 1}, {9, 1}},
                {2, "gamma", "silent", 0, "", 0, {}, {}}};
@@ -28,10 +28,10 @@ Session sample() {
   return out;
 }
 
-TEST(Text, of_a_session) {
+TEST(Text, of_a_cluster) {
   EXPECT_EQ(
       text_of(sample()),
-      "session launch: 3 nodes, up for 1 min 5 s\n"
+      "cluster launch: 3 nodes, up for 1 min 5 s\n"
       "      0  alpha                server pid 100, transport ofi, 2 connected\n"
       "      1  beta                 server pid 200, transport ofi, 1 not in PMIx_Init yet, 1 gone without "
       "PMIx_Finalize\n"
@@ -46,13 +46,13 @@ TEST(Text, of_a_session) {
 }
 
 TEST(Text, of_a_fence_of_several_jobs) {
-  auto session = sample();
-  auto& fence = session.fences[0];
+  auto cluster = sample();
+  auto& fence = cluster.fences[0];
   fence.procs = {{"a", false, 0, 0}, {"a", false, 4, 6}, {"b", true, 0, 0}};
   fence.algorithm = "";
   fence.missing = {{0, "a", 4, 11, 1}, {0, "b", 4, 12, 1}};
   fence.silent = {};
-  const auto text = text_of(session);
+  const auto text = text_of(cluster);
   EXPECT_NE(text.find("fence 13 of a ranks 0,4-6, b: open"), std::string::npos) << text;
   EXPECT_NE(text.find("  missing on alpha: a 4 (rank 4 pid 11)\n  missing on alpha: b 4 (rank 4 pid 12)\n"),
             std::string::npos)
@@ -60,20 +60,20 @@ TEST(Text, of_a_fence_of_several_jobs) {
 }
 
 TEST(Text, of_a_fence_that_only_messages_hold_up) {
-  auto session = sample();
-  session.fences[0].missing.clear();
-  session.fences[0].silent.clear();
-  session.fences[0].waits_for = {1, 7};
-  EXPECT_NE(text_of(session).find("all ranks are in it; messages are awaited from beta, node 7\n"),
+  auto cluster = sample();
+  cluster.fences[0].missing.clear();
+  cluster.fences[0].silent.clear();
+  cluster.fences[0].waits_for = {1, 7};
+  EXPECT_NE(text_of(cluster).find("all ranks are in it; messages are awaited from beta, node 7\n"),
             std::string::npos);
 }
 
 TEST(Text, a_full_machine_fits_a_line) {
-  auto session = sample();
-  session.fences[0].missing.clear();
+  auto cluster = sample();
+  cluster.fences[0].missing.clear();
   for (std::uint32_t rank = 0; rank < 500; ++rank)
-    session.fences[0].missing.push_back({1, "job", rank, 1000, 1});
-  const auto text = text_of(session);
+    cluster.fences[0].missing.push_back({1, "job", rank, 1000, 1});
+  const auto text = text_of(cluster);
   const auto at = text.find("missing on beta: 0-499 (rank 0 pid 1000");
   ASSERT_NE(at, std::string::npos) << text;
   EXPECT_LT(text.find('\n', at) - at, 200U);
@@ -89,7 +89,7 @@ TEST(Text, of_counters) {
   alike.nodes[0].counters[1] = 1;
   EXPECT_NE(counters_of(alike).find("mesh.stalls                           2   1 on each\n"),
             std::string::npos);
-  Session none;
+  Cluster none;
   EXPECT_EQ(counters_of(none), "");
 }
 
@@ -99,20 +99,20 @@ TEST(Text, of_a_list) {
             "     100  1 min 5 s  3      job (6 ranks)\n");
 }
 
-TEST(Listed, of_each_session_the_launcher) {
+TEST(Listed, of_each_cluster_the_launcher) {
   const auto server = [](long pid, std::uint32_t rank, const char* nspace, std::uint64_t age_ms) {
     Listed out{pid, rank, {}};
-    out.session.nspace = nspace;
-    out.session.nodes = {{rank, "host", "here", pid, "", age_ms, {}, {}}};
+    out.cluster.nspace = nspace;
+    out.cluster.nodes = {{rank, "host", "here", pid, "", age_ms, {}, {}}};
     return out;
   };
   auto daemon = server(12, 1, "a", 90);
-  daemon.session.jobs = {{"job", 6, 3, {}, 0}};
+  daemon.cluster.jobs = {{"job", 6, 3, {}, 0}};
   const auto list = one_of_each({server(11, 0, "a", 90), server(10, 2, "a", 99), daemon,
                                  server(20, 0, "b", 5), server(30, 2, "a", 50), server(31, 0, "a", 45)});
   ASSERT_EQ(list.size(), 3U);
-  ASSERT_EQ(list[0].session.jobs.size(), 1U) << "told by its daemon";
-  EXPECT_TRUE(list[1].session.jobs.empty());
+  ASSERT_EQ(list[0].cluster.jobs.size(), 1U) << "told by its daemon";
+  EXPECT_TRUE(list[1].cluster.jobs.empty());
   EXPECT_EQ(list[0].pid, 10);  // it is older than its daemons, whatever its number
   EXPECT_EQ(list[1].pid, 20);
   EXPECT_EQ(list[2].pid, 30);  // another launch under the same name
@@ -126,9 +126,9 @@ TEST(Duration, all_sizes) {
   EXPECT_EQ(duration(100 * 3'600'000 + 60'000), "100 h 1 min");
 }
 
-TEST(JsonText, of_a_session) {
+TEST(JsonText, of_a_cluster) {
   const auto json = json_of(sample());
-  EXPECT_EQ(json.substr(0, 60), "{\"session\": \"launch\", \"asked\": 0, \"size\": 3, \"nodes\": [{\"nod");
+  EXPECT_EQ(json.substr(0, 60), "{\"cluster\": \"launch\", \"asked\": 0, \"size\": 3, \"nodes\": [{\"nod");
   EXPECT_NE(json.find("{\"node\": 2, \"host\": \"gamma\", \"state\": \"silent\"}"), std::string::npos)
       << json;
   EXPECT_NE(json.find("\"counters\": {\"modex.gets\": 9, \"mesh.stalls\": 1}"), std::string::npos) << json;

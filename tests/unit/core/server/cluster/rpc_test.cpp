@@ -11,15 +11,15 @@ using mesh::Station;
 
 constexpr std::uint16_t message_id = 3;
 
-std::vector<std::byte> letter_of(const std::string& text) {
+std::vector<std::byte> body_of(const std::string& text) {
   const auto bytes = as_bytes(text);
   return {bytes.begin(), bytes.end()};
 }
 
-/// One server's letters, and what became of them.
-struct Desk {
-  explicit Desk(Station& at) : station(&at), letters(*at.mesh, message_id) {
-    letters.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& answer) {
+/// One server's requests, and what became of them.
+struct Server {
+  explicit Server(Station& at) : station(&at), rpc(*at.mesh, message_id) {
+    rpc.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& answer) {
       handled.emplace_back(as_text(body));
       if (answers)
         answer(PMIX_SUCCESS, as_bytes("re: " + handled.back()));
@@ -27,20 +27,20 @@ struct Desk {
         to_answer.push_back(answer);
     });
   }
-  void ask(NodeNumber to, const std::string& text, RequestType subject = RequestType::card) {
-    letters.send(to, subject, letter_of(text), [this, text](pmix_status_t status, Bytes body) {
+  void ask(NodeNumber to, const std::string& text, RequestType type = RequestType::card) {
+    rpc.send(to, type, body_of(text), [this, text](pmix_status_t status, Bytes body) {
       answered.push_back(text + ": " + std::to_string(status) + " " + std::string(as_text(body)));
     });
   }
   void turn() {
     if (station == nullptr) return;  // its mesh has ended
     for (; told < station->lost.size(); ++told)
-      letters.node_lost(static_cast<NodeNumber>(std::stoul(station->lost[told])));
-    letters.progress();
+      rpc.node_lost(static_cast<NodeNumber>(std::stoul(station->lost[told])));
+    rpc.progress();
   }
 
   Station* station;
-  Rpc letters;
+  Rpc rpc;
   bool answers = true;
   std::vector<Rpc::Reply> to_answer;
   std::vector<std::string> handled, answered;
@@ -51,34 +51,34 @@ class RpcTest : public mesh::Nodes {
  protected:
   void open() {
     pair();
-    for (auto* station : {a, b}) desks.push_back(std::make_unique<Desk>(*station));
+    for (auto* station : {a, b}) servers.push_back(std::make_unique<Server>(*station));
   }
   bool until(const std::function<bool()>& done) {
     return mesh::Nodes::until([&] {
-      for (const auto& desk : desks) desk->turn();
+      for (const auto& server : servers) server->turn();
       return done();
     });
   }
   /// The other end is gone without a word; we notice after a while.
   void lose_b() {
-    ASSERT_TRUE(a->mesh->connect(1));  // from now on it is looked after
+    ASSERT_TRUE(a->mesh->connect(1));  // from now on it is watched
     stations.pop_back();
     at(1).station = b = nullptr;
     for (int i = 0; i < 100 && a->lost.empty(); ++i) pass(std::chrono::milliseconds(500));
     ASSERT_EQ(a->lost.size(), 1u);
   }
-  Desk& at(std::size_t node) { return *desks[node]; }
+  Server& at(std::size_t node) { return *servers[node]; }
   void TearDown() override {
     mesh::Nodes::TearDown();
-    desks.clear();  // what the meshes were sending lies here
+    servers.clear();  // what the meshes were sending lies here
   }
 
-  std::vector<std::unique_ptr<Desk>> desks;
+  std::vector<std::unique_ptr<Server>> servers;
 };
 
 const std::string unreached = ": " + std::to_string(PMIX_ERR_UNREACH) + " ";
 
-TEST_F(RpcTest, a_question_is_answered_once) {
+TEST_F(RpcTest, a_request_is_replied_to_once) {
   open();
   at(0).ask(1, "who?");
   ASSERT_TRUE(until([&] { return !at(0).answered.empty(); }));
@@ -86,7 +86,7 @@ TEST_F(RpcTest, a_question_is_answered_once) {
   EXPECT_EQ(at(1).handled, std::vector<std::string>{"who?"});
 }
 
-TEST_F(RpcTest, a_subject_of_a_later_release_is_not_supported) {
+TEST_F(RpcTest, a_type_of_a_later_release_is_not_supported) {
   open();
   at(0).ask(1, "what?", RequestType(999));
   ASSERT_TRUE(until([&] { return !at(0).answered.empty(); }));
@@ -141,16 +141,16 @@ TEST_F(RpcTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
   ASSERT_TRUE(until([&] { return !at(0).to_answer.empty(); }));
   lose_b();
   at(0).turn();
-  // It comes back, and its first question has the number of the one that was never answered.
+  // It comes back, and its first request has the number of the one that was never answered.
   b = &start(1, 2);
   introduce();
-  desks.push_back(std::make_unique<Desk>(*b));
-  desks[2]->ask(0, "of the second life");
+  servers.push_back(std::make_unique<Server>(*b));
+  servers[2]->ask(0, "of the second life");
   ASSERT_TRUE(until([&] { return at(0).to_answer.size() == 2; }));
   at(0).to_answer[0](PMIX_ERROR, as_bytes("wrong"));
   at(0).to_answer[1](PMIX_SUCCESS, as_bytes("right"));
-  ASSERT_TRUE(until([&] { return !desks[2]->answered.empty(); }));
-  EXPECT_EQ(desks[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
+  ASSERT_TRUE(until([&] { return !servers[2]->answered.empty(); }));
+  EXPECT_EQ(servers[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
 }
 
 TEST_F(RpcTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
@@ -164,17 +164,17 @@ TEST_F(RpcTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
   EXPECT_EQ(at(0).answered.back(), "too late" + unreached);
 }
 
-TEST_F(RpcTest, at_the_end_no_question_stays_open) {
+TEST_F(RpcTest, at_the_end_no_request_stays_open) {
   open();
   at(1).answers = false;
   at(0).ask(1, "open");
-  at(0).letters.send(1, RequestType::card, letter_of("asks again"), [&](pmix_status_t status, Bytes) {
+  at(0).rpc.send(1, RequestType::card, body_of("asks again"), [&](pmix_status_t status, Bytes) {
     EXPECT_EQ(status, PMIX_ERR_UNREACH);
     at(0).ask(1, "again");
   });
   ASSERT_TRUE(until([&] { return at(1).handled.size() == 2; }));
   stations.clear();
-  for (const auto& desk : desks) desk->letters.close();
+  for (const auto& server : servers) server->rpc.close();
   EXPECT_EQ(at(0).answered, (std::vector<std::string>{"open" + unreached, "again" + unreached}));
   for (const auto& answer : at(1).to_answer) answer(PMIX_SUCCESS, {});  // its mesh is gone, and it has closed
 }

@@ -12,12 +12,12 @@
 #include <thread>
 
 #include "tests/multiproc/host.hpp"
-#include "tests/multiproc/session.hpp"
+#include "tests/multiproc/cluster.hpp"
 
 namespace weft::test {
 namespace {
 
-constexpr const char* job = session_job;
+constexpr const char* job = cluster_job;
 constexpr const char* second_job = "beside";  ///< of fences_of_two_jobs; laid out as the first
 constexpr std::uint32_t ranks_a_node = 2;
 
@@ -51,12 +51,12 @@ void on_inventory(pmix_status_t status, pmix_info_t* infos, size_t count, void* 
 
 // ---- a node: words are its number, the number of nodes, how clients reach the segment, their program
 
-int session_node(const Words& words) {
+int cluster_node(const Words& words) {
   const auto self = static_cast<std::uint32_t>(std::stoul(words[0]));
   const auto nodes = static_cast<std::uint32_t>(std::stoul(words[1]));
   const auto segment = static_cast<Segment>(std::stoi(words[2]));
   Infos server;
-  server.text(PMIX_SERVER_NSPACE, "session").rank(PMIX_SERVER_RANK, self).number(PMIX_NUM_NODES, nodes);
+  server.text(PMIX_SERVER_NSPACE, "wide-cluster").rank(PMIX_SERVER_RANK, self).number(PMIX_NUM_NODES, nodes);
   server.text(PMIX_HOSTNAME, "host" + words[0]).bytes("weft.key", std::string(32, 'k'));
   Host host({}, {}, std::move(server));
   std::pair<std::atomic<bool>, std::string> contact;
@@ -536,8 +536,8 @@ int node_dies(const Words&) {
 
 }  // namespace
 
-void add_session_programs(Programs& programs) {
-  programs.add("session_node", session_node);
+void add_cluster_programs(Programs& programs) {
+  programs.add("cluster_node", cluster_node);
   programs.add("fence_storm", fence_storm);
   programs.add("fence_of_threads", fence_of_threads);
   programs.add("nodes_disagree", nodes_disagree);
@@ -560,7 +560,7 @@ void add_session_programs(Programs& programs) {
 
 // ---- tests
 
-class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
+class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:
   /// key_wait: WEFT_GET_WAIT; tests about other things do not wait for keys that are missing.
   Variables over(const char* key_wait = "0") const {
@@ -568,128 +568,128 @@ class SessionTest : public Multiproc, public ::testing::WithParamInterface<std::
   }
   void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped,
            const Words& words = {}) {
-    Session session(nodes, segment, program, over(), false, words);
-    session.finish();
+    Cluster cluster(nodes, segment, program, over(), false, words);
+    cluster.finish();
   }
   void run_waiting(const char* key_wait, const std::string& program, Segment segment) {
-    Session session(2, segment, program, over(key_wait), false, {key_wait});
-    session.finish();
+    Cluster cluster(2, segment, program, over(key_wait), false, {key_wait});
+    cluster.finish();
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, SessionTest, ::testing::Values("shm", "ofi", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::Values("shm", "ofi", "ucx"),
                          [](const auto& transport) { return transport.param; });
 
-TEST_P(SessionTest, fence_storm) {
+TEST_P(ClusterTest, fence_storm) {
   run("fence_storm");
 }
-TEST_P(SessionTest, fence_storm_of_two_nodes_without_segments) {
+TEST_P(ClusterTest, fence_storm_of_two_nodes_without_segments) {
   run("fence_storm", 2, Segment::refused);
 }
-TEST_P(SessionTest, fence_storm_of_five_nodes) {
+TEST_P(ClusterTest, fence_storm_of_five_nodes) {
   run("fence_storm", 5, Segment::mixed);
 }
-TEST_P(SessionTest, threads_of_a_rank_in_fences_of_the_whole_job) {
+TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_the_whole_job) {
   run("fence_of_threads", 3, Segment::mapped, {"job"});
 }
-TEST_P(SessionTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
+TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_the_whole_job_by_message) {
   run("fence_of_threads", 3, Segment::mixed, {"job"});
 }
-TEST_P(SessionTest, threads_of_a_rank_in_fences_of_a_set) {
+TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_a_set) {
   run("fence_of_threads", 3, Segment::mapped, {"set"});
 }
-TEST_P(SessionTest, nodes_that_disagree_on_whether_cards_travel) {
+TEST_P(ClusterTest, nodes_that_disagree_on_whether_cards_travel) {
   run("nodes_disagree");
 }
-TEST_P(SessionTest, fences_of_two_jobs) {
+TEST_P(ClusterTest, fences_of_two_jobs) {
   run("fences_of_two_jobs");
 }
-TEST_P(SessionTest, fences_of_two_jobs_by_message) {
+TEST_P(ClusterTest, fences_of_two_jobs_by_message) {
   run("fences_of_two_jobs", 2, Segment::mixed);
 }
-TEST_P(SessionTest, deltas_of_sets) {
+TEST_P(ClusterTest, deltas_of_sets) {
   run("deltas_of_sets");
 }
-TEST_P(SessionTest, cards_of_all_sizes) {
+TEST_P(ClusterTest, cards_of_all_sizes) {
   run("cards_of_all_sizes");
 }
-TEST_P(SessionTest, cards_of_all_sizes_without_segments) {
+TEST_P(ClusterTest, cards_of_all_sizes_without_segments) {
   run("cards_of_all_sizes", 2, Segment::refused);
 }
-TEST_P(SessionTest, cards_that_grow) {
+TEST_P(ClusterTest, cards_that_grow) {
   run("cards_that_grow", 2);
 }
-TEST_P(SessionTest, the_user_chooses_the_mode_of_fences) {
+TEST_P(ClusterTest, the_user_chooses_the_mode_of_fences) {
   for (const char* mode : {"full", "sparse"}) {
     auto variables = over();
     variables.emplace_back("WEFT_FENCE", mode);
-    Session session(2, Segment::mapped, "mode_of_the_user", variables, false, {mode});
-    session.finish();
+    Cluster cluster(2, Segment::mapped, "mode_of_the_user", variables, false, {mode});
+    cluster.finish();
   }
 }
-TEST_P(SessionTest, keys_of_later_commits_are_waited_for) {
+TEST_P(ClusterTest, keys_of_later_commits_are_waited_for) {
   run_waiting("inf", "keys_of_later_commits", Segment::mapped);
 }
-TEST_P(SessionTest, keys_of_later_commits_are_waited_for_without_segments) {
+TEST_P(ClusterTest, keys_of_later_commits_are_waited_for_without_segments) {
   run_waiting("inf", "keys_of_later_commits", Segment::refused);
 }
-TEST_P(SessionTest, keys_that_never_come) {
+TEST_P(ClusterTest, keys_that_never_come) {
   run_waiting("0.2", "keys_that_never_come", Segment::mixed);
 }
-TEST_P(SessionTest, gets_at_once) {
+TEST_P(ClusterTest, gets_at_once) {
   run_waiting("inf", "gets_at_once", Segment::mixed);
 }
-TEST_P(SessionTest, gets_of_dead_ranks) {
+TEST_P(ClusterTest, gets_of_dead_ranks) {
   run_waiting("inf", "gets_of_dead_ranks", Segment::mixed);
 }
-TEST_P(SessionTest, modex_without_a_fence) {
+TEST_P(ClusterTest, modex_without_a_fence) {
   run("modex_without_a_fence");
 }
 // Programs of nodes_test.cpp: what they see is the same, whoever carries it.
-TEST_P(SessionTest, fetch_on_demand) {
+TEST_P(ClusterTest, fetch_on_demand) {
   run("fetch_on_demand", 2);
 }
-TEST_P(SessionTest, ask_early) {
+TEST_P(ClusterTest, ask_early) {
   run("ask_early", 2);
 }
-TEST_P(SessionTest, sets_across) {
+TEST_P(ClusterTest, sets_across) {
   run("sets_across", 2);
 }
-TEST_P(SessionTest, get_during_fence) {
+TEST_P(ClusterTest, get_during_fence) {
   run("get_during_fence", 2);
 }
-TEST_P(SessionTest, far_rank_dies) {
+TEST_P(ClusterTest, far_rank_dies) {
   run("far_rank_dies", 2);
 }
-TEST_P(SessionTest, deadline) {
+TEST_P(ClusterTest, deadline) {
   run("deadline");
 }
-TEST_P(SessionTest, last_dies) {
+TEST_P(ClusterTest, last_dies) {
   run("last_dies");
 }
-TEST_P(SessionTest, last_leaves) {
+TEST_P(ClusterTest, last_leaves) {
   run("last_leaves");
 }
-TEST_P(SessionTest, a_stuck_fence_is_reported_once_with_who_is_missing_where) {
+TEST_P(ClusterTest, a_stuck_fence_is_reported_once_with_who_is_missing_where) {
   auto variables = over();
   variables.emplace_back("WEFT_STUCK_AFTER", "1");
-  Session session(3, Segment::mapped, "last_is_late", variables, true);
-  const auto text = session.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
+  Cluster cluster(3, Segment::mapped, "last_is_late", variables, true);
+  const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
   EXPECT_NE(text.find("2 of 3 nodes are in it"), std::string::npos) << text;
   EXPECT_NE(text.find(") on host2"), std::string::npos) << text;
-  session.nodes[2].tell("come");
-  session.finish();
-  EXPECT_EQ(session.nodes[1].errors(), "");
-  EXPECT_EQ(session.nodes[2].errors(), "");
+  cluster.nodes[2].tell("come");
+  cluster.finish();
+  EXPECT_EQ(cluster.nodes[1].errors(), "");
+  EXPECT_EQ(cluster.nodes[2].errors(), "");
 }
-TEST_P(SessionTest, node_dies) {
-  Session session(3, Segment::mapped, "node_dies", over());
-  for (auto& node : session.nodes) node.tell("listen");
-  for (auto& node : session.nodes) node.expect("ready");
-  session.nodes[2].kill();
-  session.nodes[2].wait();
-  session.nodes.pop_back();
-  session.finish();
+TEST_P(ClusterTest, node_dies) {
+  Cluster cluster(3, Segment::mapped, "node_dies", over());
+  for (auto& node : cluster.nodes) node.tell("listen");
+  for (auto& node : cluster.nodes) node.expect("ready");
+  cluster.nodes[2].kill();
+  cluster.nodes[2].wait();
+  cluster.nodes.pop_back();
+  cluster.finish();
 }
 
 }  // namespace weft::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftinfo/sessions.hpp"
+#include "tools/weftinfo/clusters.hpp"
 
 #include <pmix_tool.h>
 
@@ -12,7 +12,7 @@
 namespace weft::weftinfo {
 namespace {
 
-constexpr const char* session_key = "weft.session";
+constexpr const char* report_key = "weft.cluster";
 
 /// This process as a tool: of the server of `pid`, or of none.
 class Tool {
@@ -65,7 +65,7 @@ struct Server {
 };
 
 std::uint64_t age_of(const Listed& server) {
-  return server.session.nodes.empty() ? 0 : server.session.nodes[0].age_ms;
+  return server.cluster.nodes.empty() ? 0 : server.cluster.nodes[0].age_ms;
 }
 
 }  // namespace
@@ -73,23 +73,23 @@ std::uint64_t age_of(const Listed& server) {
 std::vector<Listed> one_of_each(std::vector<Listed> servers) {
   std::sort(servers.begin(), servers.end(),
             [](const Listed& a, const Listed& b) { return age_of(a) > age_of(b); });
-  // Hosts that do not name their sessions apart have several of one name: then a number comes twice.
+  // Hosts that do not name their clusters apart have several of one name: then a number comes twice.
   std::map<std::string, std::uint32_t> first;
   std::map<std::string, std::vector<Job>> jobs;
   for (const auto& server : servers) {
-    first.try_emplace(server.session.nspace, server.rank);
-    auto& known = jobs[server.session.nspace];
-    if (known.empty()) known = server.session.jobs;
+    first.try_emplace(server.cluster.nspace, server.rank);
+    auto& known = jobs[server.cluster.nspace];
+    if (known.empty()) known = server.cluster.jobs;
   }
   // A launcher without ranks of its own knows its job's name only.
   for (auto& server : servers)
-    if (server.session.jobs.empty()) server.session.jobs = jobs[server.session.nspace];
-  std::erase_if(servers, [&](const Listed& server) { return server.rank != first[server.session.nspace]; });
+    if (server.cluster.jobs.empty()) server.cluster.jobs = jobs[server.cluster.nspace];
+  std::erase_if(servers, [&](const Listed& server) { return server.rank != first[server.cluster.nspace]; });
   std::sort(servers.begin(), servers.end(), [](const Listed& a, const Listed& b) { return a.pid < b.pid; });
   return servers;
 }
 
-std::vector<Listed> list_sessions() {
+std::vector<Listed> list_clusters() {
   auto servers = Tool(std::nullopt).ask(PMIX_QUERY_AVAIL_SERVERS, false, [](const pmix_value_t& value) {
     return Reader(&value).each([](const Reader& one) {
       return Server{one.at(PMIX_SERVER_RANK).small(),
@@ -99,15 +99,15 @@ std::vector<Listed> list_sessions() {
   std::vector<Listed> out;
   for (const auto& server : servers) try {
       const Tool tool(server.pid);
-      out.push_back({server.pid, server.rank, tool.ask(session_key, true, read_session)});
+      out.push_back({server.pid, server.rank, tool.ask(report_key, true, read_cluster)});
     } catch (const Stop&) {
       // It ended, or was stopped, since it answered.
     }
   return one_of_each(std::move(out));
 }
 
-Session ask_session(long pid) {
-  return Tool(pid).ask(session_key, false, read_session);
+Cluster ask_cluster(long pid) {
+  return Tool(pid).ask(report_key, false, read_cluster);
 }
 
 }  // namespace weft::weftinfo

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers of one session, each a process of its own with two clients; the test carries their contacts.
+// Servers of one cluster, each a process of its own with two clients; the test carries their contacts.
 #pragma once
 
 #include "tests/multiproc/host.hpp"
 
 namespace weft::test {
 
-inline constexpr const char* session_job = "wide";
+inline constexpr const char* cluster_job = "wide";
 
-struct Session {
+struct Cluster {
   std::vector<Child> nodes;
 
-  Session(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
+  Cluster(std::uint32_t count, Segment segment, const std::string& program, const Variables& variables,
           bool catch_errors = false, const Words& words = {}) {
     for (std::uint32_t id = 0; id < count; ++id) {
       Child::Options options;
@@ -20,7 +20,7 @@ struct Session {
       Words all{std::to_string(id), std::to_string(count), std::to_string(static_cast<int>(segment)),
                 program};
       all.insert(all.end(), words.begin(), words.end());
-      nodes.emplace_back("session_node", all, options);
+      nodes.emplace_back("cluster_node", all, options);
     }
     std::string contacts;
     for (auto& node : nodes) contacts += (contacts.empty() ? "" : " ") + node.hear();

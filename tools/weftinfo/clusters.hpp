@@ -10,19 +10,19 @@
 
 namespace weft::weftinfo {
 
-/// One session that this user may look at, with what one of its servers on this machine says of itself.
+/// One cluster that this user may look at, with what one of its servers on this machine says of itself.
 struct Listed {
   long pid = 0;            ///< of that server: the launcher, where it is here
-  std::uint32_t rank = 0;  ///< its number in the session
-  Session session;
+  std::uint32_t rank = 0;  ///< its number in the cluster
+  Cluster cluster;
 };
 
-/// Of the servers of each session the one that was started first: that is the launcher, which starts the
+/// Of the servers of each cluster the one that was started first: that is the launcher, which starts the
 /// others.
 std::vector<Listed> one_of_each(std::vector<Listed> servers);
 /// Of this machine, ascending by pid. Throws Stop.
-std::vector<Listed> list_sessions();
+std::vector<Listed> list_clusters();
 /// Of all its nodes. pid: of any of its servers on this machine. Throws Stop.
-Session ask_session(long pid);
+Cluster ask_cluster(long pid);
 
 }  // namespace weft::weftinfo
