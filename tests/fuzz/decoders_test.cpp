@@ -4,11 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <ostream>
 
 #include "tests/fuzz/decoders.hpp"
 #include "tests/unit/transport/shm/testing.hpp"
 
 namespace weft::fuzz {
+
+/// In the names of the tests: not its bytes.
+static void PrintTo(const Decoder& decoder, std::ostream* out) {
+  *out << decoder.name;
+}
+
 namespace {
 
 using testing::Random;

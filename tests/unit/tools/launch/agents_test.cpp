@@ -26,7 +26,7 @@ class AgentsTest : public testing::Test {
  protected:
   AgentsTest() {
     std::signal(SIGPIPE, SIG_IGN);
-    char path[] = "/tmp/weft-agents-XXXXXX";
+    char path[] = "/tmp/agents_test_XXXXXX";
     directory = ::mkdtemp(path);
   }
   ~AgentsTest() override { std::filesystem::remove_all(directory); }

@@ -14,7 +14,7 @@ namespace {
 class LocalityTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/weft_locality_XXXXXX";
+    char name[] = "/tmp/locality_test_XXXXXX";
     ASSERT_NE(::mkdtemp(name), nullptr);
     root_ = name;
     write("bus/pci/devices/0000:3b:00.0/numa_node", "0\n");

@@ -47,7 +47,7 @@ TEST(ProviderTest, nothing_matches) {
 TEST(ProviderTest, of_equals_the_nearest) {
   const int here = transport::own_numa_node();
   if (here == transport::Locality::unknown) GTEST_SKIP() << "getcpu() does not work here";
-  char name[] = "/tmp/weft_provider_XXXXXX";
+  char name[] = "/tmp/provider_test_XXXXXX";
   ASSERT_NE(::mkdtemp(name), nullptr);
   const std::filesystem::path root(name);
   const auto put = [&](const char* card, int node) {
