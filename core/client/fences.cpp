@@ -16,18 +16,18 @@ struct FenceDirectives {
   bool collect = false;
   data::Timeout timeout;
 
-  static Result<FenceDirectives> parse(const pmix_info_t* infos, std::size_t count) {
-    FenceDirectives out;
+  /// False: a directive of a type that it cannot have.
+  bool read(const pmix_info_t* infos, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const std::string_view key(infos[i].key, ::strnlen(infos[i].key, PMIX_MAX_KEYLEN));
-      if (key == PMIX_COLLECT_DATA) out.collect = data::is_true(infos[i].value);
+      if (key == PMIX_COLLECT_DATA) collect = data::is_true(infos[i].value);
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);
-        if (!given) return fail(given.error());
-        if (*given) out.timeout = *given;
+        if (!given) return false;
+        if (*given) timeout = *given;
       }
     }
-    return out;
+    return true;
   }
   data::Deadline deadline() const { return data::deadline_after(timeout); }
 };
@@ -82,9 +82,9 @@ bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
 
 pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo) {
-  const auto how = FenceDirectives::parse(infos, ninfo);
-  if (!how) return PMIX_ERR_BAD_PARAM;
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how->collect};
+  FenceDirectives how;
+  if (!how.read(infos, ninfo)) return PMIX_ERR_BAD_PARAM;
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
     const auto promise = std::make_shared<std::promise<pmix_status_t>>();
@@ -95,11 +95,11 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   if (connection_.on_thread() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
-    return job_fence_->wait(*job_fence_->take_ticket(how->collect), how->deadline());
+    return job_fence_->wait(*job_fence_->take_ticket(how.collect), how.deadline());
   } else {
     const auto set = set_fences_->find({procs, nprocs});
     if (const auto at = enter_set(set, call, promised, started))
-      return at->board->wait(at->ticket, how->deadline());
+      return at->board->wait(at->ticket, how.deadline());
   }
   if (started != PMIX_SUCCESS) return started;
   return connection_.await(ended) ? ended.get() : PMIX_ERR_INIT;
@@ -107,18 +107,18 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
 
 pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                   std::size_t ninfo, std::function<void(pmix_status_t)> done) {
-  const auto how = FenceDirectives::parse(infos, ninfo);
-  if (!how) return PMIX_ERR_BAD_PARAM;
+  FenceDirectives how;
+  if (!how.read(infos, ninfo)) return PMIX_ERR_BAD_PARAM;
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;
     connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how->collect};
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect};
   if (!job_fence_) return send_fence(nullptr, call, std::move(done));
   if (whole) {
-    job_fence_->wait_later(*job_fence_->take_ticket(how->collect), how->deadline(), std::move(done));
+    job_fence_->wait_later(*job_fence_->take_ticket(how.collect), how.deadline(), std::move(done));
     return PMIX_SUCCESS;
   }
   pmix_status_t started = PMIX_SUCCESS;
@@ -126,7 +126,7 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   if (auto at = enter_set(
           set, call, [&] { return std::move(done); }, started))
     // The set stays known while a fence of it is open (SetFences).
-    at->board->wait_later(at->ticket, how->deadline(),
+    at->board->wait_later(at->ticket, how.deadline(),
                           [set, done = std::move(done)](pmix_status_t status) { done(status); });
   return started;
 }

@@ -16,9 +16,4 @@ Result<Timeout> timeout_of(const pmix_value_t& value) {
   return Timeout(std::chrono::seconds(std::min<std::uint64_t>(*seconds, longest)));
 }
 
-Deadline deadline_after(const Timeout& timeout) noexcept {
-  if (!timeout) return std::nullopt;
-  return std::chrono::steady_clock::now() + std::min(*timeout, longest_timeout);
-}
-
 }  // namespace weft::data

@@ -2,6 +2,7 @@
 // PMIX_TIMEOUT: from the value of a directive to a point in time, for Get, Fence and all others.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -20,7 +21,10 @@ inline constexpr std::chrono::seconds longest_timeout{1'000'000'000};
 /// In seconds; 0 is no limit. Errors: type_mismatch, for a value that is no whole number or is negative.
 Result<Timeout> timeout_of(const pmix_value_t& value);
 
-/// The end of a wait that begins now.
-Deadline deadline_after(const Timeout& timeout) noexcept;
+/// The end of a wait that begins now. Inline: every fence without a timeout comes through here.
+inline Deadline deadline_after(const Timeout& timeout) noexcept {
+  if (!timeout) return std::nullopt;
+  return std::chrono::steady_clock::now() + std::min(*timeout, longest_timeout);
+}
 
 }  // namespace weft::data

@@ -8,7 +8,7 @@
 
 namespace weft::server {
 
-std::optional<Exchanges::Key> CardExchange::begin(const Procs& procs, bool collect_cards,
+std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, bool collect_cards,
                                                   const data::Infos& directives, Done done) {
   Collected cards;
   if (collect_cards) {
@@ -50,14 +50,16 @@ std::optional<Exchanges::Key> CardExchange::begin(const Procs& procs, bool colle
 
 /// What the local ranks among `procs` committed since the last fence that sent it to all of them: of this set, or of the
 /// whole job, which reaches every node that has a rank of it.
-Result<CardExchange::Collected> CardExchange::collect(const Procs& procs) {
+Result<CardExchange::Collected> CardExchange::collect(const Participants& participants) {
+  const Procs& procs = participants;
   store::BlobWriter blob;
   Collected out;
   std::optional<Error> error;
   const bool is_one_job = link::nspace_of(procs.front()) == link::nspace_of(procs.back());  // they are sorted
-  const auto* by_set = sent_by(procs);
-  const auto* by_job =
-      is_one_job && !is_whole_job(procs) ? sent_by(whole_job(link::nspace_of(procs.front()))) : nullptr;
+  const auto* by_set = sent_by(participants);
+  const auto* by_job = is_one_job && !is_whole_job(procs)
+                           ? sent_by(Participants(whole_job(link::nspace_of(procs.front()))))
+                           : nullptr;
   each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
     if (error) return;
     const auto from = std::max(position(by_set, job, local), position(by_job, job, local));
@@ -72,8 +74,8 @@ Result<CardExchange::Collected> CardExchange::collect(const Procs& procs) {
   return out;
 }
 
-const CardExchange::Positions* CardExchange::sent_by(const Procs& procs) const {
-  const auto found = sent_.find(signature_of(procs));
+const CardExchange::Positions* CardExchange::sent_by(const Participants& procs) const {
+  const auto found = sent_.find(procs.signature());
   return found == sent_.end() ? nullptr : &found->second;
 }
 
@@ -84,9 +86,9 @@ std::uint64_t CardExchange::position(const Positions* positions, const Job& job,
   return of_job != positions->end() && local < of_job->second.size() ? of_job->second[local] : 0;
 }
 
-void CardExchange::mark_sent(const Procs& procs, const std::vector<Sent>& sent) {
+void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>& sent) {
   if (sent.empty()) return;
-  auto& positions = sent_[signature_of(procs)];
+  auto& positions = sent_[procs.signature()];
   for (const auto& part : sent) {
     if (jobs_.find(part.nspace) == nullptr) continue;
     auto& of_job = positions[part.nspace];

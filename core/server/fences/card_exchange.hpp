@@ -27,7 +27,7 @@ class CardExchange {
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
   /// Returns the key of our own collective while it is under way.
-  std::optional<Exchanges::Key> begin(const Procs& procs, bool collect, const data::Infos& directives,
+  std::optional<Exchanges::Key> begin(const Participants& procs, bool collect, const data::Infos& directives,
                                       Done done);
   /// The namespace has ended.
   void forget(const std::string& nspace);
@@ -47,10 +47,10 @@ class CardExchange {
   using Positions =
       std::map<std::string, std::vector<std::uint64_t>, std::less<>>;  ///< by namespace, local index
 
-  Result<Collected> collect(const Procs& procs);
-  const Positions* sent_by(const Procs& procs) const;
+  Result<Collected> collect(const Participants& procs);
+  const Positions* sent_by(const Participants& procs) const;
   static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
-  void mark_sent(const Procs& procs, const std::vector<Sent>& sent);
+  void mark_sent(const Participants& procs, const std::vector<Sent>& sent);
   void cards_came(const Procs& procs);
   Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
   pmix_status_t take(const Procs& procs, const Exchanges::Part& part, Procs& behind);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/fences/exchange.hpp"
 
-#include <xxhash.h>
-
 #include <algorithm>
 
-#include "core/data/wire.hpp"
 #include "core/events/range.hpp"
 #include "core/link/messages.hpp"
 
@@ -15,7 +12,7 @@ namespace {
 using collectives::Kind;
 using collectives::Outcome;
 
-/// What ends a collective at all members, and what that means for their fences.
+// Not data::to_status(): the error says why the collective of all nodes has ended, and becomes the status of their fences.
 Errc code_of(pmix_status_t why) noexcept {
   switch (why) {
     case PMIX_ERR_TIMEOUT:
@@ -53,24 +50,13 @@ pmix_status_t status_of(Errc code) noexcept {
 
 }  // namespace
 
-collectives::Signature signature_of(const Procs& procs) {
-  data::Writer text;
-  text.u32(static_cast<std::uint32_t>(procs.size()));
-  for (const auto& proc : procs) {
-    text.text(link::nspace_of(proc));
-    text.u32(proc.rank);
-  }
-  const auto hash = XXH3_128bits(text.view().data(), text.size());
-  return {hash.high64, hash.low64};
-}
-
-Result<Exchanges::Key> Exchanges::begin(const Procs& procs, bool collect, Blob contribution, Ended ended) {
+Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect, Blob contribution,
+                                        Ended ended) {
   auto members = jobs_.nodes_of(procs);
   const auto self = std::lower_bound(members.begin(), members.end(), cluster_.self());
   if (self == members.end() || *self != cluster_.self())
     return fail(Errc::not_found, "a participant is not known");
-  const auto signature = signature_of(procs);
-  const auto key = std::make_shared<Key>(signature, 0);
+  const auto key = std::make_shared<Key>(procs.signature(), 0);
   const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
     open_.erase(*key);
     std::vector<Part> others;
@@ -78,38 +64,38 @@ Result<Exchanges::Key> Exchanges::begin(const Procs& procs, bool collect, Blob c
       if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
     ended(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others);
   };
-  const auto generation = cluster_.engine().begin(signature, collect ? Kind::exchange : Kind::barrier,
+  const auto generation = cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier,
                                                   members, std::move(contribution), on_end);
   if (!generation) return fail(generation.error());
   cluster_.stay_awake();
   key->second = *generation;
-  open_[*key] = {procs, std::move(members), Clock::now()};
+  open_.insert_or_assign(*key, Open{procs, std::move(members), Clock::now()});
   for (const auto& [nspace, rank] : dead_) {
     const auto proc = link::make_proc(nspace, rank);
-    if (!events::covers(procs, proc)) continue;
+    if (!events::covers(procs.procs(), proc)) continue;
     for (const auto node : jobs_.nodes_of({proc})) ask({runs_of(procs), key->second}, node, nullptr);
   }
   return *key;
 }
 
-std::uint64_t Exchanges::attempts(const Procs& procs) const {
-  return cluster_.engine().begun(signature_of(procs));
+std::uint64_t Exchanges::attempts(const Participants& procs) const {
+  return cluster_.engine().begun(procs.signature());
 }
 
 void Exchanges::abort(const Key& key, pmix_status_t why) {
   cluster_.engine().abort(key.first, key.second, code_of(why));
 }
 
-void Exchanges::refuse(const Procs& procs, pmix_status_t why) {
+void Exchanges::refuse(const Participants& procs, pmix_status_t why) {
   // Fails only where a participant is not known here, and then no other node knows this one as a member.
-  static_cast<void>(cluster_.engine().refuse(signature_of(procs), jobs_.nodes_of(procs), code_of(why)));
+  static_cast<void>(cluster_.engine().refuse(procs.signature(), jobs_.nodes_of(procs), code_of(why)));
 }
 
 bool Exchanges::process_died(const pmix_proc_t& proc) {
   if (!dead_.emplace(link::nspace_of(proc), proc.rank).second) return false;
   const auto where = jobs_.nodes_of({proc});
   for (const auto& [key, fence] : open_)
-    if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs, proc))
+    if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs.procs(), proc))
       ask({runs_of(fence.procs), key.second}, where.front(), nullptr);
   return true;
 }

@@ -19,11 +19,10 @@
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/fences/fence_part.hpp"
+#include "core/server/fences/participants.hpp"
 #include "core/server/jobs/jobs.hpp"
 
 namespace weft::server {
-
-collectives::Signature signature_of(const Procs& procs);
 
 class Exchanges {
  public:
@@ -36,7 +35,7 @@ class Exchanges {
   /// others: what the other nodes contributed, valid during the call.
   using Ended = std::function<void(pmix_status_t status, const std::vector<Part>& others)>;
   struct Open {
-    Procs procs;
+    Participants procs;
     std::vector<NodeNumber> members;
     Clock::time_point since;
   };
@@ -45,11 +44,11 @@ class Exchanges {
 
   /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
   /// Errors: not_found (a participant that is not known here).
-  Result<Key> begin(const Procs& procs, bool collect, Blob contribution, Ended ended);
+  Result<Key> begin(const Participants& procs, bool collect, Blob contribution, Ended ended);
   /// The generation that has begun fails here, and so at all members that have not finished it.
   void abort(const Key& key, pmix_status_t why);
   /// The next generation has failed here before it began.
-  void refuse(const Procs& procs, pmix_status_t why);
+  void refuse(const Participants& procs, pmix_status_t why);
 
   /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
   bool process_died(const pmix_proc_t& proc);
@@ -60,7 +59,7 @@ class Exchanges {
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
 
   /// Generations of this set that have begun or were refused here.
-  std::uint64_t attempts(const Procs& procs) const;
+  std::uint64_t attempts(const Participants& procs) const;
   const std::map<Key, Open>& open() const noexcept { return open_; }
   /// What the engine says of one that is under way.
   void describe(const Key& key, FencePart& part) const;

@@ -16,6 +16,7 @@
 
 #include "core/server/fences/exchange.hpp"
 #include "core/server/fences/fence_steps.hpp"
+#include "core/server/fences/participants.hpp"
 #include "core/server/fences/stuck.hpp"
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/board_member.hpp"
@@ -48,7 +49,7 @@ class FenceBoard {
     store::Generation next;  ///< of the member's next fence
   };
   struct Shape {
-    Procs procs;  ///< canonical
+    Participants procs;
     std::vector<Member> members;
     bool is_remote = false;  ///< other nodes take part
   };
@@ -58,7 +59,7 @@ class FenceBoard {
   /// Without a place in the segment.
   explicit FenceBoard(Shape shape);
 
-  const Procs& procs() const noexcept { return shape_.procs; }
+  const Participants& procs() const noexcept { return shape_.procs; }
   bool is_remote() const noexcept { return shape_.is_remote; }
   /// Its board is a slot of the pool.
   bool is_pooled() const noexcept { return number_ != store::own_job_board; }

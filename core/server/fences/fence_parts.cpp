@@ -45,12 +45,12 @@ FencePart Fences::part_of(FenceBoard& fence) {
 }
 
 std::optional<FencePart> Fences::part_in(const FenceName& name) {
-  const auto procs = known_procs(name);
+  const auto procs = known_participants(name);
   if (!procs || exchanges_ == nullptr) return std::nullopt;
   const auto attempts = exchanges_->attempts(*procs);
   if (name.generation <= attempts) {
     auto part = part_of(*procs, name.generation, all_arrived);
-    exchanges_->describe({signature_of(*procs), name.generation}, part);
+    exchanges_->describe({procs->signature(), name.generation}, part);
     return part;
   }
   const auto fence = find(*procs);
@@ -86,7 +86,7 @@ FencePart Fences::part_of(const Procs& procs, std::uint64_t generation, const Ha
 }
 
 /// Nothing: ranks of no job that is registered here.
-std::optional<Procs> Fences::known_procs(const FenceName& name) const {
+std::optional<Participants> Fences::known_participants(const FenceName& name) const {
   for (const auto& run : name.procs) {
     const auto* job = jobs_.find(run.nspace);
     const bool is_known =
@@ -95,11 +95,11 @@ std::optional<Procs> Fences::known_procs(const FenceName& name) const {
   }
   auto procs = procs_of(name.procs);
   if (!procs) return std::nullopt;
-  return std::move(*procs);
+  return Participants(std::move(*procs));
 }
 
 std::vector<NodeNumber> Fences::nodes_of(const FenceName& name) const {
-  const auto procs = known_procs(name);
+  const auto procs = known_participants(name);
   return procs && cards_.is_ours() ? jobs_.nodes_of(*procs) : std::vector<NodeNumber>();
 }
 
@@ -129,7 +129,7 @@ pmix_status_t Fences::hopeless(const Procs& procs) const {
 void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   if (!name || exchanges_ == nullptr) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto procs = known_procs(*name);
+  const auto procs = known_participants(*name);
   const auto part = part_in(*name);
   if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
   if (name->generation > exchanges_->attempts(*procs)) {

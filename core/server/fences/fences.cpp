@@ -45,7 +45,7 @@ Fences::~Fences() = default;
 // ---- jobs and their processes
 
 void Fences::open_job(const Job& job) {
-  FenceBoard::Shape shape{whole_job(job.nspace), {}, job.view().nodes() > 1};
+  FenceBoard::Shape shape{Participants(whole_job(job.nspace)), {}, job.view().nodes() > 1};
   for (std::uint32_t local = 0; local < job.view().header().local_capacity; ++local)
     shape.members.push_back({job.nspace, local});
   boards_.push_back(
@@ -56,7 +56,7 @@ void Fences::close_job(const std::string& nspace) {
   // Processes of other namespaces may be in a fence with it.
   const auto all = boards_;
   for (const auto& fence : all) {
-    const auto& procs = fence->procs();
+    const Procs& procs = fence->procs();
     if (std::none_of(procs.begin(), procs.end(), [&](const auto& p) { return link::nspace_of(p) == nspace; }))
       continue;
     auto& members = fence->members();
@@ -153,7 +153,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
 }
 
 std::optional<FenceBoard::Shape> Fences::shape_of(const Procs& procs) const {
-  FenceBoard::Shape out{procs, {}, false};
+  FenceBoard::Shape out{Participants(procs), {}, false};
   for (const auto& proc : procs) {
     const auto* job = jobs_.find(link::nspace_of(proc));
     if (job == nullptr) return std::nullopt;

@@ -106,7 +106,7 @@ class Fences {
 
   FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
   FencePart part_of(FenceBoard& fence);
-  std::optional<Procs> known_procs(const FenceName& name) const;
+  std::optional<Participants> known_participants(const FenceName& name) const;
   void answer_part(Bytes body, const Rpc::Reply& reply);
   pmix_status_t hopeless(const Procs& procs) const;
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/fences/participants.hpp"
+
+#include <xxhash.h>
+
+#include "core/data/wire.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+/// The same on all nodes: namespaces and ranks, in canonical order.
+collectives::Signature signature_of(const Procs& procs) {
+  data::Writer text;
+  text.u32(static_cast<std::uint32_t>(procs.size()));
+  for (const auto& proc : procs) {
+    text.text(link::nspace_of(proc));
+    text.u32(proc.rank);
+  }
+  const auto hash = XXH3_128bits(text.view().data(), text.size());
+  return {hash.high64, hash.low64};
+}
+
+}  // namespace
+
+Participants::Participants(Procs procs) {
+  const auto signature = signature_of(procs);
+  shared_ = std::make_shared<const Shared>(Shared{std::move(procs), signature});
+}
+
+}  // namespace weft::server
