@@ -10,7 +10,7 @@ if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
   if(WEFT_SANITIZE MATCHES thread)
-    # Our fences only decide who looks last (doorbell, watched card); no data is published by them alone.
+    # Our fences only decide which side looks last (doorbell, watched card); they alone publish no data.
     target_compile_options(weft_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   endif()
 endif()

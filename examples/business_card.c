@@ -116,7 +116,7 @@ static int listen_somewhere(char* card, size_t length) {
 }
 
 // Calls the process with this card and tells it our rank. The kernel completes the call before the other side
-// accepts it, so everybody can call first and answer afterwards.
+// accepts it, so every rank can call first and answer afterwards.
 static void call(const char* card) {
   unsigned port = 0;
   if (sscanf(card, "tcp://127.0.0.1:%u", &port) != 1) die("unreadable card", card);
@@ -222,7 +222,7 @@ int main(void) {
          me.rank, size, host, (int)getpid(), card, size, right, cards[right], caller);
   fflush(stdout);
 
-  fence(false);  // nobody starts the clock while others still talk
+  fence(false);  // no rank starts the clock while others still talk
   start = now_us();
   for (int i = 0; i < barriers; ++i) check(PMIx_Fence(NULL, 0, NULL, 0), "PMIx_Fence");
   took[phase_barrier] = (now_us() - start) / barriers;

@@ -6,7 +6,7 @@
 #ifndef PMIX_ATTRIBUTES_H
 #define PMIX_ATTRIBUTES_H
 
-/* ---- Who is asking ---- */
+/* ---- The requester ---- */
 #define PMIX_USERID              "pmix.euid"        // uint32_t
 #define PMIX_GRPID               "pmix.egid"        // uint32_t
 #define PMIX_VERSION_INFO        "pmix.version"     // char*

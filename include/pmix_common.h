@@ -165,7 +165,7 @@ typedef int pmix_status_t;
 #define PMIX_ERR_JOB_SYS_OP_FAILED          (-235)  // a system call failed
 #define PMIX_ERR_JOB_CANCELED               (-180)
 #define PMIX_ERR_JOB_ABORTED                (-182)  // a process called PMIx_Abort
-#define PMIX_ERR_JOB_KILLED_BY_CMD          (-183)  // somebody ended it
+#define PMIX_ERR_JOB_KILLED_BY_CMD          (-183)  // a command ended it
 #define PMIX_ERR_JOB_ABORTED_BY_SIG         (-184)  // a process died of a signal
 #define PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT   (-189)
 #define PMIX_ERR_JOB_TERM_WO_SYNC           (-185)  // a process left without PMIx_Finalize
@@ -330,7 +330,7 @@ typedef uint16_t pmix_data_type_t;
 
 /* ---- Small enumerations, by size of the type ---- */
 
-// Who may see what PMIx_Put stores. PMIX_INTERNAL stays inside the process; the DEL_ forms delete.
+// Which processes see what PMIx_Put stores. PMIX_INTERNAL stays inside the process; the DEL_ forms delete.
 typedef uint8_t pmix_scope_t;
 #define PMIX_SCOPE_UNDEF  0
 #define PMIX_LOCAL        1
@@ -342,7 +342,7 @@ typedef uint8_t pmix_scope_t;
 #define PMIX_DEL_GLOBAL   7  // after 4.2.2
 #define PMIX_DEL_INTERNAL 8  // after 4.2.2
 
-// Who may see what is published or notified.
+// Which processes may see what is published or notified.
 typedef uint8_t pmix_data_range_t;
 #define PMIX_RANGE_UNDEF      0
 #define PMIX_RANGE_RM         1
@@ -799,7 +799,7 @@ typedef struct pmix_info {
 #define PMIX_INFO_STATIC_INIT \
   { {0}, 0, PMIX_VALUE_STATIC_INIT }
 
-/// A key, its value and who published it.
+/// A key, its value and the process that published it.
 typedef struct pmix_pdata {
   pmix_proc_t proc;
   pmix_key_t key;

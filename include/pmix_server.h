@@ -251,7 +251,7 @@ PMIX_EXPORT pmix_status_t PMIx_server_deliver_inventory(pmix_info_t* info, size_
 
 /* ---- Output, attributes ---- */
 
-/// Output of a process for those who pull it; asks a source to pause or go on.
+/// Output of a process for those that pull it; asks a source to pause or go on.
 PMIX_EXPORT pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t channel,
                                                   const pmix_byte_object_t* bytes, const pmix_info_t* info,
                                                   size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);

@@ -11,7 +11,7 @@ namespace {
 
 using namespace weft;
 
-struct Nobody final : mesh::Watcher {
+struct IgnoringWatcher final : mesh::Watcher {
   void node_lost(mesh::NodeNumber, const char*) noexcept override {}
   void message_refused(mesh::NodeNumber, mesh::Refusal) noexcept override {}
 };
@@ -19,11 +19,11 @@ struct Nobody final : mesh::Watcher {
 struct Pair {
   sim::Network network;
   sim::SimTransport transport{network};
-  Nobody nobody;
+  IgnoringWatcher watcher;
   mesh::JobKey key = mesh::JobKey::random();
   std::unique_ptr<Endpoint> endpoint_a = std::move(*transport.open({})),
                             endpoint_b = std::move(*transport.open({}));
-  mesh::Mesh a{*endpoint_a, key, {0, 1}, 2, nobody}, b{*endpoint_b, key, {1, 1}, 2, nobody};
+  mesh::Mesh a{*endpoint_a, key, {0, 1}, 2, watcher}, b{*endpoint_b, key, {1, 1}, 2, watcher};
   mesh::TimePoint now{std::chrono::hours(1)};
   std::size_t heard = 0;
 

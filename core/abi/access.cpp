@@ -55,7 +55,7 @@ pmix_status_t deliver(Role& role, Value&& found, const GetDirectives& how, pmix_
 
 }  // namespace
 
-/// PMIx_Put: stages a value in the own process; nobody sees it before PMIx_Commit.
+/// PMIx_Put: stages a value in the own process; no other process sees it before PMIx_Commit.
 ///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process)
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is there stays)
 ///   Cost: one encode and one copy; no system call.

@@ -114,7 +114,7 @@ void PMIx_Data_buffer_load(pmix_data_buffer_t* buffer, char* bytes, std::size_t 
   if (buffer != nullptr) take_over(*buffer, bytes, size);
 }
 
-/// What nobody has unpacked yet becomes the caller's, to be freed; the buffer is empty afterwards.
+/// What is not unpacked yet becomes the caller's, to be freed; the buffer is empty afterwards.
 void PMIx_Data_buffer_unload(pmix_data_buffer_t* buffer, char** bytes, std::size_t* size) {
   if (buffer == nullptr || bytes == nullptr || size == nullptr) return;
   pmix_byte_object_t payload{};
@@ -160,7 +160,7 @@ pmix_status_t PMIx_Data_unpack(const pmix_proc_t*, pmix_data_buffer_t* buffer, v
   return abi::guarded_status([&] { return unpack(*buffer, dest, *count, type); });
 }
 
-/// PMIx_Data_copy_payload: appends what nobody has unpacked from `src` yet; `src` stays as it is.
+/// PMIx_Data_copy_payload: appends what is not unpacked from `src` yet; `src` stays as it is.
 pmix_status_t PMIx_Data_copy_payload(pmix_data_buffer_t* dest, pmix_data_buffer_t* src) {
   if (dest == nullptr || src == nullptr || dest == src) return PMIX_ERR_BAD_PARAM;
   const std::string_view left = data::unread(*src);

@@ -16,7 +16,7 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
   if (!declares) return;
   auto copy = weft::data::Infos::copy_of(infos, ninfo);
   if (!copy) return;
-  // News, not an error: default handlers, which take an event for a failure of the job, do not hear of it.
+  // No error: default handlers, which take an event for a failure of the job, do not hear of it.
   copy->add(PMIX_EVENT_NON_DEFAULT, weft::data::Value::of(true));
   client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(*copy)},
                 [](pmix_status_t) {});

@@ -22,7 +22,7 @@ void say(const std::string& text) {
   base::log(base::LogLevel::error, base::LogPart::client, text);
 }
 
-std::string who(const link::Identity& identity) {
+std::string rank_text(const link::Identity& identity) {
   return "rank " + std::to_string(identity.rank) + " of namespace " + identity.nspace;
 }
 
@@ -92,7 +92,7 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   self_ = link::make_proc(identity.nspace, identity.rank);
   auto socket = link::connect_to(identity.server);
   if (!socket) {
-    say(who(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
+    say(rank_text(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
         ") does not answer: it has ended, or this process is in another network namespace. Launch again with "
         "weftrun.");
     return fail(socket.error());
@@ -113,18 +113,19 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   auto sent = link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
   auto answer = sent ? link::receive_frame(fd, &fds) : fail(sent.error());
   if (!answer) {
-    say(who(identity) + ": the server closed the connection during the handshake; see its own messages.");
+    say(rank_text(identity) +
+        ": the server closed the connection during the handshake; see its own messages.");
     return fail(answer.error());
   }
   if (answer->type == MessageType::refused) {
     const auto refused = link::decode<link::Refused>(answer->payload);
-    say(who(identity) +
+    say(rank_text(identity) +
         ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
     return fail(Errc::denied, "refused by the server");
   }
   auto welcome = link::decode<link::Welcome>(answer->payload);
   if (answer->type != MessageType::welcome || !welcome) {
-    say(who(identity) +
+    say(rank_text(identity) +
         ": the server's answer to the handshake makes no sense; are both of the same version?");
     return fail(Errc::corrupt, "handshake");
   }

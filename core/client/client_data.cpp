@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Put and Commit: what this process stages, and what it publishes in its card. And who runs where.
+// Put and Commit: what this process stages, and what it publishes in its card. Which
+// processes run on which node.
 #include <algorithm>
 #include <cstdlib>
 

@@ -79,7 +79,8 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
   const auto sent = send(type, payload);
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
-    // What was pushed to us before the server heard our last words is nobody's any more, but for why it is gone.
+    // A frame that the server pushed before it read this request is dropped, but for `refused`: why
+    // the server ends the connection.
     if (frame && frame->type == link::MessageType::refused && push_)
       push_(std::move(*frame));
     else if (frame && frame->type == link::MessageType::done)

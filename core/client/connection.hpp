@@ -31,7 +31,7 @@ class Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  /// Before the first request: what to do with frames that nobody asked for, and with the loss of the server.
+  /// Before the first request: what to do with frames that are no reply, and with the loss of the server.
   void on_push(std::function<void(link::Frame)> push) { push_ = std::move(push); }
   void on_lost(std::function<void()> lost) { lost_hook_ = std::move(lost); }
 
@@ -41,8 +41,8 @@ class Connection {
   void request(link::MessageType type, Bytes payload, Reply reply);
   /// The same, waiting. On the thread itself it goes on serving until its answer is there.
   Result<link::Frame> ask(link::MessageType type, Bytes payload);
-  /// The two halves of ask(): the message leaves in order with others of the caller's, who may let go of its locks
-  /// before it waits.
+  /// The two halves of ask(): the message leaves in order with the caller's others; the caller may release
+  /// its locks before it waits.
   std::future<Result<link::Frame>> start(link::MessageType type, Bytes payload);
   Result<link::Frame> finish(std::future<Result<link::Frame>> answer);
   /// Waits for `answer`; on the thread itself by serving. False: the library is being finalized, it will not come.

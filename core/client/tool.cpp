@@ -17,8 +17,8 @@ namespace {
 
 using link::MessageType;
 
-// A server that is not stopped greets at once.
-constexpr timeval greeting_limit{2, 0};
+// A server that is not stopped replies to hello_tool at once.
+constexpr timeval handshake_limit{2, 0};
 
 void limit_reading(int socket, timeval limit) {
   (void)::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -28,7 +28,7 @@ std::string own_name() {
   return "tool." + base::host_name() + "." + std::to_string(::getpid());
 }
 
-/// Whoever listens there, by the kernel's word: ours, or we are root.
+/// True if the process that listens there is this user's, by the kernel's word, or this user is root.
 bool is_ours(int socket) {
   const auto peer = base::peer_credentials(socket);
   return peer && (peer->uid == ::getuid() || ::getuid() == 0);
@@ -60,11 +60,11 @@ Tool::~Tool() {
   connection_->stop();
 }
 
-Result<Tool::Server> Tool::greet(const link::ServerSocket& at) {
+Result<Tool::Server> Tool::shake_hands(const link::ServerSocket& at) {
   auto socket = link::connect_to(at.name);
   if (!socket) return fail(socket.error());
   if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
-  limit_reading(socket->get(), greeting_limit);
+  limit_reading(socket->get(), handshake_limit);
   const auto sent =
       link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
   const auto answer = sent ? link::receive_frame(socket->get()) : fail(sent.error());
@@ -90,7 +90,7 @@ Result<std::vector<Tool::Server>> Tool::reachable(std::optional<pid_t> pid) {
   Error why{Errc::unreachable, 0, "no such server"};
   for (const auto& socket : *sockets) {
     if (pid && socket.pid != *pid) continue;
-    if (auto server = greet(socket))
+    if (auto server = shake_hands(socket))
       out.push_back(std::move(*server));
     else if (server.error().code != Errc::unreachable &&
              server.error().code != Errc::os)  // it ended just now

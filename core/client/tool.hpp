@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A process of no job that looks on: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any thread.
+// A tool, a process of no job: what PMIx_tool_init makes and PMIx_tool_finalize ends. All calls from any
+// thread.
 //
 // A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
 #pragma once
@@ -60,7 +61,7 @@ class Tool {
     pid_t pid = 0;  ///< as it stands in the socket's name, by which it is found again
   };
   explicit Tool(const pmix_proc_t& self);
-  static Result<Server> greet(const link::ServerSocket& at);
+  static Result<Server> shake_hands(const link::ServerSocket& at);
   static Result<std::vector<Server>> reachable(std::optional<pid_t> pid);
 
   pmix_proc_t self_{};

@@ -48,7 +48,7 @@ void destroy_fields(const Type& type, void* record) noexcept {
 
 void destroy_opaque(const Type& type, OpaqueBody& body) noexcept {
   const OpaqueOps* ops = opaque_ops(opaque_kind(type.shape));
-  // Without ops nobody here made the handle, and nobody here can end it.
+  // Without ops nothing in this process made the handle, and nothing here can end it.
   if (body.handle != nullptr && ops != nullptr) ops->destroy(body.source, body.handle);
   std::free(body.source);
 }

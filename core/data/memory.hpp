@@ -69,7 +69,7 @@ inline const void* payload_or_null(const pmix_value_t& value) noexcept {
   return type == nullptr ? nullptr : payload(value, *type);
 }
 
-/// The bytes of a buffer that nobody has unpacked yet.
+/// The bytes of a buffer that are not unpacked yet.
 inline std::string_view unread(const pmix_data_buffer_t& buffer) noexcept {
   if (buffer.base_ptr == nullptr) return {};
   const char* from = buffer.unpack_ptr == nullptr ? buffer.base_ptr : buffer.unpack_ptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two types whose content belongs to another library: pmix_topology_t and pmix_cpuset_t.
 //
-// This folder must not know hwloc, so whoever does (core/topology) fills these in before the first such
+// This folder must not know hwloc, so core/topology, which does, fills these in before the first such
 // handle exists. Without them a NULL handle still copies and travels, any other is not_supported.
 #pragma once
 
@@ -20,7 +20,7 @@ enum class Opaque { topology, cpuset };
 
 /// `ops` must stay valid until the process ends. Thread-safe; the last caller wins.
 void set_opaque_ops(Opaque kind, const OpaqueOps* ops) noexcept;
-/// nullptr as long as nobody has set them.
+/// nullptr before set_opaque_ops().
 const OpaqueOps* opaque_ops(Opaque kind) noexcept;
 
 }  // namespace weft::data

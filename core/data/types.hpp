@@ -23,7 +23,7 @@ enum class Shape : std::uint8_t {
   name,      ///< char[width] in place, always ended by a NUL
   blob,      ///< pmix_byte_object_t
   record,    ///< a struct of `fields`
-  info,      ///< pmix_info_t: a record whose flags say who owns the value
+  info,      ///< pmix_info_t: a record whose flags say whether it owns the value
   value,     ///< pmix_value_t
   array,     ///< pmix_data_array_t
   buffer,    ///< pmix_data_buffer_t; its unread part is what counts

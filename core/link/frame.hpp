@@ -19,7 +19,7 @@ inline constexpr std::uint16_t wire_version = 2;
 inline constexpr std::uint32_t max_payload = 1u << 30;
 
 enum class MessageType : std::uint16_t {
-  hello = 1,    ///< client: who I am
+  hello = 1,    ///< client: its namespace, rank and token
   welcome,      ///< server: segment and place, descriptors attached; answers hello
   refused,      ///< server: status and reason; answers hello
   get,          ///< client: a value that the segment does not hold
@@ -35,9 +35,9 @@ enum class MessageType : std::uint16_t {
   notify,       ///< client: an event it raises
   event,        ///< server: an event for this client
   log,          ///< client
-  cleanup,      ///< client: what to remove when it is gone
+  cleanup,      ///< client: what to remove when it has ended
   nudge,        ///< client: look at the rings; says nothing itself
-  hello_tool,   ///< tool: I want to look on; answered by welcome, without a segment, or refused
+  hello_tool,   ///< tool: asks to be an observer; answered by welcome, without a segment, or refused
   query,        ///< client and tool: keys to be answered
   results,      ///< server: answers query
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones

@@ -95,7 +95,7 @@ Result<shm::Fd> open_segment(std::string_view where) {
     return fail(Errc::not_found, "malformed WEFT_SEGMENT");
   const std::string path =
       "/proc/" + std::string(where.substr(0, colon)) + "/fd/" + std::string(where.substr(colon + 1));
-  // In another pid namespace the number is somebody else's: open nothing but a segment.
+  // In another pid namespace the number is another process's: open nothing but a segment.
   char target[64] = {};
   constexpr std::string_view wanted = "/memfd:weft-node";
   const auto length = ::readlink(path.c_str(), target, sizeof target);

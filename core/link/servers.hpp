@@ -17,8 +17,8 @@ struct ServerSocket {
   std::string name;
 };
 
-/// Those that /proc/<pid>/net/unix names, ascending by pid. Names are anybody's to choose: who answers proves nothing
-/// but what the kernel says of its user.
+/// Those that /proc/<pid>/net/unix names, ascending by pid. Any process may choose such a name: of the
+/// process that answers there, only what the kernel says of its user is proved.
 std::vector<ServerSocket> servers_in(std::string_view table);
 
 /// Of this network namespace; which of them belong to other users shows when one connects. Errors: os.

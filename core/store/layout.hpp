@@ -123,7 +123,7 @@ struct JobHeader {
   std::uint64_t board;        ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
-  std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with news; inside control_area
+  std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
   char nspace[256];
 };
 

@@ -12,7 +12,7 @@ namespace weft::store {
 /// The directives of PMIx_Get, decoded once. Source: PMIx Standard, chapter "Data access and sharing".
 struct GetDirectives {
   bool optional = false;        ///< PMIX_OPTIONAL: what is not known here is not found
-  bool immediate = false;       ///< PMIX_IMMEDIATE: ask the server, but wait for nobody's commit
+  bool immediate = false;       ///< PMIX_IMMEDIATE: ask the server, but wait for no commit
   bool refresh = false;         ///< PMIX_GET_REFRESH_CACHE: ask the rank's own node again
   bool static_values = false;   ///< PMIX_GET_STATIC_VALUES: the caller brings the pmix_value_t
   bool pointer_values = false;  ///< PMIX_GET_POINTER_VALUES: the library keeps what it returns

@@ -47,7 +47,7 @@ def get_floor(r, kept=False):
 
 
 def touch_floor(r):
-    """Request and answer between two hosts, and a hand-off and back on one, when everybody has slept for 50 ms."""
+    """Request and answer between two hosts, and a hand-off and back on one, after 50 ms of sleep."""
     get = r.median("floor", "floor_tcp_get_sleep_paused", 2, 256)
     handoff = r.median("floor", "floor_handoff_two_cores_paused", 2)
     return None if get is None or handoff is None else get + handoff

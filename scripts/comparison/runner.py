@@ -39,7 +39,7 @@ class Runner:
         except subprocess.TimeoutExpired:
             self.end(child)
             return self.failed(side, command, f"not done within {self.limit_s} s")
-        except BaseException:  # somebody ends this script: nothing may stay behind
+        except BaseException:  # this script is being ended: nothing may stay behind
             self.end(child)
             raise
         if child.returncode != 0:

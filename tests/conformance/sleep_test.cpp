@@ -123,7 +123,7 @@ TEST_P(SleepTest, no_wake_up_is_lost) {
 }
 
 /// b answers every message with a get and a message; a serves the get asleep.
-TEST_P(SleepTest, a_get_wakes_who_has_to_serve_it_and_who_waits_for_it) {
+TEST_P(SleepTest, a_get_wakes_its_target_and_its_reader) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);
@@ -159,7 +159,7 @@ TEST_P(SleepTest, a_get_wakes_who_has_to_serve_it_and_who_waits_for_it) {
   EXPECT_TRUE(source == target);
 }
 
-TEST_P(SleepTest, who_has_events_does_not_sleep_and_who_has_none_does) {
+TEST_P(SleepTest, an_endpoint_sleeps_only_without_events) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);
@@ -245,7 +245,7 @@ class RoomTest : public SleepTest {
 INSTANTIATE_TEST_SUITE_P(On, RoomTest, ::testing::ValuesIn(choices()),
                          [](const auto& choice) { return choice.param.name; });
 
-TEST_P(RoomTest, room_for_messages_wakes_who_was_refused) {
+TEST_P(RoomTest, room_for_messages_wakes_a_sender_that_was_refused) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);
@@ -257,7 +257,7 @@ TEST_P(RoomTest, room_for_messages_wakes_who_was_refused) {
   sleep_for_room(*a, *b, sent, start, bytes.size());
 }
 
-TEST_P(RoomTest, room_for_gets_wakes_who_was_refused) {
+TEST_P(RoomTest, room_for_gets_wakes_a_reader_that_was_refused) {
   const auto a = open(), b = open();
   ASSERT_TRUE(a && b);
   WEFT_NEEDS(wait_fd, *a);

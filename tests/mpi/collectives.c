@@ -158,7 +158,7 @@ static void all_to_all(MPI_Comm comm) {
   int* in = numbers(size);
   MPI_Alltoall(out, 1, MPI_INT, in, 1, MPI_INT, comm);
   for (int r = 0; r < size; ++r) CHECK(in[r] == element(r, rank));
-  // Rank a sends b + 1 numbers to rank b, so what arrives here has rank + 1 from everybody.
+  // Rank a sends b + 1 numbers to rank b, so what arrives here has rank + 1 from every rank.
   int *send_lengths = numbers(size), *send_at = numbers(size), *lengths = numbers(size), *at = numbers(size);
   int total = 0;
   for (int r = 0; r < size; ++r) {

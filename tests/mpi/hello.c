@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who am I, how many are we, which of us share a node.
+// The number of this rank, how many ranks there are, which of them share a node.
 #include <string.h>
 #include <unistd.h>
 

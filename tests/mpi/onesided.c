@@ -66,7 +66,7 @@ static void with_locks(void) {
   MPI_Win_free(&win);
 }
 
-/// Everybody exposes to the rank before and writes to the next.
+/// Every rank exposes to the rank before and writes to the next.
 static void with_post_and_start(void) {
   int* memory;
   MPI_Win win = window(&memory, 1);

@@ -18,7 +18,7 @@ def check(condition, what):
 
 check(size == int(sys.argv[1]), f"MPI sees {size} ranks instead of {sys.argv[1]}: singletons?")
 
-# Everybody writes its rank into everybody's window.
+# Every rank writes its number into every rank's window.
 window = MPI.Win.Allocate(8 * size, 8, comm=world)
 mine = array("q", [rank + 100])  # must live until the fence
 window.Fence()
@@ -26,7 +26,7 @@ for target in range(size):
     window.Put(mine, target, target=(rank, 1, MPI.INT64_T))
 window.Fence()
 check(list(struct.unpack(f"{size}q", window.tomemory())) == [r + 100 for r in range(size)], "Put under a fence")
-world.Barrier()  # nobody counts before all have looked
+world.Barrier()  # no rank counts before all have looked
 
 # A counter at rank 0 under locks.
 before = array("q", [-1])

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A token goes round three times, small (eager) and large (rendezvous); then everybody sends at once.
+// A token goes round three times, small (eager) and large (rendezvous); then all ranks send at once.
 #include <string.h>
 
 #include "check.h"
@@ -29,7 +29,7 @@ static void token(int count) {
   free(data);
 }
 
-static void everybody_at_once(void) {
+static void all_at_once(void) {
   const int next = (rank + 1) % size, before = (rank + size - 1) % size;
   int out = rank, in = -1;
   MPI_Request requests[2];
@@ -47,6 +47,6 @@ int main(int argc, char** argv) {
   CHECK(size > 1);
   token(1);
   token(large);
-  everybody_at_once();
+  all_at_once();
   return finish("ring");
 }

@@ -35,7 +35,7 @@ while [ -n "$(of_this_run)" ]; do
   sleep 0.1
 done
 
-# The launcher's status is $1, nobody went on, and one line of weftrun says what happened to the last rank.
+# The launcher's status is $1, no rank went on, and one line of weftrun says what happened to the last rank.
 must_have_ended_with() {
   [ "$status" -eq "$1" ] || show "the exit status must be $1"
   grep -q "went on" "$out" && show "a rank went on after the end of another"

@@ -7,7 +7,7 @@ set -eu
 weftrun=$1
 unset OMPI_MCA_btl_vader_backing_directory OMPI_MCA_osc_sm_backing_directory OMPI_MCA_osc_rdma_backing_directory
 failed() { echo "shared_files.sh: $1"; exit 1; }
-# A file that nobody removes: as a killed rank leaves it.
+# A file that no process removes: as a killed rank leaves it.
 program='for folder in "$OMPI_MCA_btl_vader_backing_directory" "$OMPI_MCA_osc_sm_backing_directory" \
            "$OMPI_MCA_osc_rdma_backing_directory"; do
   [ "$(stat -c %a "$folder")" = 700 ] && : >"$folder/left.$PMIX_RANK" && echo "$folder"

@@ -125,7 +125,7 @@ int fence_storm(const Words&) {
   }
   for (std::uint64_t round = 1; round <= 60; ++round) {
     check_status(put("round", round * 1000 + me), PMIX_SUCCESS);
-    if (round % 20 == me % 20)  // only some have news, and large ones
+    if (round % 20 == me % 20)  // only some commit more, and large values
       check_status(put_bytes("large", std::string(40'000, static_cast<char>('a' + me))), PMIX_SUCCESS);
     check_status(PMIx_Commit(), PMIX_SUCCESS);
     check_status(fence({}, collect()), PMIX_SUCCESS);
@@ -160,7 +160,7 @@ int fence_of_threads(const Words& words) {
   std::barrier together(threads);
   std::atomic<std::uint64_t> ended{0};
   const auto body = [&](bool leads) {
-    // All fences of a round are of one kind; otherwise the kind of each would depend on who comes first.
+    // All fences of a round are of one kind; otherwise the first thread would decide the kind of each.
     for (std::uint64_t round = 1; round <= rounds; ++round) {
       if (leads) {
         check_status(put("round", round), PMIX_SUCCESS);
@@ -197,7 +197,7 @@ int fence_of_threads(const Words& words) {
   return 0;
 }
 
-/// The cards are to travel as the first node has it, not as the others have: no success for anybody, and the next works.
+/// The cards are to travel as the first node has it, not as the others have: no rank succeeds, and the next works.
 int nodes_disagree(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
@@ -448,7 +448,7 @@ int gets_of_dead_ranks(const Words&) {
   return 0;
 }
 
-/// No fence before it, so nobody has said where cards lie.
+/// No fence before it, so no node has said where cards lie.
 int modex_without_a_fence(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
@@ -459,7 +459,7 @@ int modex_without_a_fence(const Words&) {
   return 0;
 }
 
-/// The last rank stays away, twice; nobody is left in a fence that somebody left, and the next one works.
+/// The last rank stays away, twice; no rank is left in a fence that another left, and the next one works.
 int deadline(const Words&) {
   Client client;
   const bool is_last = client.me.rank + 1 == client.size;
@@ -645,7 +645,7 @@ TEST_P(ClusterTest, gets_of_dead_ranks) {
 TEST_P(ClusterTest, modex_without_a_fence) {
   run("modex_without_a_fence");
 }
-// Programs of nodes_test.cpp: what they see is the same, whoever carries it.
+// Programs of nodes_test.cpp: what they see is the same, whether hosts or servers carry it.
 TEST_P(ClusterTest, fetch_on_demand) {
   run("fetch_on_demand", 2);
 }
@@ -670,7 +670,7 @@ TEST_P(ClusterTest, last_dies) {
 TEST_P(ClusterTest, last_leaves) {
   run("last_leaves");
 }
-TEST_P(ClusterTest, a_stuck_fence_is_reported_once_with_who_is_missing_where) {
+TEST_P(ClusterTest, a_stuck_fence_is_reported_once_with_the_missing_ranks_and_their_nodes) {
   auto variables = over();
   variables.emplace_back("WEFT_STUCK_AFTER", "1");
   Cluster cluster(3, Segment::mapped, "last_is_late", variables, true);

@@ -84,10 +84,10 @@ int directives(const Words&) {
   // It has committed, and the key is not there.
   check_status(get(other, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(other, "none", std::move(Infos().integer(PMIX_TIMEOUT, 1))).status, PMIX_ERR_TIMEOUT);
-  // Its own unknown key: nobody to wait for.
+  // Its own unknown key: there is no rank to wait for.
   check_status(get(client.me, "none").status, PMIX_ERR_NOT_FOUND);
   check_status(get(client.me, "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
-  // Whoever has it.
+  // Of any rank that has it.
   check_equal(get(client.peer(PMIX_RANK_UNDEF), "key").u64(), 7);
   check_status(get(client.peer(PMIX_RANK_UNDEF), "none", flag(PMIX_OPTIONAL)).status, PMIX_ERR_NOT_FOUND);
 
@@ -196,10 +196,10 @@ int bad_arguments(const Words&) {
   pmix_proc_t endless;
   std::memset(&endless, 'x', sizeof endless);
   check_status(get(endless, "key").status, PMIX_ERR_NOT_FOUND);
-  check(fence({client.me, endless}) != PMIX_SUCCESS, "a fence with nobody ended well");
+  check(fence({client.me, endless}) != PMIX_SUCCESS, "a fence with an unknown process ended well");
   check(fence({client.me, proc_of("no such namespace", 0)}) != PMIX_SUCCESS,
-        "a fence with nobody ended well");
-  check(fence({client.me, client.peer(1000)}) != PMIX_SUCCESS, "a fence with nobody ended well");
+        "a fence with an unknown process ended well");
+  check(fence({client.me, client.peer(1000)}) != PMIX_SUCCESS, "a fence with an unknown process ended well");
   check(fence({client.peer(1 - client.me.rank)}) != PMIX_SUCCESS, "a fence without the caller ended well");
   check_status(PMIx_Fence(nullptr, 3, nullptr, 0), PMIX_ERR_BAD_PARAM);
   check_status(PMIx_Fence(nullptr, 0, nullptr, 3), PMIX_ERR_BAD_PARAM);
@@ -255,17 +255,17 @@ int wait_for_commit(const Words&) {
     const auto other = client.peer(1);
     Waiter waiter, more, any;
     const Infos patient = std::move(Infos().integer(PMIX_TIMEOUT, 15));
-    const auto anybody = client.peer(PMIX_RANK_UNDEF);
+    const auto any_rank = client.peer(PMIX_RANK_UNDEF);
     check_status(PMIx_Get_nb(&other, "late", nullptr, 0, Waiter::on_value, &waiter), PMIX_SUCCESS);
     check_status(PMIx_Get_nb(&other, "later", patient.data(), patient.size(), Waiter::on_value, &more),
                  PMIX_SUCCESS);
-    check_status(PMIx_Get_nb(&anybody, "later", patient.data(), patient.size(), Waiter::on_value, &any),
+    check_status(PMIx_Get_nb(&any_rank, "later", patient.data(), patient.size(), Waiter::on_value, &any),
                  PMIX_SUCCESS);
     say("asking");
     check_equal(get(other, "late").u64(), 11);
     check_status(waiter.wait(), PMIX_SUCCESS);
     check_equal(waiter.number, 11);
-    check(!more.over(), "a key that nobody has put");
+    check(!more.over(), "a key that no rank has put");
     say("got it");
     check_status(more.wait(), PMIX_SUCCESS);
     check_equal(more.number, 12);
@@ -452,8 +452,8 @@ int use_in_callback(const Words&) {
       check_status(put("from a callback", std::uint64_t{1}), PMIX_SUCCESS);
       check_status(PMIx_Commit(), PMIX_SUCCESS);
       pmix_value_t* value = nullptr;
-      const pmix_proc_t nobody = proc_of("no such namespace", 0);
-      check_status(PMIx_Get(&nobody, "key", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);  // asks the server
+      const pmix_proc_t unknown = proc_of("no such namespace", 0);
+      check_status(PMIx_Get(&unknown, "key", nullptr, 0, &value), PMIX_ERR_NOT_FOUND);  // asks the server
       static_cast<Context*>(self)->left.fetch_sub(1);
     }
   } context;

@@ -82,7 +82,7 @@ void stop_listening(std::size_t id, bool with_callback) {
 // ---- clients
 
 /// Every rank raises one event; every rank sees all, itself included, in each style and range.
-int everybody_tells(const Words&) {
+int every_rank_tells(const Words&) {
   Client client;
   for (const bool with_callback : {true, false}) {
     for (const pmix_data_range_t range :
@@ -115,7 +115,7 @@ int everybody_tells(const Words&) {
       check_equal(static_cast<std::uint64_t>(seen.count.load()), static_cast<std::uint64_t>(before));
       Seen drain;  // the cache kept it
       const auto again = listen_for({code_of_ours}, drain, false);
-      check(drain.wait(1), "an event that nobody took was not kept");
+      check(drain.wait(1), "an event that no handler took was not kept");
       stop_listening(again, false);
       check_status(fence(), PMIX_SUCCESS);
     }
@@ -177,7 +177,7 @@ int watches_peers(const Words& words) {
   listen_for({}, any, true);
   check_status(fence(), PMIX_SUCCESS);
   say("ready");
-  check(seen.wait(1), "nobody said that a peer died");
+  check(seen.wait(1), "no event said that a peer died");
   check_equal(seen.source.load(), client.size - 1);
   check_equal(seen.affected.load(), client.size - 1);
   check_equal(static_cast<std::uint64_t>(any.count.load()), 0);
@@ -194,8 +194,8 @@ int just_waits(const Words&) {
   return 0;
 }
 
-/// Open handlers, unanswered events and callbacks at the moment of Finalize; the answer that comes after it is heard by
-/// nobody and harms nobody.
+/// Open handlers, unanswered events and callbacks at the moment of Finalize; the answer that comes after it
+/// reaches no process and harms none.
 int finalizes_in_the_middle(const Words&) {
   for (int round = 0; round < 30; ++round) {
     Client client;
@@ -258,7 +258,7 @@ int logs(const Words&) {
   wrong.number(PMIX_LOG_STDERR, 7);
   check_status(PMIx_Log(wrong.data(), wrong.size(), nullptr, 0), PMIX_ERR_BAD_PARAM);
   Infos elsewhere;
-  elsewhere.text(PMIX_LOG_MSG, "to whoever takes it");
+  elsewhere.text(PMIX_LOG_MSG, "to any channel");
   check_status(PMIx_Log(elsewhere.data(), elsewhere.size(), nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
   client.finalize();
   return 0;
@@ -267,7 +267,7 @@ int logs(const Words&) {
 }  // namespace
 
 void add_event_programs(Programs& programs) {
-  programs.add("everybody_tells", everybody_tells);
+  programs.add("every_rank_tells", every_rank_tells);
   programs.add("keeps_to_itself", keeps_to_itself);
   programs.add("declares_model", declares_model);
   programs.add("watches_peers", watches_peers);
@@ -283,8 +283,8 @@ class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment
 INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::Values(Segment::mapped, Segment::mixed),
                          [](const auto& way) { return name_of(way.param); });
 
-TEST_P(EventTest, everybody_hears_of_it) {
-  all_run(GetParam(), 4, "everybody_tells");
+TEST_P(EventTest, every_rank_hears_of_it) {
+  all_run(GetParam(), 4, "every_rank_tells");
 }
 TEST_P(EventTest, process_local_range) {
   all_run(GetParam(), 3, "keeps_to_itself");

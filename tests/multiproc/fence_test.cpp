@@ -52,14 +52,14 @@ int many_open(const Words&) {
     for (auto& cell : cells)
       check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Order::on_end, &cell), PMIX_SUCCESS);
     check_status(fence(), PMIX_SUCCESS);
-    // The blocking one is the last of all: whoever returned from it knows that everybody entered all before it.
+    // The blocking one is the last of all: when it has returned, every rank has entered all before it.
     check(eventually([&] { return order.ended.load() == many; }), "a callback never came");
   }
   client.finalize();
   return 0;
 }
 
-/// Two threads fence at the same time: two consecutive fences of this process, whoever comes first.
+/// Two threads fence at the same time: two consecutive fences of this process, whichever thread comes first.
 int two_threads(const Words&) {
   Client client;
   const auto body = [] {
@@ -139,7 +139,7 @@ int spellings(const Words&) {
 }
 
 /// The last rank stays away from the first fence: all others are told in time, it itself when it comes, and the
-/// next fence works for everybody.
+/// next fence works for all.
 int one_is_late(const Words& words) {
   Client client;
   const bool whole = words[0] == "whole";

@@ -76,7 +76,7 @@ class Host {
   bool running_ = false;
 };
 
-/// A host that is a process of its own tells whoever started it the environments of ranks [0, size), one line each.
+/// A host that is a process of its own tells its parent the environments of ranks [0, size), one line each.
 void say_variables(Host& host, const std::string& nspace, std::uint32_t size);
 /// The next rank's.
 Variables hear_variables(Child& host);

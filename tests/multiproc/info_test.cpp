@@ -71,7 +71,7 @@ int sets_are_late(const Words&) {
   return 0;
 }
 
-/// A sparse fence, then each needs the card of everybody.
+/// A sparse fence, then each needs the card of every rank.
 int sparse_gets(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
@@ -98,7 +98,7 @@ int growing_cards(const Words&) {
     if (client.me.rank == 0)
       check_equal(
           get(client.peer(2), key.c_str()).bytes() == std::string(200, static_cast<char>('a' + round)), 1);
-    check_status(fence(), PMIX_SUCCESS);  // nobody commits the next before that
+    check_status(fence(), PMIX_SUCCESS);  // no rank commits the next before that
   }
   if (client.me.rank == 0)
     for (std::uint64_t round = 0; round < 10; ++round)
@@ -259,7 +259,7 @@ class InfoTest : public Multiproc, public ::testing::WithParamInterface<std::str
 INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::Values("shm", "ofi", "ucx"),
                          [](const auto& transport) { return transport.param; });
 
-TEST_P(InfoTest, names_who_is_missing_and_where_whoever_is_asked) {
+TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked) {
   Cluster cluster(3, Segment::mapped, "last_is_late", over());
   for (const auto& node : cluster.nodes) {
     expect_report(node, {"cluster wide-cluster: 3 nodes", "host1", "transport " + GetParam(), "2 connected",

@@ -99,7 +99,7 @@ int counted(const Words&) {
   return 0;
 }
 
-/// PMIX_EMBED_BARRIER: nobody leaves before all have come.
+/// PMIX_EMBED_BARRIER: no rank leaves before all have come.
 int embedded_barrier(const Words&) {
   Client client;
   if (client.me.rank == 1) await("go");

@@ -290,7 +290,7 @@ TEST_P(KillTest, at_any_moment) {
     EXPECT_EQ(doomed.wait(), SIGKILL);
   }
   stop = true;
-  host.remove_client(proc_of("job", 3));  // nobody is to wait for the next
+  host.remove_client(proc_of("job", 3));  // no fence is to wait for its next incarnation
   answers.join();
   expect_success(survivors);
   survivors.clear();

@@ -52,9 +52,9 @@ struct Manner {
   }
 };
 
-struct Letter {
+struct HostMessage {
   char kind =
-      0;  ///< F a fence's part, D a request for a card, R its answer, E all clients of the node have ended
+      0;  ///< F a fence's part, D a request for a card, R its reply, E all clients of the node have ended
   std::uint32_t number = 0;
   std::int32_t status = 0;
   std::string name, bytes;
@@ -89,8 +89,8 @@ class Bridge {
       return PMIX_SUCCESS;
     }
     send({'F', 0, 0, name, card});
-    auto& meeting = meetings_[name];
-    meeting.mine.push_back({std::move(card), done, open});
+    auto& exchange = exchanges_[name];
+    exchange.mine.push_back({std::move(card), done, open});
     auto end = match(name);
     if (end && manner_.inline_answers) {
       lock.unlock();
@@ -120,7 +120,7 @@ class Bridge {
       send({'E', 0, 0, {}, {}});
     }
     check(eventually([this] { return over_.load(); }), "the other node did not end");
-    ::shutdown(4, SHUT_RD);  // the reader may wait for more, and nobody has anything to say
+    ::shutdown(4, SHUT_RD);  // the reader may wait for more, and neither node has anything to say
   }
 
  private:
@@ -129,7 +129,7 @@ class Bridge {
     pmix_modex_cbfunc_t done;
     void* open;
   };
-  struct Meeting {
+  struct OpenExchange {
     std::deque<Mine> mine;
     std::deque<std::string> theirs;
   };
@@ -149,13 +149,13 @@ class Bridge {
   };
 
   std::function<void()> match(const std::string& name) {
-    auto& meeting = meetings_[name];
-    if (meeting.mine.empty() || meeting.theirs.empty()) return {};
-    auto mine = std::move(meeting.mine.front());
+    auto& exchange = exchanges_[name];
+    if (exchange.mine.empty() || exchange.theirs.empty()) return {};
+    auto mine = std::move(exchange.mine.front());
     // In any order: each node puts the other's part first.
-    auto* answer = new Answer{meeting.theirs.front() + mine.card};
-    meeting.mine.pop_front();
-    meeting.theirs.pop_front();
+    auto* answer = new Answer{exchange.theirs.front() + mine.card};
+    exchange.mine.pop_front();
+    exchange.theirs.pop_front();
     return [mine, answer] {
       mine.done(PMIX_SUCCESS, answer->bytes.data(), answer->bytes.size(), mine.open, Answer::release, answer);
     };
@@ -174,36 +174,36 @@ class Bridge {
 
   void read() {
     for (;;) {
-      Letter letter;
-      if (!receive(letter)) break;
+      HostMessage message;
+      if (!receive(message)) break;
       std::unique_lock lock(mutex_);
-      if (letter.kind == 'F') {
-        meetings_[letter.name].theirs.push_back(letter.bytes);
-        answer(match(letter.name));
-      } else if (letter.kind == 'D') {
-        const auto proc = proc_of(letter.name, static_cast<pmix_rank_t>(letter.status));
+      if (message.kind == 'F') {
+        exchanges_[message.name].theirs.push_back(message.bytes);
+        answer(match(message.name));
+      } else if (message.kind == 'D') {
+        const auto proc = proc_of(message.name, static_cast<pmix_rank_t>(message.status));
         lock.unlock();
-        check_status(PMIx_server_dmodex_request(&proc, Request::on_card, new Request{this, letter.number}),
+        check_status(PMIx_server_dmodex_request(&proc, Request::on_card, new Request{this, message.number}),
                      PMIX_SUCCESS);
-      } else if (letter.kind == 'R') {
-        const auto [done, open] = requests_[letter.number];
-        requests_.erase(letter.number);
+      } else if (message.kind == 'R') {
+        const auto [done, open] = requests_[message.number];
+        requests_.erase(message.number);
         lock.unlock();
-        done(letter.status, letter.bytes.data(), letter.bytes.size(), open, nullptr, nullptr);
-      } else if (letter.kind == 'E') {
+        done(message.status, message.bytes.data(), message.bytes.size(), open, nullptr, nullptr);
+      } else if (message.kind == 'E') {
         over_ = true;  // answers to our own clients may still come
       }
     }
     over_ = true;
   }
 
-  // A letter: kind, number, status, two lengths, name, bytes. Under the mutex.
-  void send(const Letter& letter) {
+  // A message: kind, number, status, two lengths, name, bytes. Under the mutex.
+  void send(const HostMessage& message) {
     std::uint32_t head[5] = {
-        static_cast<std::uint32_t>(letter.kind), letter.number, static_cast<std::uint32_t>(letter.status),
-        static_cast<std::uint32_t>(letter.name.size()), static_cast<std::uint32_t>(letter.bytes.size())};
+        static_cast<std::uint32_t>(message.kind), message.number, static_cast<std::uint32_t>(message.status),
+        static_cast<std::uint32_t>(message.name.size()), static_cast<std::uint32_t>(message.bytes.size())};
     const std::string all =
-        std::string(reinterpret_cast<char*>(head), sizeof head) + letter.name + letter.bytes;
+        std::string(reinterpret_cast<char*>(head), sizeof head) + message.name + message.bytes;
     for (std::size_t at = 0; at < all.size();) {
       const auto sent = ::send(4, all.data() + at, all.size() - at, MSG_NOSIGNAL);
       if (sent <= 0) return;
@@ -218,21 +218,21 @@ class Bridge {
     }
     return true;
   }
-  static bool receive(Letter& letter) {
+  static bool receive(HostMessage& message) {
     std::uint32_t head[5];
     if (!receive_all(head, sizeof head)) return false;
-    letter.kind = static_cast<char>(head[0]);
-    letter.number = head[1];
-    letter.status = static_cast<std::int32_t>(head[2]);
-    letter.name.resize(head[3]);
-    letter.bytes.resize(head[4]);
-    return receive_all(letter.name.data(), letter.name.size()) &&
-           receive_all(letter.bytes.data(), letter.bytes.size());
+    message.kind = static_cast<char>(head[0]);
+    message.number = head[1];
+    message.status = static_cast<std::int32_t>(head[2]);
+    message.name.resize(head[3]);
+    message.bytes.resize(head[4]);
+    return receive_all(message.name.data(), message.name.size()) &&
+           receive_all(message.bytes.data(), message.bytes.size());
   }
 
   const Manner manner_;
   std::mutex mutex_;
-  std::map<std::string, Meeting> meetings_;
+  std::map<std::string, OpenExchange> exchanges_;
   std::map<std::uint32_t, std::pair<pmix_modex_cbfunc_t, void*>> requests_;
   std::uint32_t next_ = 1;
   int fences_ = 0, answers_ = 0, modexes_ = 0;
@@ -309,7 +309,7 @@ bool here(const Client& client, pmix_rank_t rank) {
   return rank / ranks_a_node == client.me.rank / ranks_a_node;
 }
 
-/// Right after PMIx_Init, of every rank on either node; nothing was committed, and nobody is asked.
+/// Right after PMIx_Init, of every rank on either node; nothing was committed, and no server is asked.
 int map_of_all(const Words&) {
   Client client;
   for (pmix_rank_t r = 0; r < client.size; ++r) {
@@ -486,7 +486,7 @@ int first_fence_fails(const Words&) {
   return 0;
 }
 
-/// The hosts answer the first exchange only when nobody waits for it any more.
+/// The hosts answer the first exchange only when no rank waits for it any more.
 int first_fence_late(const Words&) {
   Client client;
   check_status(fence({}, Infos().flag(PMIX_COLLECT_DATA).integer(PMIX_TIMEOUT, 1)), PMIX_ERR_TIMEOUT);

@@ -15,7 +15,7 @@ HOST = os.uname().nodename
 
 class Ends(unittest.TestCase):
     def failed(self, status, text, *args):
-        """One line that names rank, host and pid, and nobody left."""
+        """One line that names rank, host and pid, and no process left."""
         result = run(*args)
         self.assertEqual(result.returncode, status, result.stderr)
         lines = own_lines(result.stderr)
@@ -101,7 +101,7 @@ class Ends(unittest.TestCase):
     def test_time_limit_holds_for_a_slow_reader(self):
         job = start("--timeout", "0.2", "-n", "1", "sh", "-c", "head -c 1000000 /dev/zero")
         try:
-            wait_until(lambda: job.poll() is not None, "the end of a job whose output nobody reads")
+            wait_until(lambda: job.poll() is not None, "the end of a job whose output no process reads")
             self.assertEqual(job.returncode, 124)
         finally:
             kill_quietly(job)
@@ -110,7 +110,7 @@ class Ends(unittest.TestCase):
         # Every rank can write into its pipe and leave, but the pipe to us does not hold it all.
         job = start("--timeout", "1", "-n", "3", "sh", "-c", "head -c 40000 /dev/zero")
         try:
-            wait_until(lambda: job.poll() is not None, "the end of a job whose last output nobody reads")
+            wait_until(lambda: job.poll() is not None, "the end of a job whose last output no process reads")
             self.assertEqual(job.returncode, 124)
             self.assertIn("not being read", job.stderr.read().decode())
         finally:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Standard input: who gets it, every byte, the end, and readers that do not read."""
+"""Standard input: the ranks that get it, every byte, the end, and readers that do not read."""
 import hashlib
 import os
 import random
@@ -44,17 +44,17 @@ class Input(unittest.TestCase):
         self.check({0: NOTHING, 1: NOTHING, 2: NOTHING}, "--stdin", "none", data=self.data)
 
     def test_from_a_file(self):
-        for who in ("0", "all"):
+        for target in ("0", "all"):
             with tempfile.TemporaryFile() as file:
                 file.write(b"skipped" + self.data)
                 file.flush()
                 file.seek(len(b"skipped"))
-                result = run("--stdin", who, "-n", "2", *python(DIGEST), stdin=file)
-            self.assertEqual(digests(result), {0: self.digest, 1: self.digest if who == "all" else NOTHING})
+                result = run("--stdin", target, "-n", "2", *python(DIGEST), stdin=file)
+            self.assertEqual(digests(result), {0: self.digest, 1: self.digest if target == "all" else NOTHING})
 
     def test_from_dev_null(self):
-        for who in ("0", "all", "none"):
-            result = run("--stdin", who, "-n", "2", *python(DIGEST), stdin=subprocess.DEVNULL)
+        for target in ("0", "all", "none"):
+            result = run("--stdin", target, "-n", "2", *python(DIGEST), stdin=subprocess.DEVNULL)
             self.assertEqual(digests(result), {0: NOTHING, 1: NOTHING})
 
     def test_what_is_not_read_is_left_for_the_next_command(self):
@@ -66,8 +66,8 @@ class Input(unittest.TestCase):
             self.assertEqual(file.read(), b"one\ntwo\n")
 
     def test_interactive_exchange(self):
-        for who in ("0", "all"):
-            job = start("--stdin", who, "-n", "1", "cat", stdin=subprocess.PIPE)
+        for target in ("0", "all"):
+            job = start("--stdin", target, "-n", "1", "cat", stdin=subprocess.PIPE)
             for word in (b"a\n", b"b\n"):
                 job.stdin.write(word)
                 job.stdin.flush()
@@ -86,14 +86,14 @@ class Input(unittest.TestCase):
         self.assertEqual(result.stdout.decode().split(), [self.digest])
 
     def test_job_ends_though_input_does_not(self):
-        for who in ("0", "all"):
+        for target in ("0", "all"):
             read_end, write_end = os.pipe()
-            job = start("--stdin", who, "-n", "2", "true", stdin=read_end)
+            job = start("--stdin", target, "-n", "2", "true", stdin=read_end)
             os.close(read_end)
             self.assertEqual(finish(job)[0], 0)
             os.close(write_end)
 
-    def test_nobody_reads_and_memory_is_bounded(self):
+    def test_no_rank_reads_and_memory_is_bounded(self):
         job = start("--stdin", "all", "-n", "2", "sh", "-c", "echo ready; exec sleep 1000",
                     stdin=subprocess.PIPE)
         read_lines(job.stdout, 2)

@@ -101,7 +101,7 @@ class Job(unittest.TestCase):
         finally:
             os.sched_setaffinity(0, before)
 
-    def test_verbose_tells_every_variable_and_who_connected(self):
+    def test_verbose_tells_every_variable_and_how_many_ranks_connected(self):
         result = run("--verbose", "-n", "2", CLIENT, "init", "finalize")
         self.assertEqual(result.returncode, 0, result.stderr)
         told = result.stderr.decode()

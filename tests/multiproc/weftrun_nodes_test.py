@@ -184,11 +184,11 @@ class Input(Nodes):
         result = self.run(*TWO, "--stdin", "none", "-n", "2", "cat", data=b"no")
         self.assertEqual((result.returncode, result.stdout), (0, b""))
 
-    def test_a_rank_that_does_not_read_holds_nobody_up(self):
+    def test_a_rank_that_does_not_read_holds_no_other_up(self):
         # The end of input is not needed for the job's end.
         job = self.start(*TWO, "--stdin", "1", "-n", "2", "sh", "-c", "test $PMIX_RANK = 0 || head -c 2",
                          stdin=subprocess.PIPE, bufsize=0)
-        with self.assertRaises(BrokenPipeError):  # told so as soon as nobody reads any more
+        with self.assertRaises(BrokenPipeError):  # told so as soon as no rank reads any more
             for _ in range(1000):
                 job.stdin.write(b"ab" * 500000)
         self.assertEqual(job.stdout.read(), b"ab")

@@ -119,7 +119,7 @@ class Output(unittest.TestCase):
         job = start("-n", str(ranks), *python(MAKE + f"put(1, b'x' * {each})"))
         fd = job.stdout.fileno()
         seen = 0
-        # Nobody reads: the ranks must come to rest, all of them, with weftrun small.
+        # No process reads: the ranks must come to rest, all of them, with weftrun small.
         wait_until(lambda: self.is_asleep(job.pid), "weftrun at rest")
         largest = 0
         while chunk := os.read(fd, 1 << 20):

@@ -97,7 +97,7 @@ class Site:
         return self.path(name)
 
     def start(self, host, users_key="user_key"):
-        """sshd there, which lets in who has that key; returns when it listens."""
+        """sshd there, which lets in the owner of that key; returns when it listens."""
         config = self.write(f"sshd_config.{host}", f"""
             Port {PORT}
             ListenAddress {host}
@@ -289,7 +289,7 @@ class RealSsh(unittest.TestCase):
                     SITE.start(host)
 
     def test_an_sshd_that_is_stuck(self):
-        """The kernel takes the connection, nobody says anything."""
+        """The kernel takes the connection, sshd says nothing."""
         self.env["WEFT_LAUNCH_TIMEOUT"] = "4"
         for host in HOSTS[2:]:
             with self.subTest(host=host):

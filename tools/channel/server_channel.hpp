@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between this server and the other servers of its launch, and news of servers that are lost. They
+// Messages between this server and the other servers of its launch, and word of servers that are lost. They
 // travel as events of the PMIx library (docs/design/nodes.md).
 #pragma once
 

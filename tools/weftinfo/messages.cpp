@@ -14,7 +14,7 @@ bool is_running(long pid) {
   return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM;
 }
 
-std::string who(std::optional<long> pid) {
+std::string server_text(std::optional<long> pid) {
   return pid ? fmt::format("the server of process {}", *pid) : "a server of this machine";
 }
 
@@ -56,26 +56,27 @@ Stop cannot_attach(std::optional<long> pid, pmix_status_t status) {
                       "weftinfo --list shows what is running",
                       *pid, *pid, *pid)));
     case PMIX_ERR_NO_PERMISSIONS:
-      return Stop(exit_status::nothing_there,
-                  line(fmt::format("{} belongs to another user; ask as that user, or as root", who(pid))));
+      return Stop(
+          exit_status::nothing_there,
+          line(fmt::format("{} belongs to another user; ask as that user, or as root", server_text(pid))));
     case PMIX_ERR_NOT_SUPPORTED:
       return Stop(
           exit_status::nothing_there,
           line(fmt::format("{} is of another release of Weft; use the weftinfo that was installed with it",
-                           who(pid))));
+                           server_text(pid))));
     case PMIX_ERR_TIMEOUT:
       return Stop(exit_status::nothing_there,
-                  line(fmt::format("{} does not answer: is it stopped? Look with ps -o stat= -p {}", who(pid),
-                                   pid ? std::to_string(*pid) : "PID")));
+                  line(fmt::format("{} does not answer: is it stopped? Look with ps -o stat= -p {}",
+                                   server_text(pid), pid ? std::to_string(*pid) : "PID")));
     default:
       return Stop(exit_status::own_failure,
-                  line(fmt::format("{} cannot be asked: {}", who(pid), PMIx_Error_string(status))));
+                  line(fmt::format("{} cannot be asked: {}", server_text(pid), PMIx_Error_string(status))));
   }
 }
 
 Stop no_answer(std::optional<long> pid, pmix_status_t status) {
   if (status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_UNREACH)
-    return Stop(exit_status::nothing_there, line(fmt::format("{} has ended meanwhile", who(pid))));
+    return Stop(exit_status::nothing_there, line(fmt::format("{} has ended meanwhile", server_text(pid))));
   return cannot_attach(pid, status);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every line that weftinfo says when it cannot do what it was asked: what happened, to whom, what to do.
+// Every line that weftinfo says when it cannot do what it was asked: what happened, where, and what to do.
 #pragma once
 
 #include <pmix_common.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Direct modex: cards of ranks on other nodes, read out of their node's memory when somebody here asks for them.
+// Direct modex: cards of ranks on other nodes, read out of their node's memory when a Get or a fence here
+// needs them.
 //
 //   fetch() -> where do the cards of that node lie? (known since the first fence of the job, else one request)
 //           -> one read of the start of the card, or of its length and what is not known of it here

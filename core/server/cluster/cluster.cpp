@@ -35,7 +35,7 @@ Result<Bytes> bytes_of(const pmix_value_t& value) {
   return Bytes(reinterpret_cast<const std::byte*>(value.data.bo.bytes), value.data.bo.size);
 }
 
-/// Later lives have later numbers, whichever process on whichever machine was the earlier one.
+/// Later incarnations have later numbers, whichever process on whichever machine was the earlier one.
 std::uint64_t incarnation_now() {
   return static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
 }

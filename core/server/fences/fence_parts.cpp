@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is missing in which fence: the one computation that the stuck report, weftinfo and the other nodes read.
+// Which ranks are missing in which fence: the one computation that the stuck report, weftinfo and the other
+// nodes read.
 #include <algorithm>
 #include <map>
 

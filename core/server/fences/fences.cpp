@@ -140,7 +140,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
       slot ? std::make_shared<FenceBoard>(std::move(*shape), pool_.at(*slot), *slot, pool_.incarnation(*slot))
            : std::make_shared<FenceBoard>(std::move(*shape));
   boards_.push_back(made);
-  // What is known of a process at the board of its job holds here, too; a death is the worse news, so it comes first.
+  // What is known of a process at the board of its job holds here, too; a death weighs more, so it comes first.
   auto& members = made->members();
   for (auto& member : members)
     member.lost = board_of(*jobs_.find(member.nspace))->members()[member.local].lost;

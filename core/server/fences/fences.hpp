@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All fences of this node's processes: which set has which board, what moves a set from state to state, and who is missing.
+// All fences of this node's processes: which set has which board, what moves a set
+// from state to state, and which ranks are missing.
 //
 //   a member arrives   at its board in the segment, or here by message, where the server's stand-in arrives for it
 //   the board is full  (a notice of the last member, if other nodes take part) -> CardExchange -> the generation ends
@@ -58,7 +59,7 @@ class Fences {
   /// No collective begins from here on: the cluster ends.
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
-  // Who is missing: the one computation that the stuck report, weftinfo and other nodes read.
+  // Which ranks are missing: the one computation that the stuck report, weftinfo and other nodes read.
   /// Fences that a local member has entered. Between nodes the generation is that of the collective, the same at all nodes.
   std::vector<FencePart> open_parts();
   /// This node's part in a fence that another node has named. Nothing: processes that are not known here.

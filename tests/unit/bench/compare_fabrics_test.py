@@ -89,9 +89,9 @@ class Ratios(unittest.TestCase):
 class Verdicts(unittest.TestCase):
     def rows(self, ours, reference, mode, wait, size, side):
         results = fabrics.Results()
-        for who, value in (("ours", ours), (side, reference)):
+        for whose, value in (("ours", ours), (side, reference)):
             if value is not None:
-                results.add(("one host", "ofi", mode, wait, size, who), value)
+                results.add(("one host", "ofi", mode, wait, size, whose), value)
         rows = fabrics.judged(results, ["one host"], ["ofi"])
         return [(r["ratio"], r["met"]) for r in rows if r["ratio"] is not None]
 

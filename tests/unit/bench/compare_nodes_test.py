@@ -104,7 +104,7 @@ class Launches(unittest.TestCase):
         self.assertEqual(launch_count.faults(self.OUT, 0, 0, 2), [])
         self.assertEqual(launch_count.faults(self.OUT, 7, 7, 2), [])
 
-    def test_a_rank_that_nobody_heard_of_is_lost(self):
+    def test_a_rank_without_a_line_is_lost(self):
         self.assertEqual(launch_count.faults(self.OUT, 0, 0, 3), ["lost ranks"])
         self.assertEqual(launch_count.faults("", 0, 0, 2), ["lost ranks"])
         self.assertEqual(launch_count.faults("weft_trivial: rank 0 of 1\n" * 2, 0, 0, 2), ["lost ranks"])

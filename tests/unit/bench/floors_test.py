@@ -80,7 +80,7 @@ class Handoff(unittest.TestCase):
                          [name + paused for name in ("floor_handoff", "floor_handoff_one_core",
                                                      "floor_handoff_two_cores") for paused in ("", "_paused")])
 
-    def test_nobody_is_left_without_a_partner(self):
+    def test_no_rank_is_left_without_a_partner(self):
         done = run("weft_floor_handoff", "--json", 3)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
 

@@ -63,7 +63,7 @@ class Pair(unittest.TestCase):
         self.assertEqual(done.returncode, 1)
         self.assertNotEqual(done.stderr, "")
 
-    def test_a_server_that_nobody_meets_ends_itself(self):
+    def test_a_server_that_no_client_reaches_ends_itself(self):
         alone = [PROGRAM, "--serve", "--transport", TRANSPORT, "--at", f"127.0.0.1:{free_port()}", "--limit", "3"]
         done = subprocess.run(alone, capture_output=True, check=False, timeout=PATIENCE_S)
         self.assertEqual(done.returncode, -14)  # SIGALRM

@@ -40,11 +40,11 @@ TEST_P(EveryAlgorithm, all_contributions_reach_all_members) {
           {.seed = nodes, .burst_percent = 10, .delay_percent = 30});
     for (std::uint64_t call = 0; call < 4; ++call)
       for (const auto& node : all)
-        node->begin(world, Kind::exchange, everybody(),
+        node->begin(world, Kind::exchange, all_nodes(),
                     block_of(node->number, call, length_of(node->number, call)));
     ASSERT_TRUE(until([&] { return all_told(); })) << nodes << " nodes";
     for (const auto& node : all)
-      for (std::uint64_t call = 0; call < 4; ++call) expect_all(node->told[call], everybody(), call);
+      for (std::uint64_t call = 0; call < 4; ++call) expect_all(node->told[call], all_nodes(), call);
     all.clear();
   }
 }
@@ -56,7 +56,7 @@ TEST_F(EngineTest, among_few_members_longer_contributions_go_at_once) {
   for (const NodeNumber nodes : {2u, 3u}) {
     start(nodes, {.most_in_all = 10'000});
     for (const auto& node : all)
-      node->begin(world, Kind::exchange, everybody(), block_of(node->number, 0, 5000));
+      node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 0, 5000));
     ASSERT_TRUE(until([&] { return all_told(); })) << nodes;
     for (const auto& node : all) {
       ASSERT_TRUE(node->told[0].result);
@@ -68,13 +68,13 @@ TEST_F(EngineTest, among_few_members_longer_contributions_go_at_once) {
   }
 }
 
-TEST_F(EngineTest, nobody_leaves_a_barrier_before_all_have_come) {
+TEST_F(EngineTest, no_node_leaves_a_barrier_before_all_have_come) {
   for (const char* choice : {"dissemination", "dissemination:3"}) {
     start(9, {.rule = Rule(*parse_choice(choice))});
-    for (NodeNumber n = 0; n < 8; ++n) all[n]->begin(world, Kind::barrier, everybody(), {});
+    for (NodeNumber n = 0; n < 8; ++n) all[n]->begin(world, Kind::barrier, all_nodes(), {});
     for (int i = 0; i < 1000; ++i) turn();
     for (NodeNumber n = 0; n < 8; ++n) ASSERT_EQ(all[n]->told[0].times, 0u) << n;
-    all[8]->begin(world, Kind::barrier, everybody(), {});
+    all[8]->begin(world, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
     for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
     all.clear();
@@ -139,11 +139,11 @@ TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
   for (const Kind kind : {Kind::barrier, Kind::exchange}) {
     start(8);
     for (NodeNumber n = 0; n < 8; ++n)
-      if (n != 5) all[n]->begin(world, kind, everybody(), {});
+      if (n != 5) all[n]->begin(world, kind, all_nodes(), {});
     const std::vector<NodeNumber> others{0, 1, 2};
     for (int i = 0; i < 100; ++i) turn();
     all[5].reset();
-    // Those who wait for it look after it; nobody has heard of it for long enough.
+    // The nodes that wait for it watch it; no node has heard of it for long enough.
     ASSERT_TRUE(until(
         [&] {
           now += std::chrono::milliseconds(1);
@@ -159,7 +159,7 @@ TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
     }
     // With it nothing goes on any more; without it all does.
     for (const auto& node : all)
-      if (node != nullptr) node->begin(world, kind, everybody(), {});
+      if (node != nullptr) node->begin(world, kind, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
     for (const auto& node : all) {
       if (node == nullptr) continue;
@@ -176,7 +176,7 @@ TEST_F(EngineTest, a_lost_node_ends_it_at_all_survivors_by_name) {
 
 TEST_F(EngineTest, one_member_ends_it_for_all) {
   start(5);
-  for (NodeNumber n = 0; n < 4; ++n) all[n]->begin(world, Kind::exchange, everybody(), {});
+  for (NodeNumber n = 0; n < 4; ++n) all[n]->begin(world, Kind::exchange, all_nodes(), {});
   for (int i = 0; i < 100; ++i) turn();
   ASSERT_EQ(all[2]->engine->open().size(), 1u);
   EXPECT_FALSE(all[0]->engine->open()[0].waits_for.empty());
@@ -184,19 +184,19 @@ TEST_F(EngineTest, one_member_ends_it_for_all) {
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (NodeNumber n = 0; n < 4; ++n) EXPECT_EQ(all[n]->told[0].result.error().code, Errc::timeout) << n;
   // One that comes late finds it ended, and the next is the next for all.
-  all[4]->begin(world, Kind::exchange, everybody(), {});
+  all[4]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_EQ(all[4]->told[0].result.error().code, Errc::timeout);
-  for (const auto& node : all) node->begin(world, Kind::exchange, everybody(), block_of(node->number, 9, 10));
+  for (const auto& node : all) node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 9, 10));
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) EXPECT_TRUE(node->told[1].result);
 }
 
-TEST_F(EngineTest, members_who_do_not_agree_are_told_so) {
+TEST_F(EngineTest, members_that_do_not_agree_are_told_so) {
   start(3);
-  all[0]->begin(world, Kind::exchange, everybody(), {});
-  all[1]->begin(world, Kind::barrier, everybody(), {});
-  all[2]->begin(world, Kind::exchange, everybody(), {});
+  all[0]->begin(world, Kind::exchange, all_nodes(), {});
+  all[1]->begin(world, Kind::barrier, all_nodes(), {});
+  all[2]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) {
     ASSERT_FALSE(node->told[0].result);
@@ -206,9 +206,9 @@ TEST_F(EngineTest, members_who_do_not_agree_are_told_so) {
 
 TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
   start(2, {.most_early_bytes = 1000});
-  all[0]->begin(world, Kind::exchange, everybody(), block_of(0, 0, 3000));
+  all[0]->begin(world, Kind::exchange, all_nodes(), block_of(0, 0, 3000));
   for (int i = 0; i < 100; ++i) turn();
-  all[1]->begin(world, Kind::exchange, everybody(), {});
+  all[1]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); })) << "its sender waits for it no longer";
   for (const auto& node : all) EXPECT_EQ(node->told[0].result.error().code, Errc::no_space) << node->number;
 }
@@ -220,9 +220,9 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
   start(nodes, {.most_early_bytes = 1000});
   const auto round = [&](std::uint64_t call, std::size_t bytes) {
     for (NodeNumber n = 1; n < nodes; ++n)
-      all[n]->begin(world, Kind::exchange, everybody(), block_of(n, call, bytes));
+      all[n]->begin(world, Kind::exchange, all_nodes(), block_of(n, call, bytes));
     for (int i = 0; i < 100; ++i) turn();
-    all[late]->begin(world, Kind::exchange, everybody(), block_of(late, call, bytes));
+    all[late]->begin(world, Kind::exchange, all_nodes(), block_of(late, call, bytes));
     ASSERT_TRUE(until([&] { return all_told(); }));
     for (const auto& node : all) {
       const auto& told = node->told.back();
@@ -243,7 +243,7 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
 
 TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
   start(3, {.most_early_bytes = 600});
-  for (const NodeNumber n : {0u, 1u}) all[n]->begin(world, Kind::barrier, everybody(), {});
+  for (const NodeNumber n : {0u, 1u}) all[n]->begin(world, Kind::barrier, all_nodes(), {});
   for (int i = 0; i < 100; ++i) turn();
   all[2].reset();
   const auto is_lost_at = [&](NodeNumber n) { return all[n]->mesh->state(2) == mesh::NodeState::lost; };
@@ -254,9 +254,9 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
       },
       20'000));
   for (int i = 0; i < 10; ++i) {
-    all[1]->begin({3, 3}, Kind::barrier, everybody(), {});
+    all[1]->begin({3, 3}, Kind::barrier, all_nodes(), {});
     for (int t = 0; t < 100; ++t) turn();  // it fails at once, and tells node 0 early
-    all[0]->begin({3, 3}, Kind::barrier, everybody(), {});
+    all[0]->begin({3, 3}, Kind::barrier, all_nodes(), {});
     ASSERT_TRUE(until([&] { return all_told(); }));
     EXPECT_EQ(all[0]->told.back().result.error().code, Errc::peer_lost);
   }
@@ -294,7 +294,7 @@ TEST_F(EngineTest, noise_from_a_node_that_has_the_key_ends_nothing_of_others) {
   }
   for (int i = 0; i < 1000; ++i) turn();
   EXPECT_GT(all[1]->engine->counters().malformed, 1000u);
-  for (const auto& node : all) node->begin(world, Kind::exchange, everybody(), block_of(node->number, 0, 10));
+  for (const auto& node : all) node->begin(world, Kind::exchange, all_nodes(), block_of(node->number, 0, 10));
   ASSERT_TRUE(until([&] { return all_told(); }));
   for (const auto& node : all) EXPECT_TRUE(node->told[0].result);
   TearDown();  // before the sendings

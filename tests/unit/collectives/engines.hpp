@@ -88,7 +88,7 @@ class Engines : public ::testing::Test {
           ASSERT_TRUE(one->mesh->add_peer(other->number, other->mesh->contact()));
         }
   }
-  std::vector<NodeNumber> everybody() const {
+  std::vector<NodeNumber> all_nodes() const {
     std::vector<NodeNumber> out(all.size());
     std::iota(out.begin(), out.end(), 0u);
     return out;

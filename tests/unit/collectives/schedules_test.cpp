@@ -60,7 +60,7 @@ class Play {
       if (members_[i].at != members_[i].schedule.size())
         why_ = "member " + std::to_string(i) + " waits for ever";
     for (const auto& [pair, messages] : wires_)
-      if (!messages.empty() && why_.empty()) why_ = "a message that nobody receives";
+      if (!messages.empty() && why_.empty()) why_ = "a message that no member receives";
     return why_;
   }
   bool all_have_all() const {
@@ -148,7 +148,7 @@ class Play {
   }
   void send(std::uint32_t i, const Member& me, const PeerBlocks& transfer) {
     const auto to = number(transfer.peer);
-    if (to >= n_ || to == i) return fail(i, "sends to nobody");
+    if (to >= n_ || to == i) return fail(i, "sends to no other member");
     ++totals_.messages;
     for (std::uint32_t b = 0; b < transfer.blocks.count; ++b) {
       const auto block = (number(transfer.blocks.first) + b) % n_;
@@ -183,7 +183,7 @@ std::vector<std::uint32_t> sizes() {
   return out;
 }
 
-TEST(Dissemination, everybody_hears_of_everybody) {
+TEST(Dissemination, every_node_hears_of_every_other) {
   for (const std::uint32_t ports : {1u, 2u, 3u, 7u}) {
     for (const auto n : sizes()) {
       Play play(

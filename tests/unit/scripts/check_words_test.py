@@ -65,11 +65,32 @@ class CheckWords(unittest.TestCase):
     def test_decisions_are_history(self):
         self.assert_good("docs/decisions/0001-a.md", "core/old/gone.cpp and WEFT_OLD")
 
-    def test_the_report_counts_actors_and_judges_nothing(self):
+    def test_a_pronoun_for_a_subject_is_found(self):
+        self.assert_bad("core/link/a.cpp", "int a;  // Nobody reads it.\n", "1: 'nobody' names no subject")
+        self.assert_bad("core/link/a.cpp", "/* One\n   reads, whoever wrote. */\n", "2: 'whoever' names no subject")
+        self.assert_bad("core/link/a.py", "#!/usr/bin/env python3\n# Who asks?\n", "2: 'who' names no subject")
+        self.assert_bad("core/link/a.py", 'def f():\n    """Somebody ends it."""\n', "2: 'somebody' names no subject")
+        self.assert_bad("scripts/a", "#!/bin/sh\n# For whom?\n", "2: 'whom' names no subject")
+        self.assert_bad("CMakeLists.txt", "# Everybody links it.\n", "1: 'everybody' names no subject")
+        self.assert_bad("README.md", "One\nFor anyone.\n", "2: 'anyone' names no subject")
+        self.assert_bad("docs/man/weft.7", ".PP\nEveryone.\n", "2: 'everyone' names no subject")
+        self.assert_bad("docs/decisions/0001-a.md", "Someone decided.\n", "1: 'someone' names no subject")
+        self.assert_bad("core/link/a.cpp", "// One\nTEST_F(Link, wakes_who_sleeps) {}\nTEST(A, anybody) {}\n",
+                        "2: 'who' names no subject", "3: 'anybody' names no subject")
+        self.assert_bad("core/link/a_test.py", "class A:\n    def test_nobody_is_left(self):\n",
+                        "2: 'nobody' names no subject")
+
+    def test_code_names_and_quotations_are_no_subjects(self):
+        self.assert_good("core/link/a.cpp", 'int nobody = who("everybody"); // The whole of `nobody`; a "who" in quotes.\n')
+        self.assert_good("core/link/a.cpp", "TEST(A, of_the_whole) {}\nTEST(A, whose_name_it_is) {}\n")
+        self.assert_good("core/link/a.py", "def who(somebody):\n    return somebody\n")
+        self.assert_good("README.md", "One\n```\n$ who\nnobody\n```\nThe output of `who`, whose lines are users.\n")
+
+    def test_the_report_counts_pronouns_and_judges_nothing(self):
         status, lines = self.run_on({"core/link/a.cpp": "// Nobody says who it was: somebody did.\nint nobody;\n"},
                                     "--report")
         self.assertEqual(status, 0)
-        self.assertIn("| core/link | 1 | 0 | 1 | 1 | 0 | 0 |", lines)
+        self.assertIn("| core/link | 1 | 0 | 0 | 1 | 1 | 0 | 0 | 0 | 0 | 0 |", lines)
 
     def test_nothing_to_read_is_not_a_success(self):
         with tempfile.TemporaryDirectory() as tree:

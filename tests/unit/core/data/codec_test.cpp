@@ -203,7 +203,7 @@ TEST(Decoder, refuses_lies) {
   EXPECT_EQ(decode_error({39, 0, 1, 24, 0, 0, 0, 1, 0, 0, 0, 0}), Errc::corrupt);
   // An array of nothing with elements.
   EXPECT_EQ(decode_error({39, 0, 1, 0, 0, 9, 0, 0, 0}), Errc::corrupt);
-  // Types that nobody knows, a flag that is neither, a presence that is neither.
+  // Types that do not exist, a flag that is neither, a presence that is neither.
   EXPECT_EQ(decode_error({0xe7, 3, 1}), Errc::corrupt);
   EXPECT_EQ(decode_error({28, 0, 1, 1, 1}), Errc::corrupt);
   EXPECT_EQ(decode_error({1, 0, 2}), Errc::corrupt);

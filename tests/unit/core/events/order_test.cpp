@@ -136,11 +136,11 @@ TEST_F(Order, affected_processes_filter) {
   wants.add(PMIX_EVENT_AFFECTED_PROCS, procs_value({proc("job", 1), proc("else", PMIX_RANK_WILDCARD)}));
   one("some", std::move(wants));
   one("all");
-  EXPECT_EQ(visit(), (Log{"all"})) << "an event that names nobody affects none of them";
-  for (const auto& [who, hit] :
+  EXPECT_EQ(visit(), (Log{"all"})) << "an event that names no process affects none of them";
+  for (const auto& [affected, hit] :
        {std::pair(proc("job", 1), true), {proc("job", 2), false}, {proc("else", 5), true}}) {
     Event event = event_of(code);
-    event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(who));
+    event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(affected));
     EXPECT_EQ(visit(std::move(event)), hit ? (Log{"all", "some"}) : (Log{"all"}));
   }
 }

@@ -50,7 +50,7 @@ struct Row {
   bool host, neighbour, stranger;  // the host's daemon; same job and node; other job, node and session
 };
 
-TEST(Range, each_target_range_addresses_whom_it_names) {
+TEST(Range, each_target_range_addresses_the_processes_it_names) {
   constexpr Row rows[] = {
       {PMIX_RANGE_UNDEF, true, true, true},      {PMIX_RANGE_RM, true, false, false},
       {PMIX_RANGE_LOCAL, true, true, false},     {PMIX_RANGE_NAMESPACE, false, true, false},

@@ -119,7 +119,7 @@ TEST(Frame, what_is_too_long_is_not_sent) {
   EXPECT_EQ(::poll(&waiting, 1, 0), 0);  // not even its header
 }
 
-TEST(Frame, sending_to_nobody_is_an_error_and_no_signal) {
+TEST(Frame, sending_to_a_closed_peer_is_an_error_and_no_signal) {
   Pair p;
   p.there.reset();
   const auto sent = send_frame(p.here.get(), MessageType::get, 1, pattern(10));
@@ -139,7 +139,7 @@ TEST(Frame, a_descriptor_arrives_and_is_closed_on_exec) {
   EXPECT_NE(::fcntl(fds[0].get(), F_GETFD) & FD_CLOEXEC, 0);
 }
 
-TEST(Frame, descriptors_that_nobody_asked_for_are_not_kept) {
+TEST(Frame, descriptors_that_the_receiver_did_not_ask_for_are_not_kept) {
   Pair p, attached;
   const auto before = open_descriptors();
   ASSERT_TRUE(send_frame(p.here.get(), MessageType::welcome, 0, {}, {attached.here.get()}));

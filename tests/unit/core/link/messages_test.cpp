@@ -204,7 +204,7 @@ TEST(Message, fields_arrive_in_their_places) {
 }
 
 // A server of another version has to be able to say which one it met.
-TEST(Message, the_version_is_the_first_field_of_a_greeting) {
+TEST(Message, the_version_is_the_first_field_of_a_hello) {
   for (const auto& bytes : {encode(Hello{}), encode(HelloTool{})}) {
     data::Reader peek(bytes);
     EXPECT_EQ(peek.u16(), wire_version);

@@ -50,7 +50,7 @@ TEST(ServersIn, reads_what_is_cut_anywhere) {
   EXPECT_EQ(servers_in(std::string_view(whole).substr(0, whole.size() - 1)).size(), 1U);
 }
 
-TEST(ServersHere, has_whoever_listens_now) {
+TEST(ServersHere, has_the_servers_that_listen_now) {
   const auto name = new_server_name();
   const auto is_there = [&] {
     const auto here = servers_here();

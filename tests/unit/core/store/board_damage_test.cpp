@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All members can write the board wrong: who reads it gets some answer, at once, from inside the board.
+// All members can write the board wrong: a reader gets some answer, at once, from inside the board.
 #include "tests/unit/core/store/boards.hpp"
 
 namespace weft::store {
 namespace {
 
-TEST(BoardDamage, every_question_has_an_end) {
+TEST(BoardDamage, every_call_has_an_end) {
   testing::Watchdog watchdog;
   testing::Random random;
   constexpr std::uint32_t members = 3;

@@ -45,7 +45,7 @@ TEST(Board, a_generation_that_is_not_open_is_not_entered) {
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
 }
 
-TEST(Board, who_comes_to_an_ended_generation_is_told_so) {
+TEST(Board, a_member_that_comes_to_an_ended_generation_is_told_so) {
   ExactBoard b(3);
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::waiting);
   EXPECT_TRUE(b.board.abort(1, {-24, 1}));
@@ -69,7 +69,7 @@ TEST(Board, abort_of_another_generation_does_nothing) {
 
 TEST(Board, with_other_nodes_the_server_completes) {
   ExactBoard b(2, true);
-  EXPECT_FALSE(b.board.complete(1));  // nobody is there
+  EXPECT_FALSE(b.board.complete(1));  // no member has arrived
   EXPECT_EQ(b.board.arrive(0, 1), Arrival::waiting);
   EXPECT_EQ(b.board.arrive(1, 1), Arrival::full);
   EXPECT_EQ(b.board.outcome(1), Outcome::open);
@@ -91,7 +91,7 @@ TEST(Board, a_full_board_of65535_members_keeps_its_count) {
   EXPECT_TRUE(b.board.complete(1));
 }
 
-TEST(Board, one_who_wants_the_cards_to_travel_is_enough) {
+TEST(Board, one_member_that_wants_the_cards_to_travel_is_enough) {
   ExactBoard b(3, true);
   for (std::uint32_t wants = 0; wants <= 3; ++wants) {
     const Generation g = wants + 1;
@@ -128,7 +128,7 @@ TEST(Board, a_member_far_behind_is_never_told_success) {
     ASSERT_EQ(b.board.arrive(1, g), Arrival::over);
     ASSERT_EQ(b.board.outcome(g), Outcome::failed) << g;
   }
-  EXPECT_EQ(b.board.verdict(50).status, forgotten);  // the reason is not known any more, and nobody is blamed
+  EXPECT_EQ(b.board.verdict(50).status, forgotten);  // the reason is not known any more; no member is blamed
   EXPECT_EQ(b.board.verdict(50).member, Board::no_member);
 }
 
@@ -152,18 +152,18 @@ TEST(Board, a_loss_ends_the_generation_that_others_are_in) {
   EXPECT_EQ(b.arrive(0, 3, 1), Arrival::completed);
   EXPECT_EQ(b.board.arrive(0, 2), Arrival::waiting);
   b.board.lose(1, died);
-  EXPECT_EQ(b.board.outcome(2), Outcome::failed);  // decided: not left to who comes last
+  EXPECT_EQ(b.board.outcome(2), Outcome::failed);  // decided: not left to the last arrival
   EXPECT_EQ(end_of(b.board, 2), died);
   EXPECT_EQ(b.board.verdict(2).member, 1u);
   EXPECT_EQ(end_of(b.board, 1), 0);
-  // Who comes later to the same one reads the same end; so does every further generation.
+  // A member that comes later to the same one reads the same end; so does every further generation.
   EXPECT_NE(b.board.arrive(2, 2), Arrival::waiting);
   EXPECT_EQ(end_of(b.board, 2), died);
   EXPECT_EQ(b.board.arrive(0, 3), Arrival::broken);
   EXPECT_EQ(end_of(b.board, 3), died);
 }
 
-TEST(Board, a_loss_before_anybody_arrived_breaks_the_open_generation) {
+TEST(Board, a_loss_before_any_arrival_breaks_the_open_generation) {
   ExactBoard b(2);
   b.board.lose(1, died);
   EXPECT_TRUE(b.board.broken(1));
@@ -196,16 +196,16 @@ TEST(Board, coming_back_without_ever_leaving_changes_nothing) {
   EXPECT_EQ(b.board.arrive(1, 1), Arrival::completed);
 }
 
-TEST(Board, who_comes_back_finds_a_whole_board) {
+TEST(Board, a_member_that_comes_back_finds_a_whole_board) {
   ExactBoard b(2);
   b.board.lose(1, died);
   b.board.rejoin(1);
   EXPECT_FALSE(b.board.broken(1));
-  EXPECT_EQ(b.board.open_generation(), 1u);  // nobody was in it: nobody pays for the visit
+  EXPECT_EQ(b.board.open_generation(), 1u);  // no member was in it: none pays for the visit
   EXPECT_EQ(b.arrive(0, 2, 1), Arrival::completed);
 }
 
-TEST(Board, the_dead_do_not_count_for_the_one_who_takes_their_place) {
+TEST(Board, a_dead_member_does_not_count_for_its_next_incarnation) {
   ExactBoard b(3);
   (void)b.board.arrive(0, 1);
   (void)b.board.arrive(1, 1);
@@ -220,8 +220,8 @@ TEST(Board, the_dead_do_not_count_for_the_one_who_takes_their_place) {
   EXPECT_EQ(b.board.arrive(2, g), Arrival::completed);
 }
 
-// It looked before the loss and counted itself after it: then it saw that the board is broken, and left.
-TEST(Board, who_counted_itself_in_a_broken_board_does_not_count_afterwards) {
+// The member looked before the loss and counted itself after it: then it saw the broken board, and left.
+TEST(Board, a_member_counted_in_a_broken_board_does_not_count_afterwards) {
   ExactBoard b(2);
   b.board.lose(1, died);
   ++*reinterpret_cast<std::uint64_t*>(b.block.get());  // the count is the word's lowest part
@@ -240,7 +240,7 @@ TEST(Board, is_broken_until_the_last_one_is_back) {
   EXPECT_TRUE(b.board.broken(b.board.open_generation()));
   EXPECT_EQ(b.board.arrive(1, b.board.open_generation()), Arrival::broken);
   EXPECT_NE(b.board.verdict(b.board.open_generation()).status, 0);
-  EXPECT_NE(b.board.verdict(b.board.open_generation()).member, 0u);  // not the one who is back
+  EXPECT_NE(b.board.verdict(b.board.open_generation()).member, 0u);  // not the one that is back
   b.board.rejoin(2);
   EXPECT_FALSE(b.board.broken(b.board.open_generation()));
   EXPECT_EQ(b.arrive(0, 3, b.board.open_generation()), Arrival::completed);

@@ -68,7 +68,7 @@ TEST(BoardThreads, the_server_stands_between_arrival_and_release) {
       while (b.board.arrived_count() != members || b.board.open_generation() != g) std::this_thread::yield();
       std::uint64_t sum = 0;
       for (std::uint32_t me = 0; me < members; ++me) {
-        if (!b.board.arrived(me, g)) ++faults;  // who is counted is named
+        if (!b.board.arrived(me, g)) ++faults;  // each member that is counted is named
         sum += data[me].value;
       }
       collected.value = sum;
@@ -126,7 +126,7 @@ TEST(BoardThreads, aborts_and_completions_are_the_same_for_all) {
   RecordProperty("aborted", static_cast<int>(aborted));
 }
 
-// A member that arrived is lost while the last of the others arrives: either all were in time or nobody was.
+// A member that arrived is lost while the last of the others arrives: either all were in time or none was.
 TEST(BoardThreads, a_loss_at_the_last_moment_is_the_same_for_all) {
   testing::Watchdog watchdog;
   testing::Random random;
@@ -164,8 +164,8 @@ TEST(BoardThreads, a_loss_at_the_last_moment_is_the_same_for_all) {
   RecordProperty("in_time", static_cast<int>(in_time));
 }
 
-// Sleeping for a minute at a time, the members depend on the wake of whoever ended the generation.
-TEST(BoardThreads, every_end_wakes_those_who_sleep) {
+// Sleeping for a minute at a time, the members depend on the wake by the thread that ended the generation.
+TEST(BoardThreads, every_end_wakes_all_sleepers) {
   testing::Watchdog watchdog;
   ExactBoard b(2);
   std::atomic<Generation> go{0}, over{0};
@@ -228,8 +228,8 @@ TEST(BoardThreads, a_loss_ends_the_same_generation_for_all_survivors) {
   }
 }
 
-// Whoever ends a generation either sees the wish or ended it before the wisher's last look: a wish that falls
-// between the two leaves the wisher waiting, and the watchdog ends the test.
+// The member that ends a generation either sees the wish or ended it before the wisher's last look: a wish that
+// falls between the two leaves the wisher waiting, and the watchdog ends the test.
 TEST(BoardThreads, a_wish_before_the_last_look_is_never_overlooked) {
   testing::Watchdog watchdog;
   ExactBoard b(1);

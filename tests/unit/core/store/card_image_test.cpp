@@ -217,7 +217,7 @@ TEST(CardImage, reading_while_the_rank_writes_never_gives_half_a_record) {
       if (!image) {
         wrong += image.error().code != Errc::again;
         ++again;
-        ASSERT_FALSE(last);  // nobody writes any more
+        ASSERT_FALSE(last);  // the writer has ended
         continue;
       }
       ++whole;

@@ -219,7 +219,7 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
     auto job = node.add(flat_job("job." + std::to_string(i), locals, locals));
     ASSERT_TRUE(job) << i << ": " << job.error().what;
     ASSERT_TRUE(put(job->view(), 0, "key", Value::of(static_cast<std::uint32_t>(i))));
-    ASSERT_EQ(job->view().card(locals - 1).empty(), locals != 1);  // no bytes of whoever was here before
+    ASSERT_EQ(job->view().card(locals - 1).empty(), locals != 1);  // no bytes of an earlier job
     running.push_back(std::move(*job));
     while (running.size() > random.below(5)) {
       const auto which = running.begin() + static_cast<std::ptrdiff_t>(random.below(running.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A client writes the bytes of its own card wrong: whoever reads it neither crashes, nor loops, nor reads outside.
+// A client writes the bytes of its own card wrong: a reader neither crashes, nor loops, nor reads outside.
 #include <algorithm>
 #include <utility>
 

@@ -179,7 +179,7 @@ TEST_F(Lookup, any_rank_that_has_it) {
   EXPECT_EQ(get(undefined, "only.five"), "s 5");
 }
 
-// A rank whose value the caller may not see does not hide the one who has it for everybody.
+// A rank whose value the caller may not see does not hide the rank that has it for all.
 TEST_F(Lookup, any_rank_looks_past_what_is_out_of_scope) {
   ASSERT_TRUE(put(view, 0, "both", Value::of("hidden"), PMIX_REMOTE));
   EXPECT_EQ(get(undefined, "both", GetDirectives{}, {true, 2}), outside());

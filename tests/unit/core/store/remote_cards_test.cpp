@@ -89,7 +89,7 @@ TEST(RemoteCards, newer_pieces_hide_older_ones) {
   EXPECT_EQ(cards.cards.header().pieces.load(), 3u);
 }
 
-// Fences and fetches bring news of a card in any order.
+// Fences and fetches bring what is new of a card in any order.
 TEST(RemoteCards, nothing_older_hides_what_is_newer) {
   ExactCards cards(4096);
   const auto old = CardRecord{PMIX_GLOBAL, "key", bytes_of("old")},
@@ -117,7 +117,7 @@ TEST(RemoteCards, what_leaves_a_gap_is_refused) {
   ASSERT_TRUE(cards.add(0, 0, 8, {record}));
   EXPECT_EQ(cards.add(0, 16, 24, {record}).error().code, Errc::again);
   EXPECT_EQ(cards.known(0), 8u);
-  EXPECT_TRUE(cards.add(1, 8, 16, {}));  // nothing is missing of which anybody here may know
+  EXPECT_TRUE(cards.add(1, 8, 16, {}));  // nothing is missing of which a process here may know
   ASSERT_TRUE(cards.add(0, 8, 16, {record}));
   EXPECT_EQ(cards.known(0), 16u);
 }
@@ -252,7 +252,7 @@ TEST(RemoteCards, of_a_rank_that_turns_out_to_live_here) {
   EXPECT_EQ(words(lookup(job->view(), 3, "key", {}, {})), "s here");
 }
 
-// ---- bytes that are wrong: a job was retired while somebody looked
+// ---- bytes that are wrong: a job was retired while a process read it
 
 TEST(RemoteCardsDamage, links_that_cannot_be) {
   ExactCards cards(512);

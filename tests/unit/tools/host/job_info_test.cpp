@@ -98,7 +98,7 @@ TEST(NodeJobInfo, of_its_own_ranks_what_they_are_bound_to) {
   EXPECT_EQ(in(ranks[1], PMIX_LOCALITY_STRING), nullptr);
 }
 
-TEST(NodeJobInfo, applications_say_who_is_in_them) {
+TEST(NodeJobInfo, applications_say_which_ranks_are_in_them) {
   auto infos = job_info(three_nodes(2), {}, "node map", "proc map");
   const auto apps = arrays(infos, PMIX_APP_INFO_ARRAY);
   ASSERT_EQ(apps.size(), 2u);

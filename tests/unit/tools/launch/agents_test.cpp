@@ -115,7 +115,7 @@ TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
   end(agents);
 }
 
-TEST_F(AgentsTest, who_keeps_its_output_open_is_not_waited_for) {
+TEST_F(AgentsTest, a_process_that_keeps_its_output_open_is_not_waited_for) {
   Agents agents(loop, spawner, events());
   agents.start(message("sleep 1000 & echo $!; exit 1", 1), "1.0");
   wait_for([this] { return !failures.empty() && !lines.empty(); });
@@ -185,7 +185,7 @@ TEST_F(AgentsTest, lines_are_bounded) {
   end(agents);
 }
 
-TEST_F(AgentsTest, whoever_collects_children_may_tell_of_it) {
+TEST_F(AgentsTest, another_collector_of_children_may_tell_of_it) {
   Agents agents(loop, spawner, events());
   agents.start(message("exit 7", 1), "1.0");
   int status = 0;
@@ -229,7 +229,7 @@ TEST_F(AgentsTest, none_outlives_the_process) {
   ::kill(launcher, SIGKILL);
   ::waitpid(launcher, nullptr, 0);
   while (std::getline(fifo, line))
-    continue;  // ends when nobody can write any more; the test's watchdog sees to it
+    continue;  // ends when no process can write any more; the test's watchdog sees to it
 }
 
 }  // namespace

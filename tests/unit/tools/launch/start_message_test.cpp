@@ -147,7 +147,7 @@ TEST(FindSelf, of_one_receiver_it_is_the_first) {
 
 TEST(FindSelf, a_machine_of_other_addresses_is_wrong) {
   auto message = message_for(1);
-  message.nodes[0].host = "192.0.2.7";  // RFC 5737: nobody's
+  message.nodes[0].host = "192.0.2.7";  // RFC 5737: no machine's
   const auto said = refusal_of([&] { find_self(message, {"me", ""}); });
   EXPECT_NE(said.find("this machine is 'me'"), std::string::npos) << said;
   EXPECT_NE(said.find("'192.0.2.7'"), std::string::npos) << said;

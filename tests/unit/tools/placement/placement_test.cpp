@@ -148,7 +148,7 @@ TEST(Placement, any_shape_keeps_the_rules) {
     for (std::uint32_t n = 0; n < hosts.size(); ++n) {
       const auto here = table.ranks_on(n).size();
       ASSERT_LE(here, asked.may_oversubscribe ? hosts[n].max_slots : hosts[n].slots);
-      // Nobody shares a slot while another is free.
+      // No rank shares a slot while another is free.
       ASSERT_TRUE(!fits || asked.per_node || here <= hosts[n].slots);
       for (const auto& app : made.apps) ASSERT_LE(app.counts[n], asked.per_node.value_or(here));
     }

@@ -36,7 +36,7 @@ TEST(Settings, text_has_value_source_default_and_meaning) {
   EXPECT_FALSE(has(text, "`")) << text;
 }
 
-TEST(Settings, what_proves_who_a_process_is_is_not_printed) {
+TEST(Settings, what_proves_the_rank_of_a_process_is_not_printed) {
   const auto settings = settings_in_force(some);
   EXPECT_TRUE(has(text_of(settings, {}), "WEFT_TOKEN           (set) (environment)"));
   EXPECT_FALSE(has(text_of(settings, {}), "secret"));

@@ -96,7 +96,7 @@ TEST(CommandLine, placement) {
   EXPECT_TRUE(parse_options({"--oversubscribe", "--dry-run", "--explain", "p"}).oversubscribe);
 }
 
-TEST(CommandLine, who_reads_input) {
+TEST(CommandLine, which_ranks_read_input) {
   EXPECT_EQ(parse_options({"p"}).input.rank, Rank{0});
   EXPECT_EQ(parse_options({"--stdin", "3", "p"}).input.rank, Rank{3});
   EXPECT_EQ(parse_options({"--stdin", "all", "p"}).input.kind, job::InputTarget::Kind::all);

@@ -53,10 +53,10 @@ TEST_F(LocalityTest, near_unknown_and_far) {
   EXPECT_EQ(locality.distance(0, 0), 10u);
   EXPECT_EQ(locality.distance(0, 1), 21u);
   EXPECT_EQ(locality.distance(1, 0), 21u);
-  const auto nobody_knows = locality.distance(0, Locality::unknown);
-  EXPECT_GT(nobody_knows, 10u);
-  EXPECT_LT(nobody_knows, 20u);
-  EXPECT_EQ(locality.distance(Locality::unknown, 1), nobody_knows);
+  const auto not_known = locality.distance(0, Locality::unknown);
+  EXPECT_GT(not_known, 10u);
+  EXPECT_LT(not_known, 20u);
+  EXPECT_EQ(locality.distance(Locality::unknown, 1), not_known);
 }
 
 TEST_F(LocalityTest, without_a_table_of_distances) {

@@ -8,7 +8,7 @@ namespace {
 using namespace std::chrono_literals;
 using LivenessTest = Nodes;
 
-TEST_F(LivenessTest, nobody_reached_nothing_to_look_after) {
+TEST_F(LivenessTest, no_node_reached_nothing_to_watch) {
   pair();
   a->mesh->progress(now);
   EXPECT_EQ(a->mesh->deadline(), TimePoint::max());
@@ -20,12 +20,13 @@ TEST_F(LivenessTest, the_silent_are_asked_and_answer) {
   pair();
   ASSERT_TRUE(a->mesh->connect(1));
   EXPECT_EQ(a->mesh->state(1), NodeState::reached);
-  ASSERT_TRUE(until([&] { return b->mesh->state(0) == NodeState::reached; })) << "who is asked answers";
+  ASSERT_TRUE(until([&] { return b->mesh->state(0) == NodeState::reached; }))
+      << "a node that is asked answers";
   const auto before = network.now();
   pass(60s);
   EXPECT_GT(network.now(), before) << "signs of life went by";
   EXPECT_TRUE(a->lost.empty() && b->lost.empty());
-  EXPECT_EQ(a->count + b->count, 0u) << "and nobody else noticed";
+  EXPECT_EQ(a->count + b->count, 0u) << "and no handler noticed";
 }
 
 TEST_F(LivenessTest, one_that_says_nothing_is_lost_once) {
@@ -47,14 +48,14 @@ TEST_F(LivenessTest, one_that_says_nothing_is_lost_once) {
   pass(20s);
   EXPECT_EQ(a->lost.size(), 1u);
   EXPECT_EQ(a->mesh->deadline(), TimePoint::max());
-  // It wakes up: what it says belongs to a life that is over.
+  // It wakes up: what it says belongs to an incarnation that is over.
   stations.push_back(std::move(hanging));
   ASSERT_TRUE(b->mesh->send(0, 1, {}, {}, sent.next()));
   ASSERT_TRUE(until([&] { return a->refused.size() == 1; }));
   EXPECT_EQ(a->count, 0u);
 }
 
-TEST_F(LivenessTest, who_was_asleep_itself_blames_nobody) {
+TEST_F(LivenessTest, a_node_that_was_asleep_itself_blames_no_other) {
   pair();
   ASSERT_TRUE(a->mesh->connect(1));
   ASSERT_TRUE(until([&] { return b->mesh->state(0) == NodeState::reached; }));
@@ -98,7 +99,7 @@ TEST_F(LivenessTest, all_work_ends_as_peer_lost_before_the_watcher_hears) {
   EXPECT_EQ(a->mesh->counters().nodes_lost, 1u);
 }
 
-TEST_F(LivenessTest, one_that_is_started_again_is_somebody_else) {
+TEST_F(LivenessTest, a_node_that_is_started_again_is_another_incarnation) {
   pair();
   auto& sent = keep<Sending>();
   ASSERT_TRUE(a->mesh->send(1, 1, {}, {}, sent.next()));

@@ -13,7 +13,7 @@ constexpr bool counts_memory = false;  // the sanitizer has its own allocator
 constexpr bool counts_memory = true;
 #endif
 
-struct Nobody final : Watcher {
+struct IgnoringWatcher final : Watcher {
   void node_lost(NodeNumber, const char*) noexcept override {}
   void message_refused(NodeNumber, Refusal) noexcept override {}
 };
@@ -24,7 +24,7 @@ TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
   constexpr NodeNumber count = 10'000;
   sim::Network network;
   sim::SimTransport transport(network);
-  Nobody nobody;
+  IgnoringWatcher watcher;
   const auto key = JobKey::random();
   std::vector<std::unique_ptr<Endpoint>> endpoints;
   std::vector<Contact> contacts;
@@ -33,7 +33,7 @@ TEST(MeshMemory, of_a_node_that_is_reached_and_idle) {
     contacts.push_back({.incarnation = 1, .address = endpoints.back()->address(), .keys = {pattern(4, n)}});
     endpoints.back()->on_message([](void*, std::uint16_t, const Message&) noexcept {}, nullptr);
   }
-  Mesh mesh(*endpoints[0], key, {0, 1}, count, nobody);
+  Mesh mesh(*endpoints[0], key, {0, 1}, count, watcher);
   TimePoint now{std::chrono::hours(1)};
   // What the simulated network itself keeps of each pair is not ours: it is there before we look.
   std::vector<std::unique_ptr<Peer>> before;

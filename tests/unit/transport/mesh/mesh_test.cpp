@@ -68,7 +68,7 @@ TEST_F(MeshTest, what_cannot_be_sent_is_refused) {
   EXPECT_EQ(a->mesh->add_peer(16, b->mesh->contact()).error().code, Errc::invalid);
 }
 
-TEST_F(MeshTest, nobody_listens_for_that_id) {
+TEST_F(MeshTest, no_handler_listens_for_that_id) {
   pair();
   auto& sent = keep<Sending>();
   ASSERT_TRUE(a->mesh->send(1, 9, {}, {}, sent.next()));
@@ -101,7 +101,7 @@ TEST_F(MeshTest, reads_of_every_size) {
   ASSERT_TRUE(until([&] { return reads.ended() == 1; }));
   EXPECT_FALSE(reads.all[0].outcome);
   EXPECT_EQ(reader.mesh->read(1, 2, 0, {*local, 0, 1}, reads.next()).error().code, Errc::not_found);
-  EXPECT_TRUE(reader.lost.empty()) << "one who reads wrong loses nobody";
+  EXPECT_TRUE(reader.lost.empty()) << "a node that reads wrong loses no other";
 }
 
 TEST_F(MeshTest, a_slow_node_fills_its_own_queue_only) {

@@ -45,7 +45,7 @@ TEST_F(OutboxTest, what_finds_no_room_goes_later_and_all_bytes_arrive) {
     EXPECT_EQ(heard.header, "header");
     EXPECT_EQ(heard.payload, as_text(pattern(length * 1000, static_cast<unsigned>(length))));
   }
-  EXPECT_TRUE(refused.empty()) << "a lack of room is nobody's business";
+  EXPECT_TRUE(refused.empty()) << "a lack of room is not reported";
 }
 
 TEST_F(OutboxTest, what_the_mesh_does_not_take_is_kept_or_dropped_as_its_owner_says) {

@@ -27,7 +27,7 @@ TEST(ReplayWindow, edges) {
   EXPECT_TRUE(window.accept(1'000'000));
   EXPECT_FALSE(window.accept(6));
   EXPECT_FALSE(
-      window.accept(~std::uint64_t{0}));  // nobody has sent as many: the window is not to jump to the end
+      window.accept(~std::uint64_t{0}));  // no sender has sent as many: the window is not to jump to the end
   EXPECT_TRUE(window.accept(1'000'001));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bytes from anybody who can reach the fabric.
+// Bytes from any process that can reach the fabric.
 #include <random>
 
 #include "tests/unit/transport/mesh/nodes.hpp"
@@ -112,7 +112,7 @@ TEST_F(TrustTest, a_piece_without_its_place) {
   EXPECT_EQ(a->lost.size(), 1u);
 }
 
-TEST_F(TrustTest, a_ping_from_one_whose_contact_is_not_known_is_not_answered) {
+TEST_F(TrustTest, a_probe_from_a_node_whose_contact_is_not_known_is_not_answered) {
   throw_at_a(sealed(key, me, {.flags = flag::probe, .from = sender, .sequence = 1}));
   EXPECT_EQ(a->mesh->state(1), NodeState::heard);
   EXPECT_TRUE(a->lost.empty());

@@ -117,7 +117,7 @@ TEST(Segment, a_limit_of_nothing_is_an_error) {
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(Segment, nobody_can_shrink_or_grow_it) {
+TEST(Segment, no_process_can_shrink_or_grow_it) {
   auto segment = made(4 * page);
   EXPECT_NE(::ftruncate(segment.fd(), page), 0);
   EXPECT_EQ(errno, EPERM);

@@ -52,7 +52,7 @@ TEST(WaitUntil, a_passed_deadline_still_looks_once) {
       word, sleep_at_once, Clock::now() - 1h, [&] { return ++looks > 1; }, yes));
 }
 
-TEST(WaitUntil, ends_when_nobody_is_left_to_wake_it) {
+TEST(WaitUntil, ends_when_no_process_is_left_to_wake_it) {
   testing::Watchdog watchdog;
   WaitWord word;
   WaitPolicy policy = sleep_at_once;
@@ -115,7 +115,7 @@ TEST(WaitUntil, no_wake_is_lost) {
   EXPECT_EQ(plain, 2 * total);
 }
 
-TEST(WaitUntil, wakes_all_who_sleep) {
+TEST(WaitUntil, wakes_all_sleepers) {
   testing::Watchdog watchdog;
   constexpr unsigned waiters = 5;
   WaitWord word;

@@ -151,7 +151,7 @@ TEST_F(ServerNodes, events_go_to_the_servers_they_name) {
   EXPECT_EQ(nodes[2].heard.so_far(), std::vector<std::string>{code + " of 0: for all"});
 }
 
-TEST_F(ServerNodes, a_daemon_whose_contact_nobody_knows_yet_reports_and_is_answered_when_it_is_known) {
+TEST_F(ServerNodes, a_daemon_whose_contact_is_not_known_yet_reports_and_is_answered_when_it_is) {
   const auto key = mesh::JobKey::random();
   Node launcher, daemon;
   ASSERT_TRUE(launcher.start(key, 0, 2));
@@ -194,11 +194,11 @@ TEST_F(ServerNodes, the_sender_is_answered_when_the_handler_has_answered) {
   EXPECT_EQ(result_of(answered), PMIX_SUCCESS);
 }
 
-TEST_F(ServerNodes, who_is_no_server_of_the_session_is_not_reached) {
+TEST_F(ServerNodes, a_number_that_the_cluster_does_not_have_is_not_reached) {
   Node nodes[2];
   meet(nodes);
-  auto nobody = nodes[0].notify({7}, "hello?");
-  EXPECT_EQ(result_of(nobody), PMIX_ERR_UNREACH);
+  auto unknown = nodes[0].notify({7}, "hello?");
+  EXPECT_EQ(result_of(unknown), PMIX_ERR_UNREACH);
 }
 
 TEST_F(ServerNodes, one_that_says_goodbye_is_not_lost_and_what_is_asked_of_it_then_fails) {

@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Nobody final : mesh::Watcher {
+struct CountingWatcher final : mesh::Watcher {
   std::atomic<int> lost{0};
   void node_lost(mesh::NodeNumber, const char*) noexcept override { ++lost; }
   void message_refused(mesh::NodeNumber, mesh::Refusal) noexcept override {}
@@ -74,7 +74,7 @@ class Loop {
   }
 
   asio::io_context io{1};
-  Nobody watcher;
+  CountingWatcher watcher;
   std::unique_ptr<Fabric> fabric;
 
  private:
@@ -183,7 +183,7 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 
-/// libfabric's shm has no descriptor: it works for who names it, and says what that costs.
+/// libfabric's shm has no descriptor: it works for a user that names it, and says what that costs.
 TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
   const auto key = mesh::JobKey::random();
   Ball ball_a, ball_b;

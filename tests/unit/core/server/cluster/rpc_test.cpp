@@ -153,7 +153,7 @@ TEST_F(RpcTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
   EXPECT_EQ(servers[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
 }
 
-TEST_F(RpcTest, whoever_is_lost_or_unknown_is_unreachable_at_once) {
+TEST_F(RpcTest, a_node_that_is_lost_or_unknown_is_unreachable_at_once) {
   open();
   at(0).ask(9, "stranger");
   at(0).turn();

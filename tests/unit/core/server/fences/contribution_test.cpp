@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contributions to a full fence: there and back, what is compressed and what is not, and bytes that nobody of ours wrote.
+// Contributions to a full fence: there and back, what is compressed and what is not, and bytes that no server
+// of ours wrote.
 #include "core/server/fences/contribution.hpp"
 
 #include <gtest/gtest.h>

@@ -76,8 +76,8 @@ TEST(StuckClock, is_due_once_a_generation) {
   EXPECT_FALSE(clock.due(1, true, seconds(0), age)) << "said already";
   EXPECT_FALSE(clock.due(2, true, seconds(0), age)) << "another generation";
   EXPECT_TRUE(clock.due(2, true, seconds(0), age));
-  EXPECT_FALSE(clock.due(2, false, seconds(0), age)) << "nobody waits";
-  EXPECT_FALSE(clock.due(2, true, seconds(0), age)) << "they wait again, from now on";
+  EXPECT_FALSE(clock.due(2, false, seconds(0), age)) << "no rank waits";
+  EXPECT_FALSE(clock.due(2, true, seconds(0), age)) << "a rank waits again, from now on";
   EXPECT_FALSE(clock.due(2, true, seconds(3600), age)) << "not for so long";
 }
 

@@ -108,7 +108,7 @@ TEST(JobMap, every_rank_of_every_node_is_known_on_every_node) {
       EXPECT_EQ(job.number(r, PMIX_APP_SIZE), r < 4 ? 4u : 2u) << r;
       EXPECT_EQ(job.number(r, PMIX_GLOBAL_RANK), r) << r;
       EXPECT_EQ(job.number(r, PMIX_REINCARNATION), 0u) << r;
-      // Nobody can compute what a process is bound to.
+      // No map tells what a process is bound to.
       for (const auto* key : {PMIX_CPUSET, PMIX_LOCALITY_STRING}) {
         const auto value = job.get(r, key);
         ASSERT_FALSE(value);

@@ -143,7 +143,7 @@ TEST(Unanswered, those_that_belong_to_a_fence_and_did_not_name_it) {
   ASSERT_EQ(out.size(), 3U);
   EXPECT_TRUE(out[0].empty());
   EXPECT_EQ(out[1], (std::vector<FenceName>{of_all}));
-  EXPECT_TRUE(out[2].empty()) << "asking it again helps nobody";
+  EXPECT_TRUE(out[2].empty()) << "asking it again does not help";
 }
 
 TEST(Unanswered, no_node_that_does_not_exist) {
@@ -184,13 +184,13 @@ TEST(Merged, where_all_ranks_are_in_it_the_messages_are) {
   EXPECT_EQ(out.fences[0].waits_for, (std::vector<NodeNumber>{0, 1}));
 }
 
-TEST(Merged, who_has_said_nothing_is_named) {
+TEST(Merged, a_node_that_has_said_nothing_is_named) {
   const auto out = merged(
       "session", 0, {entry(0, {part(of_all, State::entered, 2, {})}), entry(1, {}), entry(2, {})}, all_three);
   EXPECT_EQ(out.fences[0].silent, (std::vector<NodeNumber>{1, 2}));
 }
 
-TEST(Merged, where_nobody_knows_the_members_those_who_tell_are) {
+TEST(Merged, where_no_node_knows_the_members_the_nodes_that_tell_are) {
   const auto out = merged("session", 0, {entry(0, {part(of_some, State::waiting, 2, {0})}), entry(1, {})},
                           [](const FenceName&) { return std::vector<NodeNumber>(); });
   EXPECT_EQ(out.fences[0].nodes, 1U);

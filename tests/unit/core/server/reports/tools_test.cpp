@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tools at the door of a server: who is let in, what they may say, and that nothing they say harms it.
+// Tools at the door of a server: which are let in, what a tool may say, and that its bytes harm no server.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,7 +37,7 @@ class Tools : public ::testing::Test {
     if (!frame) return std::nullopt;
     return std::move(*frame);
   }
-  std::optional<link::Frame> greet() {
+  std::optional<link::Frame> say_hello() {
     return first(MessageType::hello_tool, link::encode(link::HelloTool{}));
   }
   static link::Query query(std::vector<std::string> keys) {
@@ -46,7 +46,7 @@ class Tools : public ::testing::Test {
     return out;
   }
   bool still_answers() {
-    return greet() && next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})));
+    return say_hello() && next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})));
   }
 
   testing::Watchdog watchdog_;
@@ -56,17 +56,17 @@ class Tools : public ::testing::Test {
 };
 
 TEST_F(Tools, are_welcomed_by_name) {
-  const auto frame = greet();
+  const auto frame = say_hello();
   ASSERT_TRUE(frame);
   ASSERT_EQ(frame->type, MessageType::welcome);
   const auto welcome = link::decode<link::Welcome>(frame->payload);
   ASSERT_TRUE(welcome);
-  EXPECT_EQ(welcome->segment_bytes, 0U) << "who looks on gets no memory";
+  EXPECT_EQ(welcome->segment_bytes, 0U) << "an observer gets no memory";
   EXPECT_EQ(welcome->server_nspace, link::nspace_of(server_->self()));
 }
 
 TEST_F(Tools, get_a_report) {
-  ASSERT_TRUE(greet());
+  ASSERT_TRUE(say_hello());
   const auto frame = next(MessageType::query, link::encode(query({report_key, "nobody.knows"})));
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, MessageType::results);
@@ -88,17 +88,17 @@ TEST_F(Tools, of_another_version_hear_which_one_is_spoken_here) {
   EXPECT_NE(refused->reason.find("version 99"), std::string::npos) << refused->reason;
 }
 
-TEST_F(Tools, that_say_more_than_a_greeting_are_refused) {
+TEST_F(Tools, that_say_more_than_a_hello_are_refused) {
   auto bytes = link::encode(link::HelloTool{});
   bytes.push_back(std::byte{1});
   const auto frame = first(MessageType::hello_tool, bytes);
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, MessageType::refused);
-  EXPECT_FALSE(first(MessageType::hello_tool, std::vector<std::byte>(5000))) << "no greeting is as long";
+  EXPECT_FALSE(first(MessageType::hello_tool, std::vector<std::byte>(5000))) << "no hello is as long";
   EXPECT_TRUE(still_answers());
 }
 
-TEST_F(Tools, may_not_speak_before_they_greet) {
+TEST_F(Tools, may_not_speak_before_their_hello) {
   EXPECT_FALSE(first(MessageType::query, link::encode(query({report_key}))));
   EXPECT_TRUE(still_answers());
 }
@@ -107,14 +107,14 @@ TEST_F(Tools, may_not_speak_before_they_greet) {
 TEST_F(Tools, may_ask_and_nothing_else) {
   for (int type = 0; type < 40; ++type) {
     if (static_cast<MessageType>(type) == MessageType::query) continue;
-    ASSERT_TRUE(greet());
+    ASSERT_TRUE(say_hello());
     EXPECT_FALSE(next(static_cast<MessageType>(type), {})) << type;
   }
   EXPECT_TRUE(still_answers());
 }
 
 TEST_F(Tools, ask_in_words_that_make_no_sense) {
-  ASSERT_TRUE(greet());
+  ASSERT_TRUE(say_hello());
   const auto frame = next(MessageType::query, std::vector<std::byte>(3));
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, MessageType::done);
@@ -141,7 +141,7 @@ TEST_F(Tools, of_other_users_are_refused) {
 }
 
 TEST_F(Tools, do_not_hold_up_the_servers_end) {
-  ASSERT_TRUE(greet());
+  ASSERT_TRUE(say_hello());
   server_.reset();
   EXPECT_FALSE(link::receive_frame(socket_.get()));
 }

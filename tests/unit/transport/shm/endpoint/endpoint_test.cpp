@@ -64,7 +64,7 @@ TEST(ShmEndpoint, has_no_providers) {
   EXPECT_EQ(endpoint.error().code, Errc::not_found);
 }
 
-TEST(ShmEndpoint, who_sleeps_for_room_is_woken) {
+TEST(ShmEndpoint, a_sender_that_sleeps_for_room_is_woken) {
   testing::Watchdog watchdog;
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);

@@ -75,7 +75,7 @@ TEST(MessageRingEdges, an_empty_ring_takes_the_largest_wherever_it_stands) {
   }
 }
 
-TEST(MessageRingEdges, who_is_read_at_once_stays_at_the_start) {
+TEST(MessageRingEdges, a_writer_that_is_read_at_once_stays_at_the_start) {
   Ring r(1 << 16);
   const Numbered sent(5, 100);
   for (int i = 0; i < 10'000; ++i) {
