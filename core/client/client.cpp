@@ -71,7 +71,7 @@ void Client::become_singleton() {
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_unique<Connection>(shm::Fd());
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
-  fences_ = std::make_unique<Fences>(self_, *connection_, singleton_);
+  fences_.emplace(self_, *connection_, singleton_);
   const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
     (void)private_.store(link::nspace_of(self_), rank, key, value.get());
   };
@@ -143,7 +143,7 @@ void Client::connect_through(shm::Fd socket) {
   connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
   connection_->on_lost([this] { on_lost(); });
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
-  fences_ = std::make_unique<Fences>(self_, *connection_, singleton_);
+  fences_.emplace(self_, *connection_, singleton_);
 }
 
 /// Finds job and place in the segment without the server's help: no sleep in PMIx_Init while siblings start up on

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <shared_mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -137,7 +137,7 @@ class Client {
   Control control_;
   shm::WaitPolicy wait_;
 
-  std::unique_ptr<Fences> fences_;
+  std::optional<Fences> fences_;
 
   mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;
