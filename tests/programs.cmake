@@ -21,7 +21,13 @@ weft_test_flags(weft_test_headers)
 # A program whose every source is a C++ test.
 function(weft_test_program target)
   weft_test_flags(${target})
+  set_target_properties(${target} PROPERTIES WEFT_TEST ON)
   target_precompile_headers(${target} REUSE_FROM weft_test_headers)
+endfunction()
+
+# Sources that are compiled by themselves, because names of theirs are also another source's of the program (WEFT_UNITY).
+function(weft_compile_alone)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # Sets `result` to the variable that makes GoogleTest write down how long each test took, for scripts/times.

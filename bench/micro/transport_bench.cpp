@@ -10,14 +10,14 @@ namespace {
 
 using namespace weft;
 
-struct Pair {
+struct EndpointPair {
   sim::Network network;
   sim::SimTransport transport{network};
   std::unique_ptr<Endpoint> a = std::move(*transport.open({})), b = std::move(*transport.open({}));
   std::unique_ptr<Peer> peer = std::move(*a->reach(b->address()));
   Completion completion;
   std::size_t heard = 0;
-  Pair() {
+  EndpointPair() {
     completion.done = [](Completion&, Result<void>) noexcept {};
     b->on_message(
         [](void* self, std::uint16_t, const Message&) noexcept { ++*static_cast<std::size_t*>(self); },
@@ -27,7 +27,7 @@ struct Pair {
 
 /// One message of 64 bytes there: send(), its completion, the handler's call.
 void transport_message(benchmark::State& state) {
-  Pair p;
+  EndpointPair p;
   const std::vector<std::byte> payload(64);
   for (auto _ : state) {
     (void)p.a->send(*p.peer, 1, {{}, payload}, p.completion);
@@ -41,7 +41,7 @@ void transport_message(benchmark::State& state) {
 BENCHMARK(transport_message);
 
 void transport_get(benchmark::State& state) {
-  Pair p;
+  EndpointPair p;
   std::vector<std::byte> source(static_cast<std::size_t>(state.range(0))), target(source.size());
   const auto exposed = std::move(*p.b->expose(source)), local = std::move(*p.a->expose(target));
   const auto key = std::move(*p.a->import_key(*p.peer, exposed->packed_key()));

@@ -11,8 +11,7 @@ namespace {
 /// A program that says which model it implements raises PMIX_MODEL_DECLARED in its own process.
 void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::size_t ninfo) {
   bool declares = false;
-  for (std::size_t i = 0; i < ninfo; ++i)
-    declares |= std::string_view(infos[i].key) == PMIX_PROGRAMMING_MODEL;
+  for (std::size_t i = 0; i < ninfo; ++i) declares |= weft::data::key_of(infos[i]) == PMIX_PROGRAMMING_MODEL;
   if (!declares) return;
   auto copy = weft::data::Infos::copy_of(infos, ninfo);
   if (!copy) return;

@@ -20,11 +20,11 @@ std::FILE* channel_of(std::string_view key) {
 /// for the server.
 pmix_status_t log_here(const pmix_info_t* data, size_t ndata, weft::data::Infos& left) {
   for (size_t i = 0; i < ndata; ++i) {
-    auto* channel = channel_of(weft::abi::text_of(data[i].key, PMIX_MAX_KEYLEN));
+    auto* channel = channel_of(weft::data::key_of(data[i]));
     if (channel == nullptr) {
       auto value = weft::data::Value::copy_of(data[i].value);
       if (!value) return PMIX_ERR_BAD_PARAM;
-      left.add(weft::abi::text_of(data[i].key, PMIX_MAX_KEYLEN), std::move(*value));
+      left.add(weft::data::key_of(data[i]), std::move(*value));
       continue;
     }
     if (data[i].value.type != PMIX_STRING || data[i].value.data.string == nullptr) return PMIX_ERR_BAD_PARAM;
@@ -53,7 +53,7 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 
 bool is_cleanup(const pmix_info_t* directives, size_t ndirs) {
   for (size_t i = 0; i < ndirs; ++i) {
-    const auto key = weft::abi::text_of(directives[i].key, PMIX_MAX_KEYLEN);
+    const auto key = weft::data::key_of(directives[i]);
     if (key == PMIX_REGISTER_CLEANUP || key == PMIX_REGISTER_CLEANUP_DIR) return true;
   }
   return false;

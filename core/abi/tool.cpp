@@ -14,7 +14,7 @@ namespace {
 pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::Tool::Wish& wish) {
   std::string_view nspace;
   for (size_t i = 0; i < ninfo; ++i) {
-    const auto key = weft::abi::text_of(infos[i].key, PMIX_MAX_KEYLEN);
+    const auto key = weft::data::key_of(infos[i]);
     const auto& value = infos[i].value;
     if (key == PMIX_SERVER_PIDINFO) {
       if (value.type != PMIX_PID || value.data.pid <= 0) return PMIX_ERR_BAD_PARAM;

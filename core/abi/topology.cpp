@@ -105,7 +105,7 @@ struct Wanted {
 Result<Wanted> read_wanted(const pmix_info_t* infos, std::size_t count) {
   Wanted wanted;
   for (std::size_t i = 0; infos != nullptr && i < count; ++i) {
-    const std::string_view key(infos[i].key, ::strnlen(infos[i].key, sizeof infos[i].key));
+    const auto key = weft::data::key_of(infos[i]);
     const pmix_value_t& value = infos[i].value;
     if (key == PMIX_DEVICE_TYPE) {
       const auto types = value.type == PMIX_DEVTYPE ? Result<std::uint64_t>(value.data.devtype)

@@ -221,7 +221,7 @@ Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
 
 pmix_status_t Client::finalize(const pmix_info_t* infos, std::size_t ninfo) {
   for (std::size_t i = 0; i < ninfo; ++i)
-    if (std::string_view(infos[i].key) == PMIX_EMBED_BARRIER && data::is_true(infos[i].value))
+    if (data::key_of(infos[i]) == PMIX_EMBED_BARRIER && data::is_true(infos[i].value))
       if (const auto status = fences_->fence(nullptr, 0, nullptr, 0); status != PMIX_SUCCESS) return status;
   if (singleton_) return PMIX_SUCCESS;
   const auto answer = connection_->ask_alone(MessageType::finalize, {});

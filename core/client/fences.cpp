@@ -19,7 +19,7 @@ struct FenceDirectives {
   /// False: a directive of a type that it cannot have.
   bool read(const pmix_info_t* infos, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
-      const std::string_view key(infos[i].key, ::strnlen(infos[i].key, PMIX_MAX_KEYLEN));
+      const auto key = data::key_of(infos[i]);
       if (key == PMIX_COLLECT_DATA) collect = data::is_true(infos[i].value);
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);

@@ -88,6 +88,11 @@ class Value {
   pmix_value_t raw_{};
 };
 
+/// The key of an info as its caller wrote it, perhaps without a NUL.
+inline std::string_view key_of(const pmix_info_t& info) noexcept {
+  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
+}
+
 /// An owned array of pmix_info_t, contiguous as the C API wants it.
 class Infos {
  public:

@@ -80,7 +80,7 @@ class PlaceChoice {
 };
 
 Result<void> read_directive(HandlerSpec& spec, PlaceChoice& position, const pmix_info_t& info) {
-  const std::string_view key(info.key, ::strnlen(info.key, sizeof info.key));
+  const auto key = data::key_of(info);
   const auto& value = info.value;
   for (const auto& known : place_names) {
     if (key == known.key) return is_true(value) ? position.add(known.position) : Result<void>{};

@@ -15,7 +15,7 @@
 namespace weft::link {
 namespace {
 
-constexpr char digits[] = "0123456789abcdef";
+constexpr char hex_digits[] = "0123456789abcdef";
 
 int nibble(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -48,8 +48,8 @@ std::optional<Token> Token::parse(std::string_view hex) noexcept {
 std::string Token::hex() const {
   std::string out;
   for (const auto byte : bytes) {
-    out += digits[byte >> 4];
-    out += digits[byte & 15];
+    out += hex_digits[byte >> 4];
+    out += hex_digits[byte & 15];
   }
   return out;
 }

@@ -16,10 +16,10 @@ namespace {
 /// "weft-<pid>-<16 hex digits>", as new_server_name() makes it.
 std::optional<pid_t> pid_in(std::string_view name) {
   constexpr std::string_view prefix = "weft-";
-  constexpr std::size_t hex_digits = 16;
-  if (name.substr(0, prefix.size()) != prefix || name.size() < prefix.size() + 2 + hex_digits)
+  constexpr std::size_t name_digits = 16;
+  if (name.substr(0, prefix.size()) != prefix || name.size() < prefix.size() + 2 + name_digits)
     return std::nullopt;
-  const auto tail = name.substr(name.size() - hex_digits - 1);
+  const auto tail = name.substr(name.size() - name_digits - 1);
   const auto digits = name.substr(prefix.size(), name.size() - prefix.size() - tail.size());
   if (tail[0] != '-' || tail.find_first_not_of("0123456789abcdef", 1) != std::string_view::npos)
     return std::nullopt;

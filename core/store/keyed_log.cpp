@@ -10,7 +10,6 @@
 namespace weft::store {
 namespace {
 
-constexpr std::size_t max_key_bytes = 511;
 constexpr std::uint64_t max_value_bytes = 0xffffffff;  // RecordHeader::value_bytes
 constexpr std::uint32_t gap_mark = 0x50414757;         // "WGAP"
 constexpr std::uint64_t padded(std::uint64_t n) {

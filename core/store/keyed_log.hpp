@@ -47,6 +47,8 @@ struct KeyOwner {
   friend bool operator==(KeyOwner, KeyOwner) = default;
 };
 
+inline constexpr std::size_t max_key_bytes = 511;  ///< PMIX_MAX_KEYLEN
+
 /// Hash of a key, without its owner: computed once a Get, used for every log that is searched.
 std::uint64_t hash_key(std::string_view key) noexcept;
 

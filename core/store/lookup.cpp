@@ -25,7 +25,7 @@ Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& t
 }
 
 Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
-  const std::string_view key(info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN));
+  const auto key = data::key_of(info);
   const bool yes = data::is_true(info.value);
   if (key == PMIX_OPTIONAL)
     out.optional = yes;

@@ -9,7 +9,6 @@
 namespace weft::store {
 namespace {
 
-constexpr std::size_t max_key_bytes = 511;
 constexpr std::uint32_t value_mask = 0x1fff, key_mask = 0x1ff, global_bit = 1u << 22, last_bit = 1u << 23;
 constexpr unsigned key_shift = 13, hash_shift = 24;
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
+  cluster_test.cpp
   data_test.cpp
   event_test.cpp
   fence_test.cpp
@@ -13,9 +14,9 @@ add_executable(multiproc_test
   main.cpp
   nodes_test.cpp
   server_test.cpp
-  cluster_test.cpp
   set_fence_test.cpp
   values.cpp)
+weft_compile_alone(cluster_test.cpp set_fence_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
 add_dependencies(multiproc_test weftinfo)

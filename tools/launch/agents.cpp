@@ -48,6 +48,8 @@ std::optional<std::string> find_executable(const std::string& name) {
   return std::nullopt;
 }
 
+}  // namespace
+
 /// An agent while its process runs.
 struct RunningAgent {
   explicit RunningAgent(asio::io_context& loop) : input(loop), output(loop), end(loop) {}
@@ -62,8 +64,6 @@ struct RunningAgent {
   std::optional<int> wait_status;  ///< if another part of this process has reaped it
 };
 using AgentPtr = std::shared_ptr<RunningAgent>;
-
-}  // namespace
 
 class Agents::Pool : public std::enable_shared_from_this<Pool> {
  public:

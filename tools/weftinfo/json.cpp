@@ -20,11 +20,11 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
-constexpr std::array<const char*, 4> names{"starting", "connected", "finalized", "gone"};
+constexpr std::array<const char*, 4> state_names{"starting", "connected", "finalized", "gone"};
 
 void write(Json& out, const States& states) {
   out.key("ranks").object();
-  for (std::size_t i = 0; i < states.size(); ++i) out.field(names[i], states[i]);
+  for (std::size_t i = 0; i < states.size(); ++i) out.field(state_names[i], states[i]);
   out.end();
 }
 
@@ -67,7 +67,7 @@ void write(Json& out, const Cluster& cluster, const Fence& fence) {
   for (const auto& rank : fence.missing) {
     out.object().field("namespace", rank.nspace).field("rank", rank.rank).field("pid", rank.pid);
     out.field("node", rank.node).field("host", cluster.host_of(rank.node));
-    out.field("state", names[rank.state % names.size()]).end();
+    out.field("state", state_names[rank.state % state_names.size()]).end();
   }
   out.end();
   write(out.key("silent"), fence.silent);

@@ -21,7 +21,7 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-constexpr std::size_t chunk_bytes = 64 * 1024;
+constexpr std::size_t input_bytes = 64 * 1024;
 
 process::Fd duplicate(int fd) {
   process::Fd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 3));
@@ -89,7 +89,7 @@ void Input::await_input() {
 
 void Input::read_more() {
   if (!is_readable(source_.native_handle())) return await_input();
-  std::array<char, chunk_bytes> bytes;
+  std::array<char, input_bytes> bytes;
   const auto length = ::read(source_.native_handle(), bytes.data(), bytes.size());
   if (length < 0 && (errno == EAGAIN || errno == EINTR)) return await_input();
   if (length <= 0) return close();

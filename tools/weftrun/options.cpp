@@ -27,10 +27,6 @@ constexpr job::Names<placement::RankBy, 2> order_names{
     {{"slot", placement::RankBy::slot}, {"node", placement::RankBy::node}}};
 constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Stop(exit_status::usage, messages::usage(what));
-}
-
 template <class Value, std::size_t n>
 Value named(const char* option, const std::string& text, const job::Names<Value, n>& names) {
   for (const auto& [name, value] : names) {
@@ -278,6 +274,10 @@ void read_job_options(const Raw& raw, Options& options) {
 }
 
 }  // namespace
+
+void refuse(const std::string& what) {
+  throw Stop(exit_status::usage, messages::usage(what));
+}
 
 Options parse_options(const std::vector<std::string>& args) {
   Options options;

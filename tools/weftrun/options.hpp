@@ -54,4 +54,7 @@ struct Options {
 /// right.
 Options parse_options(const std::vector<std::string>& args);
 
+/// Throws the Stop of a wrong use of the command line.
+[[noreturn]] void refuse(const std::string& what);
+
 }  // namespace weft::weftrun

@@ -28,10 +28,6 @@ namespace exit_status = messages::exit_status;
 /// MaxStartups.
 constexpr std::uint32_t usual_arity = 32;
 
-[[noreturn]] void refuse(const std::string& what) {
-  throw Stop(exit_status::usage, messages::usage(what));
-}
-
 /// Where a job may run.
 struct Choice {
   allocation::Hosts hosts;

@@ -14,7 +14,7 @@ data::Infos directives_for_host(const Cards::Wanted& wanted) {
   data::Infos out;
   for (std::size_t i = 0; i < wanted.directives.size(); ++i) {
     const auto& info = wanted.directives.data()[i];
-    const std::string_view key(info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN));
+    const auto key = data::key_of(info);
     if (key == store::KeyWait::attribute || key == PMIX_REQUIRED_KEY) continue;
     if (auto value = data::Value::copy_of(info.value)) out.add(key, std::move(*value), info.flags);
   }

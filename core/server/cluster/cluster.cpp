@@ -25,10 +25,6 @@ constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 constexpr NodeNumber most_nodes = 1u << 20;
 constexpr std::chrono::seconds goodbye_limit{1};
 
-std::string_view key_of(const pmix_info_t& info) {
-  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
-}
-
 Result<Bytes> bytes_of(const pmix_value_t& value) {
   if (value.type != PMIX_BYTE_OBJECT || (value.data.bo.bytes == nullptr && value.data.bo.size != 0))
     return fail(Errc::invalid, "a byte object was expected");
@@ -59,7 +55,7 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   out.self = self;
   out.host = std::move(host);
   for (std::size_t i = 0; i < count; ++i) {
-    const auto key = key_of(infos[i]);
+    const auto key = data::key_of(infos[i]);
     const auto& value = infos[i].value;
     if (key == PMIX_NUM_NODES) {
       const auto number = data::as_unsigned(value);

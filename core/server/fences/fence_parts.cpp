@@ -10,7 +10,7 @@
 namespace weft::server {
 namespace {
 
-constexpr std::uint64_t most_ahead = 1u << 16;  ///< attempts that a node may be behind another
+constexpr std::uint64_t most_behind = 1u << 16;  ///< attempts that a node may be behind another
 
 bool all_arrived(const Job&, std::uint32_t) {
   return true;
@@ -134,7 +134,7 @@ void Fences::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto part = part_in(*name);
   if (!procs || !part) return reply(PMIX_ERR_NOT_FOUND, {});
   if (name->generation > exchanges_->attempts(*procs)) {
-    if (name->generation - exchanges_->attempts(*procs) > most_ahead) return reply(PMIX_ERR_BAD_PARAM, {});
+    if (name->generation - exchanges_->attempts(*procs) > most_behind) return reply(PMIX_ERR_BAD_PARAM, {});
     // One attempt after the other, until the one that was asked for.
     for (auto last = exchanges_->attempts(*procs); last < name->generation;
          last = exchanges_->attempts(*procs)) {

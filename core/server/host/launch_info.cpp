@@ -25,12 +25,8 @@ bool travels(std::string_view name) {
   return false;
 }
 
-std::string_view key_of(const pmix_info_t& info) {
-  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
-}
-
 bool set_envar(const pmix_info_t& info, Variables& out) {
-  if (key_of(info) != PMIX_SET_ENVAR || info.value.type != PMIX_ENVAR) return false;
+  if (data::key_of(info) != PMIX_SET_ENVAR || info.value.type != PMIX_ENVAR) return false;
   const auto& envar = info.value.data.envar;
   if (envar.envar != nullptr && envar.value != nullptr) out.emplace_back(envar.envar, envar.value);
   return true;
@@ -42,7 +38,7 @@ Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count
   Variables variables;
   bool collect = count == 0;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto key = key_of(infos[i]);
+    const auto key = data::key_of(infos[i]);
     if ((key == PMIX_SETUP_APP_ENVARS || key == PMIX_SETUP_APP_ALL) && data::is_true(infos[i].value))
       collect = true;
     set_envar(infos[i], variables);
@@ -62,7 +58,7 @@ Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count
 Result<Variables> read_launch_info(const pmix_info_t* infos, std::size_t count) {
   Variables out;
   for (std::size_t i = 0; i < count; ++i) {
-    if (set_envar(infos[i], out) || key_of(infos[i]) != launch_key) continue;
+    if (set_envar(infos[i], out) || data::key_of(infos[i]) != launch_key) continue;
     if (infos[i].value.type != PMIX_BYTE_OBJECT) return fail(Errc::corrupt, "launch information");
     const auto& object = infos[i].value.data.bo;
     auto variables = base::decode<Variables>(as_bytes({object.bytes, object.size}));

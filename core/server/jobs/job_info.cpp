@@ -22,10 +22,6 @@ constexpr std::string_view app_ranks_key = "weft.app.ranks";
 // A job of the largest machines has some ten million ranks; more is a host's mistake, not a job.
 constexpr std::uint32_t max_ranks = 1u << 26;
 
-std::string_view key_of(const pmix_info_t& info) {
-  return {info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)};
-}
-
 std::string_view text_of(const pmix_value_t& value) {
   if (value.type == PMIX_STRING && value.data.string != nullptr) return value.data.string;
   if ((value.type == PMIX_REGEX || value.type == PMIX_BYTE_OBJECT) && value.data.bo.bytes != nullptr)
@@ -90,7 +86,7 @@ Result<void> Reader::grow(std::uint32_t ranks) {
 Result<void> Reader::keep(KeyOwner owner, const pmix_info_t& info) {
   auto value = data::Value::copy_of(info.value);
   if (!value) return fail(value.error());
-  spec_.keys.push_back({owner, std::string(key_of(info)), std::move(*value)});
+  spec_.keys.push_back({owner, std::string(data::key_of(info)), std::move(*value)});
   return {};
 }
 
@@ -107,7 +103,7 @@ Result<void> Reader::each(const pmix_info_t& info, Take&& take) {
 }
 
 Result<void> Reader::job_level(const pmix_info_t& info) {
-  const auto key = key_of(info);
+  const auto key = data::key_of(info);
   if (key == PMIX_PROC_INFO_ARRAY) return process(info);
   if (key == PMIX_NODE_INFO_ARRAY) return node(info);
   if (key == PMIX_APP_INFO_ARRAY) return application(info);
@@ -145,7 +141,7 @@ Result<void> Reader::process(const pmix_info_t& array) {
   std::uint32_t rank = none;
   if (auto ok = each(array,
                      [&](const pmix_info_t& i) -> Result<void> {
-                       if (key_of(i) == PMIX_RANK) rank = number_of(i.value);
+                       if (data::key_of(i) == PMIX_RANK) rank = number_of(i.value);
                        return {};
                      });
       !ok)
@@ -157,7 +153,7 @@ Result<void> Reader::process(const pmix_info_t& array) {
 
 Result<void> Reader::process_key(std::uint32_t rank, const pmix_info_t& info) {
   auto& entry = spec_.ranks[rank];
-  const auto key = key_of(info);
+  const auto key = data::key_of(info);
   const auto number = number_of(info.value);
   // Columns of the map: 24 bytes a rank instead of a record each.
   if (key == PMIX_RANK) return {};
@@ -177,8 +173,8 @@ Result<void> Reader::node(const pmix_info_t& array) {
   std::string_view name;
   if (auto ok = each(array,
                      [&](const pmix_info_t& i) -> Result<void> {
-                       if (key_of(i) == PMIX_NODEID) id = number_of(i.value);
-                       if (key_of(i) == PMIX_HOSTNAME) name = text_of(i.value);
+                       if (data::key_of(i) == PMIX_NODEID) id = number_of(i.value);
+                       if (data::key_of(i) == PMIX_HOSTNAME) name = text_of(i.value);
                        return {};
                      });
       !ok)
@@ -196,7 +192,7 @@ Result<void> Reader::application(const pmix_info_t& array) {
   App app;
   if (auto ok = each(array,
                      [&](const pmix_info_t& i) -> Result<void> {
-                       const auto key = key_of(i);
+                       const auto key = data::key_of(i);
                        if (key == PMIX_APPNUM) app.number = number_of(i.value);
                        if (key == PMIX_APP_SIZE) app.size = number_of(i.value);
                        if (key == PMIX_APPLDR) app.leader = number_of(i.value);

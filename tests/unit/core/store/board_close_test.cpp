@@ -8,7 +8,6 @@ namespace weft::store {
 namespace {
 
 using Arrival = Board::Arrival;
-constexpr std::int32_t died = -7;
 
 /// All members of incarnation `i` hold the board and arrive at the open generation; what the last was told.
 Arrival meet(Board& board, std::uint32_t members, Incarnation i) {

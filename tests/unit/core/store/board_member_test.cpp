@@ -8,7 +8,6 @@ namespace weft::store {
 namespace {
 
 using Owed = BoardMember::Owed;
-constexpr std::int32_t died = -7;
 
 /// Three members at a board of the pool; the test plays them all.
 struct Three {

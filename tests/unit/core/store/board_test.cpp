@@ -9,7 +9,6 @@ namespace {
 
 using Arrival = Board::Arrival;
 using Outcome = Board::Outcome;
-constexpr std::int32_t died = -7;
 
 TEST(Board, the_last_arrival_completes) {
   for (const std::uint32_t members : {1u, 2u, 64u, Board::max_members}) {

@@ -11,6 +11,7 @@
 namespace weft::store {
 
 inline constexpr auto forever = std::nullopt;
+inline constexpr std::int32_t died = -7;  ///< a status of a member that is lost
 
 struct ExactBoard {
   explicit ExactBoard(std::uint32_t members, bool remote = false, Generation ended = 0)

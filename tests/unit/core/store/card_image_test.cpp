@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t header = sizeof(KeyedLog::Header);
 
-void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_view value) {
-  ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
-}
-
 /// page: as it lies there, with the log's header; what lies before `from` is not looked at.
 Result<CardImage> image_of(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0) {
   const auto behind = [](Bytes bytes, std::uint64_t at) { return bytes.subspan(std::min(bytes.size(), at)); };

@@ -9,13 +9,9 @@ namespace {
 
 using Blob = std::vector<std::byte>;
 
-void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_view value) {
-  ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
-}
-
 /// "nspace/rank scope key=value;" of each record, then "!" if it did not end well; with `positions`, "[from,to]" before
 /// those of a card.
-std::string told(Bytes blobs, bool positions = false) {
+std::string cards_in(Bytes blobs, bool positions = false) {
   std::string out;
   const auto ok = read_cards(blobs, [&](const Card& card) {
     if (positions) out += '[' + std::to_string(card.from) + ',' + std::to_string(card.to) + ']';
@@ -40,16 +36,16 @@ Blob sample(std::string_view nspace, std::uint32_t ranks) {
 }
 
 TEST(Card, carries_what_others_may_see) {
-  EXPECT_EQ(told(sample("ns", 2)), "ns/0 3 g=global 0;ns/0 2 r=;ns/1 3 g=global 1;ns/1 2 r=;");
+  EXPECT_EQ(cards_in(sample("ns", 2)), "ns/0 3 g=global 0;ns/0 2 r=;ns/1 3 g=global 1;ns/1 2 r=;");
 }
 
 TEST(Card, of_nothing) {
-  EXPECT_EQ(told({}), "");
-  EXPECT_EQ(told(BlobWriter().finish()), "");
+  EXPECT_EQ(cards_in({}), "");
+  EXPECT_EQ(cards_in(BlobWriter().finish()), "");
   BlobWriter blob;
   ExactLog empty(64);
   ASSERT_TRUE(blob.add("ns", 5, empty.log));
-  EXPECT_EQ(told(std::move(blob).finish()), "");
+  EXPECT_EQ(cards_in(std::move(blob).finish()), "");
 }
 
 TEST(Card, from_a_place_on_carries_the_rest) {
@@ -60,7 +56,7 @@ TEST(Card, from_a_place_on_carries_the_rest) {
   const auto to = log.log.published();
   BlobWriter blob;
   EXPECT_EQ(blob.add("ns", 0, log.log, from), to);
-  EXPECT_EQ(told(std::move(blob).finish(), true),
+  EXPECT_EQ(cards_in(std::move(blob).finish(), true),
             '[' + std::to_string(from) + ',' + std::to_string(to) + "]ns/0 3 new=2;");
 }
 
@@ -75,7 +71,7 @@ TEST(Card, without_news_for_others_stays_where_it_is) {
   ASSERT_TRUE(blob.add("ns", 1, other.log));
   put(log, PMIX_REMOTE, "yours", "2");
   EXPECT_EQ(blob.add("ns", 0, log.log), log.log.published());
-  EXPECT_EQ(told(std::move(blob).finish()), "ns/1 3 k=v;ns/0 2 yours=2;");
+  EXPECT_EQ(cards_in(std::move(blob).finish()), "ns/1 3 k=v;ns/0 2 yours=2;");
 }
 
 TEST(Card, of_several_jobs) {
@@ -83,14 +79,14 @@ TEST(Card, of_several_jobs) {
   put(log, PMIX_GLOBAL, "k", "v");
   BlobWriter blob;
   for (const auto* nspace : {"a", "a", "b", "a"}) ASSERT_TRUE(blob.add(nspace, 0, log.log));
-  EXPECT_EQ(told(std::move(blob).finish()), "a/0 3 k=v;a/0 3 k=v;b/0 3 k=v;a/0 3 k=v;");
+  EXPECT_EQ(cards_in(std::move(blob).finish()), "a/0 3 k=v;a/0 3 k=v;b/0 3 k=v;a/0 3 k=v;");
 }
 
 TEST(Card, blobs_of_all_nodes_one_after_the_other) {
   auto all = sample("a", 1);
   for (const auto& more : {sample("b", 1), BlobWriter().finish(), sample("c", 2)})
     all.insert(all.end(), more.begin(), more.end());
-  EXPECT_EQ(told(all),
+  EXPECT_EQ(cards_in(all),
             "a/0 3 g=global 0;a/0 2 r=;b/0 3 g=global 0;b/0 2 r=;c/0 3 g=global 0;c/0 2 r=;c/1 3 g=global "
             "1;c/1 2 r=;");
 }
@@ -107,11 +103,11 @@ TEST(Card, cut_anywhere_it_is_corrupt) {
   const auto one = sample("ns", 2);
   auto two = one;
   two.insert(two.end(), one.begin(), one.end());
-  const auto whole = told(two);
+  const auto whole = cards_in(two);
   for (std::size_t length = 0; length < two.size(); ++length) {
     const testing::ExactBlock exact(std::max<std::size_t>(length, 1));
     std::copy_n(two.begin(), length, exact.get());
-    const auto seen = told({exact.get(), length});
+    const auto seen = cards_in({exact.get(), length});
     if (length == 0 || length == one.size()) {
       ASSERT_EQ(seen.find('!'), std::string::npos);
       continue;
@@ -130,7 +126,7 @@ TEST(Card, damage_ends_in_an_answer) {
   for (unsigned round = 0; round < testing::rounds(100'000); ++round) {
     std::copy(good.begin(), good.end(), exact.get());
     testing::damage(random, exact.get(), exact.size());
-    seen += told({exact.get(), exact.size()}).size();
+    seen += cards_in({exact.get(), exact.size()}).size();
   }
   EXPECT_GT(seen, 0u);
 }

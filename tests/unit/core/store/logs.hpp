@@ -54,6 +54,10 @@ struct ExactLog {
   std::uint32_t buckets_;
 };
 
+inline void put(ExactLog& log, std::uint8_t scope, std::string_view key, std::string_view value) {
+  ASSERT_TRUE(log.log.append({rank0, scope, key, bytes_of(value)}));
+}
+
 inline std::string missing() {
   return "-" + std::to_string(static_cast<int>(Errc::not_found));
 }

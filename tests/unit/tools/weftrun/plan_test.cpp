@@ -22,7 +22,7 @@ Plan plan_for(Words words, Environment environment = {}) {
   return make_plan(parse_options(words), plan_context(std::move(environment)));
 }
 
-std::string refusal(Words words, Environment environment = {}) {
+std::string refusal_of_plan(Words words, Environment environment = {}) {
   return refusal_of([&] { plan_for(words, environment); });
 }
 
@@ -75,7 +75,7 @@ TEST(Plan, nodes_without_ranks_are_left_out) {
 }
 
 TEST(Plan, too_many_ranks_for_a_list_are_refused) {
-  expect_refusal(refusal({"-n", "5", "--host", "a:2,b:2"}),
+  expect_refusal(refusal_of_plan({"-n", "5", "--host", "a:2,b:2"}),
                  "the job has 5 ranks, but the 2 nodes have 4 slots");
   EXPECT_TRUE(plan_for({"-n", "5", "--host", "a:2,b:2", "--oversubscribe"}).oversubscribed);
 }
@@ -93,7 +93,7 @@ TEST(Plan, virtual_nodes_have_enough_slots) {
             "head-v0:1 head-v1:1 head-v2:1 head-v3:1 head-v4:1 5;slot@0:2x3,3x2");
   EXPECT_FALSE(
       plan_for({"--virtual-nodes", "1", "-n", "1"}).alone);  // a daemon all the same: it is for trials
-  expect_refusal(refusal({"--virtual-nodes", "2", "--agent", "ssh"}), "--agent has no meaning");
+  expect_refusal(refusal_of_plan({"--virtual-nodes", "2", "--agent", "ssh"}), "--agent has no meaning");
 }
 
 TEST(Plan, ssh) {
@@ -114,8 +114,8 @@ TEST(Plan, commands_of_the_users) {
   EXPECT_EQ(like_ssh.arity, 32U);
   const launch::Agent filled_in = plan_for({"--host", "a", "--agent", "start {host} -- {command}"}).agent;
   EXPECT_EQ(filled_in.arity, 0U);
-  expect_refusal(refusal({"--host", "a", "--agent", "x 'y"}), "quote that does not end");
-  expect_refusal(refusal({"--host", "a", "--agent", "  "}), "--agent is empty");
+  expect_refusal(refusal_of_plan({"--host", "a", "--agent", "x 'y"}), "quote that does not end");
+  expect_refusal(refusal_of_plan({"--host", "a", "--agent", "  "}), "--agent is empty");
 }
 
 TEST(Plan, slurm) {
@@ -131,9 +131,9 @@ TEST(Plan, slurm) {
   auto with_ssh = slurm;
   with_ssh["WEFT_SSH"] = "rsh";  // says what ssh is, not that it is wanted
   EXPECT_EQ(plan_for({}, with_ssh).agent.kind, launch::Agent::Kind::slurm);
-  expect_refusal(refusal({"--host", "x", "--agent", "slurm"}, slurm), "not all of these nodes");
-  expect_refusal(refusal({"--host", "x", "--agent", "slurm"}), "run weftrun under salloc");
-  expect_refusal(refusal({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
+  expect_refusal(refusal_of_plan({"--host", "x", "--agent", "slurm"}, slurm), "not all of these nodes");
+  expect_refusal(refusal_of_plan({"--host", "x", "--agent", "slurm"}), "run weftrun under salloc");
+  expect_refusal(refusal_of_plan({"-n", "7"}, slurm), "the job has 7 ranks, but the 3 nodes have 6 slots");
 }
 
 TEST(Plan, nodes_that_are_named_go_before_an_allocation_that_is_refused) {
@@ -141,11 +141,11 @@ TEST(Plan, nodes_that_are_named_go_before_an_allocation_that_is_refused) {
   contradictory["SLURM_TASKS_PER_NODE"] = "2";
   heterogeneous["SLURM_HET_SIZE"] = "2";
   for (const auto& environment : {contradictory, heterogeneous}) {
-    expect_refusal(refusal({}, environment), "--host");
+    expect_refusal(refusal_of_plan({}, environment), "--host");
     EXPECT_EQ(plan_for({"--host", "n2,n3"}, environment).agent.kind, launch::Agent::Kind::remote);
     EXPECT_EQ(plan_for({"--host", "n2", "--agent", "ssh"}, environment).agent.kind,
               launch::Agent::Kind::remote);
-    expect_refusal(refusal({"--host", "n2", "--agent", "slurm"}, environment), "unset SLURM_JOB_ID");
+    expect_refusal(refusal_of_plan({"--host", "n2", "--agent", "slurm"}, environment), "unset SLURM_JOB_ID");
   }
 }
 

@@ -19,12 +19,12 @@
 namespace weft::ofi {
 namespace {
 
-struct One : Completion {
+struct OneTransfer : Completion {
   bool ended = false, failed = false;
-  One() {
+  OneTransfer() {
     done = [](Completion& self, Result<void> outcome) noexcept {
-      static_cast<One&>(self).ended = true;
-      static_cast<One&>(self).failed = !outcome;
+      static_cast<OneTransfer&>(self).ended = true;
+      static_cast<OneTransfer&>(self).failed = !outcome;
     };
   }
 };
@@ -37,7 +37,7 @@ std::unique_ptr<Endpoint> open(std::string_view options) {
   return endpoint ? std::move(*endpoint) : nullptr;
 }
 
-bool progress_until_ended(std::initializer_list<Endpoint*> endpoints, const One& one) {
+bool progress_until_ended(std::initializer_list<Endpoint*> endpoints, const OneTransfer& one) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (!one.ended && std::chrono::steady_clock::now() < deadline)
     for (auto* endpoint : endpoints) endpoint->progress();
@@ -56,7 +56,7 @@ void expect_a_read(Endpoint& a, Endpoint& b) {
   const auto key = a.import_key(**peer, (*exposed)->packed_key());
   ASSERT_TRUE(key);
   const auto most = std::min<std::size_t>(a.capabilities().max_get, 15'000);
-  One got;
+  OneTransfer got;
   Result<void> started;
   do {
     a.progress();
@@ -147,7 +147,7 @@ TEST_P(CancelTest, the_memory_is_free_at_once) {
   ASSERT_TRUE(exposed && local && peer);
   auto key = a->import_key(**peer, (*exposed)->packed_key());
   ASSERT_TRUE(key);
-  const auto read = [&](One& one, std::size_t length) {
+  const auto read = [&](OneTransfer& one, std::size_t length) {
     Result<void> started;
     do {
       a->progress();
@@ -156,10 +156,10 @@ TEST_P(CancelTest, the_memory_is_free_at_once) {
     } while (!started && started.error().code == Errc::again);
     return started;
   };
-  One first;
+  OneTransfer first;
   ASSERT_TRUE(read(first, 1));  // so that the next has a connection
   ASSERT_TRUE(progress_until_ended({a.get(), b.get()}, first));
-  One open_when_it_goes;
+  OneTransfer open_when_it_goes;
   ASSERT_TRUE(read(open_when_it_goes, target.size()));
   key->reset();
   if (with_region)

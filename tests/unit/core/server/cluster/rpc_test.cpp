@@ -17,8 +17,8 @@ std::vector<std::byte> body_of(const std::string& text) {
 }
 
 /// One server's requests, and what became of them.
-struct Server {
-  explicit Server(Station& at) : station(&at), rpc(*at.mesh, message_id) {
+struct End {
+  explicit End(Station& at) : station(&at), rpc(*at.mesh, message_id) {
     rpc.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& answer) {
       handled.emplace_back(as_text(body));
       if (answers)
@@ -51,11 +51,11 @@ class RpcTest : public mesh::Nodes {
  protected:
   void open() {
     pair();
-    for (auto* station : {a, b}) servers.push_back(std::make_unique<Server>(*station));
+    for (auto* station : {a, b}) ends.push_back(std::make_unique<End>(*station));
   }
   bool until(const std::function<bool()>& done) {
     return mesh::Nodes::until([&] {
-      for (const auto& server : servers) server->turn();
+      for (const auto& end : ends) end->turn();
       return done();
     });
   }
@@ -67,13 +67,13 @@ class RpcTest : public mesh::Nodes {
     for (int i = 0; i < 100 && a->lost.empty(); ++i) pass(std::chrono::milliseconds(500));
     ASSERT_EQ(a->lost.size(), 1u);
   }
-  Server& at(std::size_t node) { return *servers[node]; }
+  End& at(std::size_t node) { return *ends[node]; }
   void TearDown() override {
     mesh::Nodes::TearDown();
-    servers.clear();  // what the meshes were sending lies here
+    ends.clear();  // what the meshes were sending lies here
   }
 
-  std::vector<std::unique_ptr<Server>> servers;
+  std::vector<std::unique_ptr<End>> ends;
 };
 
 const std::string unreached = ": " + std::to_string(PMIX_ERR_UNREACH) + " ";
@@ -144,13 +144,13 @@ TEST_F(RpcTest, a_late_answer_to_an_earlier_life_goes_nowhere) {
   // It comes back, and its first request has the number of the one that was never answered.
   b = &start(1, 2);
   introduce();
-  servers.push_back(std::make_unique<Server>(*b));
-  servers[2]->ask(0, "of the second life");
+  ends.push_back(std::make_unique<End>(*b));
+  ends[2]->ask(0, "of the second life");
   ASSERT_TRUE(until([&] { return at(0).to_answer.size() == 2; }));
   at(0).to_answer[0](PMIX_ERROR, as_bytes("wrong"));
   at(0).to_answer[1](PMIX_SUCCESS, as_bytes("right"));
-  ASSERT_TRUE(until([&] { return !servers[2]->answered.empty(); }));
-  EXPECT_EQ(servers[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
+  ASSERT_TRUE(until([&] { return !ends[2]->answered.empty(); }));
+  EXPECT_EQ(ends[2]->answered, std::vector<std::string>{"of the second life: 0 right"});
 }
 
 TEST_F(RpcTest, a_node_that_is_lost_or_unknown_is_unreachable_at_once) {
@@ -174,7 +174,7 @@ TEST_F(RpcTest, at_the_end_no_request_stays_open) {
   });
   ASSERT_TRUE(until([&] { return at(1).handled.size() == 2; }));
   stations.clear();
-  for (const auto& server : servers) server->rpc.close();
+  for (const auto& end : ends) end->rpc.close();
   EXPECT_EQ(at(0).answered, (std::vector<std::string>{"open" + unreached, "again" + unreached}));
   for (const auto& answer : at(1).to_answer) answer(PMIX_SUCCESS, {});  // its mesh is gone, and it has closed
 }

@@ -22,7 +22,7 @@ struct AppRanks {
   std::string list;  ///< instead, where they do not follow each other
 };
 
-Value array_of(Infos infos) {
+Value as_array(Infos infos) {
   auto value = store::array_of(infos);
   return value ? std::move(*value) : Value();
 }
@@ -45,14 +45,14 @@ Infos compact_map(std::uint32_t mine, const std::vector<std::string>& names, con
       app.add(PMIX_APPLDR, Value::of_rank(apps[a].leader));
     else
       app.add("weft.app.ranks", Value::of(std::string_view(apps[a].list)));
-    infos.add(PMIX_APP_INFO_ARRAY, array_of(std::move(app)));
+    infos.add(PMIX_APP_INFO_ARRAY, as_array(std::move(app)));
   }
   return infos;
 }
 
 /// A node's segment with that job in it.
-struct Registered {
-  Registered(std::uint32_t local, const Infos& infos, std::size_t segment_bytes = std::size_t{1} << 30) {
+struct RegisteredJob {
+  RegisteredJob(std::uint32_t local, const Infos& infos, std::size_t segment_bytes = std::size_t{1} << 30) {
     auto made = shm::Segment::create(segment_bytes);
     if (!made || !store::format_segment(*made)) std::abort();
     segment.emplace(std::move(*made));
@@ -88,7 +88,7 @@ TEST(JobMap, every_rank_of_every_node_is_known_on_every_node) {
   const std::uint32_t node_of[] = {0, 1, 2, 0, 2, 0}, local_rank_of[] = {0, 0, 0, 1, 1, 2};
   for (std::uint32_t mine = 0; mine < 3; ++mine) {
     const auto infos = compact_map(mine, names, ranks_of_node, {{0, 4, ""}, {4, 2, ""}});
-    const Registered job(static_cast<std::uint32_t>(ranks_of_node[mine].size()), infos);
+    const RegisteredJob job(static_cast<std::uint32_t>(ranks_of_node[mine].size()), infos);
     ASSERT_TRUE(job.view);
     EXPECT_EQ(job.view.my_node(), mine);
     EXPECT_EQ(job.view.local_count(), ranks_of_node[mine].size());
@@ -133,7 +133,7 @@ TEST(JobMap, every_rank_of_every_node_is_known_on_every_node) {
 
 TEST(JobMap, applications_whose_ranks_do_not_follow_each_other) {
   const auto infos = compact_map(0, {"a"}, {{0, 1, 2, 3, 4, 5}}, {{0, 3, "0,2,5"}, {0, 3, "1,3-4"}});
-  const Registered job(6, infos);
+  const RegisteredJob job(6, infos);
   ASSERT_TRUE(job.view);
   const std::uint32_t app_of[] = {0, 1, 0, 1, 1, 0}, app_rank_of[] = {0, 0, 1, 1, 2, 2};
   for (std::uint32_t r = 0; r < 6; ++r) {
@@ -152,9 +152,9 @@ TEST(JobMap, what_the_host_says_of_a_rank_goes_before_what_follows_from_the_map)
   rank.add(PMIX_APP_RANK, Value::of_rank(2));
   rank.add(PMIX_LOCAL_RANK, Value::of(std::uint16_t{7}));
   rank.add(PMIX_CPUSET, Value::of("hwloc:3"));
-  infos.add(PMIX_PROC_INFO_ARRAY, array_of(std::move(rank)));
+  infos.add(PMIX_PROC_INFO_ARRAY, as_array(std::move(rank)));
   infos.add(PMIX_NPROC_OFFSET, Value::of_rank(50));
-  const Registered job(2, infos);
+  const RegisteredJob job(2, infos);
   ASSERT_TRUE(job.view);
   EXPECT_EQ(job.number(3, PMIX_APPNUM), 0u);
   EXPECT_EQ(job.number(3, PMIX_APP_RANK), 2u);
@@ -189,7 +189,7 @@ TEST(JobMap, a_million_ranks_on_ten_thousand_nodes_take_32_bytes_each) {
       EXPECT_EQ(::fstat(segment.fd(), &now), 0);
       return static_cast<std::uint64_t>(now.st_blocks) * 512;
     };
-    const Registered job(each, infos, std::size_t{16} << 30);
+    const RegisteredJob job(each, infos, std::size_t{16} << 30);
     ASSERT_TRUE(job.view);
     EXPECT_LE(touched(*job.segment), std::uint64_t{32} * ranks);  // of the whole segment, all else included
     RecordProperty(by_node ? "bytes_by_node" : "bytes_by_slot", std::to_string(touched(*job.segment)));
