@@ -15,7 +15,8 @@ using weft::abi::roles;
 ///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
 ///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
 ///   Tests: tests/multiproc/fence_test.cpp
-pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo) {
+[[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
+                                      size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;

@@ -90,7 +90,7 @@ class Roles {
 };
 
 /// Never destroyed: threads of the application may still call while the process exits.
-Roles& roles() noexcept;
+[[gnu::hot]] Roles& roles() noexcept;
 
 /// On the library's thread of whichever role there is. Without a role the task is dropped: nothing can have asked for it.
 void run_later(std::function<void()> task);

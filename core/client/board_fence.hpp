@@ -39,7 +39,7 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   std::optional<Ticket> take_ticket(bool collect) noexcept { return member_.enter(collect); }
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the
   /// server is gone. Cost: one compare-and-swap, one wake by the last arriver.
-  pmix_status_t wait(Ticket ticket, Deadline deadline);
+  [[gnu::hot]] pmix_status_t wait(Ticket ticket, Deadline deadline);
   /// done(status) runs on the connection's thread.
   void wait_later(Ticket ticket, Deadline deadline, std::function<void(pmix_status_t)> done);
 
@@ -51,7 +51,7 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
     Ticket ticket;
     std::function<void(pmix_status_t)> done;
   };
-  std::optional<pmix_status_t> step(Ticket& ticket) noexcept;
+  [[gnu::hot]] std::optional<pmix_status_t> step(Ticket& ticket) noexcept;
   std::optional<pmix_status_t> step(Async& fence);
   void ask_to_withdraw(store::Generation generation);
   void withdraw_until_ended(store::Generation generation, Connection::Clock::time_point when);

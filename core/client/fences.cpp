@@ -17,7 +17,7 @@ struct FenceDirectives {
   data::Timeout timeout;
 
   /// False: a directive of a type that it cannot have.
-  bool read(const pmix_info_t* infos, std::size_t count) {
+  [[gnu::hot]] bool read(const pmix_info_t* infos, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto key = data::key_of(infos[i]);
       if (key == PMIX_COLLECT_DATA) collect = data::is_true(infos[i].value);

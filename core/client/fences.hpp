@@ -27,8 +27,8 @@ class Fences {
   /// Blocks until the set has met. nprocs 0: the whole job. The status is the fence's; PMIX_ERR_BAD_PARAM: a directive that makes
   /// no sense; PMIX_ERR_LOST_CONNECTION: the server is gone. Cost: BoardFence::wait(), or a message and its reply.
   /// Source: PMIx Standard, chapter "Synchronization and Data Access Operations", PMIx_Fence.
-  pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
-                      std::size_t ninfo);
+  [[gnu::hot]] pmix_status_t fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
+                                   std::size_t ninfo);
   /// The same without blocking: done(status) runs on the connection's thread, unless this returns an error.
   pmix_status_t fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo, std::function<void(pmix_status_t)> done);
@@ -46,7 +46,7 @@ class Fences {
     std::size_t ninfo;
     bool collect;
   };
-  bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
+  [[gnu::hot]] bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   template <class Done>
   std::optional<SetFence::AtBoard> enter_set(const std::shared_ptr<SetFence>& set, const FenceCall& call,
                                              Done&& done, pmix_status_t& started);

@@ -76,8 +76,8 @@ class Board {
   static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
-  Arrival arrive(std::uint32_t me, Generation generation, bool collect = false,
-                 Incarnation incarnation = 0) noexcept;
+  [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, bool collect = false,
+                              Incarnation incarnation = 0) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
   /// closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
@@ -86,10 +86,10 @@ class Board {
   bool collect_wanted(std::uint32_t members) const noexcept;
   /// Exact for a member that asks about its newest generation, however many failed without it since; for older
   /// ones (threads that fence side by side) within the last 16.
-  Outcome outcome(Generation generation) const noexcept;
+  [[gnu::hot]] Outcome outcome(Generation generation) const noexcept;
   /// Status and blame of a generation that failed or is broken; {PMIX_ERROR, no_member} if that is not known any more.
   Verdict verdict(Generation generation) const noexcept;
-  bool broken(Generation generation) const noexcept;
+  [[gnu::hot]] bool broken(Generation generation) const noexcept;
 
   /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked for.
   bool complete(Generation generation) noexcept;

@@ -87,6 +87,9 @@ void expect_success(std::vector<Child>& children);
 /// How the clients of a test reach the node segment.
 enum class Segment { mapped, refused, mixed, no_room };
 std::string name_of(Segment segment);
+inline void PrintTo(Segment segment, std::ostream* out) {  // in the names of tests
+  *out << name_of(segment);
+}
 /// refused and mixed: WEFT_NO_SEGMENT for all or for odd ranks; no_room: an address space too small to map it.
 Child::Options reach(Segment segment, pmix_rank_t rank);
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,
