@@ -121,12 +121,18 @@ void part_fence_phase(const Context& c) {
 
 void full_fence_phase(const Context& c) {
   for (const unsigned bytes : c.options.card_bytes) {
-    MarkedCards cards(c.job, "f", bytes);
-    std::vector<double> lone, fence, read, both;
+    MarkedCards cards(c.job, "f", bytes), unread(c.job, "u", bytes);
+    std::vector<double> lone, lone_full, fence, read, both;
     for (unsigned i = 0; i <= c.options.repeats;
          ++i) {  // repeat 0 is the cold one: it opens what is opened once
       c.job.barrier();
       lone.push_back(time_of([&] { c.job.barrier(); }));
+      // With more ranks than cores the ranks that leave a full fence first read all cards before the last one gets a core: so one
+      // is timed after which no rank has anything to do.
+      unread.commit(i);
+      c.job.barrier();
+      lone_full.push_back(time_of([&] { c.job.full_fence(); }));
+      c.job.barrier();
       cards.commit(i);
       c.job.barrier();
       const std::int64_t begin = now_ns();
@@ -139,6 +145,7 @@ void full_fence_phase(const Context& c) {
       both.push_back(static_cast<double>(end - begin));
     }
     c.print_slowest("lone_barrier", bytes, lone);
+    c.print_slowest("lone_full_fence", bytes, lone_full);
     c.print_slowest("full_fence", bytes, fence);
     c.print_slowest("read_all", bytes, read);
     c.print_slowest("full_fence_read_all", bytes, both);

@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <thread>
 
-#include "tests/multiproc/host.hpp"
 #include "tests/multiproc/cluster.hpp"
+#include "tests/multiproc/host.hpp"
 
 namespace weft::test {
 namespace {
@@ -89,14 +89,27 @@ int cluster_node(const Words& words) {
           host.start(nspace.c_str(), rank, words[3], {words.begin() + 4, words.end()}, reach(segment, rank)));
     }
   say("started");
-  // The test speaks with the last rank through us, until it wants us to wait for all.
-  for (std::string line = listen(); !line.empty() && line != "wait"; line = listen())
-    line == "listen" ? say(children.back().hear()) : children.back().tell(line);
   bool good = true;
-  for (auto& child : children) {
+  const auto wait_for = [&](Child& child) {
     const int status = child.wait();
     good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // it was to die
+  };
+  // The test speaks with the last rank through this process, until the test wants it to wait for all; or to start that rank
+  // once more, after its process has ended.
+  for (std::string line = listen(); !line.empty() && line != "wait"; line = listen()) {
+    if (line == "listen") {
+      say(children.back().hear());
+    } else if (line == "start again") {
+      const pmix_rank_t rank = (self + 1) * ranks_a_node - 1;
+      wait_for(children.back());
+      children.pop_back();
+      children.push_back(
+          host.start(job, rank, words[3], {words.begin() + 4, words.end()}, reach(segment, rank)));
+    } else {
+      children.back().tell(line);
+    }
   }
+  for (auto& child : children) wait_for(child);
   say(good ? "good" : "bad");
   await("end");
   return good ? 0 : 1;
@@ -497,6 +510,38 @@ int last_dies(const Words&) {
   return 0;
 }
 
+/// The last rank dies and comes back in another process, while the others of its set fence as often as they like, not the same number
+/// of times: the attempts of all nodes pair up again.
+int last_comes_back(const Words&) {
+  Client client;
+  const auto last = client.peer(client.size - 1);
+  const std::vector<pmix_proc_t> set{client.peer(0), client.peer(client.size - 2), last};
+  const auto again = [&] {
+    for (int i = 0; i < 3; ++i) check_status(fence(set), PMIX_SUCCESS);
+  };
+  if (client.me.rank == last.rank) {
+    if (listen() == "first") {
+      again();
+      say("dies");
+      ::signal(SIGUSR1, SIG_DFL);
+      ::kill(::getpid(), SIGUSR1);
+    }
+    again();
+  } else if (client.me.rank == 0 || client.me.rank == client.size - 2) {
+    again();
+    // One rank makes some attempts, the other of its own node or of another many.
+    const auto pause = std::chrono::milliseconds(client.me.rank == 0 ? 40 : 1);
+    check_status(fence(set), PMIX_ERR_PROC_ABORTED);
+    auto status = PMIX_ERR_PROC_ABORTED;
+    while ((status = fence(set)) == PMIX_ERR_PROC_ABORTED) std::this_thread::sleep_for(pause);
+    check_status(status, PMIX_SUCCESS);
+    check_status(fence(set), PMIX_SUCCESS);
+    check_status(fence(set), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// The last rank finalizes and ends while all others are in a fence with it: they are told within seconds.
 int last_leaves(const Words&) {
   Client client;
@@ -553,6 +598,7 @@ void add_cluster_programs(Programs& programs) {
   programs.add("modex_without_a_fence", modex_without_a_fence);
   programs.add("deadline", deadline);
   programs.add("last_dies", last_dies);
+  programs.add("last_comes_back", last_comes_back);
   programs.add("last_leaves", last_leaves);
   programs.add("last_is_late", last_is_late);
   programs.add("node_dies", node_dies);
@@ -666,6 +712,18 @@ TEST_P(ClusterTest, deadline) {
 }
 TEST_P(ClusterTest, last_dies) {
   run("last_dies");
+}
+TEST_P(ClusterTest, last_comes_back) {
+  for (const auto segment : {Segment::mapped, Segment::refused, Segment::mixed}) {
+    Cluster cluster(2, segment, "last_comes_back", over());
+    auto& node = cluster.nodes[1];
+    node.tell("first");
+    node.tell("listen");
+    node.expect("dies");
+    node.tell("start again");
+    node.tell("second");
+    cluster.finish();
+  }
 }
 TEST_P(ClusterTest, last_leaves) {
   run("last_leaves");
