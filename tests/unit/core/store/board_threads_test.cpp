@@ -95,8 +95,8 @@ TEST(BoardThreads, aborts_and_completions_are_the_same_for_all) {
     threads.emplace_back([&, me] {
       for (Generation g = 1; g <= total; ++g) {
         ends[me].push_back(enter(b.board, me, g, policies[0]));
-        // The slot of a verdict is used again 16 generations later, and not before.
-        if (ends[me].back() == forgotten && b.board.open_generation() - g <= 16) ++blames;
+        // The slot of a verdict is used again by an abort of the generation 16 later, which begins while that one is open.
+        if (ends[me].back() == forgotten && b.board.open_generation() - g < 16) ++blames;
         const auto verdict = b.board.verdict(g);
         if (verdict.status != forgotten && verdict.status != -static_cast<std::int32_t>(verdict.member))
           ++blames;

@@ -34,6 +34,11 @@ constexpr unsigned rounds(unsigned n) {
   return sanitized ? n / 10 : n;
 }
 
+/// Seconds after which a test hangs; under a sanitizer, on a busy machine, it may just be slow.
+constexpr unsigned patience(unsigned seconds) {
+  return sanitized ? 4 * seconds : seconds;
+}
+
 /// Zeroed heap memory at a cache line, with nothing behind its last byte: AddressSanitizer sees one byte too far.
 class ExactBlock {
  public:
@@ -73,7 +78,7 @@ class SharedBlock {
 /// A hang ends the process by SIGALRM instead of the whole run's patience.
 class Watchdog {
  public:
-  explicit Watchdog(unsigned seconds = 60) { ::alarm(seconds); }
+  explicit Watchdog(unsigned seconds = 60) { ::alarm(patience(seconds)); }
   ~Watchdog() { ::alarm(0); }
 };
 
@@ -82,7 +87,7 @@ template <class Body>
 pid_t start_child(Body&& body) {
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::alarm(60);
+  ::alarm(patience(60));
   ::_exit(body() ? 0 : 1);  // nothing of the parent's is run a second time
 }
 
