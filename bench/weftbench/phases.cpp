@@ -20,6 +20,8 @@ constexpr Phase all_phases[] = {
      part_fence_phase},
     {"full_fence", "PMIx_Fence with PMIX_COLLECT_DATA and reading every card; the slowest rank",
      full_fence_phase},
+    {"lone_full_fence", "the same without reading: what the fence alone takes the slowest rank",
+     lone_full_fence_phase},
     {"repeated_fence",
      "20 full fences with a new commit each, then 20 with nothing new: the first ones, the last ones",
      repeated_fence_phase},
