@@ -116,11 +116,15 @@ Result<data::Value> Client::look_up(const pmix_proc_t& proc, std::string_view ke
 // ---- after a miss
 
 GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const GetDirectives& how) const {
-  const auto view = job(link::nspace_of(proc));
-  auto facts = view ? store::facts_of(*view, proc.rank, key, how) : store::facts_of(proc.rank, key, how);
+  const bool is_of_own_job = own_job_ && link::is_of(proc, own_job_.nspace());
+  const auto view = is_of_own_job ? std::nullopt : job(link::nspace_of(proc));
+  auto facts = is_of_own_job ? store::facts_of(own_job_, proc.rank, key, how)
+               : view        ? store::facts_of(*view, proc.rank, key, how)
+                             : store::facts_of(proc.rank, key, how);
   facts.sees_jobs = segment_ || singleton_;
   facts.can_ask = !singleton_;
-  const bool is_self = proc.rank == self_.rank && link::nspace_of(proc) == link::nspace_of(self_);
+  const bool is_self =
+      proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
   // Without the segment the server knows more of this process: the scopes of its puts, and what the host registered.
   facts.own = is_self && (facts.sees_jobs || (how.scope == PMIX_SCOPE_UNDEF && !key.empty()));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
