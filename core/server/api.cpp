@@ -4,6 +4,7 @@
 #include <future>
 
 #include "base/log_format.hpp"
+#include "core/data/status.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -37,10 +38,9 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
     auto& job = rooms_->jobs.announce(nspace);
     bool is_new = false;
     if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
-      const auto code = ok.error().code;
-      return done(code == Errc::no_space    ? PMIX_ERR_OUT_OF_RESOURCE
-                  : code == Errc::no_memory ? PMIX_ERR_NOMEM
-                                            : PMIX_ERR_BAD_PARAM);
+      const auto status = data::to_status(ok.error());
+      const bool is_of_memory = status == PMIX_ERR_OUT_OF_RESOURCE || status == PMIX_ERR_NOMEM;
+      return done(is_of_memory ? status : PMIX_ERR_BAD_PARAM);  // else what the host says makes no sense
     }
     if (is_new) {
       rooms_->cards.offer(job);

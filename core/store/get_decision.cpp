@@ -91,7 +91,7 @@ GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
     return facts;
   }
   facts.where = Where::here;
-  if (facts.optional) return facts;  // it ends before what the rank has done matters
+  if (how.optional) return facts;  // such a Get ends before what the rank has done matters
   // The state first: a rank commits before it ends, so one that is seen to have ended has its last commit seen, too.
   const auto state = job.local(index).state.load(std::memory_order_acquire);  // LO.S2 <- S1
   facts.ended = state == Local::gone || state == Local::finalized;
