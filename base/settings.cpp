@@ -54,12 +54,11 @@ constexpr std::array<Setting, variable_count> table{{
      .most = longest_seconds * 1000,
      .takes_inf = true,
      .readers = by_client | by_server,
-     .text = "how long a Get without `PMIX_TIMEOUT` waits for a key that its rank has not committed although "
-             "it has "
-             "committed others, before it says `PMIX_ERR_NOT_FOUND`; `inf`: as long as the rank lives, which "
-             "is the "
-             "Standard's letter; 0: not at all. A key missing from a card that a full fence brought is not "
-             "waited for"},
+     .text =
+         "how long a Get without `PMIX_TIMEOUT` waits for a key that its rank has not committed although it "
+         "has committed others, before it says `PMIX_ERR_NOT_FOUND`; `inf`: as long as the rank lives, "
+         "which is the Standard's letter; 0: not at all. A key missing from a card that a full fence brought "
+         "is not waited for"},
     {.variable = Variable::launch_timeout,
      .name = "WEFT_LAUNCH_TIMEOUT",
      .kind = Kind::seconds,

@@ -251,10 +251,11 @@ PMIX_EXPORT pmix_status_t PMIx_server_deliver_inventory(pmix_info_t* info, size_
 
 /* ---- Output, attributes ---- */
 
-/// Output of a process for those that pull it; asks a source to pause or go on.
+/// Output of a process, for the tools and clients that pull it.
 PMIX_EXPORT pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t channel,
                                                   const pmix_byte_object_t* bytes, const pmix_info_t* info,
                                                   size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata);
+/// Asks a source of output to pause, or to go on.
 PMIX_EXPORT pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t* source, pmix_iof_channel_t channel,
                                                        bool stop, const pmix_info_t* info, size_t ninfo,
                                                        pmix_op_cbfunc_t cbfunc, void* cbdata);

@@ -12,7 +12,9 @@ class ClientRole final : public Role {
   const pmix_proc_t& self() const noexcept override { return client_.self(); }
   void run_later(std::function<void()> task) override { client_.connection().run_later(std::move(task)); }
   bool on_thread() const noexcept override { return client_.connection().on_thread(); }
-  pmix_status_t await(const std::function<void(Done)>& start) override { return client_.connection().await_status(start); }
+  pmix_status_t await(const std::function<void(Done)>& start) override {
+    return client_.connection().await_status(start);
+  }
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
                                const pmix_value_t& value) override;
   pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,

@@ -193,7 +193,8 @@ TEST_F(ServerTest, maps_alone_name_the_local_ranks) {
   std::free(procs);
   host.add_job("mapped", 2, infos);
   std::vector<Child> children;
-  for (const pmix_rank_t rank : {1u, 3u}) children.push_back(host.start("mapped", rank, "tell_place", {"alone"}));
+  for (const pmix_rank_t rank : {1u, 3u})
+    children.push_back(host.start("mapped", rank, "tell_place", {"alone"}));
   children[0].expect("size 4 local 2 peers 1,3 rank 0 node 1");
   children[1].expect("size 4 local 2 peers 1,3 rank 1 node 1");
   // Two nodes and no fence_nb: the fence is refused, not waited for.

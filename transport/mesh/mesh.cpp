@@ -160,8 +160,7 @@ void Mesh::release_region(NodeNumber number, RegionNumber region) noexcept {
 }
 
 Result<void> Mesh::connect(NodeNumber number) {
-  if (state(number) == NodeState::reached)
-    return {};  // collectives connect in each phase
+  if (state(number) == NodeState::reached) return {};  // collectives connect in each phase
   const auto node = reachable(number);
   if (!node) return fail(node.error());
   send_probe(**node, flag::probe);

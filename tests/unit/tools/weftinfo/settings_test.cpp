@@ -48,7 +48,8 @@ TEST(Settings, every_setting_is_listed) {
   ASSERT_EQ(settings.size(), base::variable_count);
   for (const auto& setting : base::all_settings()) {
     EXPECT_TRUE(has(text_of(settings, {}), std::string(setting.name) + " ")) << setting.name;
-    EXPECT_TRUE(has(json_of(settings, {}), "\"name\": \"" + std::string(setting.name) + "\"")) << setting.name;
+    EXPECT_TRUE(has(json_of(settings, {}), "\"name\": \"" + std::string(setting.name) + "\""))
+        << setting.name;
   }
 }
 

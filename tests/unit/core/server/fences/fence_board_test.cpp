@@ -18,7 +18,8 @@ struct NoOwner final : ClientConnection::Owner {
 class FenceBoardTest : public ::testing::Test {
  protected:
   static FenceBoard::Shape shape(std::uint32_t members, bool is_remote = false) {
-    FenceBoard::Shape out{Participants({link::make_proc("job", 0), link::make_proc("job", 2)}), {}, is_remote};
+    FenceBoard::Shape out{
+        Participants({link::make_proc("job", 0), link::make_proc("job", 2)}), {}, is_remote};
     for (std::uint32_t i = 0; i < members; ++i) out.members.push_back({"job", 2 * i});
     return out;
   }

@@ -33,9 +33,8 @@ StuckFence fence_of_job(std::size_t members, std::size_t arrived, std::vector<Ab
 
 TEST(StuckReport, names_the_missing_ranks) {
   const auto text = stuck_report(fence_of_job(5, 2, {absent(1, 100), absent(3, 0), absent(4, 102)}));
-  for (const char* part :
-       {"fence 12 of job", "61 s", "2 of 5 local ranks are in it", "missing: 1,3-4 (",
-        "rank 1 pid 100", "rank 3 never called PMIx_Init", "rank 4 pid 102"})
+  for (const char* part : {"fence 12 of job", "61 s", "2 of 5 local ranks are in it", "missing: 1,3-4 (",
+                           "rank 1 pid 100", "rank 3 never called PMIx_Init", "rank 4 pid 102"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
