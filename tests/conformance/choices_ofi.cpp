@@ -26,7 +26,7 @@ class Libfabric final : public Fabric {
   ofi::OfiTransport transport_;
 };
 
-/// What stands for a card (tests/unit/transport/ofi/mock_card.cpp), with reads into the caller's memory or without.
+/// What stands for a card (tests/mock_card/mock_card.cpp), with reads into the caller's memory or without.
 class MockCard final : public Fabric, public Transport {
  public:
   MockCard(std::string domain, bool rma) : options_("mock/" + std::move(domain)), rma_(rma) {}

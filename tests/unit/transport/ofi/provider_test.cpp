@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which provider and which card, with a mock in place of cards (mock_card.cpp).
+// Which provider and which card, with a mock in place of cards (tests/mock_card).
 #include "transport/ofi/provider.hpp"
 
 #include <gtest/gtest.h>
