@@ -12,6 +12,7 @@
 #include "core/client/control.hpp"
 #include "core/store/board_member.hpp"
 #include "core/store/board_pool.hpp"
+#include "core/store/job_view.hpp"
 
 namespace weft::client {
 
@@ -63,5 +64,8 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   Connection& connection_;
   std::list<Async> open_;  // the connection's thread only
 };
+
+/// How a process of that job waits at a board of so many members. remote: some of them are on other nodes.
+shm::WaitPolicy wait_policy(const store::JobView& job, bool remote, std::uint32_t members) noexcept;
 
 }  // namespace weft::client

@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include "core/client/connection.hpp"
-#include "core/store/job_view.hpp"
 #include "core/store/layout.hpp"
 
 namespace weft::client {
@@ -25,8 +24,5 @@ struct Control {
   std::mutex fetch_mutex;  ///< one request at a time (FetchCell I1)
   std::mutex ring_mutex;   ///< the ring has one writer (NoticeRing I1); the client's threads take turns
 };
-
-/// How a process of that job waits at a board of so many members. remote: some of them are on other nodes.
-shm::WaitPolicy wait_policy(const store::JobView& job, bool remote, std::uint32_t members) noexcept;
 
 }  // namespace weft::client

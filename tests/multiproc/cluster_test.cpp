@@ -117,15 +117,6 @@ int cluster_node(const Words& words) {
 
 // ---- clients
 
-const Infos& collect() {
-  static const Infos infos = std::move(Infos().flag(PMIX_COLLECT_DATA));
-  return infos;
-}
-const Infos& optional() {
-  static const Infos infos = std::move(Infos().flag(PMIX_OPTIONAL));
-  return infos;
-}
-
 /// Fences of all kinds back to back, on overlapping sets; what was committed before a full one is there after it.
 int fence_storm(const Words&) {
   Client client;

@@ -31,26 +31,16 @@ int count_rounds(const Words& words) {
   return 0;
 }
 
-struct Order {
-  std::atomic<unsigned> ended{0};
-  static void on_end(pmix_status_t status, void* cell) {
-    auto& one = *static_cast<std::pair<Order*, unsigned>*>(cell);
-    check_status(status, PMIX_SUCCESS);
-    check_equal(one.first->ended.fetch_add(1),
-                one.second);  // one process's fences end in the order it opened them
-  }
-};
-
 /// Sixteen fences open at once, then a blocking one behind them; a few times over.
 int many_open(const Words&) {
   Client client;
   constexpr unsigned many = 16;
   for (int round = 0; round < 50; ++round) {
-    Order order;
-    std::vector<std::pair<Order*, unsigned>> cells;
+    EndOrder order;
+    std::vector<std::pair<EndOrder*, unsigned>> cells;
     for (unsigned i = 0; i < many; ++i) cells.emplace_back(&order, i);
     for (auto& cell : cells)
-      check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Order::on_end, &cell), PMIX_SUCCESS);
+      check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, EndOrder::on_end, &cell), PMIX_SUCCESS);
     check_status(fence(), PMIX_SUCCESS);
     // The blocking one is the last of all: when it has returned, every rank has entered all before it.
     check(eventually([&] { return order.ended.load() == many; }), "a callback never came");
@@ -279,13 +269,7 @@ void add_fence_programs(Programs& programs) {
 
 class FenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr Segment ways[] = {Segment::mapped, Segment::refused,
-                            Segment::mixed};  // the sanitizer needs address space
-#else
-constexpr Segment ways[] = {Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room};
-#endif
-INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(ways),
+INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(every_way),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(FenceTest, consecutive_fences_never_mix) {
@@ -322,7 +306,7 @@ TEST_P(FenceTest, timeout_too_long_for_the_clock) {
 }
 
 class FenceEndTest : public FenceTest {};
-INSTANTIATE_TEST_SUITE_P(Segment, FenceEndTest, ::testing::ValuesIn(ways),
+INSTANTIATE_TEST_SUITE_P(Segment, FenceEndTest, ::testing::ValuesIn(every_way),
                          [](const auto& way) { return name_of(way.param); });
 
 namespace {

@@ -90,6 +90,12 @@ std::string name_of(Segment segment);
 inline void PrintTo(Segment segment, std::ostream* out) {  // in the names of tests
   *out << name_of(segment);
 }
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr Segment every_way[] = {Segment::mapped, Segment::refused,
+                                        Segment::mixed};  // asan needs address space
+#else
+inline constexpr Segment every_way[] = {Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room};
+#endif
 /// refused and mixed: WEFT_NO_SEGMENT for all or for odd ranks; no_room: an address space too small to map it.
 Child::Options reach(Segment segment, pmix_rank_t rank);
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,

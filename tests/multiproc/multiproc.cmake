@@ -16,7 +16,7 @@ add_executable(multiproc_test
   server_test.cpp
   set_fence_test.cpp
   values.cpp)
-weft_compile_alone(cluster_test.cpp set_fence_test.cpp)
+weft_compile_alone(cluster_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
 add_dependencies(multiproc_test weftinfo)

@@ -296,15 +296,6 @@ int node(const Words& words) {
 
 // ---- clients
 
-const Infos& optional() {
-  static const Infos infos = std::move(Infos().flag(PMIX_OPTIONAL));
-  return infos;
-}
-const Infos& collect() {
-  static const Infos infos = std::move(Infos().flag(PMIX_COLLECT_DATA));
-  return infos;
-}
-
 bool here(const Client& client, pmix_rank_t rank) {
   return rank / ranks_a_node == client.me.rank / ranks_a_node;
 }

@@ -42,15 +42,6 @@ int set_rounds(const Words& words) {
   return 0;
 }
 
-struct Order {
-  std::atomic<unsigned> ended{0};
-  static void on_end(pmix_status_t status, void* cell) {
-    auto& one = *static_cast<std::pair<Order*, unsigned>*>(cell);
-    check_status(status, PMIX_SUCCESS);
-    check_equal(one.first->ended.fetch_add(1), one.second);
-  }
-};
-
 /// Sixteen fences of the set open at once, the first ones by message, and a blocking one behind them; a few times over.
 int set_many_open(const Words&) {
   Client client;
@@ -58,11 +49,12 @@ int set_many_open(const Words&) {
     constexpr unsigned many = 16;
     for (pmix_rank_t round = 0; round < 30; ++round) {
       const auto set = ranks_below(client, client.size - 1, client.me.rank + round);
-      Order order;
-      std::vector<std::pair<Order*, unsigned>> cells;
+      EndOrder order;
+      std::vector<std::pair<EndOrder*, unsigned>> cells;
       for (unsigned i = 0; i < many; ++i) cells.emplace_back(&order, i);
       for (auto& cell : cells)
-        check_status(PMIx_Fence_nb(set.data(), set.size(), nullptr, 0, Order::on_end, &cell), PMIX_SUCCESS);
+        check_status(PMIx_Fence_nb(set.data(), set.size(), nullptr, 0, EndOrder::on_end, &cell),
+                     PMIX_SUCCESS);
       check_status(fence(set), PMIX_SUCCESS);
       check(eventually([&] { return order.ended.load() == many; }), "a callback never came");
     }
@@ -183,12 +175,7 @@ void add_set_fence_programs(Programs& programs) {
 
 class SetFenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
-#if defined(__SANITIZE_ADDRESS__)
-constexpr Segment ways[] = {Segment::mapped, Segment::refused, Segment::mixed};
-#else
-constexpr Segment ways[] = {Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room};
-#endif
-INSTANTIATE_TEST_SUITE_P(Segment, SetFenceTest, ::testing::ValuesIn(ways),
+INSTANTIATE_TEST_SUITE_P(Segment, SetFenceTest, ::testing::ValuesIn(every_way),
                          [](const auto& way) { return name_of(way.param); });
 
 class SetBoardTest : public Multiproc {};

@@ -253,4 +253,20 @@ pmix_status_t Waiter::wait() {
   return eventually([this] { return over(); }) ? status_ : never_came;
 }
 
+const Infos& collect() {
+  static const Infos infos = std::move(Infos().flag(PMIX_COLLECT_DATA));
+  return infos;
+}
+
+const Infos& optional() {
+  static const Infos infos = std::move(Infos().flag(PMIX_OPTIONAL));
+  return infos;
+}
+
+void EndOrder::on_end(pmix_status_t status, void* cell) {
+  auto& one = *static_cast<std::pair<EndOrder*, unsigned>*>(cell);
+  check_status(status, PMIX_SUCCESS);
+  check_equal(one.first->ended.fetch_add(1), one.second);
+}
+
 }  // namespace weft::test

@@ -99,6 +99,9 @@ struct Client {
   pmix_proc_t peer(pmix_rank_t rank) const;
 };
 
+/// Directives that many programs give: PMIX_COLLECT_DATA, PMIX_OPTIONAL.
+const Infos& collect();
+const Infos& optional();
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs, const Infos& infos);
 pmix_status_t fence(const std::vector<pmix_proc_t>& procs = {});
 
@@ -120,6 +123,13 @@ class Waiter {
   void end(pmix_status_t status);
   std::atomic<std::uint32_t> over_{0};
   pmix_status_t status_ = PMIX_SUCCESS;
+};
+
+/// Callbacks of fences that one process has open: they end in the order in which it opened them. The cell of each: this, and
+/// its number.
+struct EndOrder {
+  std::atomic<unsigned> ended{0};
+  static void on_end(pmix_status_t status, void* cell);
 };
 
 }  // namespace weft::test

@@ -128,9 +128,10 @@ Fences::BoardRef Fences::find(const Job& job, store::BoardNumber number) const {
 
 /// The set's board; a new one where it has none. Null: a participant that this server has never heard of.
 Fences::BoardRef Fences::open(const Procs& procs) {
-  auto shape = shape_of(procs);
+  const auto known = find(procs);
+  auto shape = shape_of(known != nullptr ? known->procs() : Participants(procs));
   if (!shape) return nullptr;
-  if (auto known = find(procs)) {
+  if (known != nullptr) {
     // Local ranks of a namespace may have been added since; a board that is in use goes on as it is.
     if (known->members().size() == shape->members.size() || !give_back(known)) return known;
   }
@@ -152,9 +153,9 @@ Fences::BoardRef Fences::open(const Procs& procs) {
   return made;
 }
 
-std::optional<FenceBoard::Shape> Fences::shape_of(const Procs& procs) const {
-  FenceBoard::Shape out{Participants(procs), {}, false};
-  for (const auto& proc : procs) {
+std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) const {
+  FenceBoard::Shape out{procs, {}, false};
+  for (const auto& proc : procs.procs()) {
     const auto* job = jobs_.find(link::nspace_of(proc));
     if (job == nullptr) return std::nullopt;
     const auto& view = job->view();

@@ -89,7 +89,7 @@ class Fences {
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;
   BoardRef open(const Procs& procs);
-  std::optional<FenceBoard::Shape> shape_of(const Procs& procs) const;
+  std::optional<FenceBoard::Shape> shape_of(const Participants& procs) const;
   std::optional<store::BoardNumber> take_slot(const FenceBoard::Shape& shape);
   bool give_back(const BoardRef& fence);
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
