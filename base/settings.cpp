@@ -81,6 +81,17 @@ constexpr std::array<Setting, variable_count> table{{
              "`clients`, `events`, `fences`, `gets`, `jobs`, `launch`, `mesh`, `modex`, `settings`, "
              "`transport`. Not set: "
              "errors and warnings of all parts, with nothing before their text but the host"},
+    {.variable = Variable::lost_after,
+     .name = "WEFT_LOST_AFTER",
+     .kind = Kind::seconds,
+     .fallback = "30",
+     .least = 1000,
+     .most = longest_seconds * 1000,
+     .readers = by_server,
+     .text =
+         "how long a node may be silent before it is lost, and its job ends or goes on without it: a network "
+         "that comes back sooner costs nothing. A daemon that was killed is noticed at once; one that hangs, or "
+         "a host that was switched off, after this time. weftrun's value counts for its daemons"},
     {.variable = Variable::module_path,
      .name = "WEFT_MODULE_PATH",
      .kind = Kind::text,
@@ -118,6 +129,15 @@ constexpr std::array<Setting, variable_count> table{{
      .text =
          "1: a client does not map the segment and asks the server for everything: slower, for kernels or "
          "sandboxes that forbid shared mappings, and for tests"},
+    {.variable = Variable::ports,
+     .name = "WEFT_PORTS",
+     .kind = Kind::text,
+     .fallback = "",
+     .choices = "a port, a range as 20000-20999, or none",
+     .readers = by_server,
+     .text =
+         "where the transport `tcp` listens on each node; not set: at a port that the kernel has free. `none`: "
+         "nowhere, this node connects to the others, which have to listen"},
     {.variable = Variable::segment,
      .name = "WEFT_SEGMENT",
      .kind = Kind::text,

@@ -24,10 +24,12 @@ enum class Variable : std::uint8_t {
   get_wait,
   launch_timeout,
   log,
+  lost_after,
   module_path,
   net,
   node,
   no_segment,
+  ports,
   segment,
   segment_bytes,
   server,
@@ -38,7 +40,7 @@ enum class Variable : std::uint8_t {
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 19;
+inline constexpr std::size_t variable_count = 21;
 
 /// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

@@ -50,6 +50,9 @@ else()
   message(STATUS "Transport ucx: not built, WEFT_UCX is off")
 endif()
 
+# The transport tcp, a module: whatever loads libpmix does not load it.
+pkg_check_modules(OPENSSL REQUIRED IMPORTED_TARGET openssl>=3.0)
+
 # Header-only, so that a client process loads no further library because of it.
 add_library(weft_xxhash INTERFACE)
 target_compile_definitions(weft_xxhash INTERFACE XXH_INLINE_ALL)

@@ -18,7 +18,7 @@
 //           no order relative to anything.
 // Trust     Any process that can reach the fabric can send bytes. A transport checks what it parses itself
 //           and passes on the rest unchecked; a message itself must name its sender, and prove it
-//           (transport/mesh).
+//           (transport/mesh). Capabilities::seals says that the transport does better.
 #pragma once
 
 #include <cstddef>
@@ -53,6 +53,9 @@ struct Capabilities {
   bool backs_memory = false;  ///< expose() allocates every page of the region, so sparse regions become dense
   /// Open operations to a dead peer end by themselves; otherwise the caller needs a deadline.
   bool detects_loss = false;
+  /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no other
+  /// process can read it on its way.
+  bool seals = false;
 };
 
 /// An open operation. Embed it in your own state; it must stay in place until done() has run, exactly once.
@@ -139,18 +142,24 @@ class Endpoint {
   virtual std::optional<int> wait_fd() const noexcept = 0;
 };
 
+/// What an endpoint is opened with. The bytes are the caller's and needed during the call only.
+struct Opening {
+  std::string_view options{};  ///< the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best
+  Bytes key{};                 ///< a secret that all endpoints of the job have and no other process
+  const Address* toward = nullptr;  ///< of a peer that is reached first: the way there says which network to use
+};
+
 class Transport {
  public:
   virtual ~Transport() = default;
-  /// options: the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best. Errors:
-  /// not_found (no such provider or device here), invalid, os. `what` explains the error and stays valid
+  /// Errors: not_found (no such provider or device here), invalid, os. `what` explains the error and stays valid
   /// until the next open() or the end of this object.
-  virtual Result<std::unique_ptr<Endpoint>> open(std::string_view options) = 0;
+  virtual Result<std::unique_ptr<Endpoint>> open(const Opening& opening) = 0;
 };
 
 /// What a loadable module defines under the name `weft_transport_module`, with C linkage.
 struct TransportModule {
-  static constexpr std::uint32_t current_version = 1;  ///< changes with every change of the types above
+  static constexpr std::uint32_t current_version = 2;  ///< changes with every change of the types above
   std::uint32_t version = current_version;
   const char* name = "";
   /// Returns NULL when out of memory; the caller deletes the object.

@@ -11,6 +11,7 @@ std::vector<Choice> candidates() {
   std::vector<Choice> out;
   add_sim(out);
   add_shm(out);
+  add_tcp(out);
 #ifdef WEFT_HAS_OFI
   add_ofi(out);
 #endif
@@ -28,7 +29,7 @@ const std::vector<Choice>& choices() {
     for (auto& candidate : candidates()) {
       if (only != nullptr && candidate.name != only) continue;
       const auto fabric = candidate.make();
-      if (const auto opened = fabric->transport().open(fabric->options()))
+      if (const auto opened = open_endpoint(*fabric))
         out.push_back(std::move(candidate));
       else
         std::fprintf(stderr, "conformance: without %s, which does not open here: %s (%d)\n",

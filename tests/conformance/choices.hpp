@@ -10,6 +10,7 @@ namespace weft::conformance {
 
 void add_ofi(std::vector<Choice>& to);
 void add_shm(std::vector<Choice>& to);
+void add_tcp(std::vector<Choice>& to);
 void add_sim(std::vector<Choice>& to);
 void add_ucx(std::vector<Choice>& to);
 /// Each of those that are there already, with faults that the contract allows.

@@ -32,8 +32,8 @@ class MockCard final : public Fabric, public Transport {
   MockCard(std::string domain, bool rma) : options_("mock/" + std::move(domain)), rma_(rma) {}
   Transport& transport() override { return *this; }
   std::string options() const override { return options_; }
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override {
-    auto provider = ofi::choose({.options = options, .networks = {}, .locality = {}}, why_not_);
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override {
+    auto provider = ofi::choose({.options = opening.options, .networks = {}, .locality = {}}, why_not_);
     if (!provider) return fail(provider.error());
     provider->rma = rma_;
     return ofi::OfiEndpoint::make(std::move(*provider));

@@ -35,6 +35,12 @@ Station::Station(std::unique_ptr<Endpoint> opened) : endpoint(std::move(opened))
       this);
 }
 
+Result<std::unique_ptr<Endpoint>> open_endpoint(Fabric& fabric) {
+  static const auto key = pattern(32, 4711);  // of both processes
+  const auto options = fabric.options();
+  return fabric.transport().open({.options = options, .key = key});
+}
+
 std::vector<std::byte> pattern(std::size_t bytes, unsigned seed) {
   std::vector<std::byte> out(bytes);
   std::uint32_t state = seed * 2654435761u + 1;
@@ -51,7 +57,7 @@ void Conformance::SetUp() {
 }
 
 std::unique_ptr<Station> Conformance::open() {
-  auto endpoint = fabric_->transport().open(fabric_->options());
+  auto endpoint = open_endpoint(*fabric_);
   if (!endpoint) {
     ADD_FAILURE() << GetParam().name << " does not open: " << endpoint.error().what;
     return nullptr;

@@ -70,6 +70,9 @@ struct Station {
   const Capabilities& can() const { return endpoint->capabilities(); }
 };
 
+/// With the key that all endpoints of the suite have.
+Result<std::unique_ptr<Endpoint>> open_endpoint(Fabric& fabric);
+
 std::vector<std::byte> pattern(std::size_t bytes, unsigned seed);
 
 class Conformance : public ::testing::TestWithParam<Choice> {

@@ -94,7 +94,7 @@ int run_child(std::string_view name) {
   const auto choice = std::find_if(all.begin(), all.end(), [&](const Choice& c) { return c.name == name; });
   if (choice == all.end()) return 10;
   const auto fabric = choice->make();
-  auto opened = fabric->transport().open(fabric->options());
+  auto opened = open_endpoint(*fabric);
   if (!opened) return 11;
   const auto endpoint = std::move(*opened);
   auto memory = pattern(child_region_bytes, child_seed);

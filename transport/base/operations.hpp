@@ -88,6 +88,22 @@ class Operations {
     for (const Operation* at = head_.next; at != &head_; at = at->next) see(*at);
   }
 
+  /// It ends in another list, as its youngest.
+  void move(Operation& operation, Operations& to) noexcept {
+    forget(operation);
+    link(operation, to.head_);
+    ++to.count_;
+  }
+  /// see() may forget or move what it is given.
+  template <class See>
+  void each(See&& see) {
+    for (Operation* at = head_.next; at != &head_;) {
+      Operation& operation = *at;
+      at = at->next;
+      see(operation);
+    }
+  }
+
   /// The operation that was opened first; NULL: none.
   Operation* first() noexcept { return head_.next == &head_ ? nullptr : head_.next; }
   std::size_t size() const noexcept { return count_; }

@@ -6,8 +6,8 @@
 
 namespace weft::faulty {
 
-Result<std::unique_ptr<Endpoint>> FaultyTransport::open(std::string_view options) {
-  auto inner = inner_.open(options);
+Result<std::unique_ptr<Endpoint>> FaultyTransport::open(const Opening& opening) {
+  auto inner = inner_.open(opening);
   if (!inner) return fail(inner.error());
   Plan plan = plan_;
   plan.seed += opened_++;

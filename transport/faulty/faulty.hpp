@@ -23,7 +23,7 @@ struct Plan {
 class FaultyTransport final : public Transport {
  public:
   FaultyTransport(Transport& inner, const Plan& plan) : inner_(inner), plan_(plan) {}
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override;
 
  private:
   Transport& inner_;

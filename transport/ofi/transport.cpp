@@ -6,9 +6,9 @@
 
 namespace weft::ofi {
 
-Result<std::unique_ptr<Endpoint>> OfiTransport::open(std::string_view options) {
+Result<std::unique_ptr<Endpoint>> OfiTransport::open(const Opening& opening) {
   const auto networks = base::read(base::Variable::net).text;
-  auto provider = choose({.options = options, .networks = networks, .locality = {}}, why_not_);
+  auto provider = choose({.options = opening.options, .networks = networks, .locality = {}}, why_not_);
   if (!provider) return fail(provider.error());
   return OfiEndpoint::make(std::move(*provider));
 }

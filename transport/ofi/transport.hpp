@@ -11,7 +11,7 @@ namespace weft::ofi {
 class OfiTransport final : public Transport {
  public:
   /// `what` of an error stays valid until the next call or the end of this object.
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override;
 
  private:
   std::string why_not_;

@@ -80,7 +80,8 @@ std::string Registry::describe_choices() const {
          (places.empty() ? "no folder" : places) + ")";
 }
 
-Registry::OpenResult Registry::open_named(std::string_view name, std::string_view options) const {
+Registry::OpenResult Registry::open_named(std::string_view name, std::string_view options,
+                                        const Opening& with) const {
   OpenResult out{std::string(name), std::string(options), nullptr, nullptr, {}};
   const auto asked = options.empty() ? out.name : out.name + ":" + out.options;
   if (!is_name(name)) {
@@ -102,7 +103,7 @@ Registry::OpenResult Registry::open_named(std::string_view name, std::string_vie
     if (out.why_not.empty()) out.why_not = "there is no transport '" + asked + "'; " + describe_choices();
     return out;
   }
-  auto endpoint = out.transport->open(options);
+  auto endpoint = out.transport->open({.options = options, .key = with.key, .toward = with.toward});
   if (endpoint) {
     out.endpoint = std::move(*endpoint);
     out.why_not.clear();
@@ -114,16 +115,17 @@ Registry::OpenResult Registry::open_named(std::string_view name, std::string_vie
   return out;
 }
 
-Registry::OpenResult Registry::open(std::string_view asked, const std::vector<std::string>& preferred) const {
+Registry::OpenResult Registry::open(std::string_view asked, const std::vector<std::string>& preferred,
+                                   const Opening& with) const {
   if (!asked.empty()) {
     const auto colon = asked.find(':');
     const auto options = colon == std::string_view::npos ? std::string_view() : asked.substr(colon + 1);
-    return open_named(asked.substr(0, colon), options);
+    return open_named(asked.substr(0, colon), options, with);
   }
   OpenResult last;
   std::string reasons;
   for (const auto& name : preferred) {
-    last = open_named(name, {});
+    last = open_named(name, {}, with);
     if (last.endpoint) return last;
     reasons += (reasons.empty() ? "" : "; ") + last.why_not;
   }

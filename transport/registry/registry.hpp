@@ -34,15 +34,16 @@ class Registry {
     std::string why_not;                 ///< one line: what was requested, what is available, what to do
   };
   /// asked: "name" or "name:options", the value of WEFT_TRANSPORT. Empty: tries `preferred` in order until
-  /// one opens.
-  OpenResult open(std::string_view asked, const std::vector<std::string>& preferred) const;
+  /// one opens. with: its options are not looked at.
+  OpenResult open(std::string_view asked, const std::vector<std::string>& preferred,
+                  const Opening& with = {}) const;
 
  private:
   struct BuiltIn {
     std::string name;
     Make make;
   };
-  OpenResult open_named(std::string_view name, std::string_view options) const;
+  OpenResult open_named(std::string_view name, std::string_view options, const Opening& with) const;
   std::string describe_choices() const;
 
   std::vector<std::string> folders_;

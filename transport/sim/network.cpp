@@ -9,8 +9,8 @@
 
 namespace weft::sim {
 
-Result<std::unique_ptr<Endpoint>> SimTransport::open(std::string_view options) {
-  if (!options.empty()) return fail(Errc::not_found, "the simulated network has no providers");
+Result<std::unique_ptr<Endpoint>> SimTransport::open(const Opening& opening) {
+  if (!opening.options.empty()) return fail(Errc::not_found, "the simulated network has no providers");
   return std::make_unique<SimEndpoint>(network_);
 }
 

@@ -129,7 +129,7 @@ class Network {
 class SimTransport final : public Transport {
  public:
   explicit SimTransport(Network& network) : network_(network) {}
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override;
 
  private:
   Network& network_;

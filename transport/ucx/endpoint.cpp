@@ -27,10 +27,10 @@ ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<Endpoint>> UcxTransport::open(std::string_view options) {
+Result<std::unique_ptr<Endpoint>> UcxTransport::open(const Opening& opening) {
   // the user has chosen devices in UCX's own variable
   const bool is_chosen = ::getenv("UCX_NET_DEVICES") != nullptr;
-  auto worker = Worker::open({.transports = std::string(options),
+  auto worker = Worker::open({.transports = std::string(opening.options),
                               .networks = is_chosen ? std::string() : base::read(base::Variable::net).text,
                               .direct_gets = gets_ == Gets::direct},
                              why_not_);

@@ -118,7 +118,7 @@ class UcxTransport final : public Transport {
   enum class Gets { best, direct };  ///< direct: uses ucp_get_nbx() over TCP too, where UCP emulates it
   explicit UcxTransport(Gets gets = Gets::best) : gets_(gets) {}
   /// `what` of an error stays valid until the next call or the end of this object.
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override;
 
  private:
   Gets gets_;

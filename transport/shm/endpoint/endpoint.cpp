@@ -32,8 +32,8 @@ bool is_sealed(const Fd& memfd, std::size_t bytes) noexcept {
          static_cast<std::size_t>(status.st_size) == bytes;
 }
 
-Result<std::unique_ptr<Endpoint>> ShmTransport::open(std::string_view options) {
-  if (!options.empty()) return fail(Errc::not_found, "the shm transport has no providers");
+Result<std::unique_ptr<Endpoint>> ShmTransport::open(const Opening& opening) {
+  if (!opening.options.empty()) return fail(Errc::not_found, "the shm transport has no providers");
   return ShmEndpoint::open();
 }
 

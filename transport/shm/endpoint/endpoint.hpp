@@ -115,7 +115,7 @@ class ShmEndpoint final : public Endpoint {
 class ShmTransport final : public Transport {
  public:
   /// options: must be empty.
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override;
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override;
 };
 
 }  // namespace weft::shm

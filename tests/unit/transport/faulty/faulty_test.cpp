@@ -54,10 +54,10 @@ class FaultyTest : public testing::Test {
     network_ = std::make_unique<sim::Network>(parameters);
     inner_ = std::make_unique<sim::SimTransport>(*network_);
     transport_ = std::make_unique<FaultyTransport>(*inner_, plan);
-    station = std::move(*transport_->open(""));
+    station = std::move(*transport_->open({}));
     listen(*station);
     for (auto& other : others) {
-      other = std::move(*inner_->open(""));
+      other = std::move(*inner_->open({}));
       listen(*other);
     }
   }

@@ -92,9 +92,9 @@ class Loopback final : public Endpoint {
 
 class LoopbackTransport final : public Transport {
  public:
-  Result<std::unique_ptr<Endpoint>> open(std::string_view options) override {
-    if (options == "nowhere") return fail(Errc::not_found, "no provider of that name");
-    return std::make_unique<Loopback>(options);
+  Result<std::unique_ptr<Endpoint>> open(const Opening& opening) override {
+    if (opening.options == "nowhere") return fail(Errc::not_found, "no provider of that name");
+    return std::make_unique<Loopback>(opening.options);
   }
 };
 

@@ -69,14 +69,14 @@ TEST(Devices, of_a_real_endpoint) {
   ::unsetenv("UCX_NET_DEVICES");
   UcxTransport transport;
   ASSERT_EQ(::setenv("WEFT_NET", "lo", 1), 0);
-  const auto opened = transport.open("tcp");
+  const auto opened = transport.open({"tcp"});
   ASSERT_TRUE(opened) << opened.error().what;
   ASSERT_EQ(::setenv("WEFT_NET", "10.99.0.0/16", 1), 0);
-  const auto refused = transport.open("tcp");
+  const auto refused = transport.open({"tcp"});
   ASSERT_FALSE(refused);
   EXPECT_NE(std::string(refused.error().what).find("WEFT_NET=10.99.0.0/16"), std::string::npos);
   ASSERT_EQ(::setenv("UCX_NET_DEVICES", "lo", 1), 0);
-  EXPECT_TRUE(transport.open("tcp")) << "UCX's own word goes first";
+  EXPECT_TRUE(transport.open({"tcp"})) << "UCX's own word goes first";
   ::unsetenv("UCX_NET_DEVICES");
   ::unsetenv("WEFT_NET");
 }

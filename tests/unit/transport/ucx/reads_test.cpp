@@ -152,7 +152,7 @@ TEST(UcxReads, our_endpoint_answers_no_read_but_its_own) {
   const std::string secret(secret_text);
   std::vector<std::byte> memory(4096);
   std::string found(secret.size(), ' ');
-  auto opened = UcxTransport().open("tcp");
+  auto opened = UcxTransport().open({"tcp"});
   ASSERT_TRUE(opened);
   Endpoint& ours = **opened;
   if (ours.capabilities().rma)

@@ -59,7 +59,7 @@ Nonce nonce_of(const Endpoint& endpoint) {
 }
 
 TEST(ShmEndpoint, has_no_providers) {
-  const auto endpoint = ShmTransport().open("fast");
+  const auto endpoint = ShmTransport().open({"fast"});
   ASSERT_FALSE(endpoint);
   EXPECT_EQ(endpoint.error().code, Errc::not_found);
 }

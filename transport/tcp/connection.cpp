@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/connection.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace weft::tcp {
+namespace {
+
+bool is_in_bounds(const FrameHeader& header) noexcept {
+  switch (header.kind) {
+    case FrameKind::message:
+      return header.body_bytes <= most_body_bytes && header.number <= header.body_bytes;
+    case FrameKind::get:
+      return header.body_bytes == base::fixed_bytes<GetRequest>;
+    case FrameKind::reply:
+      return header.body_bytes <= most_reply_bytes;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<void> Connection::finish_connect() noexcept {
+  int why = 0;
+  socklen_t bytes = sizeof why;
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &why, &bytes) != 0) why = errno;
+  if (why != 0) return fail(Errc::unreachable, "connect", why);
+  state_ = State::handshaking;
+  return {};
+}
+
+Result<std::size_t> Connection::receive(ReadBuffers& buffers) noexcept {
+  const auto bytes = ::recv(socket_.get(), buffers.wire.data(), buffers.wire.size(), MSG_DONTWAIT);
+  if (bytes > 0) {
+    tls_->feed(Bytes(buffers.wire).first(static_cast<std::size_t>(bytes)));
+    return static_cast<std::size_t>(bytes);
+  }
+  if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return fail(Errc::again);
+  return fail(Errc::peer_lost, "the connection has ended", bytes < 0 ? errno : 0);
+}
+
+TlsStream::State Connection::shake_hands() noexcept {
+  const auto state = tls_->step();
+  if (state == TlsStream::State::open) state_ = State::open;
+  return state;
+}
+
+void Connection::begin(ReadBuffers& buffers) {
+  buffers.first = 0;
+  buffers.last = partial_.size();
+  std::copy(partial_.begin(), partial_.end(), buffers.plain.begin());
+  if (!partial_.empty()) partial_ = {};
+}
+
+Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers) {
+  auto& plain = buffers.plain;
+  for (;;) {
+    const Bytes at_hand = Bytes(plain).subspan(buffers.first, buffers.last - buffers.first);
+    if (at_hand.size() >= frame_header_bytes) {
+      base::Reader in(at_hand);
+      Frame frame;
+      in(frame.header);
+      if (!is_in_bounds(frame.header)) return fail(Errc::corrupt, "a frame that cannot be");
+      if (in.left() >= frame.header.body_bytes) {
+        frame.body = in.raw(frame.header.body_bytes);
+        buffers.first += frame_header_bytes + frame.header.body_bytes;
+        return frame;
+      }
+    }
+    if (buffers.first != 0 && plain.size() - buffers.last < TlsStream::record_bytes) {
+      std::memmove(plain.data(), at_hand.data(), at_hand.size());
+      buffers.last = at_hand.size();
+      buffers.first = 0;
+    }
+    const auto more = tls_->read(MutableBytes(plain).subspan(buffers.last));
+    if (!more) return fail(more.error());
+    if (*more == 0) {
+      partial_.assign(plain.begin() + static_cast<std::ptrdiff_t>(buffers.first),
+                      plain.begin() + static_cast<std::ptrdiff_t>(buffers.last));
+      return std::nullopt;
+    }
+    buffers.last += *more;
+  }
+}
+
+Result<void> Connection::seal(Bytes plain) noexcept {
+  return plain.empty() ? Result<void>() : tls_->write(plain);
+}
+
+Result<void> Connection::write(const FrameHeader& header, Bytes first, Bytes second) noexcept {
+  std::array<std::byte, TlsStream::record_bytes> record;
+  auto* at = base::write_fixed(record.data(), header);
+  // The first record has the header and as much as fits; what is left is sealed where it lies.
+  for (Bytes* part : {&first, &second}) {
+    const auto bytes = std::min(part->size(), static_cast<std::size_t>(record.end() - at));
+    at = std::copy_n(part->begin(), bytes, at);
+    *part = part->subspan(bytes);
+  }
+  if (auto done = seal(Bytes(record.data(), static_cast<std::size_t>(at - record.data()))); !done) return done;
+  if (auto done = seal(first); !done) return done;
+  return seal(second);
+}
+
+void Connection::flush() noexcept {
+  while (!is_write_broken_ && backlog() != 0) {
+    const Bytes output = tls_->output();
+    const auto bytes = ::send(socket_.get(), output.data(), output.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (bytes < 0 && errno == EINTR) continue;
+    if (bytes < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM)) return;
+    if (bytes < 0) {
+      // What the peer sent before it went may still lie in the socket: it is read first.
+      is_write_broken_ = true;
+      return;
+    }
+    tls_->sent(static_cast<std::size_t>(bytes));
+    flushed_ += static_cast<std::uint64_t>(bytes);
+  }
+}
+
+void Connection::close() noexcept {
+  if (state_ == State::closed) return;
+  if (state_ == State::open) {
+    flush();
+    // Unread bytes would make the kernel tell the peer of an error, which may overtake what was sent last.
+    ::shutdown(socket_.get(), SHUT_WR);
+    std::array<std::byte, 4096> unread;
+    for (int i = 0; i < 64 && ::recv(socket_.get(), unread.data(), unread.size(), MSG_DONTWAIT) > 0; ++i) {
+    }
+  }
+  state_ = State::closed;
+  socket_.reset();
+}
+
+}  // namespace weft::tcp

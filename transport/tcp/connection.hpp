@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One socket to another endpoint: its handshake, then frames in both directions.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/fd.hpp"
+#include "transport/tcp/frame.hpp"
+#include "transport/tcp/tls.hpp"
+#include "weft/transport.hpp"
+
+namespace weft::tcp {
+
+using base::Fd;
+using TimePoint = std::chrono::steady_clock::time_point;
+
+struct Link;
+
+/// What the descriptor of an epoll event belongs to.
+struct EventSource {
+  enum class Kind : std::uint8_t { listener, connection, timer };
+  explicit EventSource(Kind what) noexcept : kind(what) {}
+  Kind kind;
+};
+
+/// Memory for what a connection reads; all connections of an endpoint take turns with it.
+struct ReadBuffers {
+  std::vector<std::byte> wire = std::vector<std::byte>(std::size_t{256} << 10);
+  std::vector<std::byte> plain =
+      std::vector<std::byte>(frame_header_bytes + most_body_bytes + TlsStream::record_bytes);
+  std::size_t first = 0, last = 0;  ///< what of `plain` has not been handed out
+};
+
+/// The body is valid until the next call on the connection.
+struct Frame {
+  FrameHeader header;
+  Bytes body;
+};
+
+class Connection : public EventSource {
+ public:
+  enum class State : std::uint8_t { connecting, handshaking, open, closed };
+
+  Connection(Fd socket, std::unique_ptr<TlsStream> tls, State state, bool incoming) noexcept
+      : EventSource(Kind::connection),
+        is_incoming(incoming),
+        socket_(std::move(socket)),
+        tls_(std::move(tls)),
+        state_(state) {}
+
+  const bool is_incoming;
+  std::shared_ptr<Link> link;  ///< NULL: the peer has not proved yet which endpoint it is
+  TimePoint deadline{};        ///< of the handshake
+
+  State state() const noexcept { return state_; }
+  bool is_open() const noexcept { return state_ == State::open; }
+  const Fd& socket() const noexcept { return socket_; }
+  TlsStream& tls() noexcept { return *tls_; }
+
+  /// The socket says that it is connected, or why not. Errors: unreachable, with errno.
+  Result<void> finish_connect() noexcept;
+
+  /// One recv(). Number of bytes; wire.size(): there may be more. Errors: again, peer_lost.
+  Result<std::size_t> receive(ReadBuffers& buffers) noexcept;
+  /// The handshake goes on with what was received.
+  TlsStream::State shake_hands() noexcept;
+  /// Before the first next() of what was received.
+  void begin(ReadBuffers& buffers);
+  /// Errors: corrupt, peer_lost.
+  Result<std::optional<Frame>> next(ReadBuffers& buffers);
+
+  /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.
+  Result<void> write(const FrameHeader& header, Bytes first, Bytes second) noexcept;
+  /// Frames as they are to be sealed. Errors: no_memory.
+  Result<void> write_frames(Bytes frames) noexcept { return seal(frames); }
+  /// As much to the socket as it takes. What fails is seen when the socket is read next.
+  void flush() noexcept;
+  std::size_t backlog() const noexcept { return tls_->output().size(); }
+  /// Bytes that were sealed and that have left, since the beginning.
+  std::uint64_t sealed_bytes() const noexcept { return flushed_ + backlog(); }
+  std::uint64_t flushed_bytes() const noexcept { return flushed_; }
+
+  /// What the peer has asked for and not got yet.
+  struct Serving {
+    std::uint64_t ticket;
+    GetRequest rest;
+  };
+  std::deque<Serving> serving;
+
+  bool waits_for_room = false;  ///< as epoll knows it
+  void close() noexcept;
+
+ private:
+  Result<void> seal(Bytes plain) noexcept;
+
+  Fd socket_;
+  std::unique_ptr<TlsStream> tls_;
+  State state_;
+  bool is_write_broken_ = false;
+  std::uint64_t flushed_ = 0;
+  std::vector<std::byte> partial_;  ///< the beginning of a frame whose rest has not come yet
+};
+
+}  // namespace weft::tcp

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport/tcp/tls.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/hmac.h>
+#include <openssl/ssl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <cstdlib>
+
+namespace weft::tcp {
+namespace {
+
+constexpr unsigned char cipher_number[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
+constexpr const char* cipher_name = "TLS_AES_128_GCM_SHA256";
+constexpr const char* groups = "X25519:P-256";
+// AES-GCM is good for 2^24.5 records under one key; this is a good deal less.
+constexpr std::uint64_t bytes_a_key = std::uint64_t{32} << 30;
+// A buffer above this goes to the connection that writes next.
+constexpr std::size_t output_kept = 512;
+
+constexpr std::string_view label = Introduction::label;
+
+bool read_identity(const unsigned char* text, std::size_t bytes, Introduction& into) noexcept {
+  if (bytes != Introduction::bytes || std::memcmp(text, label.data(), label.size()) != 0) return false;
+  std::memcpy(into.to.data(), text + label.size(), sizeof(EndpointId));
+  std::memcpy(into.from.data(), text + label.size() + sizeof(EndpointId), sizeof(EndpointId));
+  return true;
+}
+
+/// The cause is read from the queue of this thread's errors; what is left there would be taken for the next call's.
+struct ErrorQueue {
+  ErrorQueue() noexcept { ::ERR_clear_error(); }
+  ~ErrorQueue() { ::ERR_clear_error(); }
+};
+
+}  // namespace
+
+void TlsContext::Free::operator()(SSL_CTX* context) const noexcept {
+  ::SSL_CTX_free(context);
+}
+void TlsContext::Free::operator()(SSL_SESSION* session) const noexcept {
+  ::SSL_SESSION_free(session);
+}
+void TlsContext::Free::operator()(BIO_METHOD* method) const noexcept {
+  ::BIO_meth_free(method);
+}
+void TlsContext::Free::operator()(OSSL_LIB_CTX* library) const noexcept {
+  ::OSSL_LIB_CTX_free(library);
+}
+void TlsStream::Free::operator()(SSL* ssl) const noexcept {
+  ::SSL_free(ssl);
+}
+
+Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
+  constexpr auto lacking = "OpenSSL lacks TLS 1.3 with AES-128-GCM here";
+  if (key.size() < 16) return fail(Errc::invalid, "the transport tcp needs the key of the job");
+  // No handler at exit: threads of the embedding program may still be in here then.
+  ::OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
+  const ErrorQueue errors;
+  std::unique_ptr<TlsContext> self(new TlsContext);
+  self->library_.reset(::OSSL_LIB_CTX_new());
+  if (!self->library_) return fail(Errc::not_supported, lacking);
+
+  self->method_.reset(::BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "weft"));
+  if (!self->method_) return fail(Errc::no_memory);
+  ::BIO_meth_set_read(self->method_.get(), [](BIO* bio, char* into, int room) {
+    auto& stream = *static_cast<TlsStream*>(::BIO_get_data(bio));
+    ::BIO_clear_retry_flags(bio);
+    const auto bytes = std::min(stream.input_.size(), static_cast<std::size_t>(std::max(room, 0)));
+    if (bytes == 0) {
+      ::BIO_set_retry_read(bio);
+      return -1;
+    }
+    std::memcpy(into, stream.input_.data(), bytes);
+    stream.input_ = stream.input_.subspan(bytes);
+    return static_cast<int>(bytes);
+  });
+  ::BIO_meth_set_write(self->method_.get(), [](BIO* bio, const char* from, int bytes) {
+    auto& stream = *static_cast<TlsStream*>(::BIO_get_data(bio));
+    ::BIO_clear_retry_flags(bio);
+    try {
+      const auto* first = reinterpret_cast<const std::byte*>(from);
+      stream.output_.insert(stream.output_.end(), first, first + bytes);
+    } catch (const std::bad_alloc&) {
+      return -1;
+    }
+    return bytes;
+  });
+  ::BIO_meth_set_ctrl(self->method_.get(),
+                      [](BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1L : 0L; });
+
+  self->context_.reset(::SSL_CTX_new_ex(self->library_.get(), nullptr, ::TLS_method()));
+  SSL_CTX* const context = self->context_.get();
+  if (context == nullptr || ::SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+      ::SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
+      ::SSL_CTX_set_ciphersuites(context, cipher_name) != 1 ||
+      ::SSL_CTX_set1_groups_list(context, groups) != 1 || ::SSL_CTX_set_num_tickets(context, 0) != 1)
+    return fail(Errc::not_supported, lacking);
+  ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  ::SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
+  ::SSL_CTX_set_psk_use_session_callback(
+      context,
+      [](SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* length, SSL_SESSION** session) {
+        auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));
+        *id = stream.identity_.data();
+        *length = stream.identity_.size();
+        *session = stream.context_.session_.get();
+        return ::SSL_SESSION_up_ref(*session);
+      });
+  ::SSL_CTX_set_psk_find_session_callback(
+      context, [](SSL* ssl, const unsigned char* id, std::size_t length, SSL_SESSION** session) {
+        auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));
+        *session = nullptr;  // with 1: goes on without a key, and so to its end
+        Introduction peer;
+        if (!read_identity(id, length, peer) || peer.to != stream.introduction_.to) return 1;
+        stream.introduction_ = peer;
+        if (!stream.accepts_(peer)) {
+          stream.state_ = TlsStream::State::unwanted;
+          return 0;
+        }
+        *session = stream.context_.session_.get();
+        return ::SSL_SESSION_up_ref(*session);
+      });
+
+  unsigned char derived[32];
+  unsigned int length = sizeof derived;
+  const auto* text = reinterpret_cast<const unsigned char*>(label.data());
+  if (::EVP_Q_mac(self->library_.get(), "HMAC", nullptr, "SHA256", nullptr, key.data(), key.size(), text,
+                  label.size(), derived, sizeof derived, nullptr) == nullptr)
+    return fail(Errc::not_supported, lacking);
+  self->session_.reset(::SSL_SESSION_new());
+  const std::unique_ptr<SSL, TlsStream::Free> any(::SSL_new(context));
+  const SSL_CIPHER* cipher = any ? ::SSL_CIPHER_find(any.get(), cipher_number) : nullptr;
+  const bool is_made =
+      self->session_ && cipher != nullptr &&
+      ::SSL_SESSION_set1_master_key(self->session_.get(), derived, length) == 1 &&
+      ::SSL_SESSION_set_cipher(self->session_.get(), cipher) == 1 &&
+      ::SSL_SESSION_set_protocol_version(self->session_.get(), TLS1_3_VERSION) == 1;
+  ::OPENSSL_cleanse(derived, sizeof derived);
+  if (!is_made) return fail(Errc::not_supported, lacking);
+  return self;
+}
+
+TlsStream::TlsStream(TlsContext& context)
+    : context_(context), ssl_(::SSL_new(context.context_.get())) {
+  BIO* const bio = ssl_ ? ::BIO_new(context.method_.get()) : nullptr;
+  if (bio == nullptr) {
+    state_ = State::broken;
+    return;
+  }
+  ::BIO_set_data(bio, this);
+  ::BIO_set_init(bio, 1);
+  ::SSL_set_bio(ssl_.get(), bio, bio);
+  SSL_set_app_data(ssl_.get(), this);
+}
+
+TlsStream::TlsStream(TlsContext& context, const Introduction& self) : TlsStream(context) {
+  introduction_ = self;
+  auto* at = std::copy(label.begin(), label.end(), identity_.begin());
+  std::memcpy(at, self.to.data(), sizeof(EndpointId));
+  std::memcpy(at + sizeof(EndpointId), self.from.data(), sizeof(EndpointId));
+  if (!ssl_) return;
+  ::SSL_set_connect_state(ssl_.get());
+  // S1: a peer that shows a certificate instead is refused, because no certificate is trusted.
+  ::SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
+}
+
+TlsStream::TlsStream(TlsContext& context, const EndpointId& self, Accepts accepts)
+    : TlsStream(context) {
+  introduction_.to = self;
+  accepts_ = std::move(accepts);
+  if (ssl_) ::SSL_set_accept_state(ssl_.get());
+}
+
+TlsStream::~TlsStream() = default;
+
+void TlsStream::feed(Bytes received) noexcept {
+  input_ = received;
+  if (state_ != State::handshaking) return;
+  fed_before_proof_ += received.size();
+}
+
+TlsStream::State TlsStream::step() noexcept {
+  if (state_ != State::handshaking) return state_;
+  const ErrorQueue errors;
+  const int code = ::SSL_do_handshake(ssl_.get());
+  if (code != 1) return fail_handshake(code);
+  // S1, once more: a handshake without the key is none, whatever the library thinks.
+  if (::SSL_session_reused(ssl_.get()) != 1) return state_ = State::refused;
+  accepts_ = nullptr;
+  return state_ = State::open;
+}
+
+TlsStream::State TlsStream::fail_handshake(int code) noexcept {
+  if (state_ != State::handshaking) return state_;  // unwanted
+  const int why = ::SSL_get_error(ssl_.get(), code);
+  if (why == SSL_ERROR_WANT_READ)
+    return fed_before_proof_ > most_before_proof ? state_ = State::broken : state_;
+  if (::getenv("DBG")) ::ERR_print_errors_fp(stderr);
+  if (why == SSL_ERROR_SSL) return state_ = State::refused;
+  return state_ = State::broken;
+}
+
+Result<std::size_t> TlsStream::read(MutableBytes into) noexcept {
+  std::size_t bytes = 0;
+  const ErrorQueue errors;
+  const int code = ::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
+  if (code == 1) return bytes;
+  switch (::SSL_get_error(ssl_.get(), code)) {
+    case SSL_ERROR_WANT_READ:
+      return 0;
+    case SSL_ERROR_ZERO_RETURN:
+      return fail(Errc::peer_lost, "the peer has closed the connection");
+    default:
+      if (::getenv("DBG")) ::ERR_print_errors_fp(stderr);
+      state_ = State::broken;
+      return fail(Errc::corrupt, "bytes that the peer did not send");
+  }
+}
+
+Result<void> TlsStream::write(Bytes plain) noexcept {
+  const ErrorQueue errors;
+  if (written_ + plain.size() > bytes_a_key) {
+    ::SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
+    written_ = 0;
+  }
+  written_ += plain.size();
+  if (output_.empty() && output_.capacity() <= output_kept) output_.swap(context_.spare_output_);
+  std::size_t bytes = 0;
+  if (::SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &bytes) == 1) return {};
+  state_ = State::broken;
+  return fail(Errc::no_memory, "no memory for a message's record");
+}
+
+void TlsStream::sent(std::size_t bytes) noexcept {
+  sent_ += bytes;
+  if (sent_ < output_.size()) return;
+  sent_ = 0;
+  output_.clear();
+  if (output_.capacity() <= output_kept) return;
+  if (output_.capacity() > context_.spare_output_.capacity()) output_.swap(context_.spare_output_);
+  output_ = {};
+}
+
+}  // namespace weft::tcp

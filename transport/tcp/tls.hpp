@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as bytes of
+// the caller's, and the other way round.
+//
+// S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with a peer that
+//     has the key: there are no certificates, so no other way to authenticate.
+// S2  The identity that goes with the key names both endpoints. The handshake's proof of the key covers it: a message for
+//     another endpoint, or of an earlier process at this port, does not verify.
+// S3  The shared secret comes of a fresh key exchange as well: the key, learnt later, does not open what was recorded.
+// S4  An OpenSSL of its own (OSSL_LIB_CTX) without configuration files: neither the embedding program's use of OpenSSL
+//     nor the environment changes what is spoken here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "weft/bytes.hpp"
+#include "weft/result.hpp"
+
+using SSL = struct ssl_st;
+using SSL_CTX = struct ssl_ctx_st;
+using SSL_SESSION = struct ssl_session_st;
+using BIO = struct bio_st;
+using BIO_METHOD = struct bio_method_st;
+using OSSL_LIB_CTX = struct ossl_lib_ctx_st;
+
+namespace weft::tcp {
+
+/// Random: no other endpoint, of this process or any other, has it.
+using EndpointId = std::array<std::byte, 16>;
+
+/// What the connecting side says of itself and of whom it means.
+struct Introduction {
+  static constexpr std::string_view label =
+      "weft transport tcp 1";  ///< changes with every change of what is spoken
+  static constexpr std::size_t bytes = label.size() + 2 * sizeof(EndpointId);
+  EndpointId from{}, to{};
+};
+
+/// What all connections of an endpoint have in common.
+class TlsContext {
+ public:
+  /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported (this OpenSSL
+  /// lacks what is needed).
+  static Result<std::unique_ptr<TlsContext>> make(Bytes key);
+
+ private:
+  friend class TlsStream;
+  struct Free {
+    void operator()(SSL_CTX* context) const noexcept;
+    void operator()(SSL_SESSION* session) const noexcept;
+    void operator()(BIO_METHOD* method) const noexcept;
+    void operator()(OSSL_LIB_CTX* library) const noexcept;
+  };
+  TlsContext() = default;
+  std::unique_ptr<OSSL_LIB_CTX, Free> library_;
+  std::unique_ptr<BIO_METHOD, Free> method_;
+  std::unique_ptr<SSL_CTX, Free> context_;
+  std::unique_ptr<SSL_SESSION, Free> session_;  ///< holds the derived key
+  std::vector<std::byte> spare_output_;  ///< the memory of one output, for whichever stream writes next
+};
+
+/// One connection. Its address is known to OpenSSL: it does not move.
+class TlsStream {
+ public:
+  static constexpr std::size_t record_bytes = 16384;  ///< of the caller's in one record, at most
+  static constexpr std::size_t most_before_proof =
+      8192;  ///< bytes of a peer that has not proved that it has the key
+
+  enum class State : std::uint8_t {
+    handshaking,
+    open,
+    refused,   ///< the peer has another key, or is another endpoint
+    unwanted,  ///< `accepts` said no
+    broken
+  };
+  /// Asked on the accepting side, when the peer has introduced itself and proved nothing yet.
+  using Accepts = std::function<bool(const Introduction& peer)>;
+
+  /// The connecting side.
+  TlsStream(TlsContext& context, const Introduction& self);
+  /// The accepting side.
+  TlsStream(TlsContext& context, const EndpointId& self, Accepts accepts);
+  ~TlsStream();
+  TlsStream(const TlsStream&) = delete;
+  TlsStream& operator=(const TlsStream&) = delete;
+
+  State state() const noexcept { return state_; }
+  /// Of the accepting side; nothing is proved before the state is open.
+  const Introduction& introduction() const noexcept { return introduction_; }
+
+  /// Bytes of the network; they stay the caller's, unchanged, until read() says that there is no more.
+  void feed(Bytes received) noexcept;
+  /// The handshake, as far as it goes with what was fed; output() has what it says.
+  State step() noexcept;
+  /// Up to into.size() bytes of one record; 0: all that was fed is used up. Errors: corrupt (not from the peer, or
+  /// altered), peer_lost (the peer has closed).
+  Result<std::size_t> read(MutableBytes into) noexcept;
+  /// Seals all of `plain` into output(). Errors: no_memory, corrupt.
+  Result<void> write(Bytes plain) noexcept;
+
+  /// What is to be sent, in this order.
+  Bytes output() const noexcept { return Bytes(output_).subspan(sent_); }
+  void sent(std::size_t bytes) noexcept;
+
+ private:
+  friend class TlsContext;
+  struct Free {
+    void operator()(SSL* ssl) const noexcept;
+  };
+  TlsStream(TlsContext& context);
+  State fail_handshake(int code) noexcept;
+
+  TlsContext& context_;
+  std::unique_ptr<SSL, Free> ssl_;
+  Bytes input_;
+  std::vector<std::byte> output_;
+  std::size_t sent_ = 0;
+  std::size_t fed_before_proof_ = 0;
+  std::uint64_t written_ = 0;  ///< bytes under the present keys
+  State state_ = State::handshaking;
+  Introduction introduction_;
+  std::array<unsigned char, Introduction::bytes> identity_{};  ///< of the connecting side, as it travels
+  Accepts accepts_;
+};
+
+}  // namespace weft::tcp
