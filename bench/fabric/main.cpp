@@ -16,7 +16,7 @@ namespace weft::bench {
 namespace {
 
 constexpr std::uint16_t id_hello = 0, id_echo = 1;
-constexpr std::string_view key = "a key that is none, of both sides";
+constexpr std::string_view shared_key = "a key that is none, of both sides";
 constexpr std::size_t gets_at_once = 16;  // reads in flight where a read is larger than max_get
 
 template <class T>
@@ -34,7 +34,7 @@ class Side {
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
     folders.push_back(self.parent_path().parent_path() / "lib" /
                       "weft");  // in the build folder and when installed
-    opened_ = transport::Registry(std::move(folders)).open(options.transport, {}, {.key = as_bytes(key)});
+    opened_ = transport::Registry(std::move(folders)).open(options.transport, {}, {.key = as_bytes(shared_key)});
     if (!opened_.endpoint) die(options.transport.c_str(), opened_.why_not.c_str());
     if (sleeps_ && !endpoint().capabilities().wait_fd)
       die(options.transport.c_str(), "has nothing to sleep on");

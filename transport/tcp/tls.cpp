@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstring>
 #include <new>
-#include <cstdlib>
 
 namespace weft::tcp {
 namespace {
@@ -32,10 +31,14 @@ bool read_identity(const unsigned char* text, std::size_t bytes, Introduction& i
   return true;
 }
 
-/// The cause is read from the queue of this thread's errors; what is left there would be taken for the next call's.
+/// The cause of a failure is read from the queue of this thread's errors: what is left there would be taken for the next
+/// call's.
 struct ErrorQueue {
-  ErrorQueue() noexcept { ::ERR_clear_error(); }
-  ~ErrorQueue() { ::ERR_clear_error(); }
+  ErrorQueue() noexcept { clear(); }
+  ~ErrorQueue() { clear(); }
+  static void clear() noexcept {
+    if (::ERR_peek_error() != 0) ::ERR_clear_error();  // which takes a while also when there is none
+  }
 };
 
 }  // namespace
@@ -202,12 +205,13 @@ TlsStream::State TlsStream::fail_handshake(int code) noexcept {
   const int why = ::SSL_get_error(ssl_.get(), code);
   if (why == SSL_ERROR_WANT_READ)
     return fed_before_proof_ > most_before_proof ? state_ = State::broken : state_;
-  if (::getenv("DBG")) ::ERR_print_errors_fp(stderr);
   if (why == SSL_ERROR_SSL) return state_ = State::refused;
   return state_ = State::broken;
 }
 
 Result<std::size_t> TlsStream::read(MutableBytes into) noexcept {
+  // A record is never read beyond its end, so there is none when all of the input is used up.
+  if (input_.empty() && ::SSL_pending(ssl_.get()) == 0) return 0;
   std::size_t bytes = 0;
   const ErrorQueue errors;
   const int code = ::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
@@ -218,8 +222,7 @@ Result<std::size_t> TlsStream::read(MutableBytes into) noexcept {
     case SSL_ERROR_ZERO_RETURN:
       return fail(Errc::peer_lost, "the peer has closed the connection");
     default:
-      if (::getenv("DBG")) ::ERR_print_errors_fp(stderr);
-      state_ = State::broken;
+          state_ = State::broken;
       return fail(Errc::corrupt, "bytes that the peer did not send");
   }
 }
