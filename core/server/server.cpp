@@ -121,7 +121,11 @@ Result<void> Server::open_segment() {
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
   auto opened = Cluster::open(loop_, spec);
-  if (!opened.note.empty()) base::log(base::LogLevel::warn, base::LogPart::transport, opened.note);
+  // What all servers would say is said by the first.
+  const bool is_warning = !opened.cluster || spec.self == 0;
+  if (!opened.note.empty())
+    base::log(is_warning ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::transport,
+              opened.note);
   if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");
   cluster_ = std::move(opened.cluster);
   return {};

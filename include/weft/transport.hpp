@@ -56,6 +56,10 @@ struct Capabilities {
   /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no other
   /// process can read it on its way.
   bool seals = false;
+  bool is_reachable = true;  ///< false: peers cannot connect to it, it has to reach them
+  /// What a process without the key can do that reaches the endpoint's network: one line for administrators; "": it can
+  /// at most keep connections waiting.
+  const char* risk = "";
 };
 
 /// An open operation. Embed it in your own state; it must stay in place until done() has run, exactly once.
@@ -144,9 +148,11 @@ class Endpoint {
 
 /// What an endpoint is opened with. The bytes are the caller's and needed during the call only.
 struct Opening {
-  std::string_view options{};  ///< the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best
-  Bytes key{};                 ///< a secret that all endpoints of the job have and no other process
-  const Address* toward = nullptr;  ///< of a peer that is reached first: the way there says which network to use
+  std::string_view
+      options{};  ///< the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best
+  Bytes key{};    ///< a secret that all endpoints of the job have and no other process
+  const Address* toward =
+      nullptr;  ///< of a peer that is reached first: the way there says which network to use
 };
 
 class Transport {

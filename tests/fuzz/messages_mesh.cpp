@@ -18,7 +18,8 @@ const mesh::NodeIncarnation receiver{9, 4};
 /// The header of a sealed message without payload. Only what was sealed opens.
 bool opens(Bytes bytes) {
   const auto claimed = mesh::claimed_sender(bytes);
-  const auto opened = mesh::open(key(), receiver, {bytes, {}});
+  std::vector<std::byte> text;
+  const auto opened = mesh::open(key(), receiver, {bytes, {}}, text);
   if (opened && (!claimed || *claimed != opened->envelope.from.node)) std::abort();
   return opened.has_value();
 }
@@ -33,7 +34,7 @@ void add_mesh(Decoders& to) {
   const mesh::Piece piece{1, 100, 50};
   add<mesh::Piece>(to, "piece", {&piece});
   Encoded sealed(mesh::Envelope::bytes);
-  mesh::seal(key(), receiver, {.flags = 0, .id = 3, .from = {7, 8}, .sequence = 42}, {}, {},
+  mesh::seal(key(), receiver, {.flags = 0, .id = 3, .from = {7, 8}, .sequence = 42}, 0, {},
              std::span<std::byte, mesh::Envelope::bytes>(sealed.data(), mesh::Envelope::bytes));
   to.push_back({"envelope", {sealed}, &opens, false});
 }

@@ -156,6 +156,7 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
     infos.add_string(PMIX_HOSTNAME, identity.host);
     infos.add_bytes("weft.key", identity.key);
     if (!identity.transport.empty()) infos.add_string("weft.transport", identity.transport);
+    if (identity.is_on_one_host) infos.add_bool("weft.one_host", true);
     if (!identity.contact.empty()) infos.add_bytes("weft.contact", identity.contact);
   }
   pmix_topology_t loaded{};

@@ -13,9 +13,10 @@ struct ServerIdentity {
   std::uint32_t number = 0;
   std::uint32_t servers = 1;
   std::string host;
-  std::string key;        ///< 32 bytes
-  std::string transport;  ///< empty: the library's choice
-  std::string contact;    ///< the launcher's, for a daemon
+  std::string key;              ///< 32 bytes
+  std::string transport;        ///< empty: the library's choice
+  bool is_on_one_host = false;  ///< all servers are
+  std::string contact;          ///< the launcher's, for a daemon
 };
 
 }  // namespace weft::host

@@ -81,6 +81,7 @@ void Job::start_server() {
   identity.number = plan_.alone ? 0 : plan_.launcher_number();
   identity.servers = plan_.alone ? 1 : plan_.servers();
   identity.host = plan_.own ? plan_.nodes[*plan_.own].name : allocation::OwnNames::here().host;
+  identity.is_on_one_host = plan_.one_machine;
   if (!plan_.alone) identity.key = new_key();
   server_ = std::make_unique<host::Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) local_->register_with(*server_);

@@ -3,26 +3,27 @@
 
 #include <sodium.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace weft::mesh {
 namespace {
 
-static_assert(JobKey::bytes >= crypto_generichash_KEYBYTES_MIN &&
-              JobKey::bytes <= crypto_generichash_KEYBYTES_MAX);
-static_assert(Envelope::mac_bytes >= crypto_generichash_BYTES_MIN);
+static_assert(JobKey::bytes == crypto_aead_xchacha20poly1305_ietf_KEYBYTES);
+static_assert(Envelope::tag_bytes == crypto_aead_xchacha20poly1305_ietf_ABYTES);
 
-constexpr std::size_t mac_at = Envelope::bytes - Envelope::mac_bytes;
+constexpr std::size_t tag_at = Envelope::bytes - Envelope::tag_bytes;
 
 const unsigned char* raw(Bytes bytes) noexcept {
   return reinterpret_cast<const unsigned char*>(bytes.data());
 }
 
-/// What a message claims, before its MAC is verified.
+/// What a message claims, before its tag is verified.
 Result<Envelope> claimed(Bytes header) noexcept {
   if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
-  base::Reader in(header.first(mac_at));
+  base::Reader in(header.first(tag_at));
   if (in.scalar<std::uint8_t>() != Envelope::wire_version)
     return fail(Errc::corrupt, "an envelope of another version");
   Envelope envelope;
@@ -30,17 +31,21 @@ Result<Envelope> claimed(Bytes header) noexcept {
   return envelope;
 }
 
-void mac_of(const JobKey& key, const NodeIncarnation& to, Bytes fields, Bytes header, Bytes payload,
-            unsigned char (&out)[Envelope::mac_bytes]) noexcept {
-  crypto_generichash_state state;
-  crypto_generichash_init(&state, key.data(), JobKey::bytes, sizeof out);
-  // Where the header ends is under the MAC as well: bytes cannot wander between header and payload.
-  const std::uint64_t fixed[] = {to.node, to.incarnation, header.size()};
-  crypto_generichash_update(&state, reinterpret_cast<const unsigned char*>(fixed), sizeof fixed);
-  crypto_generichash_update(&state, raw(fields), fields.size());
-  if (!header.empty()) crypto_generichash_update(&state, raw(header), header.size());
-  if (!payload.empty()) crypto_generichash_update(&state, raw(payload), payload.size());
-  crypto_generichash_final(&state, out, sizeof out);
+/// What belongs to a message beside its text.
+struct Context {
+  std::array<std::byte, crypto_aead_xchacha20poly1305_ietf_NPUBBYTES> nonce;
+  std::array<std::byte, 24 + tag_at> covered;
+};
+Context context_of(const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
+                   Bytes fields) noexcept {
+  Context out;
+  base::write_fixed(out.nonce.data(), envelope.from.node, to.node, envelope.from.incarnation,
+                    envelope.sequence);
+  // Where the header ends is under the tag as well: bytes cannot wander between header and payload.
+  auto* const at = base::write_fixed(out.covered.data(), std::uint64_t{to.node}, to.incarnation,
+                                     std::uint64_t{header_bytes});
+  std::copy_n(fields.begin(), tag_at, at);
+  return out;
 }
 
 /// Once a process; without it libsodium may not be used.
@@ -69,12 +74,19 @@ JobKey::~JobKey() {
   ::sodium_memzero(raw_.data(), bytes);
 }
 
-void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, Bytes header, Bytes payload,
-          std::span<std::byte, Envelope::bytes> out) noexcept {
+void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
+          MutableBytes text, std::span<std::byte, Envelope::bytes> out) noexcept {
   base::write_fixed(out.data(), Envelope::wire_version, envelope);
-  unsigned char mac[Envelope::mac_bytes];
-  mac_of(key, to, out.first(mac_at), header, payload, mac);
-  std::memcpy(out.data() + mac_at, mac, sizeof mac);
+  const auto context = context_of(to, envelope, header_bytes, out.first(tag_at));
+  auto* const at = reinterpret_cast<unsigned char*>(text.data());
+  crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
+      at, reinterpret_cast<unsigned char*>(out.data()) + tag_at, nullptr, at, text.size(),
+      raw(context.covered), context.covered.size(), nullptr, raw(context.nonce), key.data());
+}
+
+void write_unsealed(const Envelope& envelope, std::span<std::byte, Envelope::bytes> out) noexcept {
+  auto* const at = base::write_fixed(out.data(), Envelope::wire_version, envelope);
+  std::fill_n(at, Envelope::tag_bytes, std::byte{0});
 }
 
 Result<NodeNumber> claimed_sender(Bytes header) noexcept {
@@ -83,15 +95,31 @@ Result<NodeNumber> claimed_sender(Bytes header) noexcept {
   return envelope->from.node;
 }
 
-Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message) noexcept {
+Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message,
+                             std::vector<std::byte>& text) noexcept {
   const auto envelope = claimed(message.header);
   if (!envelope) return fail(envelope.error());
   const Bytes header = message.header.subspan(Envelope::bytes);
-  unsigned char mac[Envelope::mac_bytes];
-  mac_of(key, me, message.header.first(mac_at), header, message.payload, mac);
-  if (::sodium_memcmp(mac, raw(message.header) + mac_at, sizeof mac) != 0)
-    return fail(Errc::denied, "the MAC is not right");
-  return VerifiedMessage{*envelope, header};
+  try {
+    text.resize(header.size() + message.payload.size());
+  } catch (const std::bad_alloc&) {
+    return fail(Errc::no_memory);
+  }
+  std::copy(message.payload.begin(), message.payload.end(),
+            std::copy(header.begin(), header.end(), text.begin()));
+  const auto context = context_of(me, *envelope, header.size(), message.header.first(tag_at));
+  auto* const at = reinterpret_cast<unsigned char*>(text.data());
+  if (crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
+          at, nullptr, at, text.size(), raw(message.header) + tag_at, raw(context.covered),
+          context.covered.size(), raw(context.nonce), key.data()) != 0)
+    return fail(Errc::denied, "the tag is not right");
+  return VerifiedMessage{*envelope, Bytes(text).first(header.size()), Bytes(text).subspan(header.size())};
+}
+
+Result<VerifiedMessage> open_unsealed(const Message& message) noexcept {
+  const auto envelope = claimed(message.header);
+  if (!envelope) return fail(envelope.error());
+  return VerifiedMessage{*envelope, message.header.subspan(Envelope::bytes), message.payload};
 }
 
 }  // namespace weft::mesh

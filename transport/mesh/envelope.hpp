@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The header in front of each message between nodes, with the MAC that authenticates its sender. Before the MAC has been
-// verified the receiver uses nothing of a message but the version and the claimed sender, which select the key and the peer.
+// The header in front of each message between nodes. Where the fabric does not seal (Capabilities::seals), the rest of the
+// message is encrypted, and a tag authenticates it and its sender: before the tag has been verified the receiver uses nothing
+// of a message but the version and the claimed sender, which select the key and the peer.
 //
 //   offset  bytes
 //   0       1      version
@@ -9,15 +10,18 @@
 //   4       4      from: the sender's node number
 //   8       8      incarnation of that node
 //   16      8      sequence: from 1, for each pair of sender and receiver
-//   24      16     MAC: BLAKE2b under the job key over receiver, bytes 0..23, the caller's header, the payload
+//   24      16     tag of XChaCha20-Poly1305 under the job key over receiver, bytes 0..23, the caller's header, the payload;
+//                  zeros where the fabric seals
 //
-// The MAC covers the receiver's number and incarnation, which are not in the message: a message for another node, for an
-// earlier incarnation of this one, or sent back to its sender does not verify.
+// The nonce is sender, receiver, the sender's incarnation and the sequence: none comes twice under a key, because a node that
+// starts again has a higher incarnation. The tag covers the receiver's number and incarnation, which are not in the message: a
+// message for another node, for an earlier incarnation of this one, or sent back to its sender does not verify.
 #pragma once
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/wire.hpp"
 #include "weft/bytes.hpp"
@@ -45,6 +49,7 @@ class JobKey {
   JobKey& operator=(const JobKey&) = default;
   ~JobKey();
   const std::uint8_t* data() const noexcept { return raw_.data(); }
+  Bytes raw() const noexcept { return std::as_bytes(std::span(raw_)); }
 
  private:
   JobKey() = default;
@@ -52,37 +57,43 @@ class JobKey {
 };
 
 struct Envelope {
-  static constexpr std::uint8_t wire_version = 2;  ///< raised too when a header behind an envelope changes
+  static constexpr std::uint8_t wire_version = 3;  ///< raised too when a header behind an envelope changes
   static constexpr std::size_t bytes = 40;
-  static constexpr std::size_t mac_bytes = 16;
+  static constexpr std::size_t tag_bytes = 16;
 
   std::uint8_t flags = 0;
   std::uint16_t id = 0;
   NodeIncarnation from;
   std::uint64_t sequence = 0;
 };
-/// The bytes between the version and the MAC.
+/// The bytes between the version and the tag.
 template <class Archive>
 constexpr void fields(Archive& archive, Envelope& m) {
   archive(m.flags, m.id, m.from.node, m.from.incarnation, m.sequence);
 }
 static_assert(Envelope::bytes ==
-              sizeof Envelope::wire_version + base::fixed_bytes<Envelope> + Envelope::mac_bytes);
+              sizeof Envelope::wire_version + base::fixed_bytes<Envelope> + Envelope::tag_bytes);
 
-/// Writes the envelope and its MAC to the first Envelope::bytes of `out`.
-void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, Bytes header, Bytes payload,
-          std::span<std::byte, Envelope::bytes> out) noexcept;
+/// Encrypts `text` where it lies: header_bytes of the caller's header, then the payload. Writes the envelope with its tag.
+void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
+          MutableBytes text, std::span<std::byte, Envelope::bytes> out) noexcept;
+/// Writes the envelope of a message that the fabric seals.
+void write_unsealed(const Envelope& envelope, std::span<std::byte, Envelope::bytes> out) noexcept;
 
-/// A message whose MAC was right.
+/// A message whose sender is proved.
 struct VerifiedMessage {
   Envelope envelope;
-  Bytes header;  ///< the caller's, without the envelope
+  Bytes header, payload;  ///< the caller's
 };
 
 /// The sender that a message claims, not authenticated: use it for counting only. Errors: corrupt (too short, another version).
 Result<NodeNumber> claimed_sender(Bytes header) noexcept;
 
-/// Errors: corrupt (too short, another version), denied (the MAC is not right).
-Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message) noexcept;
+/// Decrypts into `text`, where header and payload lie until it changes. Errors: corrupt (too short, another version),
+/// denied (the tag is not right), no_memory.
+Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message,
+                             std::vector<std::byte>& text) noexcept;
+/// Of a message that the fabric has sealed. Errors: corrupt (too short, another version).
+Result<VerifiedMessage> open_unsealed(const Message& message) noexcept;
 
 }  // namespace weft::mesh

@@ -14,7 +14,7 @@ const char* to_text(Refusal why) noexcept {
     case Refusal::unknown_sender:
       return "a sender that is no node of this job";
     case Refusal::not_authentic:
-      return "its MAC is not right: it is not of this job, or was changed on its way";
+      return "its tag is not right: it is not of this job, or was changed on its way";
     case Refusal::stale_incarnation:
       return "it comes from an earlier incarnation of that node, or from one that is lost";
     case Refusal::replayed:
@@ -94,7 +94,8 @@ Result<void> Mesh::add_peer(NodeNumber number, const Contact& contact) {
   if (node.state == NodeState::reached) return {};
   node.state = NodeState::known;
   node.contact = pack(contact);
-  return {};
+  // What that node wants to send waits for a connection that only this one can make.
+  return endpoint_.capabilities().is_reachable ? Result<void>() : connect(number);
 }
 
 /// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a stale incarnation).
@@ -172,7 +173,8 @@ void Mesh::receive(const Message& message) noexcept {
   if (!claimed) return refuse(nullptr, ~NodeNumber{0}, Refusal::malformed);
   Node* const node = find(*claimed);
   if (node == nullptr) return refuse(nullptr, *claimed, Refusal::unknown_sender);
-  const auto opened = mesh::open(key_, self_, message);
+  const auto opened =
+      endpoint_.capabilities().seals ? open_unsealed(message) : mesh::open(key_, self_, message, text_);
   if (!opened) return refuse(node, *claimed, Refusal::not_authentic);
   const Envelope& envelope = opened->envelope;
   const auto incarnation = envelope.from.incarnation;
@@ -189,8 +191,8 @@ void Mesh::receive(const Message& message) noexcept {
   if ((envelope.flags & flag::probe) != 0 && reachable(*claimed)) send_probe(*node, flag::probe_reply);
   if ((envelope.flags & flag::liveness) != 0) return;
   if ((envelope.flags & flag::piece) != 0)
-    return receive_piece(*node, envelope, opened->header, message.payload);
-  dispatch(*node, envelope.id, opened->header, message.payload);
+    return receive_piece(*node, envelope, opened->header, opened->payload);
+  dispatch(*node, envelope.id, opened->header, opened->payload);
 }
 
 void Mesh::receive_piece(Node& node, const Envelope& envelope, Bytes header, Bytes payload) noexcept {

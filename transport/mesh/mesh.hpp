@@ -3,8 +3,9 @@
 //
 // Threads   As the endpoint: one thread has all of it. Handlers, done() and the Watcher run in progress() and may call
 //           everything but progress() and the destructor.
-// Trust     A message reaches its handler only if its MAC authenticates its sender, in the present incarnations of sender
-//           and receiver, and if it comes for the first time. Refused messages are counted, and reported once a node.
+// Trust     A message reaches its handler only if its sender is authenticated, by the fabric (Capabilities::seals) or by the
+//           tag of its envelope, in the present incarnation, and if it comes for the first time. Refused messages are
+//           counted, and reported once a node. Bytes that are read are the fabric's: their reader checks them.
 // Order     None, where a message is sent in pieces or the endpoint promises none.
 // Loss      A node is lost when the endpoint reports it, when it breaks the protocol, or when no message of it has come for
 //           Limits::lost_after. All work for it ends as peer_lost, then the Watcher is called, once. The node comes back
@@ -168,6 +169,7 @@ class Mesh {
   std::vector<Node*> stalled_;
   std::array<Dispatch, most_ids> handlers_{};
   std::vector<const MemoryRegion*> offered_;
+  std::vector<std::byte> text_;  ///< of the message that is handled
   std::deque<Operation> operations_;
   Operation* free_operations_ = nullptr;
   Work *first_ended_ = nullptr, *last_ended_ = nullptr;

@@ -13,7 +13,7 @@ class ReplayWindow {
  public:
   static constexpr std::uint64_t width = 1024;
 
-  /// sequence: from 1. False: seen already, or too old to tell. Only for numbers whose MAC is right.
+  /// sequence: from 1. False: seen already, or too old to tell. Only for numbers of authenticated messages.
   bool accept(std::uint64_t sequence) noexcept {
     if (sequence == 0 || sequence + width <= newest_ || sequence + width < sequence) return false;
     if (sequence > newest_) {

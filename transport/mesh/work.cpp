@@ -11,6 +11,7 @@ namespace weft::mesh {
 namespace {
 
 constexpr std::size_t most_operations = 8192;  // of all nodes
+constexpr std::size_t text_kept = 1024;        // bytes that a free operation keeps for its next message
 
 }  // namespace
 
@@ -125,6 +126,8 @@ Operation* Mesh::allocate_operation(Node& node, Work* work) noexcept {
 }
 
 void Mesh::free_operation(Operation& operation) noexcept {
+  if (operation.text.capacity() > text_kept) operation.text = {};
+  operation.text.clear();
   operation.next = free_operations_;
   free_operations_ = &operation;
 }
@@ -160,11 +163,17 @@ void Mesh::build(Node& node, Sending& sending, Operation& operation) noexcept {
 void Mesh::seal_operation(Node& node, Operation& operation, std::uint8_t flags, std::uint16_t id,
                           Bytes payload) noexcept {
   operation.sequence = ++node.last_sequence;
-  const Bytes header(operation.header.data(), operation.header_bytes);
-  seal(key_, {node.number, node.incarnation},
-       {.flags = flags, .id = id, .from = self_, .sequence = operation.sequence},
-       header.subspan(Envelope::bytes), payload,
-       std::span<std::byte, Envelope::bytes>(operation.header.data(), Envelope::bytes));
+  const Envelope envelope{.flags = flags, .id = id, .from = self_, .sequence = operation.sequence};
+  const std::span<std::byte, Envelope::bytes> in_front(operation.header.data(), Envelope::bytes);
+  if (endpoint_.capabilities().seals) return write_unsealed(envelope, in_front);
+  // In one piece: the caller's header comes back to its place behind the envelope, the payload stays.
+  const MutableBytes header(operation.header.data() + Envelope::bytes,
+                            operation.header_bytes - Envelope::bytes);
+  auto& text = operation.text;
+  text.resize(header.size() + payload.size());
+  std::copy(payload.begin(), payload.end(), std::copy(header.begin(), header.end(), text.begin()));
+  seal(key_, {node.number, node.incarnation}, envelope, header.size(), text, in_front);
+  std::copy_n(text.begin(), header.size(), header.begin());
 }
 
 Result<void> Mesh::submit(Node& node, Operation& operation) noexcept {
@@ -173,10 +182,11 @@ Result<void> Mesh::submit(Node& node, Operation& operation) noexcept {
   if (operation.work != nullptr && operation.work->kind_ == Work::Kind::read) {
     submitted = submit_read(node, static_cast<Reading&>(*operation.work), operation);
   } else {
-    const Bytes payload =
-        operation.work == nullptr
-            ? Bytes{}
-            : static_cast<Sending&>(*operation.work).payload_.subspan(operation.offset, operation.length);
+    Bytes payload;
+    if (!operation.text.empty())
+      payload = Bytes(operation.text).subspan(operation.header_bytes - Envelope::bytes);
+    else if (operation.work != nullptr)
+      payload = static_cast<Sending&>(*operation.work).payload_.subspan(operation.offset, operation.length);
     submitted = endpoint_.send(*node.peer, 0, {header, payload}, operation);
   }
   if (!submitted) return submitted;

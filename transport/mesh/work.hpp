@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "transport/mesh/contact.hpp"
 #include "transport/mesh/envelope.hpp"
@@ -73,7 +74,8 @@ struct Operation : Completion {
   std::uint64_t offset = 0;       ///< into the payload, or into what is read
   std::size_t length = 0;
   std::uint8_t header_bytes = 0;
-  std::array<std::byte, 128> header;  ///< sealed
+  std::array<std::byte, 128> header;
+  std::vector<std::byte> text;  ///< the sealed payload; empty where the fabric seals
 };
 
 }  // namespace weft::mesh

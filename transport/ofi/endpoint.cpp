@@ -23,6 +23,12 @@ constexpr std::size_t max_bounce_bytes_per_connection = 4 * max_get_bytes;
 // Shorter reads pass through a buffer: a copy costs less than the wait when a read is canceled
 constexpr std::size_t direct_above = 8192;
 
+// docs/decisions/0011-tcp.md
+constexpr const char* risk_of_plain_networks =
+    "libfabric listens at a TCP port, and whoever can connect there can end this process; what is read from "
+    "another "
+    "node is not encrypted";
+
 constexpr auto probe_every = 500ms;
 // Messages that the library rejected; it does not report when it would accept them
 constexpr auto retry_every = 1ms;
@@ -108,6 +114,9 @@ void OfiEndpoint::set_capabilities() {
   capabilities_.wait_fd = queue_.wait_fd().has_value();
   capabilities_.backs_memory = (info.domain_attr->mr_mode & FI_MR_ALLOCATED) != 0;
   capabilities_.detects_loss = provider_.detects_loss;
+  const std::string_view provider(info.fabric_attr->prov_name);
+  for (const std::string_view plain : {"tcp", "net", "sockets", "udp"})
+    if (provider.find(plain) != provider.npos) capabilities_.risk = risk_of_plain_networks;
 }
 
 OfiEndpoint::~OfiEndpoint() {

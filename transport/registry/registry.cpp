@@ -81,7 +81,7 @@ std::string Registry::describe_choices() const {
 }
 
 Registry::OpenResult Registry::open_named(std::string_view name, std::string_view options,
-                                        const Opening& with) const {
+                                          const Opening& with) const {
   OpenResult out{std::string(name), std::string(options), nullptr, nullptr, {}};
   const auto asked = options.empty() ? out.name : out.name + ":" + out.options;
   if (!is_name(name)) {
@@ -116,7 +116,7 @@ Registry::OpenResult Registry::open_named(std::string_view name, std::string_vie
 }
 
 Registry::OpenResult Registry::open(std::string_view asked, const std::vector<std::string>& preferred,
-                                   const Opening& with) const {
+                                    const Opening& with) const {
   if (!asked.empty()) {
     const auto colon = asked.find(':');
     const auto options = colon == std::string_view::npos ? std::string_view() : asked.substr(colon + 1);
@@ -125,7 +125,7 @@ Registry::OpenResult Registry::open(std::string_view asked, const std::vector<st
   OpenResult last;
   std::string reasons;
   for (const auto& name : preferred) {
-    last = open_named(name, {}, with);
+    last = open(name, {}, with);
     if (last.endpoint) return last;
     reasons += (reasons.empty() ? "" : "; ") + last.why_not;
   }

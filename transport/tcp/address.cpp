@@ -113,10 +113,12 @@ std::vector<SocketAddress> listening_addresses(const transport::Networks* chosen
   }
   std::vector<SocketAddress> loopback;
   for (const auto& network : transport::interfaces()) {
-    if (chosen != nullptr && !chosen->accepts(network)) continue;
-    for (const auto& found : network.addresses)
+    for (const auto& found : network.addresses) {
+      // Each address by itself: one of another subnet at the same interface is not chosen with it.
+      if (chosen != nullptr && !chosen->accepts({network.names, {found}})) continue;
       if (const auto address = SocketAddress::from(found))
         add_once(chosen == nullptr && address->is_loopback() ? loopback : out, *address);
+    }
   }
   return out.empty() ? loopback : out;
 }

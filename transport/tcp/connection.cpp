@@ -100,7 +100,8 @@ Result<void> Connection::write(const FrameHeader& header, Bytes first, Bytes sec
     at = std::copy_n(part->begin(), bytes, at);
     *part = part->subspan(bytes);
   }
-  if (auto done = seal(Bytes(record.data(), static_cast<std::size_t>(at - record.data()))); !done) return done;
+  if (auto done = seal(Bytes(record.data(), static_cast<std::size_t>(at - record.data()))); !done)
+    return done;
   if (auto done = seal(first); !done) return done;
   return seal(second);
 }

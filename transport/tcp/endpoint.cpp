@@ -39,6 +39,7 @@ Result<std::unique_ptr<TcpEndpoint>> TcpEndpoint::open(Bytes key, const std::vec
     self->listening_.push_back(std::make_unique<Listening>(std::move(listener->socket)));
   }
   self->address_.bytes = base::encode(address);
+  self->capabilities_.is_reachable = !listen_at.empty();
   self->pause_listening(false);
   epoll_event event{};
   event.events = EPOLLIN;

@@ -50,7 +50,8 @@ std::size_t TcpEndpoint::accept_all(Listening& listening) {
       if (socket.error().code == Errc::no_space) pause_listening(true);
       return accepted;
     }
-    auto tls = std::make_unique<TlsStream>(*tls_, id_, [this](const Introduction& peer) { return accepts(peer); });
+    auto tls =
+        std::make_unique<TlsStream>(*tls_, id_, [this](const Introduction& peer) { return accepts(peer); });
     connections_.push_back(std::make_unique<Connection>(std::move(*socket), std::move(tls),
                                                         Connection::State::handshaking, true));
     Connection& connection = *connections_.back();
@@ -133,9 +134,8 @@ void TcpEndpoint::on_open(Connection& connection) {
     const auto frames = std::exchange(link.waiting, {});
     if (const auto written = connection.write_frames(frames); !written)
       return fail(connection, written.error().what);
-    link.messages.each([&](transport::Operation& o) {
-      static_cast<TcpOperation&>(o).ends_at = connection.sealed_bytes();
-    });
+    link.messages.each(
+        [&](transport::Operation& o) { static_cast<TcpOperation&>(o).ends_at = connection.sealed_bytes(); });
   }
   flush(connection);
 }
@@ -148,8 +148,8 @@ void TcpEndpoint::try_next(Link& link) {
   auto socket = connect_to(place);
   if (!socket) return fail_attempt(link, socket.error().sys == ECONNREFUSED, no_answer);
   auto tls = std::make_unique<TlsStream>(*tls_, Introduction{.from = id_, .to = link.id});
-  connections_.push_back(std::make_unique<Connection>(std::move(*socket), std::move(tls),
-                                                      Connection::State::connecting, false));
+  connections_.push_back(
+      std::make_unique<Connection>(std::move(*socket), std::move(tls), Connection::State::connecting, false));
   Connection& connection = *connections_.back();
   connection.link = links_.at(link.id);
   connection.deadline = Clock::now() + connect_time;
@@ -170,8 +170,9 @@ void TcpEndpoint::fail_attempt(Link& link, bool is_refused, const char* why) {
   const auto now = Clock::now();
   if (link.refused >= link.places.size() || now - link.began > give_up_after) return lose(link, why);
   const bool is_round_over = link.next_place % link.places.size() == 0;
-  link.pause = is_round_over ? std::clamp<std::chrono::milliseconds>(link.pause * 2, first_pause, longest_pause)
-                             : link.pause;
+  link.pause = is_round_over
+                   ? std::clamp<std::chrono::milliseconds>(link.pause * 2, first_pause, longest_pause)
+                   : link.pause;
   link.next_try = is_round_over ? now + link.pause : now;
   wake_at(link.next_try);
 }
@@ -257,8 +258,7 @@ void TcpEndpoint::on_timer() {
 
   std::erase_if(trying_, [](const auto& link) { return !link->is_trying; });
   for (const auto trying = trying_; const auto& link : trying) {  // a copy: losing one ends its entry
-    if (link->attempt != nullptr && link->attempt->deadline <= now)
-      fail_attempt(*link, false, no_answer);
+    if (link->attempt != nullptr && link->attempt->deadline <= now) fail_attempt(*link, false, no_answer);
     if (link->is_trying && link->attempt == nullptr && link->next_try <= now) try_next(*link);
     if (!link->is_trying) continue;
     if (link->attempt != nullptr) wake_at(link->attempt->deadline);

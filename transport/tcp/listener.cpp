@@ -38,8 +38,7 @@ Result<Listener> listen_on(const SocketAddress& address, const Ports& ports) {
     const int on = 1;
     // Ports of a range are few, and an earlier job's connections may be in TIME_WAIT.
     if (ports.first != 0) ::setsockopt(socket->get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    if (address.family() == AF_INET6)
-      ::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    if (address.family() == AF_INET6) ::setsockopt(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     SocketAddress place = address;
     place.port = static_cast<std::uint16_t>(ports.first + (start + i) % count);
     sockaddr_storage storage{};

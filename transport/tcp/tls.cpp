@@ -107,15 +107,14 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   ::SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
-  ::SSL_CTX_set_psk_use_session_callback(
-      context,
-      [](SSL* ssl, const EVP_MD*, const unsigned char** id, std::size_t* length, SSL_SESSION** session) {
-        auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));
-        *id = stream.identity_.data();
-        *length = stream.identity_.size();
-        *session = stream.context_.session_.get();
-        return ::SSL_SESSION_up_ref(*session);
-      });
+  ::SSL_CTX_set_psk_use_session_callback(context, [](SSL* ssl, const EVP_MD*, const unsigned char** id,
+                                                     std::size_t* length, SSL_SESSION** session) {
+    auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));
+    *id = stream.identity_.data();
+    *length = stream.identity_.size();
+    *session = stream.context_.session_.get();
+    return ::SSL_SESSION_up_ref(*session);
+  });
   ::SSL_CTX_set_psk_find_session_callback(
       context, [](SSL* ssl, const unsigned char* id, std::size_t length, SSL_SESSION** session) {
         auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));
@@ -140,18 +139,16 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
   self->session_.reset(::SSL_SESSION_new());
   const std::unique_ptr<SSL, TlsStream::Free> any(::SSL_new(context));
   const SSL_CIPHER* cipher = any ? ::SSL_CIPHER_find(any.get(), cipher_number) : nullptr;
-  const bool is_made =
-      self->session_ && cipher != nullptr &&
-      ::SSL_SESSION_set1_master_key(self->session_.get(), derived, length) == 1 &&
-      ::SSL_SESSION_set_cipher(self->session_.get(), cipher) == 1 &&
-      ::SSL_SESSION_set_protocol_version(self->session_.get(), TLS1_3_VERSION) == 1;
+  const bool is_made = self->session_ && cipher != nullptr &&
+                       ::SSL_SESSION_set1_master_key(self->session_.get(), derived, length) == 1 &&
+                       ::SSL_SESSION_set_cipher(self->session_.get(), cipher) == 1 &&
+                       ::SSL_SESSION_set_protocol_version(self->session_.get(), TLS1_3_VERSION) == 1;
   ::OPENSSL_cleanse(derived, sizeof derived);
   if (!is_made) return fail(Errc::not_supported, lacking);
   return self;
 }
 
-TlsStream::TlsStream(TlsContext& context)
-    : context_(context), ssl_(::SSL_new(context.context_.get())) {
+TlsStream::TlsStream(TlsContext& context) : context_(context), ssl_(::SSL_new(context.context_.get())) {
   BIO* const bio = ssl_ ? ::BIO_new(context.method_.get()) : nullptr;
   if (bio == nullptr) {
     state_ = State::broken;
@@ -174,8 +171,7 @@ TlsStream::TlsStream(TlsContext& context, const Introduction& self) : TlsStream(
   ::SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
 }
 
-TlsStream::TlsStream(TlsContext& context, const EndpointId& self, Accepts accepts)
-    : TlsStream(context) {
+TlsStream::TlsStream(TlsContext& context, const EndpointId& self, Accepts accepts) : TlsStream(context) {
   introduction_.to = self;
   accepts_ = std::move(accepts);
   if (ssl_) ::SSL_set_accept_state(ssl_.get());
@@ -222,7 +218,7 @@ Result<std::size_t> TlsStream::read(MutableBytes into) noexcept {
     case SSL_ERROR_ZERO_RETURN:
       return fail(Errc::peer_lost, "the peer has closed the connection");
     default:
-          state_ = State::broken;
+      state_ = State::broken;
       return fail(Errc::corrupt, "bytes that the peer did not send");
   }
 }

@@ -19,6 +19,9 @@ constexpr std::size_t max_transfer_bytes = std::size_t{256} << 10;
 // costs.
 constexpr std::size_t max_reply_bytes = std::size_t{56} << 10;
 constexpr std::size_t max_transfers = 4096;
+// docs/decisions/0011-tcp.md
+constexpr const char* risk_of_tcp =
+    "UCX listens at a TCP port, and whoever can connect there can read and write this process's memory";
 constexpr std::size_t max_bytes_in_flight = std::size_t{64} << 20;
 
 ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
@@ -60,7 +63,8 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
                          .ordered = false,  // UCP documents no order between active messages
                          .wait_fd = self->wait_fd().has_value(),
                          .backs_memory = self->worker_->direct_gets(),  // the card pins mapped memory
-                         .detects_loss = self->worker_->traits().network};
+                         .detects_loss = self->worker_->traits().network,
+                         .risk = self->worker_->traits().tcp ? risk_of_tcp : ""};
   return self;
 }
 

@@ -33,6 +33,7 @@ Traits traits_of(ucp_context_h context) {
     const bool is_network = reads || name.starts_with("ud_") || name.starts_with("tcp");
     out.reads_memory |= reads;
     out.network |= is_network;
+    out.tcp |= name.starts_with("tcp");
     const auto slash = all.find('/', at);
     if (!is_network || slash == all.npos) continue;
     const std::string device(all.substr(slash + 1, all.find_first_of(" \n", slash) - slash - 1));

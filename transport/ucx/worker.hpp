@@ -17,6 +17,7 @@ namespace weft::ucx {
 struct Traits {
   bool network = false;              ///< some transport reaches other nodes
   bool reads_memory = false;         ///< a network card executes reads of remote memory
+  bool tcp = false;                  ///< UCX listens at a port
   std::vector<std::string> devices;  ///< network devices, as UCX_NET_DEVICES names them
 };
 

@@ -11,6 +11,7 @@
 #include "base/settings.hpp"
 #include "core/data/value.hpp"
 #include "core/server/cluster/messages.hpp"
+#include "transport/registry/order.hpp"
 
 namespace weft::server {
 namespace {
@@ -65,6 +66,8 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
       out.host = value.data.string;
     } else if (key == transport_attribute && value.type == PMIX_STRING && value.data.string != nullptr) {
       out.transport = value.data.string;
+    } else if (key == one_host_attribute) {
+      out.is_on_one_host = data::is_true(value);
     } else if (key == key_attribute) {
       const auto raw = bytes_of(value);
       if (!raw) return fail(raw.error());
@@ -91,6 +94,10 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   std::unique_ptr<Cluster> cluster(new Cluster(spec.self, spec.nodes, spec.host));
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
+  if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
+  if (!spec.contacts.empty())
+    if (auto first = base::decode<ServerContact>(spec.contacts.front()))
+      options.toward = std::move(first->contact.address);
   auto opened = Fabric::open(loop, *spec.key, {spec.self, incarnation_now()}, spec.nodes, *cluster, options);
   if (!opened.fabric) return {nullptr, std::move(opened.note)};
   cluster->fabric_ = std::move(opened.fabric);

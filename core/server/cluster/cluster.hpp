@@ -21,13 +21,15 @@ struct ClusterSpec {
   static constexpr const char* key_attribute = "weft.key";
   static constexpr const char* transport_attribute = "weft.transport";
   static constexpr const char* contact_attribute = "weft.contact";
+  static constexpr const char* one_host_attribute = "weft.one_host";
 
   NodeNumber self = 0;
   NodeNumber nodes = 1;
   std::string host;
   std::optional<mesh::JobKey> key;  ///< without it there is no way to other nodes
   std::string transport;            ///< empty: as the environment has it
-  std::vector<std::vector<std::byte>> contacts;
+  bool is_on_one_host = false;      ///< all servers are: of one user, and no network is between them
+  std::vector<std::vector<std::byte>> contacts;  ///< the first is that of a server that is reached first
 
   /// Errors: invalid, with what is wrong.
   static Result<ClusterSpec> parse(const pmix_info_t* infos, std::size_t count, NodeNumber self,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/cluster/fabric.hpp"
 
+#include <algorithm>
 #include <thread>
+
+#include <fmt/format.h>
 
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
@@ -22,7 +25,10 @@ Fabric::Options Fabric::options_here(unsigned clients) {
   Options out;
   out.transport = base::read(base::Variable::transport).text;
   out.folders = transport::module_folders();
+  out.preferred = transport::preferred_here();
   out.wait = shm::WaitPolicy::for_other_nodes(clients + 1, shm::usable_cores());
+  out.limits.lost_after = *base::read(base::Variable::lost_after).limit();
+  out.limits.probe_after = std::min(out.limits.probe_after, out.limits.lost_after / 4);
   return out;
 }
 
@@ -30,7 +36,8 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                             mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
-  auto opened = registry.open(options.transport, transport::preferred_here());
+  auto opened = registry.open(options.transport, options.preferred,
+                              {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr});
   if (!opened.endpoint)
     return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
 
@@ -46,11 +53,14 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
   fabric->endpoint_ = std::move(opened.endpoint);
   fabric->wait_ = options.wait;
   std::string note;
+  const std::string_view risk = fabric->endpoint_->capabilities().risk;
+  if (!risk.empty())
+    note = fmt::format("transport {}: {}; the transport tcp does not allow that", fabric->name_, risk);
   if (const auto fd = fabric->endpoint_->wait_fd())
     fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
   else
-    note = "transport " + options.transport + " has nothing to sleep on and is looked at " +
-           std::to_string(std::chrono::seconds(1) / poll_every) + " times a second";
+    note += fmt::format("{}transport {} has nothing to sleep on and is looked at {} times a second",
+                        note.empty() ? "" : "; ", fabric->name_, std::chrono::seconds(1) / poll_every);
   fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
   return {std::move(fabric), std::move(note)};
 }

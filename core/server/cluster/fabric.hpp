@@ -13,6 +13,7 @@
 #include <asio/steady_timer.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,9 @@ namespace weft::server {
 class Fabric {
  public:
   struct Options {
-    std::string
-        transport;  ///< as WEFT_TRANSPORT has it; empty: the first of transport::preferred_here() that opens
+    std::string transport;  ///< as WEFT_TRANSPORT has it; empty: the first of `preferred` that opens
+    std::vector<std::string> preferred;
+    std::optional<Address> toward;     ///< as Opening::toward
     std::vector<std::string> folders;  ///< of modules
     shm::WaitPolicy wait{};
     mesh::Limits limits{};

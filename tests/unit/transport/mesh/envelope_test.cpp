@@ -16,13 +16,22 @@ struct Sealed {
 Sealed sealed(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::string_view header,
               std::string_view payload) {
   Sealed out;
-  out.header.resize(Envelope::bytes);
-  seal(key, to, envelope, as_bytes(header), as_bytes(payload),
-       std::span<std::byte, Envelope::bytes>(out.header.data(), Envelope::bytes));
   const auto h = as_bytes(header), p = as_bytes(payload);
-  out.header.insert(out.header.end(), h.begin(), h.end());
-  out.payload.assign(p.begin(), p.end());
+  std::vector<std::byte> text(h.begin(), h.end());
+  text.insert(text.end(), p.begin(), p.end());
+  out.header.resize(Envelope::bytes);
+  seal(key, to, envelope, h.size(), text,
+       std::span<std::byte, Envelope::bytes>(out.header.data(), Envelope::bytes));
+  const auto middle = text.begin() + static_cast<std::ptrdiff_t>(h.size());
+  out.header.insert(out.header.end(), text.begin(), middle);
+  out.payload.assign(middle, text.end());
   return out;
+}
+
+/// With memory of its own, as the mesh has it.
+Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message) {
+  static std::vector<std::byte> text;
+  return open(key, me, message, text);
 }
 
 const NodeIncarnation receiver{9, 4};
@@ -41,9 +50,32 @@ TEST(Envelope, what_was_sealed_opens) {
       EXPECT_EQ(opened->envelope.from.incarnation, 0x1122334455667788u);
       EXPECT_EQ(opened->envelope.sequence, 42u);
       EXPECT_EQ(as_text(opened->header), header);
+      EXPECT_EQ(as_text(opened->payload), payload);
       EXPECT_EQ(claimed_sender(message.header), 7u);
     }
   }
+}
+
+TEST(Envelope, nothing_of_the_text_is_seen) {
+  const auto key = JobKey::random();
+  const auto message = sealed(key, receiver, example, "a header to hide", "a payload to hide");
+  for (const Bytes bytes : {Bytes(message.header), Bytes(message.payload)})
+    EXPECT_EQ(as_text(bytes).find("hide"), std::string_view::npos);
+  const auto next = sealed(key, receiver, {.flags = 3, .id = 0xabcd, .from = example.from, .sequence = 43},
+                           "a header to hide", "a payload to hide");
+  EXPECT_NE(next.payload, message.payload) << "the same key stream twice";
+}
+
+TEST(Envelope, a_message_that_the_fabric_seals_is_left_as_it_is) {
+  std::vector<std::byte> header(Envelope::bytes);
+  write_unsealed(example, std::span<std::byte, Envelope::bytes>(header.data(), Envelope::bytes));
+  const auto opened = open_unsealed({header, as_bytes("payload")});
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->envelope.sequence, 42u);
+  EXPECT_EQ(as_text(opened->payload), "payload");
+  EXPECT_FALSE(open(JobKey::random(), receiver, {header, as_bytes("payload")}))
+      << "it proves nothing elsewhere";
+  EXPECT_FALSE(open_unsealed({Bytes(header).first(39), {}}));
 }
 
 TEST(Envelope, any_changed_bit_is_refused) {

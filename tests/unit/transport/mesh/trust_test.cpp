@@ -17,6 +17,10 @@ class TrustTest : public Nodes {
     to_a = std::move(*stranger->reach(a->endpoint->address()));
     done.done = [](Completion&, Result<void>) noexcept {};
   }
+  struct Sealed {
+    std::vector<std::byte> header, payload;
+  };
+  void throw_at_a(const Sealed& message) { throw_at_a(message.header, message.payload); }
   /// Puts bytes on the wire, whatever they are.
   void throw_at_a(Bytes header, Bytes payload = {}) {
     ASSERT_TRUE(stranger->send(*to_a, 0, {header, payload}, done));
@@ -28,12 +32,17 @@ class TrustTest : public Nodes {
       turn();
     }
   }
-  std::vector<std::byte> sealed(const JobKey& with, const NodeIncarnation& to, const Envelope& envelope,
-                                Bytes header = {}, Bytes payload = {}) {
-    std::vector<std::byte> out(Envelope::bytes);
-    seal(with, to, envelope, header, payload,
-         std::span<std::byte, Envelope::bytes>(out.data(), Envelope::bytes));
-    out.insert(out.end(), header.begin(), header.end());
+  Sealed sealed(const JobKey& with, const NodeIncarnation& to, const Envelope& envelope, Bytes header = {},
+                Bytes payload = {}) {
+    std::vector<std::byte> text(header.begin(), header.end());
+    text.insert(text.end(), payload.begin(), payload.end());
+    Sealed out;
+    out.header.resize(Envelope::bytes);
+    seal(with, to, envelope, header.size(), text,
+         std::span<std::byte, Envelope::bytes>(out.header.data(), Envelope::bytes));
+    const auto middle = text.begin() + static_cast<std::ptrdiff_t>(header.size());
+    out.header.insert(out.header.end(), text.begin(), middle);
+    out.payload.assign(middle, text.end());
     return out;
   }
   std::uint64_t refused(Refusal why) { return a->mesh->counters().refused[static_cast<std::size_t>(why)]; }
@@ -67,7 +76,7 @@ TEST_F(TrustTest, noise_is_counted_and_told_once) {
 
 TEST_F(TrustTest, what_has_the_key_is_heard_once) {
   const auto right = sealed(key, me, {.id = 1, .from = sender, .sequence = 1}, as_bytes("h"), as_bytes("p"));
-  for (int i = 0; i < 5; ++i) throw_at_a(right, as_bytes("p"));
+  for (int i = 0; i < 5; ++i) throw_at_a(right);
   ASSERT_EQ(a->count, 1u);
   EXPECT_EQ(a->heard[0].header, "h");
   EXPECT_EQ(refused(Refusal::replayed), 4u);
@@ -94,8 +103,7 @@ TEST_F(TrustTest, another_key_another_receiver_another_life) {
 TEST_F(TrustTest, pieces_that_break_the_rules_cost_their_sender_its_place) {
   const auto pieces = [&](std::uint64_t sequence, Bytes header, Bytes payload) {
     throw_at_a(sealed(key, me, {.flags = flag::piece, .id = 1, .from = sender, .sequence = sequence}, header,
-                      payload),
-               payload);
+                      payload));
   };
   const Piece outside{.message = 1, .total = 10, .offset = 8};
   const auto bytes = pattern(3, 1);

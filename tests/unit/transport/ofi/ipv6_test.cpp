@@ -51,9 +51,9 @@ struct One : Completion {
 std::string talk(const std::string& provider, const char* address) {
   ::setenv("WEFT_NET", address, 1);
   OfiTransport transport;
-  const auto a = transport.open(provider);
+  const auto a = transport.open({provider});
   if (!a) return a.error().what;
-  const auto b = transport.open(provider);
+  const auto b = transport.open({provider});
   if (!b) return b.error().what;
   ::unsetenv("WEFT_NET");
   // Not by way of IPv4 after all.

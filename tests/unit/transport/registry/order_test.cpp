@@ -22,9 +22,9 @@ Names on_a_machine_with(const std::vector<std::string>& devices) {
 }
 
 TEST(Order, by_the_cards_that_are_there) {
-  const Names ucx_first{"ucx", "ofi"}, ofi_first{"ofi", "ucx"};
-  EXPECT_EQ(on_a_machine_with({}), ucx_first);
-  EXPECT_EQ(on_a_machine_with({"net/eth0"}), ucx_first);
+  const Names plain{"tcp"}, ucx_first{"ucx:^tcp", "ofi", "tcp"}, ofi_first{"ofi", "ucx:^tcp", "tcp"};
+  EXPECT_EQ(on_a_machine_with({}), plain);
+  EXPECT_EQ(on_a_machine_with({"net/eth0"}), plain);
   EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0"}), ucx_first);
   EXPECT_EQ(on_a_machine_with({"cxi/cxi0"}), ofi_first);
   EXPECT_EQ(on_a_machine_with({"infiniband/efa_0"}), ofi_first);

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How endpoints find to each other: from one side, from both at once, where one of them listens nowhere, and through a
+// process between them that reads what passes.
+#include <malloc.h>
+
+#include "tests/unit/transport/tcp/stations.hpp"
+
+namespace weft::tcp {
+namespace {
+
+/// Carries the bytes of connections to a place, and keeps them.
+class Carrier {
+ public:
+  explicit Carrier(std::uint16_t to) : to_(to), listener_(std::move(*listen_on(loopback(), {}))) {}
+  std::uint16_t port() const { return listener_.place.port; }
+  std::string seen;
+  bool is_cut = false;
+
+  void turn() {
+    if (auto accepted = accept_from(listener_.socket)) {
+      pairs_.push_back({std::move(*accepted), stranger_at(to_)});
+    }
+    for (auto& [one, other] : pairs_) {
+      carry(one, other);
+      carry(other, one);
+    }
+    if (is_cut) pairs_.clear();
+  }
+
+ private:
+  void carry(const Fd& from, const Fd& to) {
+    char bytes[65536];
+    const auto count = ::recv(from.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count <= 0) return;
+    seen.append(bytes, static_cast<std::size_t>(count));
+    for (ssize_t at = 0; at < count;) {
+      const auto sent =
+          ::send(to.get(), bytes + at, static_cast<std::size_t>(count - at), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent > 0) at += sent;
+    }
+  }
+  std::uint16_t to_;
+  Listener listener_;
+  std::vector<std::pair<Fd, Fd>> pairs_;
+};
+
+class CarriedTest : public ::testing::Test {
+ protected:
+  Station a, b;
+  Carrier carrier{b.port()};
+  std::unique_ptr<Peer> to_b;
+
+  void SetUp() override {
+    auto address = b.address();
+    address.places = {loopback(carrier.port())};
+    to_b = std::move(*a.endpoint->reach(Address{base::encode(address)}));
+  }
+  bool carried_until(const std::function<bool()>& done) {
+    return until({&a, &b}, [&] {
+      carrier.turn();
+      return done();
+    });
+  }
+};
+
+TEST_F(CarriedTest, nothing_is_in_clear) {
+  const std::string secret = "PGPASSWORD=hunter2";
+  std::vector<std::byte> source(10'000), target(10'000);
+  for (std::size_t i = 0; i + secret.size() < source.size(); i += secret.size())
+    std::copy(as_bytes(secret).begin(), as_bytes(secret).end(),
+              source.begin() + static_cast<std::ptrdiff_t>(i));
+  const auto exposed = std::move(*b.endpoint->expose(source)), local = std::move(*a.endpoint->expose(target));
+  const auto key = std::move(*a.endpoint->import_key(*to_b, exposed->packed_key()));
+  Sent sent, got;
+  ASSERT_TRUE(a.say(*to_b, secret, sent));
+  ASSERT_TRUE(a.endpoint->get({*key, 0}, {*local, 0, target.size()}, got));
+  ASSERT_TRUE(carried_until([&] { return sent.ended && got.ended && b.heard.size() == 1; }));
+  EXPECT_EQ(b.heard[0], secret);
+  EXPECT_EQ(source, target);
+  EXPECT_GT(carrier.seen.size(), source.size());
+  EXPECT_EQ(carrier.seen.find("hunter2"), std::string::npos);
+}
+
+TEST_F(CarriedTest, a_connection_that_is_cut_loses_the_peer) {
+  Sent sent;
+  ASSERT_TRUE(a.say(*to_b, "hello", sent));
+  ASSERT_TRUE(carried_until([&] { return sent.ended && b.heard.size() == 1; }));
+  carrier.is_cut = true;
+  Sent later;
+  ASSERT_TRUE(carried_until([&] {
+    later = Sent();
+    const auto said = a.say(*to_b, "still there?", later);
+    if (said) return until({&a}, [&] { return later.ended; }) && later.failed;
+    return said.error().code == Errc::peer_lost;
+  }));
+}
+
+TEST(Links, both_connect_at_once) {
+  for (int round = 0; round < 50; ++round) {
+    Station a, b;
+    const auto to_b = a.reach(b), to_a = b.reach(a);
+    std::deque<Sent> sent;
+    for (int i = 0; i < 5; ++i) {
+      ASSERT_TRUE(a.say(*to_b, std::to_string(i), sent.emplace_back()));
+      ASSERT_TRUE(b.say(*to_a, std::to_string(i), sent.emplace_back()));
+    }
+    ASSERT_TRUE(until({&a, &b}, [&] { return a.heard.size() == 5 && b.heard.size() == 5; })) << round;
+    EXPECT_EQ(a.heard, b.heard);
+    EXPECT_EQ(a.heard[4], "4");
+  }
+}
+
+TEST(Links, one_that_listens_nowhere_is_heard_and_reached) {
+  Station outside(false), listening;
+  EXPECT_FALSE(outside.endpoint->capabilities().is_reachable);
+  EXPECT_TRUE(listening.endpoint->capabilities().is_reachable);
+  const auto waiting = listening.reach(outside);
+  Sent first;
+  ASSERT_TRUE(listening.say(*waiting, "are you there?", first));
+  for (int i = 0; i < 1000; ++i) listening.endpoint->progress();
+  EXPECT_FALSE(first.ended) << "no connection can be made from this side";
+  const auto peer = outside.reach(listening);
+  ASSERT_TRUE(until({&outside, &listening}, [&] { return first.ended && outside.heard.size() == 1; }));
+  EXPECT_EQ(outside.heard[0], "are you there?");
+  Sent second;
+  ASSERT_TRUE(outside.say(*peer, "yes", second));
+  ASSERT_TRUE(until({&outside, &listening}, [&] { return listening.heard.size() == 1; }));
+}
+
+TEST(Links, a_port_where_no_process_listens_is_a_lost_peer) {
+  Station a;
+  PackedAddress address;
+  {
+    const Station gone;
+    address = gone.address();
+  }
+  const auto peer = std::move(*a.endpoint->reach(Address{base::encode(address)}));
+  Sent sent;
+  const auto said = a.say(*peer, "x", sent);
+  if (said) {
+    EXPECT_TRUE(until({&a}, [&] { return sent.ended; }));
+    EXPECT_TRUE(sent.failed);
+  } else {
+    EXPECT_EQ(said.error().code, Errc::peer_lost);
+  }
+}
+
+TEST(Links, the_next_place_is_tried) {
+  Station a, b;
+  auto address = b.address();
+  const auto right = address.places[0];
+  const auto nobodys = listen_on(loopback(), {})->place;  // closed again
+  address.places = {nobodys, right};
+  const auto peer = std::move(*a.endpoint->reach(Address{base::encode(address)}));
+  Sent sent;
+  ASSERT_TRUE(a.say(*peer, "found", sent));
+  ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.size() == 1; }));
+}
+
+/// A frame that no endpoint sends, of a peer that has the key.
+TEST(Links, a_peer_that_breaks_the_protocol_is_lost) {
+  Station b;
+  const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
+  for (const FrameHeader& wrong : {FrameHeader{.body_bytes = 0xffffffff},
+                                   {.body_bytes = 10, .number = 11},
+                                   {.body_bytes = 1, .kind = FrameKind::get},
+                                   {.body_bytes = 0, .kind = static_cast<FrameKind>(9)}}) {
+    TlsStream stream(*context, Introduction{.from = {std::byte{1}}, .to = b.address().id});
+    const auto socket = stranger_at(b.port());
+    stream.step();
+    bool has_written = false;
+    ASSERT_TRUE(until({&b}, [&] {
+      throw_bytes(socket, stream.output());
+      stream.sent(stream.output().size());
+      std::byte bytes[4096];
+      const auto count = ::recv(socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+      if (count == 0) return true;
+      if (count > 0) {
+        stream.feed(Bytes(bytes, static_cast<std::size_t>(count)));
+        stream.step();
+      }
+      if (stream.state() != TlsStream::State::open || std::exchange(has_written, true)) return false;
+      EXPECT_TRUE(stream.write(base::encode_fixed(wrong)));
+      return false;
+    }));
+    EXPECT_TRUE(has_written);
+  }
+  EXPECT_TRUE(b.heard.empty());
+}
+
+TEST(Links, memory_of_an_idle_connected_peer) {
+  Station a;
+  std::deque<Station> others;
+  constexpr std::size_t count = 50;
+  std::vector<std::unique_ptr<Peer>> peers;
+  const auto connect_one = [&] {
+    auto& other = others.emplace_back();
+    peers.push_back(a.reach(other));
+    Sent sent;
+    ASSERT_TRUE(a.say(*peers.back(), "hello", sent));
+    ASSERT_TRUE(until({&a, &other}, [&] { return sent.ended && other.heard.size() == 1; }));
+  };
+  connect_one();
+  // What an endpoint takes by itself, without peers.
+  const auto empty = ::mallinfo2().uordblks;
+  std::deque<Station> alone(count);
+  const auto of_endpoints = ::mallinfo2().uordblks - empty;
+  const auto before = ::mallinfo2().uordblks;
+  for (std::size_t i = 0; i < count; ++i) connect_one();
+  const auto both_sides = ::mallinfo2().uordblks - before - of_endpoints;
+  std::printf("%zu bytes of heap for one side of an idle connection\n", both_sides / count / 2);
+  RecordProperty("bytes", static_cast<int>(both_sides / count / 2));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LE(both_sides / count / 2, 24u << 10);  // beside the kernel's few KiB of the socket
+#endif
+}
+
+}  // namespace
+}  // namespace weft::tcp

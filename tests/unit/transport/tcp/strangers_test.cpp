@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Processes that reach the port and do not have the key, beside endpoints that have it.
+#include <malloc.h>
+#include <sys/resource.h>
+
+#include <random>
+
+#include "tests/unit/transport/tcp/stations.hpp"
+
+namespace weft::tcp {
+namespace {
+
+/// Messages go through, there and back.
+void expect_traffic(Station& a, Station& b) {
+  const auto to_b = a.reach(b), to_a = b.reach(a);
+  Sent first, second;
+  const auto heard_a = a.heard.size(), heard_b = b.heard.size();
+  ASSERT_TRUE(a.say(*to_b, "there", first));
+  ASSERT_TRUE(b.say(*to_a, "back", second));
+  EXPECT_TRUE(until({&a, &b}, [&] {
+    return first.ended && second.ended && a.heard.size() > heard_a && b.heard.size() > heard_b;
+  }));
+  EXPECT_FALSE(first.failed || second.failed);
+}
+
+TEST(Strangers, a_thousand_that_say_nothing) {
+  Station a, b;
+  std::vector<Fd> silent;
+  rlimit most{};
+  ::getrlimit(RLIMIT_NOFILE, &most);
+  const std::size_t count = std::min<std::size_t>(1000, most.rlim_cur / 2 - 100);
+  for (std::size_t i = 0; i < count; ++i) {
+    silent.push_back(stranger_at(a.port()));
+    a.endpoint->progress();
+    ASSERT_LE(a.endpoint->strangers(), TcpEndpoint::most_strangers);
+  }
+  EXPECT_GT(a.endpoint->strangers(), 0u);
+  expect_traffic(a, b);
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_TRUE(until({&a, &b}, [&] { return a.endpoint->strangers() == 0; })) << "they have no time limit";
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 10 * TcpEndpoint::handshake_time);
+  for (const auto& one : silent) EXPECT_TRUE(is_closed(one));
+  expect_traffic(a, b);
+}
+
+TEST(Strangers, bytes_of_every_kind) {
+  Station a, b;
+  expect_traffic(a, b);
+  std::mt19937 random(11);
+  // The beginning of what a peer sends: a ClientHello, recorded.
+  std::vector<std::byte> hello;
+  {
+    const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
+    TlsStream stream(*context, Introduction{.from = {}, .to = a.address().id});
+    stream.step();
+    hello.assign(stream.output().begin(), stream.output().end());
+  }
+  std::size_t memory = 0;
+  for (int i = 0; i < 600; ++i) {
+    std::vector<std::byte> bytes;
+    switch (i % 4) {
+      case 0:  // noise
+        bytes.resize(1 + random() % 3000);
+        for (auto& byte : bytes) byte = static_cast<std::byte>(random());
+        break;
+      case 1:  // a valid prefix
+        bytes.assign(hello.begin(), hello.begin() + static_cast<std::ptrdiff_t>(random() % hello.size()));
+        break;
+      case 2:  // a damaged one
+        bytes = hello;
+        bytes[random() % bytes.size()] ^= static_cast<std::byte>(1 + random() % 255);
+        break;
+      case 3:  // replayed as it was, then noise
+        bytes = hello;
+        for (int more = 0; more < 500; ++more) bytes.push_back(static_cast<std::byte>(random()));
+        break;
+    }
+    const auto socket = stranger_at(a.port());
+    throw_bytes(socket, bytes);
+    for (int turn = 0; turn < 3; ++turn) a.endpoint->progress();
+    EXPECT_LE(a.endpoint->strangers(), TcpEndpoint::most_strangers);
+    if (i == 299) memory = ::mallinfo2().uordblks;
+  }
+  EXPECT_TRUE(until({&a, &b}, [&] { return a.endpoint->strangers() == 0; }));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(::mallinfo2().uordblks, memory + (64 << 10));
+#endif
+  EXPECT_EQ(a.heard.size(), 1u);
+  expect_traffic(a, b);
+}
+
+TEST(Strangers, an_endpoint_of_another_job) {
+  Station a, other(true, 8);
+  const auto to_a = other.reach(a);
+  Sent sent;
+  ASSERT_TRUE(other.say(*to_a, "let me in", sent));
+  EXPECT_TRUE(until({&a, &other}, [&] { return sent.ended; }));
+  EXPECT_TRUE(sent.failed);
+  EXPECT_EQ(sent.code, Errc::peer_lost);
+  EXPECT_TRUE(a.heard.empty());
+}
+
+TEST(Strangers, what_listens_at_a_peers_port_after_it_went) {
+  Station a;
+  PackedAddress address;
+  {
+    const Station gone;
+    address = gone.address();
+  }
+  const auto impostor = listen_on(loopback(), {});
+  ASSERT_TRUE(impostor);
+  address.places = {impostor->place};
+  const auto peer = std::move(*a.endpoint->reach(Address{base::encode(address)}));
+  Sent sent;
+  ASSERT_TRUE(a.say(*peer, "a secret", sent));
+  std::string taken;
+  Fd connection;
+  std::mt19937 random(3);
+  EXPECT_TRUE(until({&a}, [&] {
+    if (!connection) {
+      if (auto accepted = accept_from(impostor->socket)) connection = std::move(*accepted);
+      return sent.ended;
+    }
+    char bytes[4096];
+    const auto count = ::recv(connection.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count > 0) {
+      taken.append(bytes, static_cast<std::size_t>(count));
+      std::vector<std::byte> noise(300);
+      for (auto& byte : noise) byte = static_cast<std::byte>(random());
+      throw_bytes(connection, noise);
+    }
+    return sent.ended;
+  }));
+  EXPECT_TRUE(sent.failed);
+  EXPECT_EQ(taken.find("secret"), std::string::npos);
+}
+
+TEST(Strangers, use_up_no_descriptors) {
+  Station a, b;
+  expect_traffic(a, b);
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  std::vector<Fd> silent;
+  for (int i = 0; i < 200; ++i) silent.push_back(stranger_at(a.port()));
+  const Fd highest(::dup(a.endpoint->wait_fd().value()));
+  rlimit low = before;
+  low.rlim_cur = static_cast<rlim_t>(highest.get()) + 10;  // room for ten
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &low), 0);
+  for (int i = 0; i < 1000; ++i) a.endpoint->progress();
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  silent.clear();
+  expect_traffic(a, b);
+}
+
+}  // namespace
+}  // namespace weft::tcp
