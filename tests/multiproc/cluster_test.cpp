@@ -94,11 +94,13 @@ int cluster_node(const Words& words) {
     const int status = child.wait();
     good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // it was to die
   };
-  // The test speaks with the last rank through this process, until the test wants it to wait for all; or to start that rank
-  // once more, after its process has ended.
+  // The test speaks with the last rank through this process, and hears the first, until the test wants it to wait for all; or to
+  // start the last rank once more, after its process has ended.
   for (std::string line = listen(); !line.empty() && line != "wait"; line = listen()) {
     if (line == "listen") {
       say(children.back().hear());
+    } else if (line == "listen to the first") {
+      say(children.front().hear());
     } else if (line == "start again") {
       const pmix_rank_t rank = (self + 1) * ranks_a_node - 1;
       wait_for(children.back());
@@ -523,6 +525,7 @@ int last_comes_back(const Words&) {
     // One rank makes some attempts, the other of its own node or of another many.
     const auto pause = std::chrono::milliseconds(client.me.rank == 0 ? 40 : 1);
     check_status(fence(set), PMIX_ERR_PROC_ABORTED);
+    say("told");
     auto status = PMIX_ERR_PROC_ABORTED;
     while ((status = fence(set)) == PMIX_ERR_PROC_ABORTED) std::this_thread::sleep_for(pause);
     check_status(status, PMIX_SUCCESS);
@@ -614,7 +617,7 @@ class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::Values("shm", "ofi", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterTest, fence_storm) {
@@ -711,6 +714,10 @@ TEST_P(ClusterTest, last_comes_back) {
     node.tell("first");
     node.tell("listen");
     node.expect("dies");
+    for (auto& each : cluster.nodes) {  // one that is late would know of no death
+      each.tell("listen to the first");
+      each.expect("told");
+    }
     node.tell("start again");
     node.tell("second");
     cluster.finish();

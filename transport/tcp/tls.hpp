@@ -33,7 +33,7 @@ namespace weft::tcp {
 /// Random: no other endpoint, of this process or any other, has it.
 using EndpointId = std::array<std::byte, 16>;
 
-/// What the connecting side says of itself and of whom it means.
+/// What the connecting side says of itself and of the endpoint that it means.
 struct Introduction {
   static constexpr std::string_view label =
       "weft transport tcp 1";  ///< changes with every change of what is spoken

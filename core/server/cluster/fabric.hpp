@@ -27,8 +27,8 @@ class Fabric {
  public:
   struct Options {
     std::string transport;  ///< as WEFT_TRANSPORT has it; empty: the first of `preferred` that opens
-    std::vector<std::string> preferred;
-    std::optional<Address> toward;     ///< as Opening::toward
+    std::vector<std::string> preferred{};
+    std::optional<Address> toward{};   ///< as Opening::toward
     std::vector<std::string> folders;  ///< of modules
     shm::WaitPolicy wait{};
     mesh::Limits limits{};

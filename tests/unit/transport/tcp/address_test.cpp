@@ -93,7 +93,7 @@ TEST(Listening, on_the_networks_that_are_chosen_only) {
   const auto chosen = listening_addresses(&*loopback, {});
   ASSERT_EQ(chosen.size(), 1u);
   EXPECT_EQ(chosen[0], at("127.0.0.1", 0));
-  const auto nothing = transport::Networks::parse("192.0.2.0/24", why_not);
+  const auto nothing = transport::Networks::parse("203.0.113.0/24", why_not);
   EXPECT_TRUE(listening_addresses(&*nothing, {}).empty());
 }
 
