@@ -65,7 +65,7 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-inline constexpr std::size_t welcome_fds = 1;  ///< the segment
+inline constexpr std::size_t welcome_fds = 2;  ///< the segment's two memories: the server's, the clients'
 
 /// Header and payload as one buffer.
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload);

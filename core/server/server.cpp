@@ -40,7 +40,7 @@ std::optional<bool> collects_setting() {
 
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
-  // Virtual: pages come when touched. A client maps all of it read-only.
+  // Virtual: pages come when touched.
   auto bytes = base::read(base::Variable::segment_bytes).number;
   for (;;) {
     auto segment = shm::Segment::create(bytes);
@@ -88,8 +88,8 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
   server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  server->children_ =
-      std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->segment_->fd());
+  server->children_ = std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_,
+                                                         link::segment_place(*server->segment_));
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
   server->rooms_ =
@@ -111,12 +111,9 @@ Result<void> Server::open_segment() {
   if (!segment) return fail(segment.error());
   segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
-  (void)topology::interleave_memory(segment_->base(), segment_->size(), topology::usable_numa_nodes());
-  if (auto ok = store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank}); !ok)
-    return ok;
-  const auto& header = *reinterpret_cast<store::SegmentHeader*>(segment_->base());
-  doorbell_ = reinterpret_cast<shm::Doorbell*>(segment_->base() + header.doorbell);
-  return {};
+  for (const auto* memory : {&segment_->server, &segment_->clients})
+    (void)topology::interleave_memory(memory->base(), memory->size(), topology::usable_numa_nodes());
+  return store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank});
 }
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
@@ -154,10 +151,10 @@ void Server::run() {
     drain_notices();
     if (loop_.poll() != 0) continue;
     if (cluster_ && progress_cluster()) continue;
-    doorbell_->asleep();
+    answer_doorbells(false);
     drain_notices();
     if (!cluster_ || cluster_->sleep()) loop_.run_one();
-    doorbell_->awake();
+    answer_doorbells(true);
   }
   loop_.poll();  // what close() posted
   if (cluster_) leave_cluster();
@@ -186,6 +183,12 @@ void Server::leave_cluster() {
   cluster_->stop();
   rooms_->cards.close();
   cluster_.reset();
+}
+
+/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
+void Server::answer_doorbells(bool is_awake) {
+  rooms_->jobs.each(
+      [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
 }
 
 void Server::drain_notices() {

@@ -69,6 +69,7 @@ class Server final : ClientConnection::Owner {
   bool progress_cluster();
   void leave_cluster();
   void drain_notices();
+  void answer_doorbells(bool is_awake);
   void drain_ring(Job& job, std::uint32_t local);
   void close_all();
 
@@ -99,7 +100,6 @@ class Server final : ClientConnection::Owner {
   bool is_closing_ = false;  ///< connections are being closed; then the loop stops
   std::atomic<bool> is_stopping_{false};
   std::optional<shm::Segment> segment_;
-  shm::Doorbell* doorbell_ = nullptr;
   std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
   shm::Fd spare_fd_;  ///< given up for the moment in which a client is told that there is none left
   std::optional<std::chrono::steady_clock::time_point> full_since_;

@@ -42,6 +42,7 @@ void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);
+void add_segment_programs(Programs& programs);
 void add_cluster_programs(Programs& programs);
 void add_set_fence_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);

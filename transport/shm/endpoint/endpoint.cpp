@@ -42,7 +42,7 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   Nonce nonce;
   if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
     return fail(Errc::os, "getrandom", errno);
-  auto shared = Segment::create(SharedPages::bytes);
+  auto shared = Memory::create(SharedPages::bytes, Memory::Writers::several);
   if (!shared) return fail(shared.error());
   if (shared->size() != SharedPages::bytes) return fail(Errc::os, "RLIMIT_FSIZE is too low", EFBIG);
   auto listener = base::listen_at(socket_name(nonce));
@@ -60,7 +60,7 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   return endpoint;
 }
 
-ShmEndpoint::ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce)
+ShmEndpoint::ShmEndpoint(Memory shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce)
     : shared_(std::move(shared)),
       listener_(std::move(listener)),
       epoll_(std::move(epoll)),

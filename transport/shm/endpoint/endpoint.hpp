@@ -68,7 +68,7 @@ class ShmEndpoint final : public Endpoint {
     bool ended = false;              ///< the sender has ended; the ring may hold messages still
   };
 
-  ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce);
+  ShmEndpoint(Memory shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce);
   EndpointHeader& header() noexcept { return *reinterpret_cast<EndpointHeader*>(shared_.base()); }
 
   Result<void> watch(const Fd& socket, EventSource& as) noexcept;
@@ -92,7 +92,7 @@ class ShmEndpoint final : public Endpoint {
   std::size_t receive() noexcept;
   std::size_t end_operations(std::uint64_t last) noexcept;
 
-  Segment shared_;
+  Memory shared_;
   Fd listener_, epoll_;
   Fd self_event_;  ///< an eventfd that wakes this endpoint for operations started between arm() and the sleep
   EventSource listener_source_{EventSource::Kind::listener}, self_source_{EventSource::Kind::self};

@@ -168,7 +168,7 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
     const auto socket = base::connect_to(name, base::Blocking::no);
     ASSERT_TRUE(socket);
     RingOffer offer;
-    auto ring = Segment::create(kind == 1 ? ring_bytes / 2 : ring_bytes);
+    auto ring = Memory::create(kind == 1 ? ring_bytes / 2 : ring_bytes, Memory::Writers::several);
     ASSERT_TRUE(ring);
     Fd unsealed(::memfd_create("unsealed", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(unsealed.get(), ring_bytes), 0);
@@ -317,7 +317,7 @@ TEST(ShmEndpoint, no_ring_is_left_behind) {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
     for (std::string line; std::getline(maps, line);)
-      count += line.find("memfd:weft-node") != std::string::npos;
+      count += line.find("memfd:weft-shared") != std::string::npos;
     return count;
   };
   const auto b = open_one();
