@@ -16,6 +16,7 @@ add_executable(multiproc_test
   segment_test.cpp
   server_test.cpp
   set_fence_test.cpp
+  slow_files_test.cpp
   values.cpp)
 weft_compile_alone(cluster_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
