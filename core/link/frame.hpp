@@ -43,6 +43,8 @@ enum class MessageType : std::uint16_t {
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
 };
 
+std::string_view to_text(MessageType type) noexcept;
+
 /// tag: chosen by the requester, returned in the reply.
 struct FrameHeader {
   std::uint32_t bytes;

@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +11,12 @@
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
+#include "base/thread.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -97,12 +96,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                               *server->handlers_, server->cluster_.get(), settings);
   server->accept();
 
-  sigset_t all, old;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the host's own threads
-  server->thread_ = std::thread([s = server.get()] { s->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  ::pthread_setname_np(server->thread_.native_handle(), "weft-server");
+  server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   return server;
 }
 
@@ -162,6 +156,7 @@ void Server::run() {
 
 /// True: something has happened, or may at any moment.
 bool Server::progress_cluster() {
+  const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster_->turn();
   has_moved |= rooms_->cards.progress() != 0;
   for (const auto& [node, why] : cluster_->take_lost()) {
@@ -206,6 +201,8 @@ void Server::drain_notices() {
 }
 
 void Server::drain_ring(Job& job, std::uint32_t local) {
+  const auto of = link::make_proc(job.nspace, job.rank_of(local));
+  const LoopWatch::Work work(watch_, "notices", &of);
   std::array<store::BoardNumber, shm::NoticeRing::slots> boards;
   std::size_t board_count = 0;
   bool is_fetch = false, is_commit = false;
@@ -223,7 +220,7 @@ void Server::drain_ring(Job& job, std::uint32_t local) {
   if (all || is_fetch) rooms_->cards.answer_cell(job, local);
   if (all) rooms_->fences.look_at_all(job);
   for (std::size_t i = 0; i < board_count && !all; ++i) rooms_->fences.look_at(job, boards[i]);
-  if (all || is_commit) rooms_->gets.retry(link::make_proc(job.nspace, job.rank_of(local)));
+  if (all || is_commit) rooms_->gets.retry(of);
 }
 
 // ---- the sockets
@@ -233,7 +230,7 @@ void Server::accept() {
     if (error) return;
     // By hand: the processes that the host starts meanwhile must not inherit the socket.
     shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd && (errno == EMFILE || errno == ENFILE)) return wait_for_descriptors();
+    if (!fd && base::is_shortage(errno)) return wait_for_descriptors(errno);
     full_since_.reset();
     if (fd) open_connection(std::move(fd));
     accept();
@@ -253,14 +250,16 @@ void Server::open_connection(shm::Fd fd) {
   connection->start();
 }
 
-/// Out of descriptors: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
+/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
 /// by one, with the reason, through a descriptor that was kept for this.
-void Server::wait_for_descriptors() {
+void Server::wait_for_descriptors(int shortage) {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {
     full_since_ = now;
-    base::warn(base::LogPart::clients,
-               "the server has no file descriptor left for a client that connects; raise ulimit -n.");
+    base::warn(base::LogPart::clients, "the server has no {}",
+               shortage == ENOBUFS || shortage == ENOMEM
+                   ? "memory left for the socket of a client that connects."
+                   : "file descriptor left for a client that connects; raise ulimit -n.");
   }
   if (now - *full_since_ >= std::chrono::seconds(2)) {
     spare_fd_.reset();
@@ -272,7 +271,7 @@ void Server::wait_for_descriptors() {
     }
     spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  auto retry = std::make_shared<asio::steady_timer>(loop_, std::chrono::milliseconds(50));
+  auto retry = std::make_shared<asio::steady_timer>(loop_, base::shortage_pause);
   retry->async_wait([this, retry](const std::error_code& error) {
     if (!error && !is_stopping_.load()) accept();
   });
@@ -293,10 +292,12 @@ bool Server::has_pending_connections() {
 }
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
+  const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
   dispatch(from, frame);
 }
 
 void Server::on_closed(const ConnectionRef& connection) {
+  const LoopWatch::Work work(watch_, "the end of the connection", &connection->proc);
   std::erase(connections_, connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
