@@ -137,4 +137,8 @@ Result<std::size_t> receive_some(int socket, MutableBytes into, std::vector<Fd>*
   return static_cast<std::size_t>(got);
 }
 
+bool is_shortage(int error) noexcept {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
 }  // namespace weft::base

@@ -5,6 +5,7 @@
 
 #include <sys/socket.h>
 
+#include <chrono>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -26,6 +27,11 @@ Result<Fd> connect_to(std::string_view name, Blocking blocking);
 /// The process that connected, or that listens: its pid as this process sees it (0: in another pid namespace), user and
 /// group. Errors: os.
 Result<ucred> peer_credentials(int socket);
+
+/// What accept4() says while this process or the system is short of descriptors or memory: the connection stays in the backlog,
+/// and the listener readable: its owner pauses for `shortage_pause`.
+bool is_shortage(int error) noexcept;
+inline constexpr std::chrono::milliseconds shortage_pause{50};
 
 /// Room for the descriptors of one message.
 inline constexpr std::size_t most_descriptors = 8;

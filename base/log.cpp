@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/log.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 #include "base/host_name.hpp"
+#include "base/log_thread.hpp"
 #include "base/settings.hpp"
+#include "base/worker.hpp"
 
 namespace weft::base {
 namespace {
@@ -81,12 +87,76 @@ void write_all(std::string_view text) noexcept {
   while (!text.empty()) {
     const auto written = ::write(STDERR_FILENO, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && errno == EAGAIN) {  // the process has made it not block, for writers of its own
+      pollfd room{STDERR_FILENO, POLLOUT, 0};
+      (void)::poll(&room, 1, -1);
+      continue;
+    }
     if (written <= 0) return;  // closed or full: there is no other place to say it
     text.remove_prefix(static_cast<std::size_t>(written));
   }
 }
 
+/// What LogThread has set up. Never destroyed, as Host.
+struct Background {
+  /// Shared with the tasks, which may outlive the worker.
+  struct Waiting {
+    std::atomic<std::size_t> bytes{0};
+  };
+  std::mutex mutex;
+  unsigned users = 0;
+  std::unique_ptr<Worker> worker;
+  std::shared_ptr<Waiting> waiting;
+  std::uint64_t dropped = 0;
+};
+Background& background() {
+  static Background* const only = new Background;
+  return *only;
+}
+
+/// lock: of `to`, which has a worker.
+bool queue(Background& to, std::string line) {
+  if (to.dropped != 0)
+    line.insert(0, "weft: " + std::to_string(std::exchange(to.dropped, 0)) +
+                       " lines are missing here: standard error was not read\n");
+  const auto size = line.size();
+  to.waiting->bytes.fetch_add(size, std::memory_order_relaxed);
+  return to.worker->add([waiting = to.waiting, line = std::move(line), size](Worker::Steps&) {
+    write_all(line);
+    waiting->bytes.fetch_sub(size, std::memory_order_relaxed);
+  });
+}
+
+/// False: the caller writes by itself.
+bool write_later(const std::string& line) {
+  auto& to = background();
+  const std::lock_guard lock(to.mutex);
+  if (!to.worker) return false;
+  if (to.waiting->bytes.load(std::memory_order_relaxed) + line.size() > LogThread::most_waiting)
+    return ++to.dropped != 0;
+  return queue(to, line);
+}
+
 }  // namespace
+
+LogThread::LogThread() {
+  const std::lock_guard lock(background().mutex);
+  if (background().users++ != 0) return;
+  background().worker = std::make_unique<Worker>("weft-log");
+  background().waiting = std::make_shared<Background::Waiting>();
+  background().dropped = 0;
+}
+
+LogThread::~LogThread() {
+  std::unique_ptr<Worker> worker;
+  {
+    const std::lock_guard lock(background().mutex);
+    if (--background().users != 0) return;
+    if (background().dropped != 0) (void)queue(background(), {});
+    worker = std::move(background().worker);
+  }
+  (void)worker->wait(patience, patience);
+}
 
 std::string_view to_text(LogLevel level) noexcept {
   return level_names[static_cast<std::size_t>(level)];
@@ -145,7 +215,8 @@ void log(LogLevel level, LogPart part, std::string_view message) noexcept {
   if (!is_logged(level, part)) return;
   try {
     const auto time = configured().is_set ? time_now() : std::string();
-    write_all(log_line(level, part, current_host(), time, message));
+    const auto line = log_line(level, part, current_host(), time, message);
+    if (!write_later(line)) write_all(line);
   } catch (...) {  // no memory for the line: the text alone
     write_all(message);
   }

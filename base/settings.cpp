@@ -144,7 +144,8 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .is_internal = true,
      .readers = by_client,
-     .text = "the server's process and its descriptor of the segment, which a client opens through /proc"},
+     .text = "the server's process and its descriptors of the segment's two memories, which a client opens "
+             "through /proc"},
     {.variable = Variable::segment_bytes,
      .name = "WEFT_SEGMENT_BYTES",
      .kind = Kind::number,

@@ -61,7 +61,7 @@ void register_map(benchmark::State& state) {
     benchmark::DoNotOptimize(job);
     state.PauseTiming();
     struct stat now {};
-    if (::fstat(segment->fd(), &now) == 0) bytes = static_cast<double>(now.st_blocks) * 512;
+    if (::fstat(segment->server.fd(), &now) == 0) bytes = static_cast<double>(now.st_blocks) * 512;
     state.ResumeTiming();
   }
   state.counters["bytes_a_rank"] = bytes / (static_cast<double>(nodes) * ranks_a_node);

@@ -28,7 +28,7 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   Returns PMIX_SUCCESS; PMIX_ERR_UNREACH as a singleton, with a library that works for one process;
 ///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
 ///   PMIX_ERR_NO_PERMISSIONS where it refuses.
-///   Cost: one connect and five mappings; a round trip only where the segment has to come over the socket
+///   Cost: one connect, two mappings, three changes of what is writable in them; a round trip only where the segment has to come over the socket
 ///   (docs/decisions/0005-start-up.md). A singleton: none of these.
 /// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {

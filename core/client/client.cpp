@@ -2,7 +2,6 @@
 // The life of a client: find the server, shake hands, map the segment, say goodbye.
 #include "core/client/client.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -133,8 +132,8 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   local_ = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
   if (welcome->segment_bytes == 0) return {};
-  if (auto all = shm::Window::map(fds[0].get(), 0, welcome->segment_bytes, shm::Window::Access::read))
-    (void)enter(fds[0].get(), std::move(*all), welcome->job);
+  if (auto all = shm::SegmentWindows::map(fds[0].get(), fds[1].get()))
+    (void)enter(std::move(*all), welcome->job);
   return {};
 }
 
@@ -149,22 +148,18 @@ void Client::connect_through(shm::Fd socket) {
 /// Finds job and place in the segment without the server's help: no sleep in PMIx_Init while siblings start up on
 /// every core. Only the first process of a rank may: one that comes again needs the server to make up its place.
 Result<void> Client::attach(const link::Identity& identity) {
-  const auto fd = link::open_segment(identity.segment);
-  if (!fd) return fail(fd.error());
-  struct stat info {};
-  if (::fstat(fd->get(), &info) != 0 || info.st_size < static_cast<off_t>(shm::page_bytes))
-    return fail(Errc::corrupt, "segment size");
-  const auto bytes = static_cast<std::uint64_t>(info.st_size);
-  auto all = shm::Window::map(fd->get(), 0, bytes, shm::Window::Access::read);
+  const auto fds = link::open_segment(identity.segment);
+  if (!fds) return fail(fds.error());
+  auto all = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
   if (!all) return fail(all.error());
-  if (store::check_segment(all->base(), bytes) != store::Attach::ready)
-    return fail(Errc::not_found, "segment");
-  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->base());
+  const auto bytes = all->bytes();
+  if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::not_found, "segment");
+  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->server.base());
   if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
     return fail(Errc::not_found, "another server's segment");
-  const auto job = store::find_job(all->base(), bytes, identity.nspace);
+  const auto job = store::find_job(bytes, identity.nspace);
   if (!job) return fail(Errc::not_found, "job");
-  const auto view = store::JobView::open(all->base(), bytes, *job);
+  const auto view = store::JobView::open(bytes, *job);
   if (!view) return fail(view.error());
   local_ = view->local_index(identity.rank);
   if (local_ >= view->header().local_capacity ||
@@ -173,47 +168,38 @@ Result<void> Client::attach(const link::Identity& identity) {
   server_ =
       link::make_proc({header.server_nspace, ::strnlen(header.server_nspace, sizeof header.server_nspace)},
                       header.server_rank);
-  return enter(fd->get(), std::move(*all), *job);
+  return enter(std::move(*all), *job);
 }
 
 /// Takes the place `local_` of a job in a mapped segment. Errors leave a client without a segment.
-Result<void> Client::enter(int fd, shm::Window all, std::uint64_t job) {
-  using Access = shm::Window::Access;
-  if (store::check_segment(all.base(), all.size()) != store::Attach::ready)
-    return fail(Errc::corrupt, "segment");
-  auto view = store::JobView::open(all.base(), all.size(), job);
+Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
+  const auto bytes = all.bytes();
+  if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::corrupt, "segment");
+  auto view = store::JobView::open(bytes, job);
   if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
-  const auto& segment = *reinterpret_cast<const store::SegmentHeader*>(all.base());
-  auto control = shm::Window::map(fd, h.control_area.offset, h.control_area.bytes, Access::write);
-  auto card = shm::Window::map(fd, view->local(local_).card, shm::page_bytes, Access::write);
-  auto card_rest = shm::Window::map(fd, view->local(local_).card_rest, h.card_rest_bytes, Access::write);
-  auto doorbell = shm::Window::map(fd, segment.doorbell, shm::page_bytes, Access::write);
-  if (!control || !card || !card_rest || !doorbell) return fail(Errc::os, "mapping the node segment");
+  const auto& place = view->local(local_);
+  for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes},
+                           store::Area{place.card_rest, h.card_rest_bytes}})
+    if (auto ok = all.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
 
-  const auto in_control = [&](std::uint64_t offset) {
-    return control->base() + (offset - h.control_area.offset);
-  };
-  auto& board = store::Board::at(in_control(h.board));
+  auto* const memory = all.clients.base();
+  auto& board = view->board();
   // Two processes with one rank's environment: the card has one writer, the second must be refused by the server.
   const bool first = board.cell(local_).claimed.exchange(1, std::memory_order_acq_rel) == 0;
-  if (!first && view->local(local_).state.load(std::memory_order_acquire) == store::Local::registered)
+  if (!first && place.state.load(std::memory_order_acquire) == store::Local::registered)
     return fail(Errc::denied, "claimed already");
-  control_.ring = reinterpret_cast<shm::NoticeRing*>(in_control(h.rings)) + local_;
-  control_.fetch = reinterpret_cast<store::FetchCell*>(in_control(h.fetch_cells)) + local_;
-  control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(in_control(h.dirty)) + local_ / 64;
+  control_.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + local_;
+  control_.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + local_;
+  control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty) + local_ / 64;
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
-  control_.doorbell = reinterpret_cast<shm::Doorbell*>(doorbell->base());
+  control_.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
   control_.connection = connection_.get();
-  card_ = store::KeyedLog(card->base(), h.card_first, h.card_buckets, card_rest->base(), h.card_capacity);
+  card_ = view->card(local_);
   if (auto ok = card_.adopt(); !ok) return ok;
   has_card_ = true;
   own_job_ = *view;
   segment_ = std::move(all);
-  control_window_ = std::move(*control);
-  card_window_ = std::move(*card);
-  card_rest_window_ = std::move(*card_rest);
-  doorbell_window_ = std::move(*doorbell);
   wait_ = wait_policy(own_job_, h.nodes > 1, 0);
   fences_->attach(segment_, own_job_, board, local_, control_);
   return {};

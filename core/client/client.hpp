@@ -86,7 +86,7 @@ class Client {
   Result<void> shake_hands(const link::Identity& identity);
   void connect_through(shm::Fd socket);
   Result<void> attach(const link::Identity& identity);
-  Result<void> enter(int fd, shm::Window segment, std::uint64_t job);
+  Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();
 
@@ -115,7 +115,6 @@ class Client {
   std::optional<pmix_status_t> get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                             const store::GetDirectives& how, data::Value& found);
 
-  void prepare_card(std::uint64_t end);
   pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
                                    std::vector<pmix_proc_t>& out);
 
@@ -131,7 +130,7 @@ class Client {
   bool subscribed_all_ = false;
 
   // The segment; all empty without one.
-  shm::Window segment_, control_window_, card_window_, card_rest_window_, doorbell_window_;
+  shm::SegmentWindows segment_;
   store::JobView own_job_;
   std::uint32_t local_ = store::none;
   Control control_;
@@ -145,7 +144,6 @@ class Client {
   std::uint64_t staged_end_ = 0;  ///< where the card will end with all of staged_ in it
   store::KeyedLog card_;
   bool has_card_ = false;
-  std::uint64_t populated_ = 0;  ///< bytes of the card's second piece that have memory
 
   store::LocalValues private_;
   std::mutex kept_mutex_;

@@ -37,20 +37,10 @@ pmix_status_t Client::put(pmix_scope_t scope, std::string_view key, const pmix_v
   return PMIX_SUCCESS;
 }
 
-/// The kernel maps up to 16 present pages around a fault: pages that come 16 at a time cost each reader of this card
-/// one fault for all of them.
-void Client::prepare_card(std::uint64_t end) {
-  constexpr std::uint64_t granule = 16 * shm::page_bytes;
-  const auto first = own_job_.header().card_first;
-  if (end <= first || end - first <= populated_) return;
-  const auto until = (end - first + granule - 1) / granule * granule;
-  card_rest_window_.populate(populated_, until - populated_);
-  populated_ = until;
-}
-
 pmix_status_t Client::commit() {
   std::unique_lock lock(own_mutex_);
-  if (has_card_ && !staged_.empty()) prepare_card(staged_end_);
+  if (has_card_ && !staged_.empty())
+    if (auto ok = card_.back(staged_end_); !ok) return data::to_status(ok.error());
   link::Store message;
   for (auto& put : staged_) {
     if (has_card_) {

@@ -35,9 +35,9 @@ pmix_status_t read_reply(const Result<link::Frame>& reply, data::Value& found) {
 std::optional<store::JobView> Client::job(std::string_view nspace) const {
   if (!segment_) return std::nullopt;
   if (nspace == own_job_.nspace()) return own_job_;
-  const auto at = store::find_job(segment_.base(), segment_.size(), nspace);
+  const auto at = store::find_job(segment_.bytes(), nspace);
   if (!at) return std::nullopt;
-  const auto view = store::JobView::open(segment_.base(), segment_.size(), *at);
+  const auto view = store::JobView::open(segment_.bytes(), *at);
   return view ? std::optional(*view) : std::nullopt;
 }
 

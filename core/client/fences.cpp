@@ -49,8 +49,8 @@ Reply reply_of(const Result<link::Frame>& frame) {
 
 }  // namespace
 
-void Fences::attach(shm::Window& segment, const store::JobView& job, store::Board& board, std::uint32_t local,
-                    Control& control) {
+void Fences::attach(shm::SegmentWindows& segment, const store::JobView& job, store::Board& board,
+                    std::uint32_t local, Control& control) {
   segment_ = &segment;
   job_ = job;
   control_ = &control;
@@ -164,12 +164,11 @@ pmix_status_t Fences::send_fence(const std::shared_ptr<SetFence>& set, const Fen
 
 /// The place at a board that the server offered.
 std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
-  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(segment_->base());
-  const auto slot = store::pool_slot(header, segment_->size(), offer.board);
+  const auto slot = store::pool_slot(segment_->bytes(), offer.board);
   if (!slot || offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
-  // A board of the pool is mapped for writing when this process becomes a member, not before.
-  if (!segment_->make_writable(slot->offset, slot->bytes)) return nullptr;
-  auto& board = store::Board::at(segment_->base() + slot->offset);
+  // A board of the pool is made writable when this process becomes a member, not before.
+  if (!segment_->clients.make_writable(slot->offset, slot->bytes)) return nullptr;
+  auto& board = store::Board::at(segment_->clients.base() + slot->offset);
   return std::make_shared<BoardFence>(
       BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, *control_,
       wait_policy(job_, board.remote(), board.members()), connection_);

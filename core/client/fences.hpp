@@ -21,8 +21,8 @@ class Fences {
 
   /// Before the first fence. This process is member `local` of the board of its job in the segment; the arguments that are
   /// references outlive this object.
-  void attach(shm::Window& segment, const store::JobView& job, store::Board& board, std::uint32_t local,
-              Control& control);
+  void attach(shm::SegmentWindows& segment, const store::JobView& job, store::Board& board,
+              std::uint32_t local, Control& control);
 
   /// Blocks until the set has met. nprocs 0: the whole job. The status is the fence's; PMIX_ERR_BAD_PARAM: a directive that makes
   /// no sense; PMIX_ERR_LOST_CONNECTION: the server is gone. Cost: BoardFence::wait(), or a message and its reply.
@@ -59,7 +59,7 @@ class Fences {
   const bool is_alone_;
 
   // Empty until attach().
-  shm::Window* segment_ = nullptr;
+  shm::SegmentWindows* segment_ = nullptr;
   store::JobView job_;
   Control* control_ = nullptr;
   std::shared_ptr<BoardFence> job_fence_;

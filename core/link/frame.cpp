@@ -2,6 +2,7 @@
 #include "core/link/frame.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "base/local_socket.hpp"
@@ -41,6 +42,15 @@ Result<void> receive_all(int socket, MutableBytes into, std::array<shm::Fd, welc
 }
 
 }  // namespace
+
+std::string_view to_text(MessageType type) noexcept {
+  constexpr std::array<std::string_view, 23> names = {
+      "nothing",  "hello",   "welcome",     "refused",    "get",      "value",     "store",      "fence",
+      "withdraw", "done",    "board_moved", "abort",      "finalize", "subscribe", "notify",     "event",
+      "log",      "cleanup", "nudge",       "hello_tool", "query",    "results",   "board_offer"};
+  const auto number = static_cast<std::size_t>(type);
+  return number < names.size() ? names[number] : "unknown";
+}
 
 Result<FrameHeader> read_header(Bytes front, std::uint32_t most) {
   const auto header = base::decode<FrameHeader>(front);

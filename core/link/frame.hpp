@@ -43,6 +43,8 @@ enum class MessageType : std::uint16_t {
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
 };
 
+std::string_view to_text(MessageType type) noexcept;
+
 /// tag: chosen by the requester, returned in the reply.
 struct FrameHeader {
   std::uint32_t bytes;
@@ -65,7 +67,7 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-inline constexpr std::size_t welcome_fds = 1;  ///< the segment
+inline constexpr std::size_t welcome_fds = 2;  ///< the segment's two memories: the server's, the clients'
 
 /// Header and payload as one buffer.
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload);

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
@@ -84,27 +85,44 @@ std::string new_server_name() {
   return "weft-" + std::to_string(::getpid()) + "-" + Token::random().hex().substr(0, 16);
 }
 
-Result<shm::Fd> open_segment(std::string_view where) {
-  const auto colon = where.find(':');
-  const auto digits_only = [](std::string_view text) {
-    return !text.empty() && text.size() <= 10 &&
-           text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  if (colon == std::string_view::npos || !digits_only(where.substr(0, colon)) ||
-      !digits_only(where.substr(colon + 1)))
-    return fail(Errc::not_found, "malformed WEFT_SEGMENT");
-  const std::string path =
-      "/proc/" + std::string(where.substr(0, colon)) + "/fd/" + std::string(where.substr(colon + 1));
+namespace {
+
+/// A descriptor of another process: a memory of that name, and nothing else.
+Result<shm::Fd> open_memory(std::string_view pid, std::string_view number, std::string_view wanted, int how) {
+  const std::string path = "/proc/" + std::string(pid) + "/fd/" + std::string(number);
   // In another pid namespace the number is another process's: open nothing but a segment.
   char target[64] = {};
-  constexpr std::string_view wanted = "/memfd:weft-node";
   const auto length = ::readlink(path.c_str(), target, sizeof target);
   if (length < 0 ||
       std::string_view(target, static_cast<std::size_t>(length)).substr(0, wanted.size()) != wanted)
     return fail(Errc::not_found, "no segment there");
-  shm::Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  shm::Fd fd(::open(path.c_str(), how | O_CLOEXEC));
   if (!fd) return fail(Errc::not_found, "open", errno);
   return fd;
+}
+
+}  // namespace
+
+std::string segment_place(const shm::Segment& segment) {
+  return std::to_string(::getpid()) + ':' + std::to_string(segment.server.fd()) + ':' +
+         std::to_string(segment.clients.fd());
+}
+
+Result<SegmentFds> open_segment(std::string_view where) {
+  std::array<std::string_view, 3> parts;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto end = i + 1 == parts.size() ? where.size() : where.find(':');
+    parts[i] = where.substr(0, end);
+    if (end == std::string_view::npos || parts[i].empty() || parts[i].size() > 10 ||
+        parts[i].find_first_not_of("0123456789") != std::string_view::npos)
+      return fail(Errc::not_found, "malformed WEFT_SEGMENT");
+    where.remove_prefix(std::min(end + 1, where.size()));
+  }
+  auto server = open_memory(parts[0], parts[1], "/memfd:weft-node", O_RDONLY);
+  if (!server) return fail(server.error());
+  auto clients = open_memory(parts[0], parts[2], "/memfd:weft-shared", O_RDWR);
+  if (!clients) return fail(clients.error());
+  return SegmentFds{std::move(*server), std::move(*clients)};
 }
 
 }  // namespace weft::link

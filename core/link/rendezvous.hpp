@@ -22,7 +22,8 @@ inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
 inline constexpr const char* env_rank = "PMIX_RANK";
 inline constexpr const char* env_server =
     "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
-inline constexpr const char* env_segment = "WEFT_SEGMENT";  ///< "<pid>:<descriptor>" of the server's segment
+/// "<pid>:<descriptor>:<descriptor>": the server's memory and the clients' memory of the server's segment
+inline constexpr const char* env_segment = "WEFT_SEGMENT";
 inline constexpr const char* env_token = "WEFT_TOKEN";  ///< 32 hex digits, known to this rank and its server
 
 /// Proves to the server that a process is the rank it says it is.
@@ -55,9 +56,14 @@ Found from_environment(Identity& out);
 /// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
 std::string new_server_name();
 
+struct SegmentFds {
+  shm::Fd server, clients;
+};
+/// What WEFT_SEGMENT says of a segment of this process.
+std::string segment_place(const shm::Segment& segment);
 /// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another user,
 /// /proc hidden, or what is there is no segment): then the server hands it over itself.
-Result<shm::Fd> open_segment(std::string_view where);
+Result<SegmentFds> open_segment(std::string_view where);
 
 /// Errors: unreachable (no server has that name), os.
 inline Result<base::Fd> connect_to(std::string_view server) {

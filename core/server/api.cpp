@@ -10,7 +10,10 @@
 namespace weft::server {
 
 void Server::run_later(std::function<void()> task) {
-  asio::post(loop_, std::move(task));
+  asio::post(loop_, [this, task = std::move(task)] {
+    const LoopWatch::Work work(watch_, "a call of the host");
+    task();
+  });
 }
 
 pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {

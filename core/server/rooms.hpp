@@ -26,7 +26,7 @@ struct Rooms {
         const Settings& settings)
       : host(module, loop),
         jobs(segment, settings.host_name, settings.limits),
-        cards(jobs, host, cluster, segment.base()),
+        cards(jobs, host, cluster, segment),
         gets(loop, jobs, cards, cluster, settings.key_wait),
         exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
         card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),

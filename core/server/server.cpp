@@ -4,7 +4,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,12 +11,12 @@
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
+#include "base/thread.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -40,7 +39,7 @@ std::optional<bool> collects_setting() {
 
 /// The most of the wished size that this process's address space holds (ulimit -v).
 Result<shm::Segment> create_segment() {
-  // Virtual: pages come when touched. A client maps all of it read-only.
+  // Virtual: pages come when touched.
   auto bytes = base::read(base::Variable::segment_bytes).number;
   for (;;) {
     auto segment = shm::Segment::create(bytes);
@@ -88,8 +87,8 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
       server->loop_, asio::local::stream_protocol(), listener->release());
   server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  server->children_ =
-      std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->segment_->fd());
+  server->children_ = std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_,
+                                                         link::segment_place(*server->segment_));
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
   server->rooms_ =
@@ -97,12 +96,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                               *server->handlers_, server->cluster_.get(), settings);
   server->accept();
 
-  sigset_t all, old;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the host's own threads
-  server->thread_ = std::thread([s = server.get()] { s->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  ::pthread_setname_np(server->thread_.native_handle(), "weft-server");
+  server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   return server;
 }
 
@@ -111,12 +105,9 @@ Result<void> Server::open_segment() {
   if (!segment) return fail(segment.error());
   segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
-  (void)topology::interleave_memory(segment_->base(), segment_->size(), topology::usable_numa_nodes());
-  if (auto ok = store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank}); !ok)
-    return ok;
-  const auto& header = *reinterpret_cast<store::SegmentHeader*>(segment_->base());
-  doorbell_ = reinterpret_cast<shm::Doorbell*>(segment_->base() + header.doorbell);
-  return {};
+  for (const auto* memory : {&segment_->server, &segment_->clients})
+    (void)topology::interleave_memory(memory->base(), memory->size(), topology::usable_numa_nodes());
+  return store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank});
 }
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
@@ -158,10 +149,10 @@ void Server::run() {
     drain_notices();
     if (loop_.poll() != 0) continue;
     if (cluster_ && progress_cluster()) continue;
-    doorbell_->asleep();
+    answer_doorbells(false);
     drain_notices();
     if (!cluster_ || cluster_->sleep()) loop_.run_one();
-    doorbell_->awake();
+    answer_doorbells(true);
   }
   loop_.poll();  // what close() posted
   if (cluster_) leave_cluster();
@@ -169,6 +160,7 @@ void Server::run() {
 
 /// True: something has happened, or may at any moment.
 bool Server::progress_cluster() {
+  const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster_->turn();
   has_moved |= rooms_->cards.progress() != 0;
   for (const auto& [node, why] : cluster_->take_lost()) {
@@ -192,6 +184,12 @@ void Server::leave_cluster() {
   cluster_.reset();
 }
 
+/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
+void Server::answer_doorbells(bool is_awake) {
+  rooms_->jobs.each(
+      [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
+}
+
 void Server::drain_notices() {
   rooms_->jobs.each([this](Job& job) {
     const auto words = (job.view().header().local_capacity + 63) / 64;
@@ -207,6 +205,8 @@ void Server::drain_notices() {
 }
 
 void Server::drain_ring(Job& job, std::uint32_t local) {
+  const auto of = link::make_proc(job.nspace, job.rank_of(local));
+  const LoopWatch::Work work(watch_, "notices", &of);
   std::array<store::BoardNumber, shm::NoticeRing::slots> boards;
   std::size_t board_count = 0;
   bool is_fetch = false, is_commit = false;
@@ -224,7 +224,7 @@ void Server::drain_ring(Job& job, std::uint32_t local) {
   if (all || is_fetch) rooms_->cards.answer_cell(job, local);
   if (all) rooms_->fences.look_at_all(job);
   for (std::size_t i = 0; i < board_count && !all; ++i) rooms_->fences.look_at(job, boards[i]);
-  if (all || is_commit) rooms_->gets.retry(link::make_proc(job.nspace, job.rank_of(local)));
+  if (all || is_commit) rooms_->gets.retry(of);
 }
 
 // ---- the sockets
@@ -234,7 +234,7 @@ void Server::accept() {
     if (error) return;
     // By hand: the processes that the host starts meanwhile must not inherit the socket.
     shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd && (errno == EMFILE || errno == ENFILE)) return wait_for_descriptors();
+    if (!fd && base::is_shortage(errno)) return wait_for_descriptors(errno);
     full_since_.reset();
     if (fd) open_connection(std::move(fd));
     accept();
@@ -254,14 +254,16 @@ void Server::open_connection(shm::Fd fd) {
   connection->start();
 }
 
-/// Out of descriptors: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
+/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
 /// by one, with the reason, through a descriptor that was kept for this.
-void Server::wait_for_descriptors() {
+void Server::wait_for_descriptors(int shortage) {
   const auto now = std::chrono::steady_clock::now();
   if (!full_since_) {
     full_since_ = now;
-    base::warn(base::LogPart::clients,
-               "the server has no file descriptor left for a client that connects; raise ulimit -n.");
+    base::warn(base::LogPart::clients, "the server has no {}",
+               shortage == ENOBUFS || shortage == ENOMEM
+                   ? "memory left for the socket of a client that connects."
+                   : "file descriptor left for a client that connects; raise ulimit -n.");
   }
   if (now - *full_since_ >= std::chrono::seconds(2)) {
     spare_fd_.reset();
@@ -273,7 +275,7 @@ void Server::wait_for_descriptors() {
     }
     spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   }
-  auto retry = std::make_shared<asio::steady_timer>(loop_, std::chrono::milliseconds(50));
+  auto retry = std::make_shared<asio::steady_timer>(loop_, base::shortage_pause);
   retry->async_wait([this, retry](const std::error_code& error) {
     if (!error && !is_stopping_.load()) accept();
   });
@@ -294,10 +296,12 @@ bool Server::has_pending_connections() {
 }
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
+  const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
   dispatch(from, frame);
 }
 
 void Server::on_closed(const ConnectionRef& connection) {
+  const LoopWatch::Work work(watch_, "the end of the connection", &connection->proc);
   std::erase(connections_, connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);

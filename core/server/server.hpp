@@ -17,7 +17,9 @@
 #include <thread>
 #include <vector>
 
+#include "base/log_thread.hpp"
 #include "core/server/host/child_environment.hpp"
+#include "core/server/loop_watch.hpp"
 #include "core/server/rooms.hpp"
 #include "core/store/local_values.hpp"
 #include "pmix_server.h"
@@ -69,13 +71,14 @@ class Server final : ClientConnection::Owner {
   bool progress_cluster();
   void leave_cluster();
   void drain_notices();
+  void answer_doorbells(bool is_awake);
   void drain_ring(Job& job, std::uint32_t local);
   void close_all();
 
   // The sockets.
   void accept();
   void open_connection(shm::Fd fd);
-  void wait_for_descriptors();
+  void wait_for_descriptors(int shortage);
   bool has_pending_connections();
   void on_frame(const ConnectionRef& from, link::Frame frame) override;
   void on_closed(const ConnectionRef& connection) override;
@@ -84,6 +87,7 @@ class Server final : ClientConnection::Owner {
   void dispatch(const ConnectionRef& from, const link::Frame& frame);
   void forget_nspace(const std::string& nspace, const Done& done);
 
+  base::LogThread log_thread_;  ///< first: all the others log
   pmix_proc_t self_{};
   std::string host_name_;
   std::string socket_name_;
@@ -95,11 +99,11 @@ class Server final : ClientConnection::Owner {
   std::vector<std::unique_ptr<data::Value>> kept_;
 
   asio::io_context loop_{1};
+  LoopWatch watch_;
   std::thread thread_;
   bool is_closing_ = false;  ///< connections are being closed; then the loop stops
   std::atomic<bool> is_stopping_{false};
   std::optional<shm::Segment> segment_;
-  shm::Doorbell* doorbell_ = nullptr;
   std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
   shm::Fd spare_fd_;  ///< given up for the moment in which a client is told that there is none left
   std::optional<std::chrono::steady_clock::time_point> full_since_;

@@ -47,8 +47,8 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool colle
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
   cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);  // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
-  for (;;) {
-    if (generation_of(w) + 1 != generation) return Arrival::over;
+  for (auto changes = most_changes;; --changes) {
+    if (changes == 0 || generation_of(w) + 1 != generation) return Arrival::over;
     const auto count = count_of(w) + 1;
     const bool last = count == members();
     const auto to = last && !remote() ? next_word(w, false) : w + 1;
@@ -100,7 +100,8 @@ bool Board::broken(Generation generation) const noexcept {
 
 bool Board::complete(Generation generation) noexcept {
   auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1
-  while (generation_of(w) + 1 == generation && count_of(w) == members())
+  for (auto changes = most_changes;
+       changes != 0 && generation_of(w) + 1 == generation && count_of(w) == members(); --changes)
     if (word_.compare_exchange_weak(w, next_word(w, false), std::memory_order_seq_cst)) {  // BD.W1 -> W2
       waiting_.wake_all();
       return true;
@@ -115,7 +116,7 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
   past.member.store(verdict.member, std::memory_order_release);          // BD.V3 -> V4
   past.generation.store(known | generation, std::memory_order_release);  // BD.V1 -> V2, before the CAS (I3)
   auto w = word_.load(std::memory_order_acquire);                        // BD.W2 <- W1
-  while (generation_of(w) + 1 == generation) {
+  for (auto changes = most_changes; changes != 0 && generation_of(w) + 1 == generation; --changes) {
     if ((history_of(w) & 1) == 0)
       last_good_.store(generation_of(w), std::memory_order_relaxed);  // the CAS publishes it
     if (word_.compare_exchange_weak(w, next_word(w, true), std::memory_order_seq_cst)) {  // BD.W1 -> W2
@@ -126,27 +127,26 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
   return false;
 }
 
-void Board::lose(std::uint32_t member, std::int32_t status) noexcept {
-  if (cells()[member].lost.exchange(status, std::memory_order_relaxed) != 0) return;
-  if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return;  // an earlier loss did the rest
-  const auto w = word_.load(std::memory_order_acquire);                  // BD.W2 <- W1
+bool Board::lose(std::uint32_t member, std::int32_t status) noexcept {
+  if (cells()[member].lost.exchange(status, std::memory_order_relaxed) != 0) return false;
+  if (lost_count_.fetch_add(1, std::memory_order_relaxed) != 0) return false;  // an earlier loss did the rest
+  const auto w = word_.load(std::memory_order_acquire);                        // BD.W2 <- W1
   const Generation open = generation_of(w) + 1;
   broken_why_.store(std::uint64_t{member} << 32 | static_cast<std::uint32_t>(status),
                     std::memory_order_release);                                 // BD.Q1 -> Q2
   broken_from_.store(known | Generation{open + 1}, std::memory_order_seq_cst);  // BD.B1 -> B2
   // With a member counted in it, the lost one may be, too, and another about to be the last: the CAS decides
   // (I4). With none counted it cannot complete; left open, it costs no failure if the member comes back.
-  if (count_of(w) != 0)
-    (void)abort(open, {status, member});
-  else
-    broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
+  const bool has_ended = count_of(w) != 0 && abort(open, {status, member});
+  if (count_of(w) == 0) broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
   waiting_.wake_all();
+  return has_ended;
 }
 
-void Board::rejoin(std::uint32_t member) noexcept {
+bool Board::rejoin(std::uint32_t member) noexcept {
   auto& cell = cells()[member];
   const auto status = cell.lost.exchange(0, std::memory_order_relaxed);
-  if (status == 0) return;
+  if (status == 0) return false;
   cell.held.store(free_mark(incarnation_.load(std::memory_order_relaxed) >> 1),
                   std::memory_order_release);  // BD.K3 -> K4
   if (lost_count_.fetch_sub(1, std::memory_order_relaxed) > 1) {
@@ -155,13 +155,14 @@ void Board::rejoin(std::uint32_t member) noexcept {
     if (static_cast<std::uint32_t>(why >> 32) == member)
       broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
                         std::memory_order_release);  // BD.Q1 -> Q2
-    return;
+    return false;
   }
   // A member that counted itself while the board was broken left with an error: it counts no more (I5).
   const auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1
-  if (count_of(w) != 0) (void)abort(generation_of(w) + 1, {status, member});
+  const bool has_ended = count_of(w) != 0 && abort(generation_of(w) + 1, {status, member});
   broken_why_.store(0, std::memory_order_release);   // BD.Q1 -> Q2
   broken_from_.store(0, std::memory_order_seq_cst);  // BD.B1 -> B2
+  return has_ended;
 }
 
 bool Board::hold(std::uint32_t me, Incarnation incarnation) noexcept {

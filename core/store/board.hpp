@@ -94,10 +94,10 @@ class Board {
   /// Server: ends the open generation. False: it was not `generation`, or not full where success was asked for.
   bool complete(Generation generation) noexcept;
   bool abort(Generation generation, Verdict verdict) noexcept;
-  /// Server: `member` is gone and will not arrive again. status: not 0.
-  void lose(std::uint32_t member, std::int32_t status) noexcept;
-  /// Server: `member` is back (a new process under the same identity, or a second Init).
-  void rejoin(std::uint32_t member) noexcept;
+  /// Server: `member` is gone and will not arrive again. status: not 0. True: the open generation has ended with it.
+  bool lose(std::uint32_t member, std::int32_t status) noexcept;
+  /// Server: `member` is back (a new process under the same identity, or a second Init). True: as lose().
+  bool rejoin(std::uint32_t member) noexcept;
   /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays open.
   /// members: by the server's own count, as everywhere.
   bool close(std::uint32_t members) noexcept;
@@ -145,6 +145,9 @@ class Board {
   static std::uint64_t next_word(std::uint64_t w, bool failed) noexcept;
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
+
+  /// The word changes at most once a member in a generation. A change more often than this is damage, and ends the loop.
+  static constexpr std::uint32_t most_changes = 2 * max_members;
 
   /// Generation 0 comes round every 2^32 fences, so "none" needs a bit of its own.
   static constexpr std::uint64_t known = std::uint64_t{1} << 32;

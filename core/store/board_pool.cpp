@@ -5,18 +5,18 @@
 
 namespace weft::store {
 
-std::optional<Area> pool_slot(const SegmentHeader& header, std::uint64_t segment_bytes,
-                              BoardNumber number) noexcept {
+std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber number) noexcept {
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
   if (number == own_job_board || number > header.board_slots) return std::nullopt;
   const std::uint64_t before = std::uint64_t{number - 1} * pool_board_bytes;
-  if (header.boards > segment_bytes || segment_bytes - header.boards < before + pool_board_bytes)
-    return std::nullopt;
+  const std::uint64_t bytes = segment.clients.size();
+  if (header.boards > bytes || bytes - header.boards < before + pool_board_bytes) return std::nullopt;
   return Area{header.boards + before, pool_board_bytes};
 }
 
 BoardPool::BoardPool(shm::Segment& segment) noexcept {
-  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.base());
-  base_ = segment.base() + header.boards;
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.base());
+  base_ = segment.clients.base() + header.boards;
   slots_.resize(header.board_slots);
 }
 
@@ -25,11 +25,12 @@ std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) n
   // The first free one: slots that were never used have no memory yet.
   const auto slot = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.members == 0; });
   if (slot == slots_.end()) return std::nullopt;
+  const auto free = static_cast<BoardNumber>(slot - slots_.begin() + 1);
+  if (!shm::populate(reinterpret_cast<std::byte*>(&at(free)), Board::footprint(members))) return std::nullopt;
   slot->members = members;
   slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
-  const auto number = static_cast<BoardNumber>(slot - slots_.begin() + 1);
-  at(number).reopen(members, remote, slot->incarnation);
-  return number;
+  at(free).reopen(members, remote, slot->incarnation);
+  return free;
 }
 
 bool BoardPool::give_back(BoardNumber number) noexcept {

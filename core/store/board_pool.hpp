@@ -15,9 +15,8 @@ namespace weft::store {
 using BoardNumber = std::uint32_t;
 inline constexpr BoardNumber own_job_board = 0;
 
-/// What a reader of the segment may map of board `number`; nothing if there is no such slot.
-std::optional<Area> pool_slot(const SegmentHeader& header, std::uint64_t segment_bytes,
-                              BoardNumber number) noexcept;
+/// Where board `number` lies in the clients' memory; nothing if there is no such slot. segment: formatted.
+std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber number) noexcept;
 
 /// The server's side; its loop thread only. Counts and incarnations are private: clients can write the area.
 class BoardPool {
@@ -25,8 +24,8 @@ class BoardPool {
   /// segment: formatted.
   explicit BoardPool(shm::Segment& segment) noexcept;
 
-  /// A board for a set of so many local members. Nothing: too many of them, or no slot is free; then give_back()
-  /// one that has not been used for long.
+  /// A board for a set of so many local members. Nothing: too many of them, no memory, or no slot is free; then
+  /// give_back() one that has not been used for long.
   std::optional<BoardNumber> take(std::uint32_t members, bool remote) noexcept;
   /// False: a member has a fence open at it, it stays. Else it is closed, and another set may get the slot.
   bool give_back(BoardNumber number) noexcept;

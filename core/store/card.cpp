@@ -18,7 +18,7 @@ bool for_others(std::uint8_t scope) noexcept {
 
 }  // namespace
 
-BlobWriter::BlobWriter() {
+BlobWriter::BlobWriter(std::uint64_t most) : most_(most) {
   out_.u32(blob_magic);
   out_.u32(0);
 }
@@ -32,14 +32,20 @@ Result<std::uint64_t> BlobWriter::add(std::string_view nspace, std::uint32_t ran
   const auto to_of_card = out_.size(), length_of_card = to_of_card + 4, records = length_of_card + 4;
   out_.u32(0);
   out_.u32(0);
+  bool fits = true;
   const auto end = card.visit(from, [&](const Record& record) {
-    if (!for_others(record.scope)) return;
+    // Looked at before the copy, so that no more than `most` is ever set aside.
+    if (!for_others(record.scope) || !fits) return;
+    constexpr std::uint64_t lengths = 1 + 4 + 4;
+    fits = out_.size() + lengths + record.key.size() + record.value.size() <= most_;
+    if (!fits) return;
     out_.u8(record.scope);
     out_.text(record.key);
     out_.bytes(record.value);
   });
-  if (!end || out_.size() == records) {
+  if (!end || !fits || out_.size() == records) {
     out_.truncate(start);
+    if (end && !fits) return fail(Errc::no_space, "the cards of one node are too large for a fence");
     return end ? from : end;
   }
   nspace_ = nspace;

@@ -21,16 +21,18 @@ namespace weft::store {
 
 class BlobWriter {
  public:
-  BlobWriter();
+  /// most: bytes of the blob; its lengths have 32 bits.
+  explicit BlobWriter(std::uint64_t most = 0xffffffff);
   /// Adds every record that other nodes may see (scope remote or global) from byte `from` of the card's log
   /// on; adds no card if there is none. Returns the position up to which other nodes know the card then.
-  /// Errors: corrupt.
+  /// Errors, with nothing added: corrupt, no_space (the blob would be larger than it may be).
   Result<std::uint64_t> add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
                             std::uint64_t from = 0);
   std::vector<std::byte> finish() &&;
 
  private:
   data::Writer out_;
+  const std::uint64_t most_;
   std::string nspace_;  ///< of the card added before
 };
 

@@ -22,26 +22,32 @@ std::uint64_t aligned(std::uint64_t n) {
   return (n + 63) & ~std::uint64_t{63};
 }
 
-/// Frees an allocation unless keep() was called.
-class Undo {
+/// An allocation of a memory; freed unless keep() was called.
+class Allocation {
  public:
-  Undo(shm::Segment& segment, std::uint64_t offset, std::uint64_t bytes)
-      : segment_(&segment), offset_(offset), bytes_(bytes) {}
-  Undo(const Undo&) = delete;
-  Undo& operator=(const Undo&) = delete;
-  ~Undo() {
-    if (segment_ != nullptr) segment_->release(offset_, bytes_);
+  Allocation(shm::Memory& memory, std::uint64_t bytes)
+      : memory_(&memory), at_(memory.allocate(bytes)), bytes_(bytes) {}
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  ~Allocation() {
+    if (memory_ != nullptr && at_) memory_->release(*at_, bytes_);
   }
-  void keep() { segment_ = nullptr; }
+  const Result<std::uint64_t>& at() const noexcept { return at_; }
+  Area keep() {
+    memory_ = nullptr;
+    return {*at_, bytes_};
+  }
 
  private:
-  shm::Segment* segment_;
-  std::uint64_t offset_, bytes_;
+  shm::Memory* memory_;
+  Result<std::uint64_t> at_;
+  std::uint64_t bytes_;
 };
 
 /// Adds areas one after the other, each on a page of its own.
 class Plan {
  public:
+  explicit Plan(std::uint64_t from) : next_(from) {}
   Area area(std::uint64_t bytes) {
     const Area out{next_, shm::page_aligned(bytes)};
     next_ += out.bytes;
@@ -50,7 +56,7 @@ class Plan {
   std::uint64_t bytes() const { return next_; }
 
  private:
-  std::uint64_t next_ = shm::page_aligned(sizeof(JobHeader));
+  std::uint64_t next_;
 };
 
 /// The registered keys as records of the log; their sizes decide the layout.
@@ -81,32 +87,36 @@ Result<void> check(const JobSpec& spec, std::uint32_t locals) {
   return {};
 }
 
-/// Where everything of a job lies, in bytes from its start, and how large each piece is. left: bytes that the segment has.
-struct Layout {
-  Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_bytes, std::uint64_t left,
-         const Limits& limits);
-  JobHeader header{};
-  std::uint64_t bytes = 0;
+/// Bytes that the two memories have.
+struct Left {
+  std::uint64_t server, clients;
+};
 
-  void move_to(std::uint64_t offset) {
+/// Where everything of a job lies, in bytes from its start in each memory, and how large each piece is.
+struct Layout {
+  Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_bytes, Left left, const Limits& limits);
+  JobHeader header{};
+  std::uint64_t server_bytes = 0, clients_bytes = 0;
+
+  void move_to(std::uint64_t server, std::uint64_t clients) {
     auto& h = header;
-    for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
-                       &h.control_area, &h.card_area, &h.card_rest_area})
-      area->offset += offset;
-    for (auto* inside : {&h.board, &h.rings, &h.fetch_cells, &h.dirty}) *inside += offset;
+    for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area})
+      area->offset += server;
+    for (Area* area : {&h.control_area, &h.card_area, &h.card_rest_area}) area->offset += clients;
+    for (auto* inside : {&h.board, &h.rings, &h.fetch_cells, &h.dirty, &h.doorbell}) *inside += clients;
   }
 };
 
 /// How much a rank's card and the remote cards may take.
-void size_cards(JobHeader& h, const JobSpec& spec, std::uint64_t left, const Limits& limits) {
+void size_cards(JobHeader& h, const JobSpec& spec, Left left, const Limits& limits) {
   const std::uint64_t elsewhere = h.ranks - std::min<std::uint64_t>(h.ranks, spec.local_ranks.size());
-  const auto remote_share = std::max<std::uint64_t>(left / 4, least_remote_bytes);
+  const auto remote_share = std::max<std::uint64_t>(left.server / 2, least_remote_bytes);
   h.remote_capacity = std::clamp<std::uint64_t>(
       shm::page_aligned(elsewhere * remote_bytes_a_rank), elsewhere == 0 ? 64u << 10 : least_remote_bytes,
       std::min(shm::page_aligned(remote_share), RemoteCards::most_bytes));
   h.card_buckets = card_buckets;
   const std::uint64_t share =
-      (left / 4 / std::max<std::uint64_t>(h.local_capacity, 1)) & ~std::uint64_t{shm::page_bytes - 1};
+      (left.clients / 2 / std::max<std::uint64_t>(h.local_capacity, 1)) & ~std::uint64_t{shm::page_bytes - 1};
   const std::uint64_t wanted = std::max<std::uint64_t>(limits.card_bytes & ~std::uint64_t{7}, 64);
   h.card_first = std::min<std::uint64_t>(wanted, shm::page_bytes - KeyedLog::footprint(0, card_buckets));
   h.card_rest_bytes =
@@ -114,7 +124,7 @@ void size_cards(JobHeader& h, const JobSpec& spec, std::uint64_t left, const Lim
   h.card_capacity = std::min(wanted, h.card_first + h.card_rest_bytes);
 }
 
-Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_bytes, std::uint64_t left,
+Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_bytes, Left left,
                const Limits& limits) {
   auto& h = header;
   h.ranks = static_cast<std::uint32_t>(spec.ranks.size());
@@ -128,27 +138,53 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   size_cards(h, spec, left, limits);
   std::memcpy(h.nspace, spec.nspace.data(), spec.nspace.size());
 
-  Plan plan;
+  Plan plan(shm::page_aligned(sizeof(JobHeader)));
   h.rank_area = plan.area(std::uint64_t{h.ranks} * sizeof(RankEntry));
   h.index_area = plan.area(JobIndex::footprint(spec));
   h.info_area = plan.area(KeyedLog::footprint(h.info_capacity, h.info_buckets));
   h.remote_area = plan.area(RemoteCards::footprint(h.remote_capacity));
   h.local_area = plan.area(std::uint64_t{locals} * sizeof(Local));
+  server_bytes = plan.bytes();
+
+  Plan theirs(0);
   const std::uint64_t rings_at = aligned(Board::footprint(locals));
   const std::uint64_t cells_at = aligned(rings_at + std::uint64_t{locals} * sizeof(shm::NoticeRing));
   const std::uint64_t dirty_at = cells_at + std::uint64_t{locals} * sizeof(FetchCell);
-  h.control_area = plan.area(dirty_at + (locals + 63) / 64 * 8 + 8);
+  const std::uint64_t doorbell_at = aligned(dirty_at + (locals + 63) / 64 * 8);
+  h.control_area = theirs.area(doorbell_at + sizeof(shm::Doorbell));
   h.board = h.control_area.offset;
   h.rings = h.control_area.offset + rings_at;
   h.fetch_cells = h.control_area.offset + cells_at;
   h.dirty = h.control_area.offset + dirty_at;
-  h.card_area = plan.area(std::uint64_t{shm::page_bytes} * locals);
-  h.card_rest_area = plan.area(h.card_rest_bytes * locals);
-  bytes = plan.bytes();
+  h.doorbell = h.control_area.offset + doorbell_at;
+  h.card_area = theirs.area(std::uint64_t{shm::page_bytes} * locals);
+  h.card_rest_area = theirs.area(h.card_rest_bytes * locals);
+  clients_bytes = theirs.bytes();
+}
+
+/// The pages that the server, its clients and readers of the job touch from the first moment on; logs get theirs as they grow.
+Result<void> populate(const shm::SegmentBytes& segment, std::uint64_t at, const JobHeader& h) {
+  const auto server = [&](Area area) {
+    return shm::populate(segment.server.data() + area.offset, area.bytes);
+  };
+  const auto clients = [&](Area area) {
+    return shm::populate(segment.clients.data() + area.offset, area.bytes);
+  };
+  const auto log_bytes = KeyedLog::footprint(h.info_capacity, h.info_buckets);
+  const auto heads_at = log_bytes - h.info_buckets * sizeof(KeyedLog::Head);
+  for (const Area area : {Area{at, sizeof h}, h.rank_area, h.index_area, h.local_area,
+                          Area{h.info_area.offset, sizeof(KeyedLog::Header)},
+                          Area{h.info_area.offset + heads_at, log_bytes - heads_at},
+                          Area{h.remote_area.offset, sizeof(RemoteCards::Header)}})
+    if (auto ok = server(area); !ok) return ok;
+  for (const Area area : {h.control_area, h.card_area})
+    if (auto ok = clients(area); !ok) return ok;
+  return {};
 }
 
 /// The ranks, their index, the board and the places of local ranks. h: where they lie.
-void fill(std::byte* base, const JobHeader& h, const JobSpec& spec) {
+void fill(const shm::SegmentBytes& segment, const JobHeader& h, const JobSpec& spec) {
+  auto* const base = segment.server.data();
   auto* entries = reinterpret_cast<RankEntry*>(base + h.rank_area.offset);
   for (std::uint32_t r = 0; r < h.ranks; ++r) {
     const auto& s = spec.ranks[r];
@@ -160,7 +196,7 @@ void fill(std::byte* base, const JobHeader& h, const JobSpec& spec) {
     entries[r].node_rank = s.node_rank;
   }
   JobIndex::fill({base + h.index_area.offset, h.index_area.bytes}, spec);
-  Board::create(base + h.board, h.local_capacity, spec.nodes > 1);
+  Board::create(segment.clients.data() + h.board, h.local_capacity, spec.nodes > 1);
   auto* locals = reinterpret_cast<Local*>(base + h.local_area.offset);
   for (std::uint32_t i = 0; i < h.local_capacity; ++i) {
     locals[i].rank.store(none, std::memory_order_relaxed);
@@ -172,17 +208,18 @@ void fill(std::byte* base, const JobHeader& h, const JobSpec& spec) {
 }  // namespace
 
 Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
-  const auto header_at = segment.allocate(sizeof(SegmentHeader));
-  const auto doorbell_at = segment.allocate(sizeof(shm::Doorbell));
-  // At most a sixteenth of the segment: one of a few MiB, as in tests, keeps its room for jobs.
-  const auto slots = std::min<std::uint64_t>(most_pool_boards, segment.size() / 16 / pool_board_bytes);
-  const auto boards_at = slots == 0 ? Result<std::uint64_t>(0) : segment.allocate(slots * pool_board_bytes);
-  if (!header_at || !doorbell_at || !boards_at || *header_at != 0)
+  auto& clients = segment.clients;
+  const auto header_at = segment.server.allocate(sizeof(SegmentHeader));
+  // At most an eighth of the clients' memory: a segment of a few MiB, as in tests, keeps its room for jobs.
+  const auto slots = std::min<std::uint64_t>(most_pool_boards, clients.size() / 8 / pool_board_bytes);
+  const auto boards_at = slots == 0 ? Result<std::uint64_t>(0) : clients.allocate(slots * pool_board_bytes);
+  if (!header_at || !boards_at || *header_at != 0)
     return fail(Errc::no_space, "the node segment is too small");
-  auto& header = *reinterpret_cast<SegmentHeader*>(segment.base());
+  if (auto ok = shm::populate(segment.server.base(), sizeof(SegmentHeader)); !ok) return ok;
+  auto& header = *reinterpret_cast<SegmentHeader*>(segment.server.base());
   header.magic = segment_magic;
-  header.bytes = segment.size();
-  header.doorbell = *doorbell_at;
+  header.server_bytes = segment.server.size();
+  header.clients_bytes = clients.size();
   header.boards = *boards_at;
   header.board_slots = static_cast<std::uint32_t>(slots);
   server.socket.copy(header.socket, sizeof header.socket - 1);
@@ -197,7 +234,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
       std::max<std::uint32_t>(spec.local_capacity, static_cast<std::uint32_t>(spec.local_ranks.size()));
   if (auto ok = check(spec, locals); !ok) return fail(ok.error());
   // Slots of retired jobs are used again, so that a server that runs job after job does not run out.
-  auto& segment_header = *reinterpret_cast<SegmentHeader*>(segment.base());
+  auto& segment_header = *reinterpret_cast<SegmentHeader*>(segment.server.base());
   const auto slots = segment_header.job_count.load(std::memory_order_relaxed);
   std::uint32_t slot = 0;
   while (slot < slots && segment_header.jobs[slot].load(std::memory_order_relaxed) != 0) ++slot;
@@ -205,22 +242,32 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
 
   const auto keys = encode(spec.keys);
   if (!keys) return fail(keys.error());
-  Layout layout(spec, locals, keys->record_bytes, segment.left(), limits);
-  auto at = segment.allocate(layout.bytes);
-  if (!at) return fail(at.error());
-  Undo undo(segment, *at, layout.bytes);
-  layout.move_to(*at);
+  Layout layout(spec, locals, keys->record_bytes, {segment.server.left(), segment.clients.left()}, limits);
+  Allocation ours(segment.server, layout.server_bytes), theirs(segment.clients, layout.clients_bytes);
+  for (const auto* memory : {&ours, &theirs})
+    if (!memory->at()) return fail(memory->at().error());
+  const auto at = *ours.at();
+  layout.move_to(at, *theirs.at());
   const auto& h = layout.header;
-  auto& header = *new (segment.base() + *at) JobHeader{};
+  const auto bytes = segment.bytes();
+  if (auto ok = populate(bytes, at, h); !ok) return fail(ok.error());
+  auto* const server = bytes.server.data();
+  auto* const clients = bytes.clients.data();
+  auto& header = *new (server + at) JobHeader{};
   std::memcpy(static_cast<void*>(&header), &h, sizeof h);
-  fill(segment.base(), h, spec);
+  fill(bytes, h, spec);
 
   JobWriter job;
-  job.base_ = segment.base();
-  job.offset_ = *at;
-  job.bytes_ = layout.bytes;
-  job.info_ = KeyedLog(segment.base() + h.info_area.offset, h.info_capacity, h.info_buckets);
-  job.remote_ = RemoteCards(segment.base() + h.remote_area.offset, h.remote_capacity);
+  job.offset_ = at;
+  job.header_ = &header;
+  job.ranks_ = reinterpret_cast<RankEntry*>(server + h.rank_area.offset);
+  job.rings_ = reinterpret_cast<shm::NoticeRing*>(clients + h.rings);
+  job.fetch_cells_ = reinterpret_cast<FetchCell*>(clients + h.fetch_cells);
+  job.dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(clients + h.dirty);
+  job.doorbell_ = reinterpret_cast<shm::Doorbell*>(clients + h.doorbell);
+  job.info_ = KeyedLog(server + h.info_area.offset, h.info_capacity, h.info_buckets);
+  job.remote_ = RemoteCards(server + h.remote_area.offset, h.remote_capacity);
+  if (auto ok = job.info_.back(keys->record_bytes); !ok) return fail(ok.error());
   std::size_t from = 0;
   for (std::size_t i = 0; i < spec.keys.size(); ++i) {
     const auto& key = spec.keys[i];
@@ -228,21 +275,22 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
     if (auto ok = job.info_.append({key.owner, PMIX_INTERNAL, key.key, value}); !ok) return fail(ok.error());
     from = keys->ends[i];
   }
-  auto view = JobView::open(segment.base(), segment.size(), *at);
+  auto view = JobView::open(bytes, at);
   if (!view) return fail(view.error());
   job.view_ = *view;
   for (const auto rank : spec.local_ranks)
     if (auto index = job.add_local(rank); !index) return fail(index.error());
 
-  undo.keep();
-  header.state.store(JobHeader::live, std::memory_order_release);   // JH.S1 -> S2: all else first
-  segment_header.jobs[slot].store(*at, std::memory_order_release);  // SH.J1 -> J2
+  job.server_ = ours.keep();
+  job.clients_ = theirs.keep();
+  header.state.store(JobHeader::live, std::memory_order_release);  // JH.S1 -> S2: all else first
+  segment_header.jobs[slot].store(at, std::memory_order_release);  // SH.J1 -> J2
   if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);  // SH.C1 -> C2
   return job;
 }
 
 Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
-  auto& h = header();
+  auto& h = *header_;
   if (rank >= h.ranks) return fail(Errc::invalid, "rank outside the job");
   if (const auto known = view_.local_index(rank); known != none) return known;
   const auto index = h.local_count.load(std::memory_order_relaxed);
@@ -254,42 +302,30 @@ Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   return index;
 }
 
-std::atomic<std::uint32_t>& JobWriter::card_of(std::uint32_t rank) noexcept {
-  return reinterpret_cast<RankEntry*>(base_ + header().rank_area.offset)[rank].card;
-}
-
 Result<void> JobWriter::add_card(const Card& card) {
   if (card.rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
   if (view_.local_index(card.rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
   return remote_.append(card_of(card.rank), card);
 }
 
-shm::NoticeRing& JobWriter::ring(std::uint32_t local) noexcept {
-  return reinterpret_cast<shm::NoticeRing*>(base_ + header().rings)[local];
-}
-
-FetchCell& JobWriter::fetch_cell(std::uint32_t local) noexcept {
-  return reinterpret_cast<FetchCell*>(base_ + header().fetch_cells)[local];
-}
-
-std::atomic<std::uint64_t>& JobWriter::dirty(std::uint32_t word) noexcept {
-  return reinterpret_cast<std::atomic<std::uint64_t>*>(base_ + header().dirty)[word];
-}
-
-Result<void> JobWriter::append(KeyedLog& log, KeyOwner owner, std::uint8_t scope, std::string_view key,
-                               const data::Value& value) {
+Result<void> JobWriter::add_info(const KeySpec& key) {
   scratch_.clear();
-  if (auto ok = data::encode_value(scratch_, value.get()); !ok) return ok;
-  return log.append({owner, scope, key, scratch_.view()});
+  if (auto ok = data::encode_value(scratch_, key.value.get()); !ok) return ok;
+  const auto end =
+      info_.end_after(info_.published(), KeyedLog::record_bytes(key.key.size(), scratch_.size()));
+  if (!end) return fail(end.error());
+  if (auto ok = info_.back(*end); !ok) return ok;
+  return info_.append({key.owner, PMIX_INTERNAL, key.key, scratch_.view()});
 }
 
 void JobWriter::retire(shm::Segment& segment) {
-  header().state.store(JobHeader::gone, std::memory_order_release);  // JH.S1 -> S2
-  auto& segment_header = *reinterpret_cast<SegmentHeader*>(base_);
+  header_->state.store(JobHeader::gone, std::memory_order_release);  // JH.S1 -> S2
+  auto& segment_header = *reinterpret_cast<SegmentHeader*>(segment.server.base());
   for (auto& slot : segment_header.jobs)
     if (slot.load(std::memory_order_relaxed) == offset_)
       slot.store(0, std::memory_order_release);  // SH.J1 -> J2
-  segment.release(offset_, bytes_);
+  segment.server.release(server_.offset, server_.bytes);
+  segment.clients.release(clients_.offset, clients_.bytes);
 }
 
 }  // namespace weft::store

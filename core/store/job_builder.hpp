@@ -53,8 +53,7 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server = {}
 /// The writer of a job. Used by the server's loop thread only.
 class JobWriter {
  public:
-  /// Lays the job out, fills it and publishes it. Errors, with nothing visible then: no_space, invalid,
-  /// no_memory.
+  /// Lays the job out, fills it and publishes it. Errors, with nothing visible then: no_space (also of memory), invalid.
   static Result<JobWriter> create(shm::Segment& segment, const JobSpec& spec, const Limits& limits);
 
   const JobView& view() const noexcept { return view_; }
@@ -63,31 +62,34 @@ class JobWriter {
   /// Gives `rank` an entry in `locals` and a card on this node; returns its index, also if it has one
   /// already. Errors: no_space.
   Result<std::uint32_t> add_local(std::uint32_t rank);
-  Result<void> add_info(const KeySpec& key) {
-    return append(info_, key.owner, PMIX_INTERNAL, key.key, key.value);
-  }
+  Result<void> add_info(const KeySpec& key);
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);
   /// A full fence of the whole job has ended, and add_card() has had all that it brought.
   void mark_exchanged() noexcept { remote_.mark_exchanged(); }
-  shm::NoticeRing& ring(std::uint32_t local) noexcept;
-  FetchCell& fetch_cell(std::uint32_t local) noexcept;
-  std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept;
+  /// local: below local_capacity. word: below (local_capacity + 63) / 64.
+  shm::NoticeRing& ring(std::uint32_t local) noexcept { return rings_[local]; }
+  FetchCell& fetch_cell(std::uint32_t local) noexcept { return fetch_cells_[local]; }
+  std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
+  shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 
   /// Makes the job invisible and frees its memory. Readers that still use it see zeros: no keys.
   void retire(shm::Segment& segment);
 
  private:
   JobWriter() = default;
-  Result<void> append(KeyedLog& log, KeyOwner owner, std::uint8_t scope, std::string_view key,
-                      const data::Value& value);
-  std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept;
-  JobHeader& header() noexcept { return *reinterpret_cast<JobHeader*>(base_ + offset_); }
+  std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept { return ranks_[rank].card; }
 
-  std::byte* base_ = nullptr;
+  // Where things lie is kept in this process's own memory: nothing that a client can write leads the server anywhere.
+  Area server_{}, clients_{};
   std::uint64_t offset_ = 0;
-  std::uint64_t bytes_ = 0;
+  JobHeader* header_ = nullptr;
+  RankEntry* ranks_ = nullptr;
+  shm::NoticeRing* rings_ = nullptr;
+  FetchCell* fetch_cells_ = nullptr;
+  std::atomic<std::uint64_t>* dirty_ = nullptr;
+  shm::Doorbell* doorbell_ = nullptr;
   KeyedLog info_;
   RemoteCards remote_;
   JobView view_;

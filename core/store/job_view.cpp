@@ -24,18 +24,21 @@ std::string_view name_of(const JobHeader& job) noexcept {
 
 }  // namespace
 
-Attach check_segment(const std::byte* base, std::size_t bytes) noexcept {
-  if (base == nullptr) return Attach::absent;
-  if (bytes < sizeof(SegmentHeader)) return Attach::too_short;
-  const auto& header = *reinterpret_cast<const SegmentHeader*>(base);
+Attach check_segment(const shm::SegmentBytes& segment) noexcept {
+  if (segment.server.data() == nullptr || segment.clients.data() == nullptr) return Attach::absent;
+  if (segment.server.size() < sizeof(SegmentHeader)) return Attach::too_short;
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
   const auto version = header.version.load(std::memory_order_acquire);  // SH.V2 <- V1
   if (version == 0) return Attach::not_ready;
   if (version != layout_version || header.magic != segment_magic) return Attach::wrong_version;
-  return header.bytes > bytes ? Attach::too_short : Attach::ready;
+  return header.server_bytes > segment.server.size() || header.clients_bytes > segment.clients.size()
+             ? Attach::too_short
+             : Attach::ready;
 }
 
-std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
-                                      std::string_view nspace) noexcept {
+std::optional<std::uint64_t> find_job(const shm::SegmentBytes& segment, std::string_view nspace) noexcept {
+  const auto* base = segment.server.data();
+  const auto bytes = segment.server.size();
   const auto& header = *reinterpret_cast<const SegmentHeader*>(base);
   const auto count = std::min(header.job_count.load(std::memory_order_acquire), max_jobs);  // SH.C2 <- C1
   for (std::uint32_t i = 0; i < count; ++i) {
@@ -48,11 +51,12 @@ std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
   return std::nullopt;
 }
 
-Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept {
-  if (job > bytes - sizeof(JobHeader)) return fail(Errc::corrupt, "job offset");
+Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept {
+  auto* const base = segment.server.data();
+  auto* const clients = segment.clients.data();
+  if (job > segment.server.size() - sizeof(JobHeader)) return fail(Errc::corrupt, "job offset");
   const auto& h = *reinterpret_cast<const JobHeader*>(base + job);
   JobView view;
-  view.base_ = base;
   view.header_ = &h;
   view.rank_count_ = h.ranks;
   view.local_capacity_ = h.local_capacity;
@@ -66,9 +70,15 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
   const std::uint64_t info_capacity = h.info_capacity, remote_capacity = h.remote_capacity;
   const std::uint32_t info_buckets = h.info_buckets;
   const std::uint32_t nodes = h.nodes, apps = h.apps;
-  for (const Area area : {ranks, index, info, remote, locals, control, cards, rests})
-    if (!inside(area, bytes)) return fail(Errc::corrupt, "job area");
+  const std::uint64_t board = h.board;
+  for (const Area area : {ranks, index, info, remote, locals})
+    if (!inside(area, segment.server.size())) return fail(Errc::corrupt, "job area");
+  for (const Area area : {control, cards, rests})
+    if (!inside(area, segment.clients.size())) return fail(Errc::corrupt, "job area");
   const std::uint64_t most = view.local_capacity_;
+  if (board < control.offset || board - control.offset > control.bytes ||
+      control.bytes - (board - control.offset) < Board::footprint(view.local_capacity_))
+    return fail(Errc::corrupt, "job board");
   if (ranks.bytes / sizeof(RankEntry) < view.rank_count_ ||
       index.bytes < JobIndex::fixed_bytes(view.rank_count_, nodes, apps) ||
       locals.bytes / sizeof(Local) < most || cards.bytes / shm::page_bytes < most ||
@@ -81,8 +91,9 @@ Result<JobView> JobView::open(std::byte* base, std::size_t bytes, std::uint64_t 
     return fail(Errc::corrupt, "job bounds");
   view.ranks_ = reinterpret_cast<RankEntry*>(base + ranks.offset);
   view.locals_ = reinterpret_cast<Local*>(base + locals.offset);
-  view.cards_ = base + cards.offset;
-  view.card_rests_ = base + rests.offset;
+  view.board_ = &Board::at(clients + board);
+  view.cards_ = clients + cards.offset;
+  view.card_rests_ = clients + rests.offset;
   view.index_ = JobIndex({base + index.offset, index.bytes}, view.rank_count_, nodes, apps);
   view.info_ = KeyedLog(base + info.offset, info_capacity, info_buckets);
   view.remote_ = RemoteCards(base + remote.offset, remote_capacity);

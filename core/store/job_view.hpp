@@ -19,9 +19,9 @@ namespace weft::store {
 class JobView {
  public:
   JobView() = default;
-  /// base: the mapping of the whole segment; job: the offset of a JobHeader that was live.
-  /// Errors: corrupt (an area leaves the segment).
-  static Result<JobView> open(std::byte* base, std::size_t bytes, std::uint64_t job) noexcept;
+  /// segment: all of both memories; job: the offset of a JobHeader that was live.
+  /// Errors: corrupt (an area leaves its memory).
+  static Result<JobView> open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
   std::uint32_t ranks() const noexcept { return rank_count_; }
@@ -62,7 +62,7 @@ class JobView {
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// The card of a local rank. local: below local_capacity of the header.
   KeyedLog card(std::uint32_t local) const noexcept;
-  Board& board() const noexcept { return Board::at(base_ + header_->board); }
+  Board& board() const noexcept { return *board_; }
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
   Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept {
@@ -79,7 +79,6 @@ class JobView {
     return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
   }
 
-  std::byte* base_ = nullptr;
   const JobHeader* header_ = nullptr;
   std::uint32_t rank_count_ = 0;
   std::uint32_t local_capacity_ = 0;
@@ -89,6 +88,7 @@ class JobView {
   std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;
   Local* locals_ = nullptr;
+  Board* board_ = nullptr;
   JobIndex index_;
   KeyedLog info_;
   RemoteCards remote_;
@@ -96,7 +96,6 @@ class JobView {
 };
 
 /// Finds a job of the segment by its name; returns the offset of its JobHeader.
-std::optional<std::uint64_t> find_job(const std::byte* base, std::size_t bytes,
-                                      std::string_view nspace) noexcept;
+std::optional<std::uint64_t> find_job(const shm::SegmentBytes& segment, std::string_view nspace) noexcept;
 
 }  // namespace weft::store

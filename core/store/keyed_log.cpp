@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "transport/shm/segment.hpp"
+
 namespace weft::store {
 namespace {
 
@@ -69,6 +71,21 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
   head.store(static_cast<std::uint32_t>(offset / 8 + 1),
              std::memory_order_release);  // KL.F1 -> F2: published first (I4)
   return {};
+}
+
+Result<void> KeyedLog::back(std::uint64_t end) noexcept {
+  // The kernel maps up to 16 present pages around a fault: pages that come 16 at a time cost each reader of a card one fault for
+  // all of them.
+  const bool is_card = rest_ != nullptr;
+  const std::uint64_t granule = is_card ? 16 * shm::page_bytes : shm::page_bytes;
+  std::byte* const piece = is_card ? rest_ : data_ - sizeof(Header);
+  const std::uint64_t before = is_card ? first_ : 0, front = is_card ? 0 : sizeof(Header);
+  const auto pages = [&](std::uint64_t to) {
+    const auto bytes = to > before ? to - before + front : front;
+    return std::min((bytes + granule - 1) / granule * granule, capacity_ - before + front);
+  };
+  const auto from = pages(published()), until = pages(end);
+  return until > from ? shm::populate(piece + from, until - from) : Result<void>();
 }
 
 bool KeyedLog::gap_at(std::uint64_t offset, std::uint64_t end) const noexcept {

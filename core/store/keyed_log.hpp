@@ -107,6 +107,9 @@ class KeyedLog {
   /// True if no record starts here: the rest of a first piece whose log continues in the second.
   static bool is_gap(Bytes rest_of_piece) noexcept;
 
+  /// Writer only, in shared memory, before the appends that take the log to `end`: there are pages for them. The pages of the
+  /// header, the heads and all of a first piece are there already. Errors: no_space (of memory).
+  Result<void> back(std::uint64_t end) noexcept;
   /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
 

@@ -1,24 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The map of the node segment. Offsets count from the start of the segment; everything is zero when new.
+// The map of the node segment: two memories (transport/shm/segment.hpp), everything zero when new.
 //
-//   SegmentHeader | control: Doorbell | boards of sets | JobHeader | its areas | JobHeader | its areas | ...
+//   server's   SegmentHeader | JobHeader | its areas | JobHeader | its areas | ...
+//   clients'   boards of sets | areas of a job | areas of a job | ...
 //
-// | area of a job      | writer            | readers                    | protocol                              |
-// |--------------------|-------------------|----------------------------|---------------------------------------|
-// | JobHeader          | server            | all                        | immutable once `state` says live      |
-// | ranks: RankEntry[] | server            | all                        | immutable, but `card` (atomic)        |
-// | index: JobIndex    | server            | all                        | immutable; core/store/job_index.hpp   |
-// | info: KeyedLog     | server            | all                        | core/store/keyed_log.hpp              |
-// | remote: RemoteCards| server            | all                        | core/store/remote_cards.hpp           |
-// | locals: Local[]    | server            | all                        | atomics, see Local                    |
-// | control            | local clients     | all                        | core/store/board.hpp, fetch_cell.hpp, NoticeRing |
-// | card of a local    | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
+// | area of a job      | memory   | writer            | readers                    | protocol                              |
+// |--------------------|----------|-------------------|----------------------------|---------------------------------------|
+// | JobHeader          | server's | server            | all                        | immutable once `state` says live      |
+// | ranks: RankEntry[] | server's | server            | all                        | immutable, but `card` (atomic)        |
+// | index: JobIndex    | server's | server            | all                        | immutable; core/store/job_index.hpp   |
+// | info: KeyedLog     | server's | server            | all                        | core/store/keyed_log.hpp              |
+// | remote: RemoteCards| server's | server            | all                        | core/store/remote_cards.hpp           |
+// | locals: Local[]    | server's | server            | all                        | atomics, see Local                    |
+// | control            | clients' | local clients     | all                        | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
+// | card of a local    | clients' | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
+//
+// Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the server's memory, which the
+// kernel lets no client write.
 //
 // A card has one page among the first pages of all cards, which are contiguous: reading 64 small cards then takes four
 // page faults (the kernel maps 16 neighbours at a time) and not 64. What does not fit is elsewhere.
 //
-// A client maps everything read-only, and for writing: `control` of its job, its own card, the page of the doorbell, and
-// the boards of the sets that it is a member of (board_pool.hpp).
+// A client maps everything read-only, and makes writable: `control` of its job, its own card, and the boards of the sets that it is
+// a member of (board_pool.hpp).
 #pragma once
 
 #include <atomic>
@@ -38,7 +42,7 @@ namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, FetchCell, NoticeRing, Doorbell or the value
 /// encoding changes shape.
-inline constexpr std::uint32_t layout_version = 6;
+inline constexpr std::uint32_t layout_version = 7;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job: slots of one size.
@@ -50,22 +54,21 @@ inline constexpr std::uint16_t none16 = 0xffff;
 
 struct SegmentHeader {
   std::uint64_t magic;
-  std::uint64_t bytes;
-  std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
-  std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
-  std::uint64_t doorbell;
-  char socket[64];  ///< name of the server's socket, which identifies the server
+  std::uint64_t server_bytes, clients_bytes;  ///< of the two memories
+  std::atomic<std::uint32_t> version;         ///< stored last by the creator (release)
+  std::atomic<std::uint32_t> job_count;       ///< jobs[0 .. job_count) may be read
+  char socket[64];                            ///< name of the server's socket, which identifies the server
   char server_nspace[256];
   std::uint32_t server_rank;
   std::uint32_t board_slots;  ///< boards of sets; fewer in a small segment
-  std::uint64_t boards;       ///< offset of the first, pool_board_bytes each
+  std::uint64_t boards;       ///< offset of the first in the clients' memory, pool_board_bytes each
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
 
 /// What a client that maps a segment may find; unless it is ready, the client uses the socket instead.
 enum class Attach { absent, too_short, not_ready, wrong_version, ready };
-Attach check_segment(const std::byte* base, std::size_t bytes) noexcept;
+Attach check_segment(const shm::SegmentBytes& segment) noexcept;
 
 /// A rank of a job, on any node; unknown fields hold none / none16. With the index at most 32 bytes a rank.
 struct RankEntry {
@@ -92,8 +95,8 @@ struct alignas(64) Local {
   /// C2).
   std::atomic<std::uint32_t> watched;
   std::atomic<std::int32_t> pid;
-  std::uint64_t card;       ///< offset of its page among the first pages of all cards
-  std::uint64_t card_rest;  ///< offset of the rest of its data
+  std::uint64_t card;       ///< offset of its page among the first pages of all cards; clients' memory
+  std::uint64_t card_rest;  ///< offset of the rest of its data; clients' memory
 };
 static_assert(sizeof(Local) == 64);
 
@@ -119,11 +122,13 @@ struct JobHeader {
   std::uint64_t card_first;       ///< bytes of a card's data in its first page
   std::uint64_t card_capacity;    ///< bytes of a card's data in all
   std::uint64_t card_rest_bytes;  ///< virtual bytes from the rest of a card to that of the next, whole pages
-  Area rank_area, index_area, info_area, remote_area, local_area, control_area, card_area, card_rest_area;
-  std::uint64_t board;        ///< offset; inside control_area
+  Area rank_area, index_area, info_area, remote_area, local_area;  ///< in the server's memory
+  Area control_area, card_area, card_rest_area;                    ///< in the clients' memory
+  std::uint64_t board;                                             ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
   std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
+  std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
 };
 

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "pmix_common.h"
+#include "transport/shm/segment.hpp"
 
 namespace weft::store {
 namespace {
@@ -90,6 +91,7 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noex
     }
   }
   bytes += bytes & 1;  // within the capacity, which is even like `used`
+  if (auto ok = back(used, used + bytes); !ok) return ok;
   std::byte* to = put_end(put_word(data_ + used, before), card.to);
   for (const auto& record : records) {
     const auto value = static_cast<std::uint32_t>(record.value.size());
@@ -104,6 +106,12 @@ Result<void> RemoteCards::append(std::atomic<Link>& link, const Card& card) noex
   header_->pieces.fetch_add(1, std::memory_order_relaxed);
   link.store(static_cast<Link>(used / 2 + 1), std::memory_order_release);  // RC.R1 -> R2: bytes first (I2)
   return {};
+}
+
+/// Pages for what is about to be written between these offsets; the one of the byte before is there.
+Result<void> RemoteCards::back(std::uint64_t from, std::uint64_t to) noexcept {
+  const auto next_page = shm::page_aligned(sizeof(Header) + from) - sizeof(Header);
+  return to > next_page ? shm::populate(data_ + next_page, to - next_page) : Result<void>();
 }
 
 inline bool RemoteCards::read_head(std::uint64_t offset, std::uint64_t limit, Piece& piece) const noexcept {

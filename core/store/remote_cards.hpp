@@ -70,7 +70,7 @@ class RemoteCards {
       : header_(reinterpret_cast<Header*>(memory)), data_(memory + sizeof(Header)), capacity_(capacity) {}
 
   /// Writer only. Appends a piece to the chain that `link` leads to; none if nothing in it is new. Errors,
-  /// with nothing changed then: again (a part before it is missing, I5), no_space, invalid (a key of no or
+  /// with nothing changed then: again (a part before it is missing, I5), no_space (here or of memory), invalid (a key of no or
   /// more than 511 bytes, a scope that stays on its node, an impossible position).
   Result<void> append(std::atomic<Link>& link, const Card& card) noexcept;
 
@@ -112,6 +112,7 @@ class RemoteCards {
   /// Calls see(entry, offset of its body from the first) for each entry of the piece at `offset`.
   template <class See>
   Result<Piece> scan(std::uint64_t offset, std::uint64_t limit, See&& see) const noexcept;
+  Result<void> back(std::uint64_t from, std::uint64_t to) noexcept;
   CardRecord record(const Entry& entry, std::uint64_t body) const noexcept;
 
   Header* header_ = nullptr;

@@ -42,8 +42,10 @@ void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);
+void add_segment_programs(Programs& programs);
 void add_cluster_programs(Programs& programs);
 void add_set_fence_programs(Programs& programs);
+void add_slow_file_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);
 
 /// One process that a test started, with a line of text to and from it. Killed and reaped with this object.

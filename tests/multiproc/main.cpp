@@ -12,7 +12,9 @@ int main(int argc, char** argv) {
   weft::test::add_limit_programs(programs);
   weft::test::add_node_programs(programs);
   weft::test::add_cluster_programs(programs);
+  weft::test::add_segment_programs(programs);
   weft::test::add_set_fence_programs(programs);
+  weft::test::add_slow_file_programs(programs);
   weft::test::add_singleton_programs(programs);
   return weft::test::run(argc, argv, programs);
 }

@@ -13,11 +13,13 @@ add_executable(multiproc_test
   limit_test.cpp
   main.cpp
   nodes_test.cpp
+  segment_test.cpp
   server_test.cpp
   set_fence_test.cpp
+  slow_files_test.cpp
   values.cpp)
 weft_compile_alone(cluster_test.cpp)
-target_link_libraries(multiproc_test PRIVATE weft_flags pmix GTest::gtest Threads::Threads)
+target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
 add_dependencies(multiproc_test weftinfo)
 weft_test_program(multiproc_test)

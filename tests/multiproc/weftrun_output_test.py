@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Standard output and error: every byte, in order, whatever the reader does, within bounded memory."""
+import contextlib
+import fcntl
+import glob
 import hashlib
 import os
 import re
@@ -8,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import (PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, own_lines, python, read_lines, run,
+from weftrun_common import (CLIENT, PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, own_lines, parent, python, read_lines, run,
                             start, wait_until)
 
 # Bytes that follow from a seed, so that the test can make the same: all values, no period that fits a buffer.
@@ -17,6 +20,7 @@ MAKE = ("import random,sys,os\n"
         "def put(fd, data):\n"
         "    view = memoryview(data)\n"
         "    while view: view = view[os.write(fd, view):]\n")
+F_SETPIPE_SZ = 1031  # fcntl has it from Python 3.10 on
 exec(MAKE)  # pylint: disable=exec-used
 
 
@@ -76,6 +80,40 @@ class Output(unittest.TestCase):
         finish(job)
         os.close(read_end)
         os.close(write_end)
+
+    def test_an_error_stream_that_is_not_read_stops_no_fence(self):
+        """The library's own lines wait for their reader as those of ranks do, and the launcher's server goes on meanwhile."""
+        with tempfile.TemporaryDirectory() as folder:
+            go, over = os.path.join(folder, "go"), os.path.join(folder, "over")
+            os.mkfifo(go)
+            read_end, write_end = os.pipe()
+            fcntl.fcntl(write_end, F_SETPIPE_SZ, 4096)
+            rank = (f'if [ $PMIX_RANK = 0 ]; then head -c 1048576 /dev/zero >&2 & else read x < {go}; fi; '
+                    f'{CLIENT} init fence finalize && touch {over}.$PMIX_RANK')
+            job = start("--virtual-nodes", "2", "-n", "2", "sh", "-c", rank, stderr=write_end,
+                        env={**os.environ, "WEFT_STUCK_AFTER": "1"})
+            os.close(write_end)
+
+            def reports():
+                """A server of the job has something to say, and says it on a thread of its own."""
+                for comm in glob.glob("/proc/[0-9]*/task/*/comm"):
+                    pid = int(comm.split("/")[2])
+                    with contextlib.suppress(OSError), open(comm, encoding="ascii") as name:
+                        if name.read() == "weft-log\n" and job.pid in (pid, parent(pid)):
+                            return True
+                return False
+
+            wait_until(lambda: os.path.exists(go) and reports(), "a report of the stuck fence")
+            with open(go, "w", encoding="ascii") as fifo:
+                fifo.write("go\n")
+            wait_until(lambda: os.path.exists(f"{over}.0") and os.path.exists(f"{over}.1"),
+                       "the end of the fence while standard error is not read")
+            text = b""
+            while chunk := os.read(read_end, 65536):
+                text += chunk
+            os.close(read_end)
+            self.assertEqual(finish(job)[0], 0, text.replace(b"\0", b""))
+            self.assertIn(b"missing: 1", text)
 
     def test_tagged_lines_are_whole(self):
         # Long lines in small pieces from all ranks at once, on both streams into one pipe.

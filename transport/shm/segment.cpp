@@ -4,10 +4,13 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
 
 namespace weft::shm {
 
@@ -38,33 +41,50 @@ Result<void> Window::make_writable(std::size_t offset, std::size_t bytes) noexce
   return {};
 }
 
-void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
-#ifdef MADV_POPULATE_WRITE
-  if (offset < bytes_)
-    (void)::madvise(base_ + offset, std::min<std::size_t>(page_aligned(bytes), bytes_ - offset),
-                    MADV_POPULATE_WRITE);
-#endif
+Result<Window> Window::map_all(int fd) {
+  struct stat facts {};
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd, &facts) != 0)
+    return fail(Errc::denied, "a node segment that could shrink");
+  return map(fd, 0, static_cast<std::size_t>(facts.st_size), Access::read);
 }
 
-Result<Segment> Segment::create(std::size_t bytes) {
+Result<void> populate(std::byte* at, std::size_t bytes) noexcept {
+#ifdef MADV_POPULATE_WRITE
+  const auto before = reinterpret_cast<std::uintptr_t>(at) % page_bytes;
+  if (bytes != 0 && ::madvise(at - before, page_aligned(before + bytes), MADV_POPULATE_WRITE) != 0 &&
+      (errno == EFAULT || errno == ENOMEM))
+    return fail(Errc::no_space, "no memory for the node segment", errno);
+#endif
+  return {};
+}
+
+Result<void> Window::populate(std::size_t offset, std::size_t bytes) noexcept {
+  return offset < bytes_ ? shm::populate(base_ + offset, std::min(bytes, bytes_ - offset)) : Result<void>();
+}
+
+Result<Memory> Memory::create(std::size_t bytes, Writers writers) {
   // Growing a file past RLIMIT_FSIZE raises a signal that kills the process, so the limit is read first.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
     bytes = limit.rlim_cur;
   bytes &= ~(page_bytes - 1);
-  Fd fd(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Fd fd(::memfd_create(writers == Writers::creator ? "weft-node" : "weft-shared",
+                       MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd) return fail(Errc::os, "memfd_create", errno);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return fail(Errc::os, "ftruncate of the node segment", errno);
-  // If a peer could shrink the file, the next load of every reader would raise SIGBUS.
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    return fail(Errc::os, "sealing the node segment", errno);
   auto window = Window::map(fd.get(), 0, bytes, Window::Access::write);
   if (!window) return fail(window.error());
-  return Segment(std::move(fd), std::move(*window));
+  // If a peer could shrink the file, the next load of every reader would raise SIGBUS. The creator's own mapping, made before
+  // the seal, stays writable.
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+  if (::fcntl(fd.get(), F_ADD_SEALS, writers == Writers::creator ? seals | F_SEAL_FUTURE_WRITE : seals) != 0)
+    return fail(Errc::os, "sealing the node segment", errno);
+  return Memory(std::move(fd), std::move(*window), writers);
 }
 
-Result<std::uint64_t> Segment::allocate(std::size_t bytes) noexcept {
+Result<std::uint64_t> Memory::allocate(std::size_t bytes) noexcept {
   const std::uint64_t need = page_aligned(bytes);
   if (need < bytes) return fail(Errc::no_space, "the node segment is full");
   for (auto range = free_.begin(); range != free_.end(); ++range)
@@ -78,13 +98,28 @@ Result<std::uint64_t> Segment::allocate(std::size_t bytes) noexcept {
   return std::exchange(next_, next_ + need);
 }
 
-void Segment::release(std::uint64_t offset, std::size_t bytes) {
+/// False: the next user would see old bytes.
+bool Memory::clear(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (writers_ == Writers::several)
+    return ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes)) == 0;
+  // The seal that keeps others from writing keeps the creator from punching holes: zeros go where pages are.
+  const auto end = static_cast<off_t>(offset + bytes);
+  for (auto at = static_cast<off_t>(offset); at < end;) {
+    const auto data = ::lseek(fd_.get(), at, SEEK_DATA);
+    if (data < 0) return errno == ENXIO;  // nothing but holes up to the end of the memory
+    if (data >= end) return true;
+    const auto hole = ::lseek(fd_.get(), data, SEEK_HOLE);
+    if (hole < 0) return false;
+    at = std::min(hole, end);
+    std::memset(base() + data, 0, static_cast<std::size_t>(at - data));
+  }
+  return true;
+}
+
+void Memory::release(std::uint64_t offset, std::size_t bytes) {
   const std::uint64_t whole = page_aligned(bytes);
-  // If the hole cannot be punched, the next user would see old bytes: then the addresses are given up
-  // instead.
-  if (::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                  static_cast<off_t>(whole)) != 0)
-    return;
+  if (!clear(offset, whole)) return;  // the addresses are given up instead
   // Merges neighbouring ranges, and returns a range that ends at next_ to the unused part: otherwise jobs of
   // many sizes would fragment the segment.
   const auto after =
@@ -102,6 +137,22 @@ void Segment::release(std::uint64_t offset, std::size_t bytes) {
     next_ = range->offset;
     free_.erase(range);
   }
+}
+
+Result<Segment> Segment::create(std::size_t bytes) {
+  auto server = Memory::create(bytes / 2, Memory::Writers::creator);
+  if (!server) return fail(server.error());
+  auto clients = Memory::create(bytes / 2, Memory::Writers::several);
+  if (!clients) return fail(clients.error());
+  return Segment{std::move(*server), std::move(*clients)};
+}
+
+Result<SegmentWindows> SegmentWindows::map(int server_fd, int clients_fd) {
+  auto server = Window::map_all(server_fd);
+  if (!server) return fail(server.error());
+  auto clients = Window::map_all(clients_fd);
+  if (!clients) return fail(clients.error());
+  return SegmentWindows{std::move(*server), std::move(*clients)};
 }
 
 }  // namespace weft::shm

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node's shared memory: one sparse memfd without a name in any file system.
+// A node's shared memory: two sparse memfds without a name in any file system.
 //
-// Nothing in it depends on the address where it is mapped: all references are offsets. The server maps all of
-// it for writing. A client maps all of it read-only and opens a writable Window on the few bytes that it
-// owns, so a stray store in a client cannot reach the data of another process.
+//   server's    only the process that made it ever writes it: the kernel refuses any other writable mapping
+//   clients'    what clients and server write: each client its own parts, by convention of what it makes writable
+//
+// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps both read-only and makes
+// writable the few bytes of the clients' memory that it owns, so a stray store in a client cannot reach the data of another.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +26,11 @@ constexpr std::uint64_t page_aligned(std::uint64_t n) {
 
 using base::Fd;
 
+/// Allocates the pages that hold [at, at + bytes) of a mapping now, in one call instead of a fault a page. A store into a page
+/// that there is no memory for would end the process (SIGBUS), so what is stored to first is populated before. Errors:
+/// no_space (a limit on memory is reached). Kernels before 5.14 cannot say, and it is a success there.
+Result<void> populate(std::byte* at, std::size_t bytes) noexcept;
+
 /// A mapping of part of a file descriptor, unmapped by this object.
 class Window {
  public:
@@ -37,13 +44,16 @@ class Window {
 
   /// offset: a multiple of page_bytes. Errors: os (errno of mmap).
   static Result<Window> map(int fd, std::uint64_t offset, std::size_t bytes, Access access);
+  /// All of a memory that another process made, for reading. Errors: denied (it could shrink, which kills its
+  /// readers), os.
+  static Result<Window> map_all(int fd);
 
   /// Lets [offset, offset + bytes), whole pages, of a window for reading be written too, if the descriptor that it was mapped
   /// from allows it. Errors: os.
   Result<void> make_writable(std::size_t offset, std::size_t bytes) noexcept;
 
-  /// Allocates the pages of [offset, offset + bytes) now, in one call instead of a fault a page; only a hint.
-  void populate(std::size_t offset, std::size_t bytes) noexcept;
+  /// populate() of bytes [offset, offset + bytes) of it, less what lies behind its end.
+  Result<void> populate(std::size_t offset, std::size_t bytes) noexcept;
 
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return bytes_; }
@@ -55,32 +65,66 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
-/// The creator's side: the descriptor, a writable mapping of all of it, and an allocator of pages.
-class Segment {
+/// Both memories as a process has them mapped.
+struct SegmentBytes {
+  MutableBytes server, clients;
+};
+
+/// The creator's side of one memory: the descriptor, a writable mapping of all of it, and an allocator of pages.
+class Memory {
  public:
+  enum class Writers { creator, several };
+
   /// bytes: virtual size, reduced to what RLIMIT_FSIZE allows; memory is used only where it is touched.
-  static Result<Segment> create(std::size_t bytes);
+  /// Writers::creator: from then on no process can map it for writing, write to it or free its pages.
+  static Result<Memory> create(std::size_t bytes, Writers writers);
 
   /// Page-aligned, zeroed. Errors: no_space.
   Result<std::uint64_t> allocate(std::size_t bytes) noexcept;
-  /// Frees an allocation: its bytes read as zero at once, its addresses serve a later allocate().
+  /// Ends an allocation: its bytes read as zero at once, its addresses serve a later allocate(). The kernel gets the pages
+  /// of the clients' memory back; those of the creator's, which it may not free either, stay for the next allocation there.
   void release(std::uint64_t offset, std::size_t bytes);
 
   int fd() const noexcept { return fd_.get(); }
   std::byte* base() const noexcept { return window_.base(); }
   std::size_t size() const noexcept { return window_.size(); }
+  MutableBytes bytes() const noexcept { return {base(), size()}; }
   /// Bytes behind the last allocation.
   std::size_t left() const noexcept { return window_.size() - next_; }
 
  private:
-  Segment(Fd fd, Window window) noexcept : fd_(std::move(fd)), window_(std::move(window)) {}
+  Memory(Fd fd, Window window, Writers writers) noexcept
+      : fd_(std::move(fd)), window_(std::move(window)), writers_(writers) {}
+  bool clear(std::uint64_t offset, std::uint64_t bytes) noexcept;
   struct Range {
     std::uint64_t offset, bytes;
   };
   Fd fd_;
   Window window_;
+  Writers writers_;
   std::uint64_t next_ = 0;
   std::vector<Range> free_;  // by offset, none touching another or next_
+};
+
+/// The server's side of a node's segment.
+struct Segment {
+  Memory server, clients;
+
+  /// bytes: of both together, half each. Errors: os.
+  static Result<Segment> create(std::size_t bytes);
+  SegmentBytes bytes() const noexcept { return {server.bytes(), clients.bytes()}; }
+};
+
+/// A client's side of it: both memories, for reading until a part is made writable.
+struct SegmentWindows {
+  Window server, clients;
+
+  /// Errors: as Window::map_all().
+  static Result<SegmentWindows> map(int server_fd, int clients_fd);
+  SegmentBytes bytes() const noexcept {
+    return {{server.base(), server.size()}, {clients.base(), clients.size()}};
+  }
+  explicit operator bool() const noexcept { return bool(server); }
 };
 
 }  // namespace weft::shm

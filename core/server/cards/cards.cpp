@@ -24,7 +24,7 @@ data::Infos directives_for_host(const Cards::Wanted& wanted) {
 
 }  // namespace
 
-Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster, std::byte* segment)
+Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment)
     : jobs_(jobs), host_(host), cluster_(cluster), segment_(segment) {
   if (cluster_ != nullptr) modex_ = std::make_unique<Modex>(*cluster_, jobs_);
 }
@@ -92,7 +92,7 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
 }
 
 void Cards::offer(const Job& job) {
-  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), segment_);
+  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), segment_.clients.base());
 }
 
 void Cards::withdraw(const std::string& nspace) {

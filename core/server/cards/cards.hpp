@@ -18,7 +18,7 @@ namespace weft::server {
 class Cards {
  public:
   /// cluster: null where there is no other node.
-  Cards(Jobs& jobs, Host& host, Cluster* cluster, std::byte* segment);
+  Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment);
 
   /// The host does direct modex: then it brings all cards of other nodes.
   bool host_brings() const noexcept { return host_.does_direct_modex(); }
@@ -57,7 +57,7 @@ class Cards {
   Jobs& jobs_;
   Host& host_;
   Cluster* cluster_;
-  std::byte* segment_;
+  const shm::Segment& segment_;
   std::unique_ptr<Modex> modex_;
   /// Fetches that the host does and that may be shared: by rank and key.
   std::map<std::pair<Name, std::string>, std::vector<FetchDone>> by_host_;

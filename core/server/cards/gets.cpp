@@ -179,7 +179,8 @@ bool Gets::go_on_with_card(Number number) {
     store::BlobWriter blob;
     if (facts.lookup == GetFacts::Lookup::hit) {
       const auto added = blob.add(job->nspace, request.proc.rank, card, request.from);
-      if (!added) reply.status = PMIX_ERR_INVALID_VAL;
+      if (!added)
+        reply.status = added.error().code == Errc::no_space ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_INVALID_VAL;
       reply.card = std::move(blob).finish();
     }
   }

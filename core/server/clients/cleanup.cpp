@@ -10,6 +10,7 @@
 #include <memory>
 #include <string_view>
 
+#include "base/log_format.hpp"
 #include "core/data/value.hpp"
 #include "transport/shm/segment.hpp"
 
@@ -24,15 +25,18 @@ struct CloseDir {
 
 class Remover {
  public:
-  Remover(const CleanupOrder& order, uid_t owner) : order_(order), owner_(owner) {}
+  Remover(const CleanupOrder& order, uid_t owner, base::Worker::Steps& steps)
+      : order_(order), owner_(owner), steps_(steps) {}
 
   void file(int parent, const std::string& name, const std::string& path) const {
+    steps_.fetch_add(1, std::memory_order_relaxed);
     struct stat info {};
     if (ignored(path) || ::fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (info.st_uid == owner_ && !S_ISDIR(info.st_mode)) (void)::unlinkat(parent, name.c_str(), 0);
   }
 
   void directory(int parent, const std::string& name, const std::string& path, bool top, int depth) const {
+    steps_.fetch_add(1, std::memory_order_relaxed);
     if (ignored(path) || depth > max_depth) return;
     const int fd = ::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) return;
@@ -64,6 +68,7 @@ class Remover {
 
   const CleanupOrder& order_;
   uid_t owner_;
+  base::Worker::Steps& steps_;
 };
 
 /// Calls act(parent descriptor, last component) without following a link in the last component.
@@ -116,13 +121,21 @@ Result<CleanupOrder> CleanupOrder::parse(const pmix_info_t* infos, std::size_t c
   return order;
 }
 
-void CleanupOrder::carry_out(uid_t owner) const {
-  const Remover remover(*this, owner);
+void CleanupOrder::carry_out(uid_t owner, base::Worker::Steps& steps) const {
+  const Remover remover(*this, owner, steps);
   for (const auto& path : files)
     with_parent(path, [&](int parent, const std::string& name) { remover.file(parent, name, path); });
   for (const auto& path : directories)
     with_parent(path,
                 [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
+}
+
+CleanupBook::CleanupBook() : current_(std::make_shared<Current>()), worker_("weft-cleanup") {}
+
+CleanupBook::~CleanupBook() {
+  if (wait()) return;
+  const std::lock_guard lock(current_->mutex);
+  base::warn(base::LogPart::clients, "clean-up {} has not ended and is left to itself", current_->text);
 }
 
 void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {
@@ -132,9 +145,21 @@ void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {
 void CleanupBook::carry_out(const pmix_proc_t& proc, uid_t owner) {
   const auto found = orders_.find({proc.nspace, proc.rank});
   if (found == orders_.end()) return;
-  const auto orders = std::move(found->second);
+  auto orders = std::make_shared<const std::vector<CleanupOrder>>(std::move(found->second));
   orders_.erase(found);
-  for (const auto& order : orders) order.carry_out(owner);
+  const auto work = [current = current_, orders, owner,
+                     of = fmt::format("of rank {} of {}", proc.rank, proc.nspace)](auto& steps) {
+    for (const auto& order : *orders) {
+      {
+        const std::lock_guard lock(current->mutex);
+        current->text = of + ", " + (order.files.empty() ? order.directories : order.files).front();
+      }
+      order.carry_out(owner, steps);
+    }
+  };
+  if (!worker_.add(work))
+    base::warn(base::LogPart::clients, "no thread can be started for the clean-up of rank {} of {}",
+               proc.rank, proc.nspace);
 }
 
 }  // namespace weft::server

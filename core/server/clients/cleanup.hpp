@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What clients asked to have removed when their processes have ended (PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR).
 //
+// A file system may take any time, or hang: the work is done on a thread of its own. At the end of the server it is waited for
+// as long as it gets on.
+//
 // Paths are walked with openat and O_NOFOLLOW from their parent, and only what the client's own user owns is
 // removed: a link that was planted meanwhile is removed itself, never followed.
 #pragma once
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/worker.hpp"
 #include "pmix_common.h"
 #include "weft/result.hpp"
 
@@ -27,18 +34,33 @@ struct CleanupOrder {
   /// Errors: invalid (a path that is not absolute, or a value that is no string).
   static Result<CleanupOrder> parse(const pmix_info_t* infos, std::size_t count);
   bool empty() const noexcept { return files.empty() && directories.empty(); }
-  /// Removes; what is not there or not `owner`'s is left alone without a word.
-  void carry_out(uid_t owner) const;
+  /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has looked at.
+  void carry_out(uid_t owner, base::Worker::Steps& steps) const;
 };
 
 class CleanupBook {
  public:
+  CleanupBook();
+  /// Waits for what was begun, and says what has not ended. It is left behind with its thread.
+  ~CleanupBook();
+  /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than this.
+  static constexpr std::chrono::seconds patience{5}, most{60};
+
   void add(const pmix_proc_t& proc, CleanupOrder order);
-  /// The process is gone: its orders are carried out and forgotten.
+  /// Waits for what was begun. False: it hangs, or takes too long.
+  bool wait() { return worker_.wait(patience, most); }
+  /// The process is gone: its orders are forgotten, and carried out after those of others that went before.
   void carry_out(const pmix_proc_t& proc, uid_t owner);
 
  private:
+  /// What the thread is at; it may outlive the book.
+  struct Current {
+    std::mutex mutex;
+    std::string text;
+  };
   std::map<std::pair<std::string, std::uint32_t>, std::vector<CleanupOrder>> orders_;
+  std::shared_ptr<Current> current_;
+  base::Worker worker_;
 };
 
 }  // namespace weft::server

@@ -113,9 +113,9 @@ void Clients::welcome(const ConnectionRef& connection) {
   message.local = connection->local;
   std::vector<int> fds;
   if (connection->has_segment) {
-    message.segment_bytes = segment_.size();
+    message.segment_bytes = segment_.server.size();
     message.job = job.writer->offset();
-    fds = {segment_.fd()};
+    fds = {segment_.server.fd(), segment_.clients.fd()};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
   if (!link::send_frame(connection->native_handle(), MessageType::welcome, 0, link::encode(message), fds))
@@ -150,7 +150,10 @@ void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const l
   }
   for (const auto& item : message.items) {
     const store::Record record{{store::Realm::rank, 0}, item.scope, item.key, item.value};
-    if (!card.append(record)) return connection->reply(tag, PMIX_ERR_OUT_OF_RESOURCE);
+    const auto end =
+        card.end_after(card.published(), store::KeyedLog::record_bytes(item.key.size(), item.value.size()));
+    if (!end || !card.back(*end) || !card.append(record))
+      return connection->reply(tag, PMIX_ERR_OUT_OF_RESOURCE);
   }
   connection->reply(tag, PMIX_SUCCESS);
   rooms_.gets.retry(connection->proc);

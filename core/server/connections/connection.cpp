@@ -9,8 +9,8 @@
 #include <asio/write.hpp>
 
 #include "base/local_socket.hpp"
+#include "base/log_format.hpp"
 #include "base/process.hpp"
-
 #include "core/link/messages.hpp"
 
 namespace weft::server {
@@ -53,10 +53,17 @@ void ClientConnection::close_when_drained(std::function<void()> then) {
   if (closed_) return then ? then() : void();
   if (then) when_closed_.push_back(std::move(then));
   if (!admitted_) return close();  // nothing reads the socket yet
+  is_ending_ = true;
   // The end is read after what is in the socket, also where a child of the process holds the other side open.
   std::error_code error;
   socket_.shutdown(Socket::shutdown_receive, error);
-  if (error) close();
+  if (error) return close();
+  if (std::exchange(is_held_, false)) read_header();
+}
+
+void ClientConnection::read_next() {
+  is_held_ = outbox_bytes_ > most_waiting && !is_ending_;
+  if (!is_held_) read_header();
 }
 
 void ClientConnection::read_header() {
@@ -78,7 +85,7 @@ void ClientConnection::read_payload() {
                      self->in_owner_ = true;
                      self->owner_.on_frame(self, std::move(self->frame_));
                      self->in_owner_ = false;
-                     if (!self->closed_ && self->admitted_) self->read_header();
+                     if (!self->closed_ && self->admitted_) self->read_next();
                    });
 }
 
@@ -98,8 +105,16 @@ void ClientConnection::send(link::MessageType type, std::uint64_t tag,
     if (sent == static_cast<ssize_t>(frame.size())) return;
     if (sent > 0) frame.erase(frame.begin(), frame.begin() + sent);
   }
+  outbox_bytes_ += frame.size();
   outbox_.push_back(std::move(frame));
   if (outbox_.size() == 1) write_next();
+}
+
+void ClientConnection::send_event(const std::vector<std::byte>& payload) {
+  if (outbox_bytes_ + payload.size() <= most_waiting) return send(link::MessageType::event, 0, payload);
+  if (!std::exchange(has_dropped_, true))
+    base::warn(base::LogPart::events, "rank {} of {} (pid {}) does not read: events to it are dropped",
+               proc.rank, link::nspace_of(proc), pid);
 }
 
 void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {
@@ -110,8 +125,14 @@ void ClientConnection::write_next() {
   asio::async_write(socket_, asio::buffer(outbox_.front()),
                     [self = shared_from_this()](const std::error_code& error, std::size_t) {
                       if (error || self->closed_) return self->close();
+                      self->outbox_bytes_ -= self->outbox_.front().size();
                       self->outbox_.pop_front();
-                      if (!self->outbox_.empty()) self->write_next();
+                      if (self->outbox_bytes_ <= most_waiting / 2 && std::exchange(self->is_held_, false))
+                        self->read_header();
+                      if (self->outbox_.empty())
+                        self->has_dropped_ = false;
+                      else
+                        self->write_next();
                     });
 }
 

@@ -50,6 +50,11 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// The process behind the socket; also ends the connection when the process ends while others hold the socket.
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
+  /// Bytes that wait for a client which does not read. Beyond, events to it are dropped, and no request of it is read until half
+  /// of that has gone.
+  static constexpr std::size_t most_waiting = std::size_t{64} << 20;
+  /// Not a reply: dropped beyond most_waiting. The first time that is said in the log.
+  void send_event(const std::vector<std::byte>& payload);
   /// The reply to a request that carries nothing but how it ended.
   void reply(std::uint64_t tag, pmix_status_t status);
   void close();
@@ -78,6 +83,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
  private:
   void wait_for_process();
+  void read_next();
   void read_header();
   void read_payload();
   void write_next();
@@ -89,6 +95,10 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   std::array<std::byte, link::frame_header_bytes> front_{};
   link::Frame frame_{};
   std::deque<std::vector<std::byte>> outbox_;
+  std::size_t outbox_bytes_ = 0;
+  bool has_dropped_ = false;  ///< since its outbox was last empty
+  bool is_held_ = false;      ///< its requests wait until it has read replies
+  bool is_ending_ = false;
   bool closed_ = false;
   bool admitted_ = false;
   bool in_owner_ = false;

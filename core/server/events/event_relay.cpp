@@ -98,7 +98,7 @@ void EventRelay::spread(const events::Event& event, const ClientConnection* exce
       if (!connection->wants_all_events && !has_subscribed(*connection, event.code)) continue;
       if (!events::is_addressed(event, {connection->proc, is_source_here, true, false})) continue;
       if (payload.empty()) payload = encoded(event);
-      connection->send(link::MessageType::event, 0, payload);
+      connection->send_event(payload);
     }
   });
 }
@@ -107,8 +107,7 @@ void EventRelay::send_to_subscribers(const events::Event& event) {
   const auto payload = encoded(event);
   jobs_.each([&](const Job& job) {
     for (const auto& [local, connection] : job.connections)
-      if (!connection->finalized && has_subscribed(*connection, event.code))
-        connection->send(link::MessageType::event, 0, payload);
+      if (!connection->finalized && has_subscribed(*connection, event.code)) connection->send_event(payload);
   });
 }
 

@@ -14,8 +14,10 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, boo
   if (collect_cards) {
     auto collected = collect(procs);
     if (!collected) {
-      if (is_ours()) exchanges_->refuse(procs, PMIX_ERR_INVALID_VAL);
-      done(PMIX_ERR_INVALID_VAL);
+      const auto status =
+          collected.error().code == Errc::no_space ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_INVALID_VAL;
+      if (is_ours()) exchanges_->refuse(procs, status);
+      done(status);
       return std::nullopt;
     }
     cards = std::move(*collected);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What moves a set's fences from state to state: the actions of fence_steps.hpp.
+#include <asio/post.hpp>
+#include <memory>
 #include <utility>
 
 #include "base/log_format.hpp"
@@ -71,12 +73,18 @@ void Fences::begin_exchange(const BoardRef& fence) {
   data::Infos directives;
   directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
-  const auto key = cards_.begin(fence->procs(), collect, directives,
-                                [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
-                                  if (const auto open = weak.lock()) exchange_ended(open, status);
-                                });
-  // It may be over already.
-  if (key && fence->state == FenceState::exchanging && fence->exchanged == generation) fence->exchange = key;
+  const auto ended = [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
+    if (const auto open = weak.lock()) exchange_ended(open, status);
+  };
+  const auto is_beginning = std::make_shared<bool>(true);
+  const auto key =
+      cards_.begin(fence->procs(), collect, directives, [this, ended, is_beginning](pmix_status_t status) {
+        // What ends at once waits for the next turn: a member that keeps storing "all are here" would have the server begin the
+        // next generation inside this one, and so on without an end.
+        *is_beginning ? asio::post(loop_, [ended, status] { ended(status); }) : ended(status);
+      });
+  *is_beginning = false;
+  if (key) fence->exchange = key;
 }
 
 void Fences::exchange_ended(const BoardRef& fence, pmix_status_t status) {
@@ -97,12 +105,8 @@ void Fences::fail(FenceBoard& fence, FenceCause cause) {
 }
 
 void Fences::lose_at(FenceBoard& fence, FenceCause cause) {
-  auto& board = fence.board();
-  const auto before = board.open_generation();
-  board.lose(cause.member, cause.status);
-  if (!fence.is_remote() || !cards_.is_ours()) return;
-  for (auto spent = before; spent != board.open_generation(); ++spent)
-    exchanges_->refuse(fence.procs(), cause.status);
+  const bool has_ended = fence.board().lose(cause.member, cause.status);
+  if (has_ended && fence.is_remote() && cards_.is_ours()) exchanges_->refuse(fence.procs(), cause.status);
 }
 
 /// Something at the board has changed: ends what has ended, and goes on with a generation that is full.

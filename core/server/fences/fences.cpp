@@ -76,9 +76,8 @@ void Fences::join(const Job& job, std::uint32_t local) {
     if (!member) continue;
     const bool is_back = std::exchange(fence->members()[*member].lost, PMIX_SUCCESS) != PMIX_SUCCESS;
     auto& board = fence->board();
-    const auto before = board.open_generation();
-    board.rejoin(*member);
-    for (auto g = before; g != board.open_generation() && fence->is_remote() && cards_.is_ours(); ++g)
+    const bool has_ended = board.rejoin(*member);
+    if (has_ended && fence->is_remote() && cards_.is_ours())
       exchanges_->refuse(fence->procs(), PMIX_ERR_PROC_ABORTED);
     // All ranks of a job count the same fences; a member of another set begins with the first one that it enters.
     if (fence->is_of_job()) fence->begin_at(*member, board.open_generation());

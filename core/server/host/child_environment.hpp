@@ -15,9 +15,9 @@ namespace weft::server {
 
 class ChildEnvironment {
  public:
-  /// socket: name of the server's; segment_fd: in this process.
-  ChildEnvironment(Tokens& tokens, std::string socket, int segment_fd)
-      : tokens_(tokens), socket_(std::move(socket)), segment_fd_(segment_fd) {}
+  /// socket: name of the server's; segment: where it is (link::segment_place).
+  ChildEnvironment(Tokens& tokens, std::string socket, std::string segment)
+      : tokens_(tokens), socket_(std::move(socket)), segment_(std::move(segment)) {}
 
   /// Every child of `nspace` gets these, too (RFC 0029).
   void add(std::string nspace, Variables variables);
@@ -27,7 +27,7 @@ class ChildEnvironment {
  private:
   Tokens& tokens_;
   const std::string socket_;
-  const int segment_fd_;
+  const std::string segment_;
   std::mutex mutex_;
   std::map<std::string, Variables, std::less<>> by_namespace_;
 };

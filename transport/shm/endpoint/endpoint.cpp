@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/timerfd.h>
 
 #include <algorithm>
 #include <array>
@@ -42,27 +43,33 @@ Result<std::unique_ptr<ShmEndpoint>> ShmEndpoint::open() {
   Nonce nonce;
   if (::getrandom(nonce.data(), nonce.size(), 0) != static_cast<ssize_t>(nonce.size()))
     return fail(Errc::os, "getrandom", errno);
-  auto shared = Segment::create(SharedPages::bytes);
+  auto shared = Memory::create(SharedPages::bytes, Memory::Writers::several);
   if (!shared) return fail(shared.error());
   if (shared->size() != SharedPages::bytes) return fail(Errc::os, "RLIMIT_FSIZE is too low", EFBIG);
   auto listener = base::listen_at(socket_name(nonce));
   if (!listener) return fail(listener.error());
+  Fd retry(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  if (!retry) return fail(Errc::os, "timerfd_create", errno);
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return fail(Errc::os, "epoll_create1", errno);
   Fd self_event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!self_event) return fail(Errc::os, "eventfd", errno);
   std::unique_ptr<ShmEndpoint> endpoint(new ShmEndpoint(std::move(*shared), std::move(*listener),
-                                                        std::move(epoll), std::move(self_event), nonce));
+                                                        std::move(retry), std::move(epoll),
+                                                        std::move(self_event), nonce));
   if (auto watched = endpoint->watch(endpoint->listener_, endpoint->listener_source_); !watched)
+    return fail(watched.error());
+  if (auto watched = endpoint->watch(endpoint->retry_, endpoint->retry_source_); !watched)
     return fail(watched.error());
   if (auto watched = endpoint->watch(endpoint->self_event_, endpoint->self_source_); !watched)
     return fail(watched.error());
   return endpoint;
 }
 
-ShmEndpoint::ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce)
+ShmEndpoint::ShmEndpoint(Memory shared, Fd listener, Fd retry, Fd epoll, Fd self_event, const Nonce& nonce)
     : shared_(std::move(shared)),
       listener_(std::move(listener)),
+      retry_(std::move(retry)),
       epoll_(std::move(epoll)),
       self_event_(std::move(self_event)),
       nonce_(nonce),
@@ -233,6 +240,11 @@ std::size_t ShmEndpoint::poll_sockets() noexcept {
         case EventSource::Kind::listener:
           handled += accept_all();
           break;
+        case EventSource::Kind::retry:
+          std::uint64_t expirations;
+          (void)!::read(retry_.get(), &expirations, sizeof expirations);
+          if (!watch(listener_, listener_source_)) pause_accepting();
+          break;
         case EventSource::Kind::incoming:
           on_readable(static_cast<Incoming&>(watched));
           break;
@@ -250,11 +262,22 @@ std::size_t ShmEndpoint::poll_sockets() noexcept {
   return handled;
 }
 
+/// The listener stays readable, and would have this process turn for nothing.
+void ShmEndpoint::pause_accepting() noexcept {
+  unwatch(listener_);
+  itimerspec after{};
+  after.it_value.tv_nsec = std::chrono::nanoseconds(base::shortage_pause).count();
+  ::timerfd_settime(retry_.get(), 0, &after, nullptr);
+}
+
 std::size_t ShmEndpoint::accept_all() noexcept {
   std::size_t accepted = 0;
   for (;;) {
     auto socket = accept_from(listener_);
-    if (!socket) return accepted;
+    if (!socket) {
+      if (base::is_shortage(socket.error().sys)) pause_accepting();
+      return accepted;
+    }
     if (!same_user_at(*socket)) continue;  // a process of another user: closed here
     try {
       incoming_.push_back(std::make_unique<Incoming>(std::move(*socket)));

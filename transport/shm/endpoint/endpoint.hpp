@@ -68,7 +68,7 @@ class ShmEndpoint final : public Endpoint {
     bool ended = false;              ///< the sender has ended; the ring may hold messages still
   };
 
-  ShmEndpoint(Segment shared, Fd listener, Fd epoll, Fd self_event, const Nonce& nonce);
+  ShmEndpoint(Memory shared, Fd listener, Fd retry, Fd epoll, Fd self_event, const Nonce& nonce);
   EndpointHeader& header() noexcept { return *reinterpret_cast<EndpointHeader*>(shared_.base()); }
 
   Result<void> watch(const Fd& socket, EventSource& as) noexcept;
@@ -85,6 +85,7 @@ class ShmEndpoint final : public Endpoint {
 
   std::size_t poll_sockets() noexcept;
   std::size_t accept_all() noexcept;
+  void pause_accepting() noexcept;
   void accept_ring(Incoming& incoming) noexcept;
   void on_readable(Incoming& incoming) noexcept;
   void close_incoming(Incoming& incoming) noexcept;
@@ -92,10 +93,13 @@ class ShmEndpoint final : public Endpoint {
   std::size_t receive() noexcept;
   std::size_t end_operations(std::uint64_t last) noexcept;
 
-  Segment shared_;
-  Fd listener_, epoll_;
+  Memory shared_;
+  Fd listener_;
+  Fd retry_;  ///< a timer: the listener was let go for want of descriptors or memory, and is watched again after a pause
+  Fd epoll_;
   Fd self_event_;  ///< an eventfd that wakes this endpoint for operations started between arm() and the sleep
-  EventSource listener_source_{EventSource::Kind::listener}, self_source_{EventSource::Kind::self};
+  EventSource listener_source_{EventSource::Kind::listener}, retry_source_{EventSource::Kind::retry},
+      self_source_{EventSource::Kind::self};
   Nonce nonce_;
   Capabilities capabilities_;
   Address address_;

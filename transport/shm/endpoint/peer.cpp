@@ -69,7 +69,7 @@ Result<void> ShmPeer::try_connect() {
   if (header.layout != EndpointHeader::this_layout || header.nonce != address_.nonce)
     return fail(Errc::peer_lost, "the address belongs to another endpoint");
 
-  auto ring = Segment::create(ring_bytes);
+  auto ring = Memory::create(ring_bytes, Memory::Writers::several);
   if (!ring) return fail(ring.error());
   if (ring->size() != ring_bytes) return fail(Errc::os, "RLIMIT_FSIZE is below the size of a ring", EFBIG);
   auto memory = Window::map(ring->fd(), 0, ring_bytes, Window::Access::write);

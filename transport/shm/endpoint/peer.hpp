@@ -32,7 +32,7 @@ std::string socket_name(const Nonce& nonce);
 
 /// What the descriptor of an epoll event belongs to.
 struct EventSource {
-  enum class Kind { listener, incoming, peer, self };
+  enum class Kind { listener, retry, incoming, peer, self };
   explicit EventSource(Kind what) noexcept : kind(what) {}
   Kind kind;
 };

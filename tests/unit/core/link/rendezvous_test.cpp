@@ -156,28 +156,37 @@ TEST(Rendezvous, names_of_all_lengths) {
 TEST(OpenSegment, of_a_process_of_the_same_user) {
   const auto segment = shm::Segment::create(1 << 20);
   ASSERT_TRUE(segment);
-  segment->base()[7] = std::byte{42};
-  const auto where = std::to_string(::getpid()) + ':' + std::to_string(segment->fd());
+  segment->clients.base()[7] = segment->server.base()[7] = std::byte{42};
+  const auto where = segment_place(*segment);
   const auto child = testing::start_child([&] {
-    const auto fd = open_segment(where);
-    if (!fd) return false;
-    const auto window = shm::Window::map(fd->get(), 0, 1 << 20, shm::Window::Access::write);
-    if (!window || window->base()[7] != std::byte{42} || (::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0)
+    const auto fds = open_segment(where);
+    if (!fds) return false;
+    for (const auto* fd : {&fds->server, &fds->clients})
+      if ((::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0) return false;
+    auto windows = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
+    if (!windows || windows->server.base()[7] != std::byte{42} || windows->clients.base()[7] != std::byte{42})
       return false;
-    window->base()[8] = std::byte{43};
-    return true;
+    if (!windows->clients.make_writable(0, shm::page_bytes)) return false;
+    windows->clients.base()[8] = std::byte{43};
+    return !windows->server.make_writable(0, shm::page_bytes);
   });
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
-  EXPECT_EQ(segment->base()[8], std::byte{43});
+  EXPECT_EQ(segment->clients.base()[8], std::byte{43});
 }
 
 TEST(OpenSegment, opens_nothing_but_a_segment) {
   const shm::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto me = std::to_string(::getpid());
+  const auto segment = shm::Segment::create(1 << 20);
+  ASSERT_TRUE(segment);
+  const auto server = std::to_string(segment->server.fd()), clients = std::to_string(segment->clients.fd());
+  ASSERT_TRUE(open_segment(me + ':' + server + ':' + clients));
   for (const auto& where :
-       {me + ':' + std::to_string(null.get()), me + ":9999", std::string("4194304:3"), std::string(""),
-        std::string(":"), me + ':', ':' + me, me, std::string("self:3"), me + ":3/../4", me + ":-1",
-        me + ":3 ", std::string("99999999999:3"), me + ":3:4"})
+       {me + ':' + std::to_string(null.get()), me + ':' + server, me + ':' + clients + ':' + server,
+        me + ':' + server + ':' + std::to_string(null.get()), me + ':' + server + ':' + clients + ':',
+        me + ':' + server + ':', me + ":9999", std::string("4194304:3"), std::string(""), std::string(":"),
+        me + ':', ':' + me, me, std::string("self:3"), me + ":3/../4", me + ":-1", me + ":3 ",
+        std::string("99999999999:3"), me + ":3:4"})
     EXPECT_EQ(open_segment(where).error().code, Errc::not_found) << where;
 }
 

@@ -10,10 +10,6 @@
 namespace weft::store {
 namespace {
 
-const SegmentHeader& header_of(const Node& node) {
-  return *reinterpret_cast<const SegmentHeader*>(node.segment.base());
-}
-
 TEST(BoardPool, gives_each_set_a_board_of_its_own) {
   Node node;
   BoardPool pool(node.segment);
@@ -88,18 +84,18 @@ TEST(BoardPool, a_slot_serves_set_after_set) {
 TEST(BoardPool, a_reader_finds_the_slots_and_nothing_else) {
   Node node;
   BoardPool pool(node.segment);
-  const auto& header = header_of(node);
   const auto number = *pool.take(1, false);
-  const auto slot = pool_slot(header, node.segment.size(), number);
+  const auto slot = pool_slot(node.segment.bytes(), number);
   ASSERT_TRUE(slot);
-  EXPECT_EQ(node.segment.base() + slot->offset, reinterpret_cast<std::byte*>(&pool.at(number)));
+  EXPECT_EQ(node.segment.clients.base() + slot->offset, reinterpret_cast<std::byte*>(&pool.at(number)));
   EXPECT_EQ(slot->offset % shm::page_bytes, 0u);
-  EXPECT_TRUE(pool_slot(header, node.segment.size(), most_pool_boards));
-  EXPECT_FALSE(pool_slot(header, node.segment.size(), own_job_board));
-  EXPECT_FALSE(pool_slot(header, node.segment.size(), most_pool_boards + 1));
-  EXPECT_FALSE(pool_slot(header, node.segment.size(), 0xffffffff));
-  EXPECT_FALSE(pool_slot(header, slot->offset + slot->bytes - 1, number));  // a header that points outside
-  EXPECT_FALSE(pool_slot(header, 4096, number));
+  EXPECT_TRUE(pool_slot(node.segment.bytes(), most_pool_boards));
+  EXPECT_FALSE(pool_slot(node.segment.bytes(), own_job_board));
+  EXPECT_FALSE(pool_slot(node.segment.bytes(), most_pool_boards + 1));
+  EXPECT_FALSE(pool_slot(node.segment.bytes(), 0xffffffff));
+  const auto [server, clients] = node.segment.bytes();  // a header that points outside
+  EXPECT_FALSE(pool_slot({server, clients.first(slot->offset + slot->bytes - 1)}, number));
+  EXPECT_FALSE(pool_slot({server, clients.first(4096)}, number));
 }
 
 TEST(BoardPool, a_small_segment_has_fewer_boards) {
@@ -111,7 +107,7 @@ TEST(BoardPool, a_small_segment_has_fewer_boards) {
   BoardPool none_at_all(tiny.segment);
   EXPECT_EQ(none_at_all.capacity(), 0u);
   EXPECT_FALSE(none_at_all.take(1, false));
-  EXPECT_FALSE(pool_slot(header_of(tiny), tiny.segment.size(), 1));
+  EXPECT_FALSE(pool_slot(tiny.segment.bytes(), 1));
 }
 
 }  // namespace

@@ -48,6 +48,20 @@ TEST(Card, of_nothing) {
   EXPECT_EQ(cards_in(std::move(blob).finish()), "");
 }
 
+TEST(Card, that_would_make_the_blob_too_large_is_refused_and_leaves_the_others) {
+  ExactLog small(1024), large(4096);
+  put(small, PMIX_GLOBAL, "key", "value");
+  put(large, PMIX_GLOBAL, "key", "value");
+  put(large, PMIX_GLOBAL, "large", std::string(1000, 'x'));
+  BlobWriter blob(500);
+  ASSERT_TRUE(blob.add("ns", 0, small.log));
+  const auto refused = blob.add("ns", 1, large.log);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::no_space);
+  ASSERT_TRUE(blob.add("ns", 2, small.log));
+  EXPECT_EQ(cards_in(std::move(blob).finish()), "ns/0 3 key=value;ns/2 3 key=value;");
+}
+
 TEST(Card, from_a_place_on_carries_the_rest) {
   ExactLog log(1024);
   put(log, PMIX_GLOBAL, "old", "1");

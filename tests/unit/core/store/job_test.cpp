@@ -9,26 +9,27 @@ namespace weft::store {
 namespace {
 
 TEST(Segment, says_what_it_is) {
-  EXPECT_EQ(check_segment(nullptr, 0), Attach::absent);
+  EXPECT_EQ(check_segment({}), Attach::absent);
   auto raw = shm::Segment::create(1 << 20);
   ASSERT_TRUE(raw);
-  EXPECT_EQ(check_segment(raw->base(), 100), Attach::too_short);
-  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::not_ready);
+  const auto [server, clients] = raw->bytes();
+  EXPECT_EQ(check_segment({server.first(100), clients}), Attach::too_short);
+  EXPECT_EQ(check_segment({server, {}}), Attach::absent);
+  EXPECT_EQ(check_segment({server, clients}), Attach::not_ready);
   ASSERT_TRUE(format_segment(*raw));
-  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::ready);
-  EXPECT_EQ(check_segment(raw->base(), raw->size() / 2), Attach::too_short);
-  auto& header = *reinterpret_cast<SegmentHeader*>(raw->base());
+  EXPECT_EQ(check_segment({server, clients}), Attach::ready);
+  EXPECT_EQ(check_segment({server.first(server.size() / 2), clients}), Attach::too_short);
+  EXPECT_EQ(check_segment({server, clients.first(clients.size() / 2)}), Attach::too_short);
+  auto& header = *reinterpret_cast<SegmentHeader*>(server.data());
   header.version.store(layout_version + 1);
-  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::wrong_version);
+  EXPECT_EQ(check_segment({server, clients}), Attach::wrong_version);
   header.version.store(layout_version);
   header.magic = 0;
-  EXPECT_EQ(check_segment(raw->base(), raw->size()), Attach::wrong_version);
+  EXPECT_EQ(check_segment({server, clients}), Attach::wrong_version);
 }
 
 TEST(Segment, too_small_for_its_header_is_an_error) {
-  auto raw = shm::Segment::create(shm::page_bytes);
-  ASSERT_TRUE(raw);
-  EXPECT_EQ(format_segment(*raw).error().code, Errc::no_space);
+  EXPECT_FALSE(shm::Segment::create(shm::page_bytes));  // less than a page for each memory
 }
 
 TEST(Job, is_found_by_its_name_only) {
@@ -134,16 +135,16 @@ TEST(Job, rings_and_dirty_words_are_apart_from_each_other) {
 
 TEST(Job, what_does_not_fit_leaves_nothing_behind) {
   Node node(std::size_t{32} << 20);
-  const auto before = node.segment.left();
+  const auto before = node.left();
   EXPECT_EQ(node.add(flat_job("big", 4'000'000, 1)).error().code, Errc::no_space);
   EXPECT_EQ(node.find("big"), std::nullopt);
-  EXPECT_EQ(node.segment.left(), before);
+  EXPECT_EQ(node.left(), before);
   EXPECT_EQ(node.add(flat_job("wide", 70'000, 70'000)).error().code, Errc::invalid);
   auto bad = flat_job("bad", 2, 0);
   bad.local_ranks = {0, 7};  // fails after the memory was taken
   EXPECT_FALSE(node.add(bad));
   EXPECT_EQ(node.find("bad"), std::nullopt);
-  EXPECT_EQ(node.segment.left(), before);
+  EXPECT_EQ(node.left(), before);
   EXPECT_TRUE(node.add(flat_job("small", 4, 4)));
 }
 
@@ -179,8 +180,7 @@ TEST(Job, a_retired_one_is_gone_and_reads_as_nothing) {
   EXPECT_EQ(words(lookup(stale, PMIX_RANK_UNDEF, "key", {}, {})), not_found());
   (void)lookup_all(stale, 0, {});
   (void)lookup_all(stale, PMIX_RANK_WILDCARD, {});
-  EXPECT_EQ(JobView::open(node.segment.base(), node.segment.size(), job->offset()).error().code,
-            Errc::corrupt);
+  EXPECT_EQ(JobView::open(node.segment.bytes(), job->offset()).error().code, Errc::corrupt);
 }
 
 TEST(Job, as_many_as_there_are_slots_and_any_number_one_after_the_other) {
@@ -191,10 +191,10 @@ TEST(Job, as_many_as_there_are_slots_and_any_number_one_after_the_other) {
     ASSERT_TRUE(job) << i;
     jobs.push_back(std::move(*job));
   }
-  const auto left = node.segment.left();
+  const auto left = node.left();
   EXPECT_EQ(node.add(flat_job("one.more", 1, 1), {.card_bytes = 4096}).error().code, Errc::no_space);
   EXPECT_EQ(node.find("one.more"), std::nullopt);
-  EXPECT_EQ(node.segment.left(), left);
+  EXPECT_EQ(node.left(), left);
   for (std::uint32_t i = 0; i < max_jobs; i += 7) {
     const auto at = jobs[i].offset();
     jobs[i].retire(node.segment);
@@ -213,7 +213,7 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
   Node node(std::size_t{256} << 20);
   testing::Random random;
   std::vector<JobWriter> running;
-  const auto start = node.segment.left();
+  const auto start = node.left();
   for (unsigned i = 0; i < 1000; ++i) {
     const auto locals = static_cast<std::uint32_t>(1 + random.below(40));
     auto job = node.add(flat_job("job." + std::to_string(i), locals, locals));
@@ -228,7 +228,7 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
     }
   }
   for (auto& job : running) job.retire(node.segment);
-  EXPECT_EQ(node.segment.left(), start);
+  EXPECT_EQ(node.left(), start);
 }
 
 // Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.
@@ -243,7 +243,7 @@ TEST(Job, looking_while_it_is_retired_is_harmless) {
     while (!done.load()) {
       const auto at = node.find("job");
       if (!at) continue;
-      const auto view = JobView::open(node.segment.base(), node.segment.size(), *at);
+      const auto view = JobView::open(node.segment.bytes(), *at);
       if (!view) continue;
       for (const auto* key : {"key", PMIX_HOSTNAME, PMIX_LOCAL_PEERS, PMIX_LOCAL_SIZE, "nowhere"})
         for (const std::uint32_t rank : {0u, 1u, 2u, static_cast<std::uint32_t>(PMIX_RANK_WILDCARD)}) {
@@ -270,13 +270,14 @@ TEST(JobView, refuses_bounds_that_leave_the_segment) {
   Node node;
   auto job = node.add(two_node_job());
   ASSERT_TRUE(job);
-  const auto size = node.segment.size();
-  EXPECT_FALSE(JobView::open(node.segment.base(), size, size));
-  EXPECT_FALSE(JobView::open(node.segment.base(), size, size - sizeof(JobHeader) + 1));
-  auto& h = *reinterpret_cast<JobHeader*>(node.segment.base() + job->offset());
+  const auto segment = node.segment.bytes();
+  const auto size = segment.server.size();
+  EXPECT_FALSE(JobView::open(segment, size));
+  EXPECT_FALSE(JobView::open(segment, size - sizeof(JobHeader) + 1));
+  auto& h = *reinterpret_cast<JobHeader*>(segment.server.data() + job->offset());
   const auto refused = [&](auto& field, auto lie) {
     const auto good = std::exchange(field, lie);
-    const bool out = !JobView::open(node.segment.base(), size, job->offset());
+    const bool out = !JobView::open(segment, job->offset());
     field = good;
     return out;
   };
@@ -299,7 +300,10 @@ TEST(JobView, refuses_bounds_that_leave_the_segment) {
   EXPECT_TRUE(refused(h.nodes, 0xffffffffu));
   EXPECT_TRUE(refused(h.apps, 0xffffffffu));
   EXPECT_TRUE(refused(h.local_capacity, 0x10000000u));
-  EXPECT_TRUE(JobView::open(node.segment.base(), size, job->offset()));
+  for (const std::uint64_t lie : {std::uint64_t{0}, h.control_area.offset - 1,
+                                  h.control_area.offset + h.control_area.bytes, ~std::uint64_t{0}})
+    EXPECT_TRUE(refused(h.board, lie)) << lie;
+  EXPECT_TRUE(JobView::open(segment, job->offset()));
 }
 
 }  // namespace

@@ -20,8 +20,10 @@ struct Node {
     return JobWriter::create(segment, spec, limits);
   }
   std::optional<std::uint64_t> find(std::string_view nspace) const {
-    return find_job(segment.base(), segment.size(), nspace);
+    return find_job(segment.bytes(), nspace);
   }
+  /// Bytes behind what is allocated, in both memories.
+  std::size_t left() const { return segment.server.left() + segment.clients.left(); }
   shm::Segment segment;
 
  private:

@@ -2,9 +2,12 @@
 #include "transport/shm/segment.hpp"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -16,17 +19,25 @@ namespace {
 
 constexpr std::size_t page = page_bytes;
 
-Segment made(std::size_t bytes) {
-  auto segment = Segment::create(bytes);
-  EXPECT_TRUE(segment.has_value());
-  return std::move(*segment);
+using Writers = Memory::Writers;
+
+Memory made(std::size_t bytes, Writers writers = Writers::several) {
+  auto memory = Memory::create(bytes, writers);
+  EXPECT_TRUE(memory.has_value());
+  return std::move(*memory);
 }
 
 bool is_zero(const std::byte* from, std::size_t bytes) {
   return std::all_of(from, from + bytes, [](std::byte b) { return b == std::byte{0}; });
 }
 
-TEST(Segment, allocates_whole_pages_until_the_last_one) {
+class MemoryOfBoth : public ::testing::TestWithParam<Writers> {};
+INSTANTIATE_TEST_SUITE_P(Kind, MemoryOfBoth, ::testing::Values(Writers::creator, Writers::several),
+                         [](const auto& kind) {
+                           return kind.param == Writers::creator ? "server" : "clients";
+                         });
+
+TEST(Memory, allocates_whole_pages_until_the_last_one) {
   auto segment = made(4 * page);
   EXPECT_EQ(segment.allocate(1).value(), 0u);
   EXPECT_EQ(segment.allocate(page).value(), page);
@@ -37,15 +48,15 @@ TEST(Segment, allocates_whole_pages_until_the_last_one) {
   EXPECT_EQ(full.error().code, Errc::no_space);
 }
 
-TEST(Segment, refuses_what_cannot_fit_without_losing_what_can) {
+TEST(Memory, refuses_what_cannot_fit_without_losing_what_can) {
   auto segment = made(4 * page);
   for (const std::size_t bytes : {5 * page, ~std::size_t{0}, ~std::size_t{0} - page})
     EXPECT_EQ(segment.allocate(bytes).error().code, Errc::no_space);
   EXPECT_EQ(segment.allocate(4 * page).value(), 0u);
 }
 
-TEST(Segment, released_bytes_read_as_zero_and_serve_again) {
-  auto segment = made(8 * page);
+TEST_P(MemoryOfBoth, released_bytes_read_as_zero_and_serve_again) {
+  auto segment = made(8 * page, GetParam());
   const auto first = segment.allocate(2 * page).value();
   const auto second = segment.allocate(2 * page).value();
   std::fill_n(segment.base() + first, 4 * page, std::byte{7});
@@ -55,8 +66,8 @@ TEST(Segment, released_bytes_read_as_zero_and_serve_again) {
   EXPECT_EQ(segment.allocate(2 * page).value(), first);
 }
 
-TEST(Segment, a_clients_mapping_sees_the_zeroes_too) {
-  auto segment = made(2 * page);
+TEST_P(MemoryOfBoth, a_clients_mapping_sees_the_zeroes_too) {
+  auto segment = made(2 * page, GetParam());
   const auto at = segment.allocate(page).value();
   segment.base()[at] = std::byte{7};
   auto client = Window::map(segment.fd(), 0, segment.size(), Window::Access::read);
@@ -67,9 +78,9 @@ TEST(Segment, a_clients_mapping_sees_the_zeroes_too) {
 }
 
 // Jobs come in all sizes and end in any order: what a server runs one after the other must not wear the space out.
-TEST(Segment, space_of_all_sizes_comes_back_whole) {
+TEST_P(MemoryOfBoth, space_of_all_sizes_comes_back_whole) {
   testing::Random random;
-  auto segment = made(64 * page);
+  auto segment = made(64 * page, GetParam());
   struct Piece {
     std::uint64_t at;
     std::size_t bytes;
@@ -94,11 +105,11 @@ TEST(Segment, space_of_all_sizes_comes_back_whole) {
   EXPECT_TRUE(segment.allocate(64 * page));  // all of it, in one piece
 }
 
-TEST(Segment, shrinks_to_the_file_size_limit_instead_of_dying) {
+TEST(Memory, shrinks_to_the_file_size_limit_instead_of_dying) {
   const auto child = testing::start_child([] {
     const rlimit limit{16 * page + 100, RLIM_INFINITY};
     if (::setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
-    auto segment = Segment::create(std::size_t{1} << 30);
+    auto segment = Memory::create(std::size_t{1} << 30, Writers::several);
     if (!segment || segment->size() != 16 * page) return false;
     const auto at = segment->allocate(16 * page);
     if (!at) return false;
@@ -109,24 +120,70 @@ TEST(Segment, shrinks_to_the_file_size_limit_instead_of_dying) {
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(Segment, a_limit_of_nothing_is_an_error) {
+TEST(Memory, a_limit_of_nothing_is_an_error) {
   const auto child = testing::start_child([] {
     const rlimit limit{100, RLIM_INFINITY};
-    return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 && !Segment::create(std::size_t{1} << 20);
+    return ::setrlimit(RLIMIT_FSIZE, &limit) == 0 && !Memory::create(std::size_t{1} << 20, Writers::several);
   });
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
-TEST(Segment, no_process_can_shrink_or_grow_it) {
-  auto segment = made(4 * page);
+TEST_P(MemoryOfBoth, no_process_can_shrink_or_grow_it) {
+  auto segment = made(4 * page, GetParam());
   EXPECT_NE(::ftruncate(segment.fd(), page), 0);
   EXPECT_EQ(errno, EPERM);
   EXPECT_NE(::ftruncate(segment.fd(), 8 * page), 0);
   EXPECT_NE(::fcntl(segment.fd(), F_ADD_SEALS, F_SEAL_WRITE), 0);  // nor take the server's own writing away
 }
 
-TEST(Segment, takes_memory_only_where_it_is_touched) {
-  auto segment = made(std::size_t{64} << 30);
+TEST(Memory, of_one_writer_is_written_by_no_descriptor_and_no_mapping) {
+  auto memory = made(4 * page, Writers::creator);
+  memory.base()[page] = std::byte{7};
+  const Fd handed(::dup(memory.fd()));
+  const Fd reopened(::open(("/proc/self/fd/" + std::to_string(memory.fd())).c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(handed);
+  ASSERT_TRUE(reopened);
+  for (const auto* fd : {&handed, &reopened}) {
+    EXPECT_FALSE(Window::map(fd->get(), 0, page, Window::Access::write));
+    auto window = Window::map_all(fd->get());
+    ASSERT_TRUE(window);
+    EXPECT_EQ(window->base()[page], std::byte{7});
+    EXPECT_FALSE(window->make_writable(0, page));
+    EXPECT_LT(::pwrite(fd->get(), "x", 1, page), 0);
+    EXPECT_NE(::fallocate(fd->get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page, page), 0);
+  }
+  memory.base()[page] = std::byte{8};  // the creator goes on
+  EXPECT_EQ(memory.base()[page], std::byte{8});
+}
+
+TEST(Memory, that_could_shrink_is_mapped_by_no_client) {
+  const Fd loose(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(loose.get(), page), 0);
+  EXPECT_EQ(Window::map_all(loose.get()).error().code, Errc::denied);
+  const auto memory = made(page, Writers::several);
+  EXPECT_EQ(SegmentWindows::map(loose.get(), memory.fd()).error().code, Errc::denied);
+  EXPECT_EQ(SegmentWindows::map(memory.fd(), loose.get()).error().code, Errc::denied);
+}
+
+/// A file system of its own with room for one page. It needs root; a child gives up its mounts with its life.
+TEST(Memory, a_store_that_would_find_no_memory_is_an_error_before_it) {
+  if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
+  const auto child = testing::start_child([] {
+    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        ::mount("none", "/mnt", "tmpfs", 0, "size=16k") != 0)
+      return false;
+    const Fd fd(::open("/mnt/full", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+    if (!fd || ::ftruncate(fd.get(), 64 * page) != 0) return false;
+    auto window = Window::map(fd.get(), 0, 64 * page, Window::Access::write);
+    if (!window || !window->populate(0, page)) return false;
+    const auto full = window->populate(page, 63 * page);
+    return !full && full.error().code == Errc::no_space;
+  });
+  EXPECT_TRUE(testing::ended_well(testing::reap(child)));
+}
+
+TEST_P(MemoryOfBoth, takes_memory_only_where_it_is_touched) {
+  auto segment = made(std::size_t{64} << 30, GetParam());
   (void)segment.allocate(std::size_t{1} << 30);
   segment.base()[0] = segment.base()[std::size_t{1} << 29] = std::byte{1};
   struct stat facts {};

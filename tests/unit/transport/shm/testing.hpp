@@ -62,17 +62,17 @@ class ExactBlock {
 /// Zeroed memory of a memfd, shared with every child.
 class SharedBlock {
  public:
-  explicit SharedBlock(std::size_t bytes) : segment_(make(shm::page_aligned(bytes))) {}
-  std::byte* get() const { return segment_.base(); }
-  int fd() const { return segment_.fd(); }
+  explicit SharedBlock(std::size_t bytes) : memory_(make(shm::page_aligned(bytes))) {}
+  std::byte* get() const { return memory_.base(); }
+  int fd() const { return memory_.fd(); }
 
  private:
-  static shm::Segment make(std::size_t bytes) {
-    auto segment = shm::Segment::create(bytes);
-    if (!segment) std::abort();
-    return std::move(*segment);
+  static shm::Memory make(std::size_t bytes) {
+    auto memory = shm::Memory::create(bytes, shm::Memory::Writers::several);
+    if (!memory) std::abort();
+    return std::move(*memory);
   }
-  shm::Segment segment_;
+  shm::Memory memory_;
 };
 
 /// A hang ends the process by SIGALRM instead of the whole run's patience.

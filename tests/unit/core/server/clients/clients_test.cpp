@@ -120,6 +120,7 @@ struct CleanupTest : ::testing::Test {
     return CleanupOrder::parse(infos.data(), infos.size());
   }
   std::filesystem::path top;
+  base::Worker::Steps steps{0};
 };
 
 TEST_F(CleanupTest, only_absolute_paths_are_taken) {
@@ -137,7 +138,7 @@ TEST_F(CleanupTest, only_absolute_paths_are_taken) {
 TEST_F(CleanupTest, a_link_is_removed_and_not_what_it_leads_to) {
   CleanupOrder order;
   order.files = {(top / "file").string(), (top / "link").string(), (top / "not there").string()};
-  order.carry_out(::getuid());
+  order.carry_out(::getuid(), steps);
   EXPECT_FALSE(is_there("file"));
   EXPECT_FALSE(is_there("link"));
   EXPECT_TRUE(is_there("target"));
@@ -149,7 +150,7 @@ TEST_F(CleanupTest, what_is_anothers_stays) {
   order.files = {(top / "file").string()};
   order.directories = {(top / "dir").string()};
   order.recursive = true;
-  order.carry_out(::getuid() + 1);
+  order.carry_out(::getuid() + 1, steps);
   EXPECT_TRUE(is_there("file"));
   EXPECT_TRUE(is_there("dir/deep/two"));
 }
@@ -158,33 +159,36 @@ TEST_F(CleanupTest, a_directory_goes_as_far_as_was_asked_for) {
   CleanupOrder order;
   order.directories = {(top / "dir").string()};
   order.only_empty = true;
-  order.carry_out(::getuid());
+  order.carry_out(::getuid(), steps);
   EXPECT_TRUE(is_there("dir/one"));
   order.only_empty = false;
-  order.carry_out(::getuid());  // not what is below it
+  order.carry_out(::getuid(), steps);  // not what is below it
   EXPECT_FALSE(is_there("dir/one"));
   EXPECT_TRUE(is_there("dir/deep/two"));
   order.recursive = order.leave_top = true;
   order.ignored = {(top / "dir/deep/two").string()};
-  order.carry_out(::getuid());
+  order.carry_out(::getuid(), steps);
   EXPECT_TRUE(is_there("dir/deep/two"));
   order.ignored.clear();
-  order.carry_out(::getuid());
+  order.carry_out(::getuid(), steps);
   EXPECT_FALSE(is_there("dir/deep"));
   EXPECT_TRUE(is_there("dir"));
 }
 
 TEST_F(CleanupTest, orders_of_a_process_are_carried_out_once) {
-  CleanupBook book;
+  std::optional<CleanupBook> book(std::in_place);
   CleanupOrder one;
   one.files = {(top / "file").string()};
-  book.add(link::make_proc("job", 1), one);
-  book.carry_out(link::make_proc("job", 2), ::getuid());
+  book->add(link::make_proc("job", 1), one);
+  book->carry_out(link::make_proc("job", 2), ::getuid());
+  book->wait();
   EXPECT_TRUE(is_there("file"));
-  book.carry_out(link::make_proc("job", 1), ::getuid());
+  book->carry_out(link::make_proc("job", 1), ::getuid());
+  book->wait();
   EXPECT_FALSE(is_there("file"));
   std::ofstream(top / "file") << "again";
-  book.carry_out(link::make_proc("job", 1), ::getuid());
+  book->carry_out(link::make_proc("job", 1), ::getuid());
+  book.reset();
   EXPECT_TRUE(is_there("file"));
 }
 

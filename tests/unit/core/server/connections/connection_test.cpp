@@ -49,6 +49,59 @@ TEST_F(ConnectionTest, frames_behind_the_hello_wait_until_the_process_is_admitte
   EXPECT_EQ(owner.closed, 0);
 }
 
+TEST_F(ConnectionTest, events_to_a_client_that_does_not_read_are_bounded) {
+  connection.start();
+  admit();
+  const auto event = bytes(50'000);  // several fit into a socket: the test reads whole ones
+  constexpr std::size_t sent = 2000;
+  for (std::size_t i = 0; i < sent; ++i) connection.send_event(event);
+  connection.send(MessageType::done, 7, bytes(10));  // a reply is not dropped
+  std::size_t came = 0;
+  bool has_replied = false;
+  while (const auto frame = line.read()) {
+    came += frame->type == MessageType::event;
+    has_replied |= frame->tag == 7;
+  }
+  EXPECT_TRUE(has_replied);
+  EXPECT_LT(came, sent);
+  EXPECT_GE((came + 1) * event.size(), ClientConnection::most_waiting);
+  EXPECT_LE(came * event.size(), ClientConnection::most_waiting + (1 << 20));  // and what the socket took
+  connection.send_event(event);                                                // it reads again
+  EXPECT_TRUE(line.read());
+}
+
+TEST_F(ConnectionTest, a_client_that_does_not_read_replies_is_asked_for_no_more_requests) {
+  const auto reply = bytes(50'000);
+  connection.start();
+  line.write(MessageType::hello, 0, bytes(30));
+  admit();
+  for (std::size_t sent = 0; sent <= ClientConnection::most_waiting + (1 << 20); sent += reply.size())
+    connection.send(MessageType::value, 1, reply);
+  line.write(MessageType::get, 1, bytes(20));  // was being waited for
+  const auto before = owner.frames.size();
+  line.write(MessageType::get, 2, bytes(20));
+  line.write(MessageType::get, 3, bytes(20));
+  EXPECT_EQ(owner.frames.size(), before);
+  while (line.read()) {
+  }
+  EXPECT_EQ(owner.frames.size(), 4u);
+}
+
+TEST_F(ConnectionTest, a_client_that_does_not_read_replies_can_end) {
+  const auto reply = bytes(50'000);
+  connection.start();
+  line.write(MessageType::hello, 0, bytes(30));
+  admit();
+  for (std::size_t sent = 0; sent <= ClientConnection::most_waiting + (1 << 20); sent += reply.size())
+    connection.send(MessageType::value, 1, reply);
+  line.write(MessageType::get, 1, bytes(20));
+  line.write(MessageType::get, 2, bytes(20));
+  connection.close_when_drained();
+  line.turn();
+  EXPECT_EQ(owner.closed, 1);
+  EXPECT_EQ(owner.frames.size(), 3u);  // what it had written is read first
+}
+
 TEST_F(ConnectionTest, a_hello_of_more_than_a_page_ends_it) {
   connection.start();
   line.write(MessageType::hello, 0, bytes(5000));

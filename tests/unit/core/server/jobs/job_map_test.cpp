@@ -185,9 +185,11 @@ TEST(JobMap, a_million_ranks_on_ten_thousand_nodes_take_32_bytes_each) {
     const auto infos =
         compact_map(4711, names, ranks_of_node, {{0, ranks / 2, ""}, {ranks / 2, ranks / 2, ""}});
     const auto touched = [](const shm::Segment& segment) {
-      struct stat now {};
-      EXPECT_EQ(::fstat(segment.fd(), &now), 0);
-      return static_cast<std::uint64_t>(now.st_blocks) * 512;
+      struct stat ours {
+      }, theirs{};
+      EXPECT_EQ(::fstat(segment.server.fd(), &ours), 0);
+      EXPECT_EQ(::fstat(segment.clients.fd(), &theirs), 0);
+      return static_cast<std::uint64_t>(ours.st_blocks + theirs.st_blocks) * 512;
     };
     const RegisteredJob job(each, infos, std::size_t{16} << 30);
     ASSERT_TRUE(job.view);

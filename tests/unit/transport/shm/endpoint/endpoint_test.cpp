@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -168,7 +169,7 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
     const auto socket = base::connect_to(name, base::Blocking::no);
     ASSERT_TRUE(socket);
     RingOffer offer;
-    auto ring = Segment::create(kind == 1 ? ring_bytes / 2 : ring_bytes);
+    auto ring = Memory::create(kind == 1 ? ring_bytes / 2 : ring_bytes, Memory::Writers::several);
     ASSERT_TRUE(ring);
     Fd unsealed(::memfd_create("unsealed", MFD_CLOEXEC));
     ASSERT_EQ(::ftruncate(unsealed.get(), ring_bytes), 0);
@@ -199,6 +200,35 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
   EXPECT_EQ(ends.count, 1u);
   EXPECT_TRUE(ends.outcome);
   EXPECT_EQ(received, 1u);
+}
+
+/// A peer that connects while there is no descriptor is heard later, and the endpoint sleeps meanwhile.
+TEST(ShmEndpoint, waits_for_descriptors_asleep) {
+  testing::Watchdog watchdog;
+  const auto child = testing::start_child([] {
+    std::size_t received = 0;
+    const auto a = open_one(), b = open_one(&received);
+    if (!a || !b) return false;
+    const auto peer = a->reach(b->address());
+    Ends ends;
+    if (!peer || !a->send(**peer, 1, {{}, {}}, ends)) return false;
+    turn({a.get()});
+    // All that are left.
+    rlimit few{};
+    ::getrlimit(RLIMIT_NOFILE, &few);
+    const int lowest = ::dup(STDIN_FILENO);
+    ::close(lowest);
+    const rlimit none{static_cast<rlim_t>(lowest), few.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+    turn({b.get()});
+    pollfd ready{*b->wait_fd(), POLLIN, 0};
+    const bool sleeps = b->arm() && ::poll(&ready, 1, 0) == 0;
+    const bool wakes = ::poll(&ready, 1, -1) == 1;  // after a pause it looks again
+    if (received != 0 || ::setrlimit(RLIMIT_NOFILE, &few) != 0) return false;
+    while (received == 0) turn({a.get(), b.get()}, 1);
+    return sleeps && wakes;
+  });
+  EXPECT_TRUE(testing::ended_well(testing::reap(child)));
 }
 
 TEST(ShmEndpoint, a_key_fits_only_its_endpoint) {
@@ -317,7 +347,7 @@ TEST(ShmEndpoint, no_ring_is_left_behind) {
     std::ifstream maps("/proc/self/maps");
     int count = 0;
     for (std::string line; std::getline(maps, line);)
-      count += line.find("memfd:weft-node") != std::string::npos;
+      count += line.find("memfd:weft-shared") != std::string::npos;
     return count;
   };
   const auto b = open_one();
