@@ -9,14 +9,14 @@
 
 #include <array>
 #include <asio/io_context.hpp>
-#include <asio/local/stream_protocol.hpp>
-#include <asio/steady_timer.hpp>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
+#include "core/server/connections/listener.hpp"
 #include "core/server/host/child_environment.hpp"
 #include "core/server/rooms.hpp"
 #include "core/store/local_values.hpp"
@@ -73,10 +73,11 @@ class Server final : ClientConnection::Owner {
   void close_all();
 
   // The sockets.
-  void accept();
+  bool may_connect(uid_t user) const;
   void open_connection(shm::Fd fd);
-  void wait_for_descriptors();
-  bool has_pending_connections();
+  void after_hellos(std::function<void()> then);
+  void await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
+                    std::chrono::steady_clock::time_point limit, std::function<void()> then);
   void on_frame(const ConnectionRef& from, link::Frame frame) override;
   void on_closed(const ConnectionRef& connection) override;
 
@@ -100,9 +101,7 @@ class Server final : ClientConnection::Owner {
   std::atomic<bool> is_stopping_{false};
   std::optional<shm::Segment> segment_;
   shm::Doorbell* doorbell_ = nullptr;
-  std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
-  shm::Fd spare_fd_;  ///< given up for the moment in which a client is told that there is none left
-  std::optional<std::chrono::steady_clock::time_point> full_since_;
+  std::unique_ptr<Listener> listener_;
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
   std::unique_ptr<Rooms> rooms_;
