@@ -142,6 +142,14 @@ constexpr std::array<Setting, variable_count> table{{
      .is_internal = true,
      .readers = by_client,
      .text = "the server's socket (an abstract name: no file)"},
+    {.variable = Variable::server_uid,
+     .name = "WEFT_SERVER_UID",
+     .kind = Kind::number,
+     .fallback = "0",
+     .most = 4294967295,
+     .is_internal = true,
+     .readers = by_client,
+     .text = "the server's user, beside which a client speaks to servers of its own user and of root only"},
     {.variable = Variable::ssh,
      .name = "WEFT_SSH",
      .kind = Kind::text,
@@ -329,6 +337,12 @@ std::string complaint_of(const Setting& setting, std::string_view value, std::st
 
 std::span<const Setting> all_settings() noexcept {
   return table;
+}
+
+bool is_internal(std::string_view name) noexcept {
+  const auto settings = all_settings();
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const Setting& setting) { return setting.is_internal && name == setting.name; });
 }
 
 const Setting& setting_of(Variable variable) noexcept {

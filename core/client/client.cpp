@@ -34,6 +34,15 @@ std::optional<std::chrono::milliseconds> key_wait() {
   return wait.limit().value_or(store::KeyWait::forever);
 }
 
+/// All of a segment, for reading. One that could shrink would end this process by a signal.
+Result<shm::Window> map_segment(int fd) {
+  struct stat info {};
+  if (!shm::has_fixed_size(fd) || ::fstat(fd, &info) != 0 ||
+      info.st_size < static_cast<off_t>(shm::page_bytes))
+    return fail(Errc::corrupt, "no segment");
+  return shm::Window::map(fd, 0, static_cast<std::size_t>(info.st_size), shm::Window::Access::read);
+}
+
 /// A test, or an administrator whose kernel forbids memfd between processes, can ask for the slow path.
 bool segment_wanted() {
   return !base::read(base::Variable::no_segment).is_on();
@@ -97,6 +106,13 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
         "weftrun.");
     return fail(socket.error());
   }
+  if (auto ok = link::check_server(socket->get(), identity.server_uid); !ok) {
+    say(rank_text(identity) +
+        ": the process that listens as the server that the environment names (WEFT_SERVER=" +
+        identity.server +
+        ") is another user's, and gets nothing. The server has ended; launch again with weftrun.");
+    return fail(ok.error());
+  }
   link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
                     .nspace = identity.nspace,
                     .rank = identity.rank,
@@ -133,7 +149,7 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   local_ = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
   if (welcome->segment_bytes == 0) return {};
-  if (auto all = shm::Window::map(fds[0].get(), 0, welcome->segment_bytes, shm::Window::Access::read))
+  if (auto all = map_segment(fds[0].get()); all && all->size() == welcome->segment_bytes)
     (void)enter(fds[0].get(), std::move(*all), welcome->job);
   return {};
 }
@@ -151,12 +167,9 @@ void Client::connect_through(shm::Fd socket) {
 Result<void> Client::attach(const link::Identity& identity) {
   const auto fd = link::open_segment(identity.segment);
   if (!fd) return fail(fd.error());
-  struct stat info {};
-  if (::fstat(fd->get(), &info) != 0 || info.st_size < static_cast<off_t>(shm::page_bytes))
-    return fail(Errc::corrupt, "segment size");
-  const auto bytes = static_cast<std::uint64_t>(info.st_size);
-  auto all = shm::Window::map(fd->get(), 0, bytes, shm::Window::Access::read);
+  auto all = map_segment(fd->get());
   if (!all) return fail(all.error());
+  const auto bytes = all->size();
   if (store::check_segment(all->base(), bytes) != store::Attach::ready)
     return fail(Errc::not_found, "segment");
   const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->base());

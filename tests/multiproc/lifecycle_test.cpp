@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Init and Finalize: counted, again and again, without a server, with a dead one, with another library's; and what
 // every function says where there is no library to speak of.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -349,6 +351,39 @@ TEST_F(LifecycleTest, malformed_environment) {
     child.expect_success();
     EXPECT_FALSE(child.errors().empty()) << change.first << "=" << change.second;
   }
+}
+
+/// The name of a server that has ended, under which a process of another user listens now.
+TEST_F(LifecycleTest, a_server_of_another_user_gets_nothing) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Host host;
+  host.add_job("job", 1);
+  const auto listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto name = "weft-test-of-a-stranger-" + std::to_string(::getpid());
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), length), 0);
+  // The kernel keeps the user that called listen().
+  ASSERT_EQ(::seteuid(54321), 0);
+  const int listens = ::listen(listener, 1);
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(listens, 0);
+  Child::Options options;
+  options.catch_errors = true;
+  options.variables = host.fork_variables(proc_of("job", 0));
+  for (auto& [variable, value] : options.variables)
+    if (variable == "WEFT_SERVER") value = name;
+  Child child("say_init", {}, options);
+  child.expect("PMIX_ERR_NO_PERMISSIONS");
+  child.expect_success();
+  EXPECT_NE(child.errors().find("another user's"), std::string::npos) << child.errors();
+  const int connection = ::accept(listener, nullptr, nullptr);
+  char byte;
+  EXPECT_EQ(::read(connection, &byte, 1), 0) << "not even the token";
+  ::close(connection);
+  ::close(listener);
 }
 
 /// A namespace or rank that the server does not know, with a token that it does not either.

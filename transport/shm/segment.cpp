@@ -10,6 +10,12 @@
 #include <cerrno>
 
 namespace weft::shm {
+namespace {
+
+// If a peer could shrink the file, the next load of every reader would raise SIGBUS.
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
 
 Window& Window::operator=(Window&& other) noexcept {
   if (this != &other) {
@@ -46,6 +52,11 @@ void Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 #endif
 }
 
+bool has_fixed_size(int fd) noexcept {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & size_seals) == size_seals;
+}
+
 Result<Segment> Segment::create(std::size_t bytes) {
   // Growing a file past RLIMIT_FSIZE raises a signal that kills the process, so the limit is read first.
   rlimit limit{};
@@ -56,8 +67,7 @@ Result<Segment> Segment::create(std::size_t bytes) {
   if (!fd) return fail(Errc::os, "memfd_create", errno);
   if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
     return fail(Errc::os, "ftruncate of the node segment", errno);
-  // If a peer could shrink the file, the next load of every reader would raise SIGBUS.
-  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+  if (::fcntl(fd.get(), F_ADD_SEALS, size_seals) != 0)
     return fail(Errc::os, "sealing the node segment", errno);
   auto window = Window::map(fd.get(), 0, bytes, Window::Access::write);
   if (!window) return fail(window.error());

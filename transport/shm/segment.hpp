@@ -55,6 +55,9 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
+/// The file is sealed: no process can make it shorter or longer, nor take the seals off.
+bool has_fixed_size(int fd) noexcept;
+
 /// The creator's side: the descriptor, a writable mapping of all of it, and an allocator of pages.
 class Segment {
  public:
