@@ -2,12 +2,12 @@
 #include "core/client/connection.hpp"
 
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <memory>
+
+#include "base/thread.hpp"
 
 namespace weft::client {
 
@@ -127,13 +127,7 @@ void Connection::ensure_thread() {
   const std::lock_guard lock(mutex_);
   if (has_thread() || stopping_.load()) return;
   wake_fd_ = shm::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  // The application's signals are for its own threads.
-  sigset_t all, old;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);
-  thread_ = std::thread([this] { run(); });
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  ::pthread_setname_np(thread_.native_handle(), "weft-client");
+  thread_ = base::start_thread("weft-client", [this] { run(); });
   started_.store(true, std::memory_order_release);
 }
 

@@ -2,7 +2,6 @@
 // The life of a server, its loop and its sockets.
 #include "core/server/server.hpp"
 
-#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,12 +9,12 @@
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
-#include <csignal>
 #include <cstring>
 
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
+#include "base/thread.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -99,12 +98,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                               *server->handlers_, server->cluster_.get(), settings);
   server->listener_->start();
 
-  sigset_t all, old;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &old);  // signals are for the host's own threads
-  server->thread_ = std::thread([s = server.get()] { s->run(); });
-  ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
-  ::pthread_setname_np(server->thread_.native_handle(), "weft-server");
+  server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   return server;
 }
 
