@@ -13,7 +13,6 @@ namespace {
 template <class Adapter, class Owner, class Choose>
 void replace(std::unique_ptr<Owner>& owner, std::unique_ptr<Role>& role, std::atomic<Owner*>& now,
              std::unique_ptr<Owner> next, Choose&& choose) {
-  topology::install_opaque_types();  // before the first message that may hold a topology or cpuset
   std::unique_ptr<Role> adapter = next != nullptr ? std::make_unique<Adapter>(*next) : nullptr;
   now.store(next.get(), std::memory_order_release);
   owner.swap(next);
@@ -23,11 +22,16 @@ void replace(std::unique_ptr<Owner>& owner, std::unique_ptr<Role>& role, std::at
 
 }  // namespace
 
+// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool asks for neither, and
+// reads no such description of a server that may be another user's.
+
 void Roles::set_client(std::unique_ptr<client::Client> client) {
+  topology::install_opaque_types();
   replace<ClientRole>(client_, client_role_, client_now_, std::move(client), [this] { choose(); });
 }
 
 void Roles::set_server(std::unique_ptr<server::Server> server) {
+  topology::install_opaque_types();
   replace<ServerRole>(server_, server_role_, server_now_, std::move(server), [this] { choose(); });
 }
 

@@ -46,7 +46,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 /// PMIx_tool_init: makes this process a tool, a member of no job that may ask a server. Counted: each call needs a
 /// PMIx_tool_finalize.
 ///   proc   written with the own name, unless it is NULL
-///   info   PMIX_SERVER_PIDINFO (pid_t): of the server, on this machine; without it, the only one that lets us in;
+///   info   PMIX_SERVER_PIDINFO (pid_t): of the server, on this machine; without it, the only one of this user;
 ///          PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL (bool); PMIX_TOOL_NSPACE, PMIX_TOOL_RANK: its own name
 ///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NO_PERMISSIONS (another user's),
 ///   _NOT_SUPPORTED (it is of another release), _TIMEOUT (it does not answer: is it stopped?),
