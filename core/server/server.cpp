@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptors.hpp"
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
@@ -116,6 +117,7 @@ Result<void> Server::open_segment() {
 }
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
+  const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto opened = Cluster::open(loop_, spec);
   if (!opened.note.empty()) base::log(base::LogLevel::warn, base::LogPart::transport, opened.note);
   if (!opened.cluster) return fail(Errc::unreachable, "no way to the other nodes");

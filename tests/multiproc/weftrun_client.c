@@ -13,6 +13,7 @@
 //   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of that server:
 //                          object, signal, ended, node_down, end
 //   mark marked            raises an event; waits for that event, after `watch`
+//   descriptors            prints each descriptor above 2 and what it refers to
 //   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
 #include <pmix.h>
@@ -201,6 +202,17 @@ static void wait_for_mark(void) {
   pthread_mutex_unlock(&mutex);
 }
 
+static void print_descriptors(void) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    char path[64], target[256];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0) continue;
+    target[length] = 0;
+    printf("%d %s\n", fd, target);
+  }
+}
+
 static void finalize(void) {
   const pmix_status_t status = PMIx_Finalize(NULL, 0);
   if (status != PMIX_SUCCESS) fail("PMIx_Finalize", status);
@@ -235,6 +247,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "marked") == 0) wait_for_mark();
     if (strncmp(word, "say:", 4) == 0) printf("%s\n", word + 4), fflush(stdout);
     if (strcmp(word, "pid") == 0) printf("%u %d\n", me.rank, (int)getpid()), fflush(stdout);
+    if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));
