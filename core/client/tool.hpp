@@ -40,6 +40,8 @@ class Tool {
   /// _NOT_SUPPORTED (another release), _TIMEOUT (it does not answer), _BAD_PARAM (several servers, and none is named).
   static Started start(const Wish& wish);
   ~Tool();
+  /// Calls that wait end; later ones, too.
+  void stop() { connection_->stop(); }
 
   const pmix_proc_t& self() const noexcept { return self_; }
   bool is_connected() noexcept { return connection_->alive(); }
