@@ -90,7 +90,8 @@ constexpr std::array<Setting, variable_count> table{{
      .readers = by_server,
      .text =
          "how long a node may be silent before it is lost, and its job ends or goes on without it: a network "
-         "that comes back sooner costs nothing. A daemon that was killed is noticed at once; one that hangs, or "
+         "that comes back sooner costs nothing. A daemon that was killed is noticed at once; one that hangs, "
+         "or "
          "a host that was switched off, after this time. weftrun's value counts for its daemons"},
     {.variable = Variable::module_path,
      .name = "WEFT_MODULE_PATH",
@@ -135,9 +136,9 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .choices = "a port, a range as 20000-20999, or none",
      .readers = by_server,
-     .text =
-         "where the transport `tcp` listens on each node; not set: at a port that the kernel has free. `none`: "
-         "nowhere, this node connects to the others, which have to listen"},
+     .text = "where the transport `tcp` listens on each node; not set: at a port that the kernel has free. "
+             "`none`: "
+             "nowhere, this node connects to the others, which have to listen"},
     {.variable = Variable::segment,
      .name = "WEFT_SEGMENT",
      .kind = Kind::text,
@@ -163,6 +164,14 @@ constexpr std::array<Setting, variable_count> table{{
      .is_internal = true,
      .readers = by_client,
      .text = "the server's socket (an abstract name: no file)"},
+    {.variable = Variable::server_uid,
+     .name = "WEFT_SERVER_UID",
+     .kind = Kind::number,
+     .fallback = "0",
+     .most = 4294967295,
+     .is_internal = true,
+     .readers = by_client,
+     .text = "the server's user, beside which a client speaks to servers of its own user and of root only"},
     {.variable = Variable::ssh,
      .name = "WEFT_SSH",
      .kind = Kind::text,
@@ -350,6 +359,12 @@ std::string complaint_of(const Setting& setting, std::string_view value, std::st
 
 std::span<const Setting> all_settings() noexcept {
   return table;
+}
+
+bool is_internal(std::string_view name) noexcept {
+  const auto settings = all_settings();
+  return std::any_of(settings.begin(), settings.end(),
+                     [&](const Setting& setting) { return setting.is_internal && name == setting.name; });
 }
 
 const Setting& setting_of(Variable variable) noexcept {

@@ -33,6 +33,7 @@ enum class Variable : std::uint8_t {
   segment,
   segment_bytes,
   server,
+  server_uid,
   ssh,
   stuck_after,
   token,
@@ -40,7 +41,7 @@ enum class Variable : std::uint8_t {
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 21;
+inline constexpr std::size_t variable_count = 22;
 
 /// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };
@@ -65,6 +66,8 @@ struct Setting {
 
 std::span<const Setting> all_settings() noexcept;
 const Setting& setting_of(Variable variable) noexcept;
+/// A variable that a server or launcher sets for its own processes: one that is inherited is another job's.
+bool is_internal(std::string_view name) noexcept;
 
 /// One value, as it is in force.
 struct Reading {

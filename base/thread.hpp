@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread of the library in a program that is another's.
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
+#include <csignal>
 #include <thread>
 #include <utility>
 
 namespace weft::base {
 
-/// Starts a thread that takes no signal: they are for the program's own threads. The caller's mask is as before, also where no
-/// thread can be started. name: at most 15 bytes. Throws std::system_error.
-template <class Run>
-std::thread start_thread(const char* name, Run&& run) {
-  struct Mask {
-    Mask() noexcept {
-      sigset_t all;
-      sigfillset(&all);
-      ::pthread_sigmask(SIG_SETMASK, &all, &before);
-    }
-    ~Mask() { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
-    sigset_t before;
-  };
-  const Mask mask;
-  std::thread thread(std::forward<Run>(run));
+/// All signals are blocked for the calling thread, and those that it starts, as long as this lives.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() noexcept {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_;
+};
+
+/// A thread of the library: signals are for the threads of the program. name: 15 characters at most. Throws std::system_error
+/// where the system has no thread left.
+template <class Work>
+std::thread start_thread(const char* name, Work&& work) {
+  const SignalsBlocked blocked;
+  std::thread thread(std::forward<Work>(work));
   ::pthread_setname_np(thread.native_handle(), name);
   return thread;
 }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
 #include "base/log.hpp"
 
@@ -27,6 +28,10 @@ pmix_status_t status_of_exception(const char* function) noexcept {
     throw;
   } catch (const std::bad_alloc&) {
     return PMIX_ERR_NOMEM;
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return PMIX_ERR_OUT_OF_RESOURCE;  // no thread left
+    log_defect(function, error.what());
   } catch (const std::exception& error) {
     log_defect(function, error.what());
   } catch (...) {

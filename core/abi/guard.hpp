@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The border between C++ and C: inside an entry point errors are Errors and texts are std::strings; outside
-// there are statuses and malloc'ed memory, and no exception ever.
+// there are statuses and malloc'ed memory, and no exception ever. Each body is counted as a call that is under way (calls.hpp).
 #pragma once
 
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "core/abi/calls.hpp"
 #include "core/data/status.hpp"
 
 namespace weft::abi {
@@ -22,6 +23,7 @@ pmix_status_t status_of_exception(const char* function) noexcept;
 template <class Body>
 pmix_status_t guarded(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
+    const InCall in_call;
     const Result<void> done = std::forward<Body>(body)();
     return done ? PMIX_SUCCESS : to_status(done.error());
   } catch (...) {
@@ -33,6 +35,7 @@ pmix_status_t guarded(Body&& body, const char* function = __builtin_FUNCTION()) 
 template <class Body>
 pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
+    const InCall in_call;
     return std::forward<Body>(body)();
   } catch (...) {
     return status_of_exception(function);
@@ -44,6 +47,7 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
 template <class Body>
 char* guarded_text(Body&& body, const char* function = __builtin_FUNCTION()) noexcept {
   try {
+    const InCall in_call;
     const std::string text = std::forward<Body>(body)();
     return strdup(text.c_str());
   } catch (...) {

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/role.hpp"
 
+#include <pthread.h>
+
+#include <array>
 #include <cstring>
+#include <new>
+#include <utility>
+#include <vector>
 
 #include "core/abi/role_adapters.hpp"
 #include "core/topology/opaque_types.hpp"
@@ -9,29 +15,54 @@
 namespace weft::abi {
 namespace {
 
+/// A call that another thread was in when the role went away ends at once, but for what the program's own callbacks do.
+constexpr std::chrono::seconds patience{10};
+
+/// Ends what calls of other threads wait for, and waits for their ends. False: one goes on.
+template <class Owner>
+bool end_calls(Owner& owner) {
+  owner.stop();
+  return others_have_left(patience);
+}
+bool end_calls(server::Server&) {
+  return true;
+}
+
 /// Takes over `next` and its adapter, and frees the former ones when nothing leads to them any more.
 template <class Adapter, class Owner, class Choose>
 void replace(std::unique_ptr<Owner>& owner, std::unique_ptr<Role>& role, std::atomic<Owner*>& now,
              std::unique_ptr<Owner> next, Choose&& choose) {
-  topology::install_opaque_types();  // before the first message that may hold a topology or cpuset
   std::unique_ptr<Role> adapter = next != nullptr ? std::make_unique<Adapter>(*next) : nullptr;
   now.store(next.get(), std::memory_order_release);
   owner.swap(next);
   role.swap(adapter);
   choose();
+  if (next == nullptr || end_calls(*next)) return;
+  // It is used yet, and so is its memory, to the end of the process.
+  static std::vector<std::pair<std::unique_ptr<Role>, std::unique_ptr<Owner>>>* const kept =
+      new std::remove_pointer_t<decltype(kept)>;
+  kept->emplace_back(std::move(adapter), std::move(next));
 }
 
 }  // namespace
 
+// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool asks for neither, and
+// reads no such description of a server that may be another user's.
+
 void Roles::set_client(std::unique_ptr<client::Client> client) {
+  topology::install_opaque_types();
+  watch_forks();
   replace<ClientRole>(client_, client_role_, client_now_, std::move(client), [this] { choose(); });
 }
 
 void Roles::set_server(std::unique_ptr<server::Server> server) {
+  topology::install_opaque_types();
+  watch_forks();
   replace<ServerRole>(server_, server_role_, server_now_, std::move(server), [this] { choose(); });
 }
 
 void Roles::set_tool(std::unique_ptr<client::Tool> tool) {
+  watch_forks();
   replace<ToolRole>(tool_, tool_role_, tool_now_, std::move(tool), [this] { choose(); });
 }
 
@@ -41,10 +72,30 @@ void Roles::choose() noexcept {
   asking_.store(tool_role_ != nullptr ? tool_role_.get() : in_job, std::memory_order_release);
 }
 
-Roles& roles() noexcept {
-  static Roles* const only = new Roles;
-  return *only;
+void Roles::forget_parent() noexcept {
+  // Reachable, for a search for leaks, and never freed: a message, a join or an unmapping would be the parent's.
+  static std::array<void*, 6> of_parent;
+  of_parent = {client_.release(),      server_.release(),      tool_.release(),
+               client_role_.release(), server_role_.release(), tool_role_.release()};
+  client_count = server_count = tool_count = 0;
+  client_now_ = nullptr;
+  server_now_ = nullptr;
+  tool_now_ = nullptr;
+  choose();
+  new (&mutex_) std::mutex;  // another thread of the parent may have had it
 }
+
+void Roles::watch_forks() {
+  if (std::exchange(watches_forks_, true)) return;
+  // So that no call has to ask which process it is in: getpid() is a system call, and a page that fork() empties a load.
+  // Children that are made without fork(), by vfork(), posix_spawn() or clone(), are there for execve() only.
+  ::pthread_atfork(nullptr, nullptr, [] {
+    forget_threads_of_parent();
+    roles().forget_parent();
+  });
+}
+
+constinit RolesStorage roles_storage;
 
 void run_later(std::function<void()> task) {
   if (auto* role = roles().acting()) role->run_later(std::move(task));

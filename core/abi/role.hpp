@@ -59,7 +59,8 @@ class Role {
 /// The roles of this process. One object for the process: the C API has no handle to hang it on.
 class Roles {
  public:
-  /// Loads only: valid until the last PMIx_Finalize / PMIx_server_finalize, which the caller must not race with.
+  /// Loads only. A client or tool is valid as long as the call that asks for it (calls.hpp); a server until the last
+  /// PMIx_server_finalize, which its callers must not race with.
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
   client::Tool* tool() const noexcept { return tool_now_.load(std::memory_order_acquire); }
@@ -68,17 +69,30 @@ class Roles {
   /// For queries: the tool before the others, because it was made to ask.
   Role* asking() const noexcept { return asking_.load(std::memory_order_acquire); }
 
-  std::mutex mutex;  ///< init and finalize, one at a time
+  /// Init and finalize, one at a time.
+  class Changing {
+   public:
+    explicit Changing(Roles& roles) : lock_(roles.mutex_) {}
+
+   private:
+    const OutsideCall outside_;
+    const std::lock_guard<std::mutex> lock_;
+  };
   unsigned client_count = 0;
   unsigned server_count = 0;
   unsigned tool_count = 0;
   void set_client(std::unique_ptr<client::Client> client);
   void set_server(std::unique_ptr<server::Server> server);
   void set_tool(std::unique_ptr<client::Tool> tool);
+  /// In the child of a fork: what its parent is remains the parent's, untouched, and here there is no role.
+  void forget_parent() noexcept;
 
  private:
   void choose() noexcept;
+  void watch_forks();
 
+  std::mutex mutex_;
+  bool watches_forks_ = false;
   std::unique_ptr<client::Client> client_;
   std::unique_ptr<server::Server> server_;
   std::unique_ptr<client::Tool> tool_;
@@ -90,7 +104,16 @@ class Roles {
 };
 
 /// Never destroyed: threads of the application may still call while the process exits.
-[[gnu::hot]] Roles& roles() noexcept;
+union RolesStorage {
+  Roles roles;
+  constexpr RolesStorage() noexcept : roles() {}
+  ~RolesStorage() {}
+};
+extern constinit RolesStorage roles_storage;
+
+inline Roles& roles() noexcept {
+  return roles_storage.roles;
+}
 
 /// On the library's thread of whichever role there is. Without a role the task is dropped: nothing can have asked for it.
 void run_later(std::function<void()> task);

@@ -45,7 +45,7 @@ bool valid(const pmix_proc_t* proc) {
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(roles().mutex);
+    const weft::abi::Roles::Changing changing(roles());
     if (roles().server_count == 0) {
       auto started = weft::server::Server::start(module, info, ninfo);
       if (!started) return weft::abi::to_status(started.error());
@@ -59,7 +59,7 @@ pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
 /// PMIx_server_finalize: clients that are still connected see their server go.
 pmix_status_t PMIx_server_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
-    const std::lock_guard lock(roles().mutex);
+    const weft::abi::Roles::Changing changing(roles());
     if (roles().server_count == 0) return PMIX_ERR_INIT;
     if (--roles().server_count == 0) roles().set_server(nullptr);
     return PMIX_SUCCESS;

@@ -46,7 +46,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 /// PMIx_tool_init: makes this process a tool, a member of no job that may ask a server. Counted: each call needs a
 /// PMIx_tool_finalize.
 ///   proc   written with the own name, unless it is NULL
-///   info   PMIX_SERVER_PIDINFO (pid_t): of the server, on this machine; without it, the only one that lets us in;
+///   info   PMIX_SERVER_PIDINFO (pid_t): of the server, on this machine; without it, the only one of this user;
 ///          PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL (bool); PMIX_TOOL_NSPACE, PMIX_TOOL_RANK: its own name
 ///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NO_PERMISSIONS (another user's),
 ///   _NOT_SUPPORTED (it is of another release), _TIMEOUT (it does not answer: is it stopped?),
@@ -58,7 +58,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const std::lock_guard lock(roles().mutex);
+    const weft::abi::Roles::Changing changing(roles());
     if (roles().tool_count == 0) {
       weft::client::Tool::Wish wish;
       if (const auto status = read_wish(info, ninfo, wish); status != PMIX_SUCCESS) return status;
@@ -75,7 +75,7 @@ pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo
 /// PMIx_tool_finalize: the last one hangs up.
 pmix_status_t PMIx_tool_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
-    const std::lock_guard lock(roles().mutex);
+    const weft::abi::Roles::Changing changing(roles());
     if (roles().tool_count == 0) return PMIX_ERR_INIT;
     if (--roles().tool_count == 0) roles().set_tool(nullptr);
     return PMIX_SUCCESS;
@@ -83,6 +83,7 @@ pmix_status_t PMIx_tool_finalize(void) {
 }
 
 bool PMIx_tool_is_connected(void) {
+  const weft::abi::InCall in_call;
   auto* tool = roles().tool();
   return tool != nullptr && tool->is_connected();
 }

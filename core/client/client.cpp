@@ -96,6 +96,13 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
         "weftrun.");
     return fail(socket.error());
   }
+  if (auto ok = link::check_server(socket->get(), identity.server_uid); !ok) {
+    say(rank_text(identity) +
+        ": the process that listens as the server that the environment names (WEFT_SERVER=" +
+        identity.server +
+        ") is another user's, and gets nothing. The server has ended; launch again with weftrun.");
+    return fail(ok.error());
+  }
   link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
                     .nspace = identity.nspace,
                     .rank = identity.rank,

@@ -30,6 +30,8 @@ class Client {
   /// Errors, each said on stderr: unreachable (the environment names a server that does not answer), denied.
   static Result<Started> start();
   ~Client();
+  /// Calls that wait end, with PMIX_ERR_INIT or PMIX_ERR_LOST_CONNECTION; later ones that need the server or the thread too.
+  void stop() { connection_->stop(); }
 
   const pmix_proc_t& self() const noexcept { return self_; }
   bool singleton() const noexcept { return singleton_; }

@@ -47,7 +47,7 @@ Result<data::Value> Client::staged_value(std::string_view key) const {
   for (auto put = staged_.rbegin(); put != staged_.rend(); ++put)
     if (put->hash == hash && put->key == key) {
       data::Reader in(put->value);
-      return data::Value::decode(in);
+      return data::Value::decode(in, data::Pointers::kept);
     }
   return fail(Errc::not_found);
 }

@@ -11,6 +11,12 @@
 
 namespace weft::client {
 
+namespace {
+
+constexpr const char* finalized = "the library was finalized";
+
+}  // namespace
+
 Result<void> Connection::send(link::MessageType type, Bytes payload) {
   if (!socket_ || lost_.load(std::memory_order_acquire)) return fail(Errc::peer_lost, "no server");
   const std::lock_guard lock(send_mutex_);
@@ -22,9 +28,12 @@ void Connection::request(link::MessageType type, Bytes payload, Reply reply) {
   std::uint64_t tag = 0;
   {
     const std::lock_guard lock(mutex_);
-    tag = next_tag_++;
-    open_.emplace(tag, std::move(reply));
+    if (!stopping_.load()) {
+      tag = next_tag_++;
+      open_.emplace(tag, std::move(reply));
+    }
   }
+  if (tag == 0) return reply(fail(Errc::canceled, finalized));
   Result<void> sent = fail(Errc::peer_lost, "no server");
   if (socket_ && !lost_.load(std::memory_order_acquire)) {
     const std::lock_guard lock(send_mutex_);
@@ -74,6 +83,10 @@ pmix_status_t Connection::await_status(const std::function<void(Done)>& start, d
 }
 
 Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_thread()) stopping_.store(true);
+  }
   if (has_thread()) return ask(type, payload);
   if (!socket_) return fail(Errc::peer_lost, "no server");
   const auto sent = send(type, payload);
@@ -229,7 +242,9 @@ void Connection::stop() {
     const std::lock_guard lock(mutex_);
     open.swap(open_);
   }
-  for (auto& [tag, reply] : open) reply(fail(Errc::canceled, "the library was finalized"));
+  for (auto& [tag, reply] : open) reply(fail(Errc::canceled, finalized));
+  lost_.store(true, std::memory_order_release);
+  is_over_.store(true, std::memory_order_release);
 }
 
 }  // namespace weft::client

@@ -48,7 +48,13 @@ class Connection {
   /// Waits for `answer`; on the thread itself by serving. False: the library is being finalized, it will not come.
   template <class T>
   bool await(std::future<T>& answer) {
-    if (!on_thread()) return answer.wait(), true;
+    if (!on_thread()) {
+      // What the thread would have brought may have been dropped by stop().
+      while (answer.wait_for(slice) != std::future_status::ready)
+        if (is_over_.load(std::memory_order_acquire))
+          return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+      return true;
+    }
     while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
       if (stopping_.load(std::memory_order_acquire)) return false;
       run_tasks();
@@ -61,7 +67,7 @@ class Connection {
   /// the library is being finalized. PMIX_ERR_TIMEOUT: after `patience`, which the thread itself does not count.
   using Done = std::function<void(pmix_status_t)>;
   pmix_status_t await_status(const std::function<void(Done)>& start, data::Timeout patience = {});
-  /// For the last words of a process without the thread: the caller reads the socket itself.
+  /// For the last words of a process without the thread, which from here on gets none: the caller reads the socket itself.
   Result<link::Frame> ask_alone(link::MessageType type, Bytes payload);
 
   void run_later(std::function<void()> task);
@@ -74,10 +80,13 @@ class Connection {
     return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire);
   }
 
-  /// Ends the thread; open requests end as canceled. Not from the thread.
+  /// Ends the thread; open requests, and all that come later, end as canceled, and the server counts as lost. Not from the
+  /// thread.
   void stop();
 
  private:
+  static constexpr std::chrono::milliseconds slice{
+      100};  ///< between looks whether the library was finalized meanwhile
   void ensure_thread();
   void run();
   void read_or_sleep();
@@ -93,6 +102,7 @@ class Connection {
   std::function<void()> lost_hook_;
   std::atomic<bool> lost_{false};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> is_over_{false};  ///< stop() has ended
   std::atomic<bool> started_{false};
   std::atomic<std::thread::id> thread_id_{};
   std::thread thread_;

@@ -28,10 +28,10 @@ std::string own_name() {
   return "tool." + base::host_name() + "." + std::to_string(::getpid());
 }
 
-/// True if the process that listens there is this user's, by the kernel's word, or this user is root.
-bool is_ours(int socket) {
+/// True if the process that listens there is this user's, by the kernel's word; for root also another's that was named.
+bool may_be_asked(int socket, bool is_named) {
   const auto peer = base::peer_credentials(socket);
-  return peer && (peer->uid == ::getuid() || ::getuid() == 0);
+  return peer && (peer->uid == ::getuid() || (::getuid() == 0 && is_named));
 }
 
 Error error_of(pmix_status_t refusal) {
@@ -60,10 +60,10 @@ Tool::~Tool() {
   connection_->stop();
 }
 
-Result<Tool::Server> Tool::shake_hands(const link::ServerSocket& at) {
+Result<Tool::Server> Tool::shake_hands(const link::ServerSocket& at, bool is_named) {
   auto socket = link::connect_to(at.name);
   if (!socket) return fail(socket.error());
-  if (!is_ours(socket->get())) return fail(Errc::denied, "of another user");
+  if (!may_be_asked(socket->get(), is_named)) return fail(Errc::denied, "of another user");
   limit_reading(socket->get(), handshake_limit);
   const auto sent =
       link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{}));
@@ -90,7 +90,7 @@ Result<std::vector<Tool::Server>> Tool::reachable(std::optional<pid_t> pid) {
   Error why{Errc::unreachable, 0, "no such server"};
   for (const auto& socket : *sockets) {
     if (pid && socket.pid != *pid) continue;
-    if (auto server = shake_hands(socket))
+    if (auto server = shake_hands(socket, pid.has_value()))
       out.push_back(std::move(*server));
     else if (server.error().code != Errc::unreachable &&
              server.error().code != Errc::os)  // it ended just now

@@ -28,7 +28,7 @@ class Tool {
 
   struct Wish {
     pmix_proc_t self{};           ///< without a namespace: it gets a name of its own
-    std::optional<pid_t> server;  ///< nothing: the only one that lets us in
+    std::optional<pid_t> server;  ///< nothing: the only one of this user
     bool connects = true;
     bool is_optional = false;  ///< without a server it is a tool all the same
   };
@@ -40,6 +40,8 @@ class Tool {
   /// _NOT_SUPPORTED (another release), _TIMEOUT (it does not answer), _BAD_PARAM (several servers, and none is named).
   static Started start(const Wish& wish);
   ~Tool();
+  /// Calls that wait end; later ones, too.
+  void stop() { connection_->stop(); }
 
   const pmix_proc_t& self() const noexcept { return self_; }
   bool is_connected() noexcept { return connection_->alive(); }
@@ -61,7 +63,7 @@ class Tool {
     pid_t pid = 0;  ///< as it stands in the socket's name, by which it is found again
   };
   explicit Tool(const pmix_proc_t& self);
-  static Result<Server> shake_hands(const link::ServerSocket& at);
+  static Result<Server> shake_hands(const link::ServerSocket& at, bool is_named);
   static Result<std::vector<Server>> reachable(std::optional<pid_t> pid);
 
   pmix_proc_t self_{};

@@ -146,6 +146,7 @@ pmix_value_cmp_t compare_elements(pmix_data_type_t number, const void* first, co
     case Shape::boolean:
       return order(at<std::uint8_t>(first, 0) != 0, at<std::uint8_t>(second, 0) != 0);
     case Shape::natural:
+    case Shape::pointer:
       return order(natural_at(first, type->width), natural_at(second, type->width));
     case Shape::integer:
       return order(integer_at(first, type->width), integer_at(second, type->width));

@@ -57,6 +57,7 @@ void destroy_one(const Type& type, void* element) noexcept {
   switch (type.shape) {
     case Shape::boolean:
     case Shape::natural:
+    case Shape::pointer:
     case Shape::integer:
     case Shape::real:
     case Shape::timeval:
@@ -234,6 +235,7 @@ class Copier {
     switch (type.shape) {
       case Shape::boolean:
       case Shape::natural:
+      case Shape::pointer:
       case Shape::integer:
       case Shape::real:
       case Shape::timeval:

@@ -8,6 +8,8 @@
 //       failure anywhere frees everything, and the caller's `out` was never touched.
 //   B4  What C code trips over is refused: a bool that is neither 0 nor 1, a NULL inside an argv, a name
 //       longer than its array.
+//   B5  An address of another process is none here: a PMIX_POINTER is NULL, at any depth, unless the caller
+//       says that this process encoded the bytes.
 #include "core/data/element.hpp"
 #include "core/data/memory.hpp"
 #include "core/data/opaque.hpp"
@@ -22,7 +24,7 @@ class Decoder {
  public:
   Errc error = Errc::corrupt;
 
-  explicit Decoder(Reader& in) : in_(in) {}
+  explicit Decoder(Reader& in, Pointers pointers = Pointers::cleared) : in_(in), pointers_(pointers) {}
 
   bool elements(const Type& type, void* out, std::size_t count) {
     if (is_plain(type.shape)) return plain(type, out, count);
@@ -71,7 +73,11 @@ class Decoder {
         if (b > std::byte{1}) return false;
       }
     }
-    if (!from.empty()) std::memcpy(out, from.data(), from.size());
+    if (type.shape == Shape::pointer && pointers_ == Pointers::cleared) {
+      if (!from.empty()) std::memset(out, 0, from.size());  // B5
+    } else if (!from.empty()) {
+      std::memcpy(out, from.data(), from.size());
+    }
     return true;
   }
 
@@ -195,6 +201,7 @@ class Decoder {
     switch (type.shape) {
       case Shape::boolean:
       case Shape::natural:
+      case Shape::pointer:
       case Shape::integer:
       case Shape::real:
       case Shape::timeval:
@@ -226,6 +233,7 @@ class Decoder {
   }
 
   Reader& in_;
+  const Pointers pointers_;
   unsigned depth_ = 0;
 };
 
@@ -250,9 +258,9 @@ Result<void> decode_elements(Reader& in, pmix_data_type_t type, void* out, std::
 }
 
 // In place: a Get's value is not copied while its parts are still on their way to memory.
-Result<Value> Value::decode(Reader& in) {
+Result<Value> Value::decode(Reader& in, Pointers pointers) {
   Result<Value> out(in_place);
-  Decoder decoder(in);
+  Decoder decoder(in, pointers);
   if (!decoder.value(out->raw_)) out = fail(decoder.error, "a value cannot be decoded");
   return out;
 }

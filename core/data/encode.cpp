@@ -142,6 +142,7 @@ class Encoder {
     switch (type.shape) {
       case Shape::boolean:
       case Shape::natural:
+      case Shape::pointer:
       case Shape::integer:
       case Shape::real:
       case Shape::timeval:

@@ -186,6 +186,7 @@ class Printer {
         out_ += at<std::uint8_t>(in, 0) != 0 ? "true" : "false";
         break;
       case Shape::natural:
+      case Shape::pointer:
         natural(number, natural_at(in, type.width));
         break;
       case Shape::integer:

@@ -207,8 +207,8 @@ constexpr void fill_plain(Table& t) {
   t[PMIX_TIME] = plain("PMIX_TIME", Shape::integer, sizeof(time_t));
   t[PMIX_STATUS] = plain("PMIX_STATUS", Shape::integer, sizeof(pmix_status_t));
   t[PMIX_PERSIST] = plain("PMIX_PERSIST", Shape::natural, sizeof(pmix_persistence_t));
-  // An address means something in its own process only; it is carried so that a store may keep it there.
-  t[PMIX_POINTER] = plain("PMIX_POINTER", Shape::natural, sizeof(void*));
+  // An address means something in its own process only; it is encoded so that a store may keep it there.
+  t[PMIX_POINTER] = plain("PMIX_POINTER", Shape::pointer, sizeof(void*));
   t[PMIX_SCOPE] = plain("PMIX_SCOPE", Shape::natural, sizeof(pmix_scope_t));
   t[PMIX_DATA_RANGE] = plain("PMIX_DATA_RANGE", Shape::natural, sizeof(pmix_data_range_t));
   t[PMIX_COMMAND] = plain("PMIX_COMMAND", Shape::natural, 1);
@@ -274,6 +274,7 @@ constexpr std::uint16_t min_wire(const Table& t, const Type& type) {
   switch (type.shape) {
     case Shape::boolean:
     case Shape::natural:
+    case Shape::pointer:
     case Shape::integer:
     case Shape::real:
     case Shape::timeval:

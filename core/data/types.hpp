@@ -15,6 +15,7 @@ namespace weft::data {
 enum class Shape : std::uint8_t {
   boolean,   ///< bool; on the wire only 0 and 1
   natural,   ///< unsigned, 1 to 8 bytes
+  pointer,   ///< void*; bytes that another process sent decode to NULL
   integer,   ///< signed, 1 to 8 bytes
   real,      ///< float or double
   timeval,   ///< struct timeval

@@ -36,6 +36,9 @@ pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& s
 /// rest is zeroed.
 void load_fixed(char* out, std::size_t size, std::string_view text) noexcept;
 
+/// What becomes of PMIX_POINTER when a value is decoded. kept: this process encoded the bytes, and nothing else could.
+enum class Pointers : bool { cleared, kept };
+
 /// An owned pmix_value_t.
 class Value {
  public:
@@ -68,7 +71,7 @@ class Value {
   /// Takes over what `raw` owns.
   static Value adopt(pmix_value_t raw) noexcept;
   static Result<Value> copy_of(const pmix_value_t& v);
-  static Result<Value> decode(Reader& in);
+  static Result<Value> decode(Reader& in, Pointers pointers = Pointers::cleared);
 
   const pmix_value_t& get() const noexcept { return raw_; }
   pmix_value_t& get() noexcept { return raw_; }

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/events/chain.hpp"
 
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <string_view>
 #include <utility>
 
 namespace weft::events {
@@ -13,10 +17,26 @@ pmix_info_t borrowed(const char* key) {
   return info;
 }
 
+// What only this library says to a handler. A handler takes the first info of such a name for its own object, so the
+// source of an event must not give one.
+bool is_of_library(const pmix_info_t& info) {
+  constexpr std::array<std::string_view, 3> keys = {PMIX_EVENT_HDLR_NAME, PMIX_EVENT_RETURN_OBJECT,
+                                                    server_attribute};
+  return std::find(keys.begin(), keys.end(), data::key_of(info)) != keys.end();
+}
+
 // The infos of the event, then those for this handler only. Observed with OpenPMIx 4.2.2: the handler's name
 // comes before its return object, and an event without infos still carries both.
 std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) {
-  std::vector<pmix_info_t> infos(event.infos.data(), event.infos.data() + event.infos.size());
+  std::vector<pmix_info_t> infos;
+  infos.reserve(event.infos.size() + 3);
+  std::remove_copy_if(event.infos.data(), event.infos.data() + event.infos.size(), std::back_inserter(infos),
+                      is_of_library);
+  if (event.server) {
+    infos.push_back(borrowed(server_attribute));
+    infos.back().value.type = PMIX_PROC_RANK;
+    infos.back().value.data.rank = *event.server;
+  }
   if (!spec.name.empty()) {
     infos.push_back(borrowed(PMIX_EVENT_HDLR_NAME));
     infos.back().value.type = PMIX_STRING;

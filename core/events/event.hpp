@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+
 #include "core/data/value.hpp"
 #include "pmix_common.h"
 
@@ -11,6 +13,11 @@ struct Event {
   pmix_proc_t source{};  ///< empty namespace and PMIX_RANK_UNDEF: the system itself
   pmix_data_range_t range = PMIX_RANGE_UNDEF;
   data::Infos infos;  ///< as the source of the event gave them, PMIX_EVENT_AFFECTED_PROC(S) included
+  /// Number of the server whose host raised the event, by what this library knows of the message; nothing: a process
+  /// raised it. Handlers find it under server_attribute. It is never part of a message.
+  std::optional<pmix_rank_t> server = std::nullopt;
 };
+
+inline constexpr const char* server_attribute = "weft.server";  ///< PMIX_PROC_RANK
 
 }  // namespace weft::events

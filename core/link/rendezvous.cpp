@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -22,6 +23,27 @@ int nibble(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return -1;
+}
+
+std::string first_bytes_of(const char* path) {
+  const base::Fd file(::open(path, O_RDONLY | O_CLOEXEC));
+  std::array<char, 64> bytes;
+  const auto length = file ? ::read(file.get(), bytes.data(), bytes.size()) : 0;
+  return {bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))};
+}
+
+/// True where each user of the machine has its own number: else the kernel reports some as the overflow user.
+bool sees_all_users() {
+  unsigned inside = 0, outside = 0, count = 0;
+  return std::sscanf(first_bytes_of("/proc/self/uid_map").c_str(), "%u %u %u", &inside, &outside, &count) ==
+             3 &&
+         inside == 0 && count == UINT32_MAX;
+}
+
+bool is_overflow_user(uid_t user) {
+  unsigned overflow = 65534;
+  (void)std::sscanf(first_bytes_of("/proc/sys/kernel/overflowuid").c_str(), "%u", &overflow);
+  return user == overflow;
 }
 
 }  // namespace
@@ -76,9 +98,18 @@ Found from_environment(Identity& out) {
     return Found::malformed;
   out.nspace = nspace;
   out.server = server;
+  out.server_uid = static_cast<uid_t>(base::read(base::Variable::server_uid).number);
   out.segment = base::read(base::Variable::segment).text;
   out.token = *parsed;
   return Found::identity;
+}
+
+Result<void> check_server(int socket, uid_t expected) {
+  const auto peer = base::peer_credentials(socket);
+  if (!peer) return fail(peer.error());
+  if (peer->uid == ::geteuid() || peer->uid == 0 || peer->uid == expected) return {};
+  if (is_overflow_user(peer->uid) && !sees_all_users()) return {};
+  return fail(Errc::denied, "another user's");
 }
 
 std::string new_server_name() {

@@ -22,6 +22,7 @@ inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
 inline constexpr const char* env_rank = "PMIX_RANK";
 inline constexpr const char* env_server =
     "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
+inline constexpr const char* env_server_uid = "WEFT_SERVER_UID";
 /// "<pid>:<descriptor>:<descriptor>": the server's memory and the clients' memory of the server's segment
 inline constexpr const char* env_segment = "WEFT_SEGMENT";
 inline constexpr const char* env_token = "WEFT_TOKEN";  ///< 32 hex digits, known to this rank and its server
@@ -44,6 +45,7 @@ struct Identity {
   std::string nspace;
   std::uint32_t rank = 0;
   std::string server;
+  uid_t server_uid = 0;
   std::string segment;  ///< empty: not said
   Token token;
 };
@@ -69,6 +71,10 @@ Result<SegmentFds> open_segment(std::string_view where);
 inline Result<base::Fd> connect_to(std::string_view server) {
   return base::connect_to(server, base::Blocking::yes);
 }
+/// The kernel's word about the user of the process that listens there: this process's own, root, or `expected`. A name that a
+/// server has left may be another user's by now. In a user namespace that does not map all users the kernel has one number for
+/// those that it does not know, which is accepted. Errors: denied, os.
+Result<void> check_server(int socket, uid_t expected);
 inline Result<base::Fd> listen_on(std::string_view server) {
   return base::listen_at(server);
 }

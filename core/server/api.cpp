@@ -56,10 +56,11 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
 
 void Server::deregister_nspace(std::string nspace, Done done) {
   run_later([this, nspace = std::move(nspace), done = std::move(done)] {
-    if (has_pending_connections()) return deregister_nspace(nspace, done);
-    auto* job = rooms_->jobs.find_announced(nspace);
-    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
-    rooms_->clients.remove_all(*job, [this, nspace, done] { forget_nspace(nspace, done); });
+    after_hellos([this, nspace, done] {
+      auto* job = rooms_->jobs.find_announced(nspace);
+      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      rooms_->clients.remove_all(*job, [this, nspace, done] { forget_nspace(nspace, done); });
+    });
   });
 }
 
@@ -93,10 +94,11 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
 void Server::deregister_client(pmix_proc_t proc, Done done) {
   run_later([this, proc, done = std::move(done)] {
     // A process that has ended may have connected and not been accepted yet; the host is told of it before `done`.
-    if (has_pending_connections()) return deregister_client(proc, done);
-    auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
-    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
-    rooms_->clients.remove(*job, proc.rank, done);
+    after_hellos([this, proc, done] {
+      auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
+      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      rooms_->clients.remove(*job, proc.rank, done);
+    });
   });
 }
 

@@ -2,8 +2,6 @@
 // The life of a server, its loop and its sockets.
 #include "core/server/server.hpp"
 
-#include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptors.hpp"
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
@@ -21,6 +20,9 @@
 
 namespace weft::server {
 namespace {
+
+/// Connections of another user that have not said hello, beside those of registered clients: tools of root.
+constexpr std::size_t most_silent = 64;
 
 constexpr std::uint64_t least_segment_bytes = std::uint64_t{64} << 20;
 
@@ -84,9 +86,10 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   if (auto ok = server->open_segment(); !ok) return fail(ok.error());
   auto listener = link::listen_on(server->socket_name_);
   if (!listener) return fail(listener.error());
-  server->acceptor_ = std::make_unique<asio::local::stream_protocol::acceptor>(
-      server->loop_, asio::local::stream_protocol(), listener->release());
-  server->spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  server->listener_ = std::make_unique<Listener>(
+      server->loop_, std::move(*listener),
+      Listener::Events{[s = server.get()](const ucred& peer) { return s->may_connect(peer.uid); },
+                       [s = server.get()](shm::Fd fd) { s->open_connection(std::move(fd)); }});
   server->children_ = std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_,
                                                          link::segment_place(*server->segment_));
   if (spec->has_others())
@@ -94,7 +97,7 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
-  server->accept();
+  server->listener_->start();
 
   server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   return server;
@@ -111,6 +114,7 @@ Result<void> Server::open_segment() {
 }
 
 Result<void> Server::open_cluster(const ClusterSpec& spec) {
+  const base::ClosedOnExec closed;  // what the libraries of fabrics open
   auto opened = Cluster::open(loop_, spec);
   // What all servers would say is said by the first.
   const bool is_warning = !opened.cluster || spec.self == 0;
@@ -124,15 +128,15 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 
 Server::~Server() {
   if (thread_.joinable()) {
-    asio::post(loop_, [this] { close_all(); });
+    // What processes that have ended wanted cleaned up may lie unread behind their hello.
+    asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
     thread_.join();
   }
   rooms_.reset();
 }
 
 void Server::close_all() {
-  // What processes that have ended wanted cleaned up may lie unread behind their hello.
-  if (has_pending_connections()) return asio::post(loop_, [this] { close_all(); });
+  listener_->stop();
   is_closing_ = true;
   for (const auto& connection : std::vector<ConnectionRef>(connections_)) {
     connection->leaving = true;
@@ -229,16 +233,16 @@ void Server::drain_ring(Job& job, std::uint32_t local) {
 
 // ---- the sockets
 
-void Server::accept() {
-  acceptor_->async_wait(asio::socket_base::wait_read, [this](const std::error_code& error) {
-    if (error) return;
-    // By hand: the processes that the host starts meanwhile must not inherit the socket.
-    shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!fd && base::is_shortage(errno)) return wait_for_descriptors(errno);
-    full_since_.reset();
-    if (fd) open_connection(std::move(fd));
-    accept();
-  });
+/// This server's user, root, and the users of the clients that the host has registered. Of another user's processes as many may
+/// be silent at a time as there are registered clients of that user, and a few more; an honest one says hello at once.
+bool Server::may_connect(uid_t user) const {
+  if (user == ::getuid()) return true;
+  const auto registered = rooms_->jobs.count_clients_of(user);
+  if (registered == 0 && user != 0) return false;
+  const auto silent = std::count_if(
+      connections_.begin(), connections_.end(),
+      [&](const ConnectionRef& connection) { return !connection->is_known && connection->uid == user; });
+  return static_cast<std::size_t>(silent) < registered + most_silent;
 }
 
 void Server::open_connection(shm::Fd fd) {
@@ -254,44 +258,26 @@ void Server::open_connection(shm::Fd fd) {
   connection->start();
 }
 
-/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
-/// by one, with the reason, through a descriptor that was kept for this.
-void Server::wait_for_descriptors(int shortage) {
-  const auto now = std::chrono::steady_clock::now();
-  if (!full_since_) {
-    full_since_ = now;
-    base::warn(base::LogPart::clients, "the server has no {}",
-               shortage == ENOBUFS || shortage == ENOMEM
-                   ? "memory left for the socket of a client that connects."
-                   : "file descriptor left for a client that connects; raise ulimit -n.");
-  }
-  if (now - *full_since_ >= std::chrono::seconds(2)) {
-    spare_fd_.reset();
-    {
-      const shm::Fd fd(::accept4(acceptor_->native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-      const link::Refused refused{PMIX_ERR_OUT_OF_RESOURCE,
-                                  "the server has no file descriptor left; raise ulimit -n"};
-      if (fd) (void)link::send_frame(fd.get(), link::MessageType::refused, 0, link::encode(refused));
-    }
-    spare_fd_ = shm::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  }
-  auto retry = std::make_shared<asio::steady_timer>(loop_, base::shortage_pause);
-  retry->async_wait([this, retry](const std::error_code& error) {
-    if (!error && !is_stopping_.load()) accept();
-  });
+/// Calls `then` when the hello of each process that has connected by now has been handled: one that has ended already may
+/// have left it unread. Processes that connect from here on, or say nothing, are not waited for.
+void Server::after_hellos(std::function<void()> then) {
+  listener_->accept_waiting();
+  std::vector<std::weak_ptr<ClientConnection>> unread;
+  for (const auto& connection : connections_)
+    if (!connection->is_known) unread.push_back(connection);
+  await_hellos(std::move(unread), std::chrono::steady_clock::now() + std::chrono::seconds(1),
+               std::move(then));
 }
 
-/// True while a connection waits in the backlog or has sent a hello that was not handled yet. A process that has ended
-/// already counts until its hello is handled.
-bool Server::has_pending_connections() {
-  const auto is_readable = [](int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return ::poll(&p, 1, 0) == 1;
-  };
-  if (full_since_) return false;  // without descriptors none comes in
-  if (is_readable(acceptor_->native_handle())) return true;
-  return std::any_of(connections_.begin(), connections_.end(), [&](const ConnectionRef& connection) {
-    return !connection->is_known && is_readable(connection->native_handle());
+void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
+                          std::chrono::steady_clock::time_point limit, std::function<void()> then) {
+  std::erase_if(unread, [](const auto& weak) {
+    const auto connection = weak.lock();
+    return !connection || connection->is_known || !connection->has_unread_bytes();
+  });
+  if (unread.empty() || std::chrono::steady_clock::now() >= limit) return then();
+  asio::post(loop_, [this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
+    await_hellos(std::move(unread), limit, std::move(then));
   });
 }
 

@@ -9,15 +9,15 @@
 
 #include <array>
 #include <asio/io_context.hpp>
-#include <asio/local/stream_protocol.hpp>
-#include <asio/steady_timer.hpp>
 #include <atomic>
+#include <chrono>
 #include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "base/log_thread.hpp"
+#include "core/server/connections/listener.hpp"
 #include "core/server/host/child_environment.hpp"
 #include "core/server/loop_watch.hpp"
 #include "core/server/rooms.hpp"
@@ -76,10 +76,11 @@ class Server final : ClientConnection::Owner {
   void close_all();
 
   // The sockets.
-  void accept();
+  bool may_connect(uid_t user) const;
   void open_connection(shm::Fd fd);
-  void wait_for_descriptors(int shortage);
-  bool has_pending_connections();
+  void after_hellos(std::function<void()> then);
+  void await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
+                    std::chrono::steady_clock::time_point limit, std::function<void()> then);
   void on_frame(const ConnectionRef& from, link::Frame frame) override;
   void on_closed(const ConnectionRef& connection) override;
 
@@ -104,9 +105,7 @@ class Server final : ClientConnection::Owner {
   bool is_closing_ = false;  ///< connections are being closed; then the loop stops
   std::atomic<bool> is_stopping_{false};
   std::optional<shm::Segment> segment_;
-  std::unique_ptr<asio::local::stream_protocol::acceptor> acceptor_;
-  shm::Fd spare_fd_;  ///< given up for the moment in which a client is told that there is none left
-  std::optional<std::chrono::steady_clock::time_point> full_since_;
+  std::unique_ptr<Listener> listener_;
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
   std::unique_ptr<Rooms> rooms_;

@@ -27,7 +27,7 @@ Result<data::Value> LocalValues::find(std::string_view nspace, std::uint32_t ran
   const auto found = owner->second.find(key);
   if (found == owner->second.end()) return fail(Errc::not_found);
   data::Reader in(found->second);
-  return data::Value::decode(in);
+  return data::Value::decode(in, data::Pointers::kept);
 }
 
 void LocalValues::collect(std::string_view nspace, std::uint32_t rank, data::Infos& out) const {
@@ -36,7 +36,7 @@ void LocalValues::collect(std::string_view nspace, std::uint32_t rank, data::Inf
   if (owner == values_.end()) return;
   for (const auto& [key, bytes] : owner->second) {
     data::Reader in(bytes);
-    if (auto value = data::Value::decode(in); value && out.find(key) == nullptr)
+    if (auto value = data::Value::decode(in, data::Pointers::kept); value && out.find(key) == nullptr)
       out.add(key, std::move(*value));
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looking into a running cluster: weftinfo as users run it, and the functions of the C API that it uses.
 #include <pmix_tool.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -409,6 +411,67 @@ TEST_F(InfoOfOne, says_in_one_line_why_it_cannot) {
   cluster.nodes[0].kill(SIGSTOP);
   EXPECT_TRUE(holds(line(std::to_string(cluster.nodes[0].pid())), "does not answer: is it stopped?"));
   EXPECT_EQ(status, 1);
+}
+
+/// A process of another user that listens under the name of a server: how many bytes each of its visitors says, a line each.
+struct FalseServer {
+  explicit FalseServer(const std::string& digits) {
+    int ends[2], ready[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    EXPECT_EQ(::pipe(ready), 0);
+    pid = ::fork();
+    if (pid == 0) serve(digits, ready[1], ends[1]);
+    ::close(ready[1]);
+    ::close(ends[1]);
+    char byte;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+    said_ = ::fdopen(ends[0], "r");
+  }
+  ~FalseServer() {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    std::fclose(said_);
+  }
+  int bytes_of_next() {
+    int count = -1;
+    EXPECT_EQ(std::fscanf(said_, "%d", &count), 1);
+    return count;
+  }
+  pid_t pid = 0;
+
+ private:
+  [[noreturn]] static void serve(const std::string& digits, int ready, int said) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const auto name = "weft-" + std::to_string(::getpid()) + "-" + digits;
+    std::copy(name.begin(), name.end(), address.sun_path + 1);
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+    const int listener = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    if (::setresuid(54321, 54321, 54321) != 0 ||
+        ::bind(listener, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+        ::listen(listener, 8) != 0 || ::write(ready, "r", 1) != 1)
+      ::_exit(1);
+    for (;;) {
+      const int visitor = ::accept(listener, nullptr, nullptr);
+      char bytes[64];
+      const auto count = ::read(visitor, bytes, sizeof bytes);
+      ::close(visitor);
+      ::dprintf(said, "%d\n", static_cast<int>(count));
+    }
+  }
+  std::FILE* said_ = nullptr;
+};
+
+TEST_F(InfoOfOne, root_asks_another_users_server_only_by_its_pid) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  FalseServer server("0123456789abcdef");
+  (void)look("--list");
+  EXPECT_EQ(server.bytes_of_next(), 0);
+  (void)look("");
+  EXPECT_EQ(server.bytes_of_next(), 0);
+  (void)look(std::to_string(server.pid));
+  EXPECT_GT(server.bytes_of_next(), 0);
 }
 
 TEST_F(InfoOfOne, a_tool_calls) {

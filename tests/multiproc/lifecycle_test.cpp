@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Init and Finalize: counted, again and again, without a server, with a dead one, with another library's; and what
 // every function says where there is no library to speak of.
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <thread>
 
 #include "tests/multiproc/host.hpp"
 
@@ -96,6 +101,106 @@ int counted(const Words&) {
     check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
     check_status(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
   }
+  return 0;
+}
+
+/// Runs `work` in the child of a fork, which ends with it.
+void fork_and_wait(const std::function<void()>& work) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    work();
+    std::exit(0);  // and not _exit(): what the library left for the end of a process runs, too
+  }
+  int status = -1;
+  check(child > 0 && ::waitpid(child, &status, 0) == child, "fork");
+  check_equal(static_cast<std::uint64_t>(status), 0);
+}
+
+/// The child of a fork has no library, and its calls do nothing to its parent's.
+int forks(const Words& words) {
+  Client client;
+  check_status(put("key", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  Waiter waiter;
+  if (words[0] == "with_thread")
+    check_status(PMIx_Fence_nb(nullptr, 0, nullptr, 0, Waiter::on_status, &waiter), PMIX_SUCCESS);
+  if (words[0] == "with_thread") check_status(waiter.wait(), PMIX_SUCCESS);
+  fork_and_wait([] { call_everything(); });
+  fork_and_wait([] {
+    pmix_proc_t me;
+    check_status(PMIx_Init(&me, nullptr, 0), PMIX_ERR_NO_PERMISSIONS);  // the rank is its parent
+    call_everything();
+    fork_and_wait([] { call_everything(); });
+  });
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(get(client.peer(client.me.rank ^ 1), "key").u64(), client.me.rank ^ 1);
+  client.finalize();
+  // A rank that has finalized is free for its child.
+  fork_and_wait([] {
+    Client again;
+    check_equal(get(again.job, PMIX_JOB_SIZE).u32(), 2);
+    again.finalize();
+  });
+  return 0;
+}
+
+/// Threads that call all the time, and one that waits for what never comes, while the library comes and goes.
+int finalizes_beside_calls(const Words&) {
+  std::atomic<bool> is_over{false};
+  std::atomic<std::uint64_t> reads{0}, waits{0};
+  Client first;
+  const auto me = first.me, other = first.peer(me.rank ^ 1), job = first.job;
+  check_status(put("key", std::string(100, 'x')), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      while (!is_over.load()) {
+        for (const auto& [whose, key] :
+             {std::pair(me, "key"), std::pair(other, "key"), std::pair(job, PMIX_JOB_SIZE)})
+          if (get(whose, key).status == PMIX_SUCCESS) ++reads;
+        (void)put("another", std::uint64_t{1});
+        (void)PMIx_Commit();
+      }
+    });
+  threads.emplace_back([&] {
+    while (!is_over.load()) {
+      if (PMIx_Initialized() == 0) continue;
+      const auto status = get(proc_of("no such job", 0), "key").status;  // of the server
+      check(status == PMIX_ERR_NOT_FOUND || status == PMIX_ERR_INIT || status == PMIX_ERR_LOST_CONNECTION,
+            PMIx_Error_string(status));
+    }
+  });
+  threads.emplace_back([&] {
+    while (!is_over.load()) {
+      if (PMIx_Initialized() == 0) continue;
+      ++waits;
+      (void)fence({me, other});  // the other rank is not there
+    }
+  });
+  for (std::uint64_t round = 0; round < 12; ++round) {
+    const auto read = reads.load();
+    check(eventually([&] { return reads.load() > read + 100 && waits.load() > round; }),
+          "no call came through");
+    check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+    check_status(PMIx_Init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  }
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  is_over = true;
+  for (auto& thread : threads) thread.join();
+  check_equal(mappings_of("memfd:weft"), 0);
+  return 0;
+}
+
+/// The other rank of that.
+int fences_once(const Words&) {
+  Client client;
+  check_status(put("key", std::string(100, 'x')), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  await("go");
+  client.finalize();
   return 0;
 }
 
@@ -251,6 +356,9 @@ void add_singleton_programs(Programs& programs) {
   programs.add("counted", counted);
   programs.add("embedded_barrier", embedded_barrier);
   programs.add("singleton", singleton);
+  programs.add("forks", forks);
+  programs.add("finalizes_beside_calls", finalizes_beside_calls);
+  programs.add("fences_once", fences_once);
   programs.add("say_init", say_init);
   programs.add("serve", serve);
   programs.add("wait_for_server", wait_for_server);
@@ -349,6 +457,73 @@ TEST_F(LifecycleTest, malformed_environment) {
     child.expect_success();
     EXPECT_FALSE(child.errors().empty()) << change.first << "=" << change.second;
   }
+}
+
+TEST_F(LifecycleTest, a_child_of_a_fork_leaves_its_parents_library_alone) {
+  for (const auto segment : every_way)
+    for (const char* thread : {"with_thread", "without"}) {
+      SCOPED_TRACE(name_of(segment) + " " + thread);
+      all_run(segment, 2, "forks", {thread});
+    }
+}
+
+TEST_F(LifecycleTest, a_fork_of_a_host_leaves_its_server_alone) {
+  Host host;
+  host.add_job("job", 1);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(PMIx_Initialized() == 0 && PMIx_server_finalize() == PMIX_ERR_INIT ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  auto rank = host.start("job", 0, "fences_once");
+  rank.tell("go");
+  rank.expect_success();
+}
+
+TEST_F(LifecycleTest, calls_of_other_threads_end_with_finalize) {
+  for (const auto segment : {Segment::mapped, Segment::refused}) {
+    SCOPED_TRACE(name_of(segment));
+    Host host;
+    host.add_job("job", 2);
+    auto other = host.start("job", 1, "fences_once", {}, reach(segment, 1));
+    auto rank = host.start("job", 0, "finalizes_beside_calls", {}, reach(segment, 0));
+    rank.expect_success();
+    other.tell("go");
+    other.expect_success();
+  }
+}
+
+/// The name of a server that has ended, under which a process of another user listens now.
+TEST_F(LifecycleTest, a_server_of_another_user_gets_nothing) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  Host host;
+  host.add_job("job", 1);
+  const auto listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const auto name = "weft-test-of-a-stranger-" + std::to_string(::getpid());
+  std::copy(name.begin(), name.end(), address.sun_path + 1);
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  ASSERT_EQ(::bind(listener, reinterpret_cast<const sockaddr*>(&address), length), 0);
+  // The kernel keeps the user that called listen().
+  ASSERT_EQ(::seteuid(54321), 0);
+  const int listens = ::listen(listener, 1);
+  ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_EQ(listens, 0);
+  Child::Options options;
+  options.catch_errors = true;
+  options.variables = host.fork_variables(proc_of("job", 0));
+  for (auto& [variable, value] : options.variables)
+    if (variable == "WEFT_SERVER") value = name;
+  Child child("say_init", {}, options);
+  child.expect("PMIX_ERR_NO_PERMISSIONS");
+  child.expect_success();
+  EXPECT_NE(child.errors().find("another user's"), std::string::npos) << child.errors();
+  const int connection = ::accept(listener, nullptr, nullptr);
+  char byte;
+  EXPECT_EQ(::read(connection, &byte, 1), 0) << "not even the token";
+  ::close(connection);
+  ::close(listener);
 }
 
 /// A namespace or rank that the server does not know, with a token that it does not either.

@@ -10,6 +10,10 @@
 //   fence_of:A,B,C         with these ranks
 //   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
 //   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
+//   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of that server:
+//                          object, signal, ended, node_down, end
+//   mark marked            raises an event; waits for that event, after `watch`
+//   descriptors            prints each descriptor above 2 and what it refers to
 //   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
 #include <pmix.h>
@@ -117,20 +121,22 @@ static void fence_of(const char* list) {
 // What has been heard: how often of each rank, and of each node.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
-static int gone_ranks[64], gone_nodes[64];
+static int gone_ranks[64], gone_nodes[64], marks;
+static const pmix_status_t mark_code = -7001;
 
-static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[], size_t count,
-                     pmix_info_t* results, size_t result_count, pmix_event_notification_cbfunc_fn_t answer,
-                     void* cookie) {
+static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
+                     size_t count, pmix_info_t* results, size_t result_count,
+                     pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
   (void)handler, (void)source, (void)results, (void)result_count;
   pthread_mutex_lock(&mutex);
+  if (code == mark_code) ++marks;
   for (size_t i = 0; i < count; ++i) {
     const pmix_value_t* value = &infos[i].value;
     if (code == PMIX_ERR_PROC_ABORTED && PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) &&
         value->type == PMIX_PROC && value->data.proc->rank < 64)
       ++gone_ranks[value->data.proc->rank];
-    if (code == PMIX_EVENT_NODE_DOWN && PMIX_CHECK_KEY(&infos[i], PMIX_NODEID) && value->type == PMIX_UINT32 &&
-        value->data.uint32 < 64)
+    if (code == PMIX_EVENT_NODE_DOWN && PMIX_CHECK_KEY(&infos[i], PMIX_NODEID) &&
+        value->type == PMIX_UINT32 && value->data.uint32 < 64)
       ++gone_nodes[value->data.uint32];
   }
   pthread_cond_broadcast(&heard);
@@ -139,8 +145,8 @@ static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* sour
 }
 
 static void watch(void) {
-  pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_EVENT_NODE_DOWN};
-  const pmix_status_t status = PMIx_Register_event_handler(codes, 2, NULL, 0, on_event, NULL, NULL);
+  pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_EVENT_NODE_DOWN, mark_code};
+  const pmix_status_t status = PMIx_Register_event_handler(codes, 3, NULL, 0, on_event, NULL, NULL);
   if (status < 0) fail("PMIx_Register_event_handler", status);
 }
 
@@ -152,6 +158,58 @@ static void wait_for(const int* times) {
   if (heard_times != 1) {
     fprintf(stderr, "weftrun_client: rank %u: told %d times of one loss\n", me.rank, heard_times);
     exit(97);
+  }
+}
+
+static void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range,
+                        pmix_info_t* infos, size_t count) {
+  const pmix_status_t status = PMIx_Notify_event(code, source, range, infos, count, NULL, NULL);
+  if (status != PMIX_SUCCESS && status != PMIX_OPERATION_SUCCEEDED) fail("PMIx_Notify_event", status);
+}
+
+// As tools/channel/protocol.hpp has them: the number of the message, the version of the format, the fields.
+enum { order_signal = 2, order_end = 4, report_ended = 9 };
+
+static void forge(const char* words) {
+  const char* const number = strrchr(words, ':');
+  pmix_proc_t server;
+  PMIX_LOAD_PROCID(&server, me.nspace, (pmix_rank_t)atoi(number + 1));
+  strcat(server.nspace, "-weftrun");
+  const char signal_bytes[] = {1, SIGUSR1, 0, 0, 0, 0, 0, 0, 0};
+  // Of rank 1: status 42.
+  const char ended_bytes[] = {1, 1, 0, 0, 0, 0, 42, 0, 0, 1, 0, 0, 0, 0,
+                              0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0};
+  const char end_bytes[] = {1};
+  pmix_byte_object_t message = {(char*)end_bytes, sizeof end_bytes};
+  int type = order_end;
+  if (strncmp(words, "signal", 6) == 0)
+    type = order_signal, message = (pmix_byte_object_t){(char*)signal_bytes, sizeof signal_bytes};
+  if (strncmp(words, "ended", 5) == 0)
+    type = report_ended, message = (pmix_byte_object_t){(char*)ended_bytes, sizeof ended_bytes};
+  pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 1 - type;
+  if (strncmp(words, "node_down", 9) == 0) code = PMIX_EVENT_NODE_DOWN;
+
+  pmix_info_t infos[3];
+  PMIX_INFO_LOAD(&infos[0], "weft.message", &message, PMIX_BYTE_OBJECT);
+  PMIX_INFO_LOAD(&infos[1], "weft.server", &server.rank, PMIX_PROC_RANK);
+  PMIX_INFO_LOAD(&infos[2], PMIX_EVENT_RETURN_OBJECT, (void*)0x4141414141410000, PMIX_POINTER);
+  raise_event(code, &server, PMIX_RANGE_SESSION, infos, strncmp(words, "object", 6) == 0 ? 3 : 2);
+}
+
+static void wait_for_mark(void) {
+  pthread_mutex_lock(&mutex);
+  while (marks == 0) pthread_cond_wait(&heard, &mutex);
+  pthread_mutex_unlock(&mutex);
+}
+
+static void print_descriptors(void) {
+  for (int fd = 3; fd < 1024; ++fd) {
+    char path[64], target[256];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    const ssize_t length = readlink(path, target, sizeof target - 1);
+    if (length < 0) continue;
+    target[length] = 0;
+    printf("%d %s\n", fd, target);
   }
 }
 
@@ -184,8 +242,12 @@ int main(int argc, char** argv) {
     if (strcmp(word, "watch") == 0) watch();
     if (strncmp(word, "hears:", 6) == 0) wait_for(&gone_ranks[atoi(word + 6) & 63]);
     if (strncmp(word, "hears_node:", 11) == 0) wait_for(&gone_nodes[atoi(word + 11) & 63]);
+    if (strncmp(word, "forge:", 6) == 0) forge(word + 6);
+    if (strcmp(word, "mark") == 0) raise_event(mark_code, &me, PMIX_RANGE_SESSION, NULL, 0);
+    if (strcmp(word, "marked") == 0) wait_for_mark();
     if (strncmp(word, "say:", 4) == 0) printf("%s\n", word + 4), fflush(stdout);
     if (strcmp(word, "pid") == 0) printf("%u %d\n", me.rank, (int)getpid()), fflush(stdout);
+    if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import unittest
 
-from weftrun_common import PYTHON, python, run
+from weftrun_common import CLIENT, PYTHON, python, run
 
 # Of each descriptor what it refers to. That of the listing itself is closed by then and refers to nothing.
 FIND = ("import os\n"
@@ -73,6 +73,16 @@ class Descriptors(unittest.TestCase):
         names = [f"no-such-host-{i}" for i in range(5)]
         self.check("--host", ",".join(names), "--agent", self.agent, "--agent-arity", "2", ranks=5)
         self.assertEqual(self.agents(), {name: STREAMS for name in names})
+
+    def test_of_a_client_there_is_a_socket_too(self):
+        for transport in transports():
+            for words in ([], ["--virtual-nodes", "2"]):
+                with self.subTest(transport=transport, words=words):
+                    env = dict(os.environ, WEFT_TRANSPORT=transport)
+                    result = run(*words, "-n", "2", CLIENT, "init", "descriptors", "finalize", env=env)
+                    self.assertEqual(result.returncode, 0, result.stderr)
+                    held = result.stdout.decode().splitlines()
+                    self.assertEqual([line.split(":")[0] for line in held], ["3 socket"] * 2, held)
 
     def test_what_the_user_passed_is_there(self):
         ends = [end for _ in range(2) for end in os.pipe()]

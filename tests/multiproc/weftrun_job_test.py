@@ -107,6 +107,7 @@ class Job(unittest.TestCase):
         told = result.stderr.decode()
         self.assertIn("JSM_JSRUN_PORT=0", told)
         self.assertIn("PMIX_NAMESPACE=weft-", told)
+        self.assertNotIn("WEFT_TOKEN", told)
         self.assertIn("2 of 2 ranks connected", told)
         self.assertIn("0 of 3 ranks connected", run("-v", "-n", "3", "true").stderr.decode())
 

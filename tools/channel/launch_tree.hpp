@@ -25,4 +25,11 @@ inline std::vector<std::uint32_t> children_of(std::uint32_t self, std::uint32_t 
   return children;
 }
 
+/// The server that passes the message on to `self`, which is not the launcher.
+inline std::uint32_t parent_of(std::uint32_t self, std::uint32_t launcher) {
+  const std::uint64_t position = self < launcher ? self + 1ULL : self;
+  const std::uint64_t parent = (position - 1) / tree_arity;
+  return static_cast<std::uint32_t>(parent == 0 ? launcher : parent <= launcher ? parent - 1 : parent);
+}
+
 }  // namespace weft::channel

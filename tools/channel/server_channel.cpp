@@ -23,6 +23,7 @@ namespace exit_status = messages::exit_status;
 constexpr const char* message_key = "weft.message";
 constexpr const char* contact_key = "weft.contact";
 constexpr const char* transport_key = "weft.transport";
+constexpr const char* server_key = "weft.server";
 
 [[noreturn]] void stop(const char* step, pmix_status_t status) {
   throw Stop(exit_status::own_failure, messages::server_failed(step, PMIx_Error_string(status)));
@@ -76,7 +77,7 @@ struct OpenCall {
 
 /// Called on the library's thread.
 struct ServerChannelUpcalls {
-  static void received(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
+  static void received(std::size_t, pmix_status_t code, const pmix_proc_t*, pmix_info_t infos[],
                        std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
                        void* cookie) {
     const auto complete = [done, cookie] {
@@ -84,9 +85,10 @@ struct ServerChannelUpcalls {
     };
     ServerChannel* channel = of(infos, count);
     const auto* message = find(infos, count, message_key, PMIX_BYTE_OBJECT);
-    // A rank can raise any event; only a server of this launch sends orders and reports.
-    if (channel == nullptr || message == nullptr || channel->nspace_ != source->nspace) return complete();
-    asio::post(channel->loop_, [channel, code, from = source->rank, bytes = bytes_of(message),
+    // A rank can raise any event, in any name; which server a message came from is the library's word.
+    const auto* server = find(infos, count, server_key, PMIX_PROC_RANK);
+    if (channel == nullptr || message == nullptr || server == nullptr) return complete();
+    asio::post(channel->loop_, [channel, code, from = server->value.data.rank, bytes = bytes_of(message),
                                 reply = channel->pending_replies_.add(complete)]() mutable {
       channel->events_.received(from, message_type_of(code), std::move(bytes), std::move(reply));
     });
@@ -96,7 +98,8 @@ struct ServerChannelUpcalls {
                    std::size_t count, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
                    void* cookie) {
     ServerChannel* channel = of(infos, count);
-    if (channel != nullptr && channel->nspace_ == source->nspace) {
+    const auto* server = find(infos, count, server_key, PMIX_PROC_RANK);
+    if (channel != nullptr && server != nullptr && server->value.data.rank == channel->number_) {
       auto why = text_of(find(infos, count, PMIX_EVENT_TEXT_MESSAGE, PMIX_STRING));
       asio::post(channel->loop_, [channel, node = source->rank, why = std::move(why)]() mutable {
         channel->events_.lost(node, std::move(why));
@@ -113,7 +116,7 @@ struct ServerChannelUpcalls {
 };
 
 ServerChannel::ServerChannel(asio::io_context& loop, const host::ServerIdentity& identity, Events events)
-    : loop_(loop), nspace_(identity.nspace), events_(std::move(events)) {
+    : loop_(loop), nspace_(identity.nspace), number_(identity.number), events_(std::move(events)) {
   ask_contact();
   std::vector<pmix_status_t> codes;
   for (std::uint8_t i = 0; i < message_type_count; ++i)

@@ -53,6 +53,7 @@ class ServerChannel {
 
   asio::io_context& loop_;
   std::string nspace_;
+  std::uint32_t number_;  ///< of this server
   Events events_;
   std::string contact_, transport_;
   std::vector<std::size_t> handlers_;

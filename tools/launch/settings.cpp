@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/settings.hpp"
+
 namespace weft::launch {
 namespace {
 
@@ -17,12 +19,10 @@ std::string_view name_part(std::string_view assignment) {
 
 bool is_server_setting(const char* variable) noexcept {
   constexpr std::array<std::string_view, 3> prefixes = {"WEFT_", "FI_", "UCX_"};
-  constexpr std::array<std::string_view, 5> others = {"WEFT_NODE", "WEFT_SEGMENT", "WEFT_SERVER",
-                                                      "WEFT_TOKEN", "WEFT_TRANSPORT"};
   const std::string_view text(variable), name = name_part(text);
   const auto begins = [name](std::string_view prefix) { return name.substr(0, prefix.size()) == prefix; };
   return name.size() < text.size() && std::any_of(prefixes.begin(), prefixes.end(), begins) &&
-         std::find(others.begin(), others.end(), name) == others.end();
+         !base::is_internal(name) && name != base::setting_of(base::Variable::transport).name;
 }
 
 std::vector<std::string> server_settings(char* const* inherited) {

@@ -251,6 +251,8 @@ std::vector<std::string> LocalRanks::description(const Variables& inherited) con
   if (ranks_.empty()) return lines;
   Variables own = server_->environment_of(ranks_.front());
   for (auto& variable : rank_environment(identity_of(0))) own.push_back(std::move(variable));
+  // The token is what tells the rank from a process that only says that it is.
+  std::erase_if(own, [](const std::string& variable) { return variable.rfind("WEFT_TOKEN=", 0) == 0; });
   for (const auto& variable : own)
     lines.push_back(fmt::format("for rank {}: {}", number(ranks_.front()), variable));
   return lines;

@@ -2,6 +2,7 @@
 #include "tools/ranks/shared_files.hpp"
 
 #include <fmt/format.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -20,7 +21,9 @@ using messages::Stop;
 namespace exit_status = messages::exit_status;
 
 std::string shared_files_path(const std::string& session, std::uint32_t node) {
-  return fmt::format("/dev/shm/{}.{}", session, node);
+  std::uint64_t chance = 0;  // any user may make a folder there: one whose name can be guessed is in the way
+  while (::getrandom(&chance, sizeof chance, 0) != static_cast<ssize_t>(sizeof chance)) continue;
+  return fmt::format("/dev/shm/{}.{}.{:016x}", session, node, chance);
 }
 
 void remove_shared_files(const std::string& path) noexcept {

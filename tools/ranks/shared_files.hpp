@@ -10,7 +10,7 @@
 
 namespace weft::ranks {
 
-/// The path of a virtual node's folder, whether it exists or not. session: the launch's name.
+/// A new path for a virtual node's folder, which is not there yet. session: the launch's name.
 std::string shared_files_path(const std::string& session, std::uint32_t node);
 
 /// Removes the folder and all in it, without following links; a missing folder is no error.

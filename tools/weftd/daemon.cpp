@@ -137,8 +137,14 @@ void Daemon::send_report(const Report& report, channel::ServerChannel::Done done
 
 // ---- orders
 
-void Daemon::receive(std::uint32_t, channel::MessageType type, const std::string& bytes,
+/// Obeys the launcher, and for the launch message the server above this one in the tree; another server's order is
+/// replied to and has no effect.
+void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::string& bytes,
                      channel::Reply reply) {
+  const auto superior = type == channel::MessageType::launch
+                            ? channel::parent_of(self_.number, message_.launcher.number)
+                            : message_.launcher.number;
+  if (from != superior) return reply();
   if (type == channel::MessageType::input) {
     const auto order = channel::decode<channel::order::Input>(bytes);
     return order ? write_input(*order, std::move(reply)) : reply();

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/weftinfo/printable.hpp"
+
 namespace weft::weftinfo {
 
 /// A value of the API, which need not be of the type or hold the keys that one expects: then it reads as
@@ -24,8 +26,9 @@ class Reader {
       if (std::string_view(info.key, ::strnlen(info.key, PMIX_MAX_KEYLEN)) == key) return Reader(&info.value);
     return Reader(nullptr);
   }
+  /// The only way for a server's text to what is printed.
   std::string text() const {
-    return is(PMIX_STRING) && value_->data.string != nullptr ? value_->data.string : "";
+    return is(PMIX_STRING) && value_->data.string != nullptr ? printable(value_->data.string) : "";
   }
   std::uint64_t number() const {
     if (is(PMIX_UINT64)) return value_->data.uint64;

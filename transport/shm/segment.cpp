@@ -13,6 +13,12 @@
 #include <cstring>
 
 namespace weft::shm {
+namespace {
+
+// If a peer could shrink the file, the next load of every reader would raise SIGBUS.
+constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
+
+}  // namespace
 
 Window& Window::operator=(Window&& other) noexcept {
   if (this != &other) {
@@ -43,10 +49,14 @@ Result<void> Window::make_writable(std::size_t offset, std::size_t bytes) noexce
 
 Result<Window> Window::map_all(int fd) {
   struct stat facts {};
-  const int seals = ::fcntl(fd, F_GET_SEALS);
-  if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || ::fstat(fd, &facts) != 0)
+  if (!has_fixed_size(fd) || ::fstat(fd, &facts) != 0)
     return fail(Errc::denied, "a node segment that could shrink");
   return map(fd, 0, static_cast<std::size_t>(facts.st_size), Access::read);
+}
+
+bool has_fixed_size(int fd) noexcept {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  return seals >= 0 && (seals & size_seals) == size_seals;
 }
 
 Result<void> populate(std::byte* at, std::size_t bytes) noexcept {
@@ -78,8 +88,8 @@ Result<Memory> Memory::create(std::size_t bytes, Writers writers) {
   if (!window) return fail(window.error());
   // If a peer could shrink the file, the next load of every reader would raise SIGBUS. The creator's own mapping, made before
   // the seal, stays writable.
-  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-  if (::fcntl(fd.get(), F_ADD_SEALS, writers == Writers::creator ? seals | F_SEAL_FUTURE_WRITE : seals) != 0)
+  if (::fcntl(fd.get(), F_ADD_SEALS,
+              writers == Writers::creator ? size_seals | F_SEAL_FUTURE_WRITE : size_seals) != 0)
     return fail(Errc::os, "sealing the node segment", errno);
   return Memory(std::move(fd), std::move(*window), writers);
 }

@@ -65,6 +65,9 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
+/// The file is sealed: no process can make it shorter or longer, nor take the seals off.
+bool has_fixed_size(int fd) noexcept;
+
 /// Both memories as a process has them mapped.
 struct SegmentBytes {
   MutableBytes server, clients;

@@ -20,14 +20,23 @@ constexpr std::uint32_t max_hello = 4096;
 
 }  // namespace
 
-void ClientConnection::start() {
+void ClientConnection::start(std::chrono::milliseconds patience) {
   // The kernel says which process connected, not the client.
   const auto peer = base::peer_credentials(socket_.native_handle());
   if (!peer) return close();
   pid = peer->pid;
   uid = peer->uid;
   gid = peer->gid;
+  hello_limit_.expires_after(patience);
+  hello_limit_.async_wait([weak = weak_from_this()](const std::error_code& error) {
+    if (const auto self = weak.lock(); self && !error && !self->is_known) self->close();
+  });
   read_header();
+}
+
+bool ClientConnection::has_unread_bytes() {
+  pollfd watch{socket_.native_handle(), POLLIN, 0};  // -1 once it is closed
+  return ::poll(&watch, 1, 0) == 1;
 }
 
 Result<void> ClientConnection::watch_process() {
@@ -85,6 +94,7 @@ void ClientConnection::read_payload() {
                      self->in_owner_ = true;
                      self->owner_.on_frame(self, std::move(self->frame_));
                      self->in_owner_ = false;
+                     if (self->is_known) self->hello_limit_.cancel();
                      if (!self->closed_ && self->admitted_) self->read_next();
                    });
 }

@@ -8,6 +8,7 @@
 #include <asio/local/stream_protocol.hpp>
 #include <asio/posix/stream_descriptor.hpp>
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <memory>
@@ -43,10 +44,14 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   };
 
   ClientConnection(Socket socket, Owner& owner)
-      : socket_(std::move(socket)), pid_watch_(socket_.get_executor()), owner_(owner) {}
+      : socket_(std::move(socket)),
+        pid_watch_(socket_.get_executor()),
+        hello_limit_(socket_.get_executor()),
+        owner_(owner) {}
 
-  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity.
-  void start();
+  /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity. Without one it
+  /// closes after `patience`.
+  void start(std::chrono::milliseconds patience = std::chrono::seconds(10));
   /// The process behind the socket; also ends the connection when the process ends while others hold the socket.
   Result<void> watch_process();
   void send(link::MessageType type, std::uint64_t tag, const std::vector<std::byte>& payload);
@@ -63,6 +68,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
   void admit();
   int native_handle() { return socket_.native_handle(); }
+  /// The process has written or closed, and that was not read yet.
+  bool has_unread_bytes();
 
   // What the server knows about the client.
   bool is_known = false;  ///< its hello was accepted
@@ -90,6 +97,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   Socket socket_;
   asio::posix::stream_descriptor pid_watch_;
+  asio::steady_timer hello_limit_;
   Owner& owner_;
   std::vector<std::function<void()>> when_closed_;
   std::array<std::byte, link::frame_header_bytes> front_{};

@@ -52,8 +52,9 @@ EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jo
     : loop_(loop), self_(self), jobs_(jobs), host_(host), cluster_(cluster), registry_(registry) {
   if (cluster_ == nullptr) return;
   auto& rpc = cluster_->rpc();
-  rpc.on(RequestType::event,
-         [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { deliver_from_server(body, reply); });
+  rpc.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+    deliver_from_server(from, body, reply);
+  });
   rpc.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     auto event = decoded_event(body);
     if (!event) return reply(PMIX_ERR_BAD_PARAM, {});
@@ -69,6 +70,7 @@ void EventRelay::subscribe(ClientConnection& connection, const std::vector<pmix_
 }
 
 void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Event event) {
+  event.source = from->proc;  // whatever the client says
   spread(event, from.get());
   const auto beyond = event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
   if (beyond && host_.takes_events())
@@ -130,7 +132,7 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
   };
   const auto source = link::make_proc(link::nspace_of(self_), node);
   send_to_subscribers({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()});
-  registry_.deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()},
+  registry_.deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node(), self_.rank},
                     [host_name, why](events::Outcome outcome) {
                       // Else the host says what it means for the job.
                       const bool is_news = outcome == events::Outcome::no_handler;
@@ -166,7 +168,7 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   const auto on_reply = [tally](pmix_status_t status, Bytes) { tally->add(status); };
   for (const auto node : to) {
     if (node == self_.rank)
-      deliver_from_server(body, on_reply);
+      deliver_from_server(node, body, on_reply);
     else if (cluster_ != nullptr && node < cluster_->count())
       cluster_->rpc().send(node, RequestType::event, body, on_reply);
     else
@@ -174,10 +176,12 @@ void EventRelay::notify_servers(const events::Event& event, Done done) {
   }
 }
 
-/// An event of another host for this one. The reply waits until the host's handlers have had it.
-void EventRelay::deliver_from_server(Bytes body, const Rpc::Reply& reply) {
+/// An event of a server's host for this one. The reply waits until the host's handlers have had it.
+///   from  the server, as the mesh knows it
+void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto event = decoded_event(body);
   if (!event) return reply(PMIX_ERR_BAD_PARAM, {});
+  event->server = from;
   // A handler may end on a thread of its own.
   registry_.deliver(std::move(*event), [this, reply](events::Outcome outcome) {
     if (outcome != events::Outcome::closed) asio::post(loop_, [reply] { reply(PMIX_SUCCESS, {}); });

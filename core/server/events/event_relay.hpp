@@ -6,8 +6,8 @@
 #include <asio/io_context.hpp>
 
 #include "core/events/registry.hpp"
-#include "core/server/connections/connection.hpp"
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/connections/connection.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -21,7 +21,7 @@ class EventRelay {
 
   /// The client wants to hear of these codes; of none: of all.
   static void subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
-  /// An event that a client has raised.
+  /// An event that a client has raised; its source is that client.
   void relay(const ConnectionRef& from, std::uint64_t tag, events::Event event);
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
@@ -36,7 +36,7 @@ class EventRelay {
  private:
   bool names_servers(const events::Event& event) const;
   void notify_servers(const events::Event& event, Done done);
-  void deliver_from_server(Bytes body, const Rpc::Reply& reply);
+  void deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void relay_to_nodes(const events::Event& event);
   void spread(const events::Event& event, const ClientConnection* except);
   void send_to_subscribers(const events::Event& event);

@@ -15,6 +15,7 @@ pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) {
   Variables variables{{link::env_nspace, std::string(nspace)},
                       {link::env_rank, std::to_string(proc.rank)},
                       {link::env_server, socket_},
+                      {link::env_server_uid, std::to_string(user_)},
                       {link::env_segment, segment_},
                       {link::env_token, tokens_.token_of(proc).hex()}};
   {

@@ -2,6 +2,8 @@
 // What a child of the host needs to find this server, as environment variables. Any thread; never waits for the loop.
 #pragma once
 
+#include <unistd.h>
+
 #include <map>
 #include <mutex>
 #include <string>
@@ -17,7 +19,7 @@ class ChildEnvironment {
  public:
   /// socket: name of the server's; segment: where it is (link::segment_place).
   ChildEnvironment(Tokens& tokens, std::string socket, std::string segment)
-      : tokens_(tokens), socket_(std::move(socket)), segment_(std::move(segment)) {}
+      : tokens_(tokens), socket_(std::move(socket)), user_(::geteuid()), segment_(std::move(segment)) {}
 
   /// Every child of `nspace` gets these, too (RFC 0029).
   void add(std::string nspace, Variables variables);
@@ -27,6 +29,7 @@ class ChildEnvironment {
  private:
   Tokens& tokens_;
   const std::string socket_;
+  const uid_t user_;  ///< as which the server listens
   const std::string segment_;
   std::mutex mutex_;
   std::map<std::string, Variables, std::less<>> by_namespace_;

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/settings.hpp"
+
 extern char** environ;
 
 namespace weft::server {
@@ -14,12 +16,9 @@ namespace {
 constexpr const char* launch_key = "weft.launch";
 // What a user sets in the shell to steer a fabric has to reach every rank alike.
 constexpr std::string_view prefixes[] = {"FI_", "UCX_", "WEFT_"};
-// Each process's own; they must not travel.
-constexpr std::string_view private_names[] = {"WEFT_SERVER", "WEFT_TOKEN"};
 
 bool travels(std::string_view name) {
-  for (const auto own : private_names)
-    if (name == own) return false;
+  if (base::is_internal(name)) return false;  // each process's own
   for (const auto prefix : prefixes)
     if (name.substr(0, prefix.size()) == prefix) return true;
   return false;

@@ -19,6 +19,13 @@ Job* Jobs::find_announced(std::string_view nspace) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
+std::size_t Jobs::count_clients_of(uid_t user) const {
+  std::size_t count = 0;
+  for (const auto& [name, job] : jobs_)
+    for (const auto& [rank, client] : job->clients) count += client.uid == user ? 1 : 0;
+  return count;
+}
+
 Job& Jobs::announce(const std::string& nspace) {
   auto& job = jobs_[nspace];
   if (!job) {

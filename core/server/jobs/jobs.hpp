@@ -28,6 +28,8 @@ class Jobs {
   /// Also one that the host has only announced by registering a client.
   Job* find_announced(std::string_view nspace);
   Job& announce(const std::string& nspace);
+  /// How many clients of this user the host has registered.
+  std::size_t count_clients_of(uid_t user) const;
   /// Calls see(job) for each registered namespace, by name.
   template <class See>
   void each(See&& see) const {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 namespace weft::abi {
 namespace {
@@ -53,6 +54,14 @@ TEST(Guard, what_is_no_exception_of_the_library_is_logged_too) {
 TEST(Guard, no_memory_is_a_status_and_no_defect) {
   EXPECT_EQ(said_by([] { EXPECT_EQ(PMIx_Sample_status([] { throw std::bad_alloc(); }, 1), PMIX_ERR_NOMEM); }),
             "");
+}
+
+TEST(Guard, no_thread_is_a_status_and_no_defect) {
+  const auto no_thread = [] {
+    return PMIx_Sample_status(
+        [] { throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again)); }, 1);
+  };
+  EXPECT_EQ(said_by([&] { EXPECT_EQ(no_thread(), PMIX_ERR_OUT_OF_RESOURCE); }), "");
 }
 
 TEST(Guard, errors_and_statuses_pass) {

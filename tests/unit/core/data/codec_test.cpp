@@ -279,6 +279,47 @@ TEST(Decoder, follows_sixteen_levels_and_no_more) {
   EXPECT_FALSE(Value::decode(bomb_reader));
 }
 
+Value pointer_to(void* address) {
+  Value out;
+  out.get().type = PMIX_POINTER;
+  out.get().data.ptr = address;
+  return out;
+}
+
+TEST(Decoder, addresses_of_other_processes_are_null_at_any_depth) {
+  int here = 0;
+  auto* array = static_cast<pmix_data_array_t*>(new_elements(sizeof(pmix_data_array_t), 1));
+  array->type = PMIX_POINTER;
+  array->size = 2;
+  array->array = new_elements(sizeof(void*), 2);
+  std::fill_n(static_cast<void**>(array->array), 2, &here);
+  pmix_value_t listed = empty_value();
+  listed.type = PMIX_DATA_ARRAY;
+  listed.data.darray = array;
+  Infos infos;
+  infos.add("plain", pointer_to(&here));
+  infos.add("listed", Value::adopt(listed));
+  infos.add("number", Value::of(std::uint64_t{7}));
+  Writer wire;
+  ASSERT_TRUE(encode_infos(wire, infos.data(), infos.size()));
+  Reader reader(wire.view());
+  const auto back = Infos::decode(reader);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->find("plain")->value.data.ptr, nullptr);
+  const auto* pointers = static_cast<void**>(back->find("listed")->value.data.darray->array);
+  EXPECT_EQ(pointers[0], nullptr);
+  EXPECT_EQ(pointers[1], nullptr);
+  EXPECT_EQ(back->find("number")->value.data.uint64, 7U);
+}
+
+TEST(Decoder, an_own_address_comes_back_where_the_caller_says_so) {
+  int here = 0;
+  const auto wire = encoded(pointer_to(&here).get());
+  Reader strange(wire), own(wire);
+  EXPECT_EQ(Value::decode(strange)->get().data.ptr, nullptr);
+  EXPECT_EQ(Value::decode(own, Pointers::kept)->get().data.ptr, &here);
+}
+
 TEST(Decoder, values_in_values_end_too_without_an_array) {
   for (const unsigned levels : {max_depth, max_depth + 1}) {
     Writer wire;

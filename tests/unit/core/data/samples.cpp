@@ -98,6 +98,7 @@ void Samples::fill(pmix_data_type_t number_of_type, void* out, unsigned depth) {
       if (type.width == sizeof(double)) at<double>(out, 0) = static_cast<double>(number(1000)) / 7;
       break;
     case Shape::none:
+    case Shape::pointer:  // NULL: no other address comes through the decoder
       break;
     case Shape::text:
       at<char*>(out, 0) = text();

@@ -113,6 +113,42 @@ TEST_F(RegistryTest, handlers_get_the_event_and_their_object) {
   EXPECT_TRUE(seen);
 }
 
+TEST_F(RegistryTest, an_event_cannot_bring_what_only_the_library_says) {
+  bool seen = false;
+  int foreign = 0;
+  handler("named", [&](const Call& c) {
+    ASSERT_EQ(c.ninfos, 3U);
+    EXPECT_STREQ(c.infos[0].key, "my.info");
+    EXPECT_STREQ(c.infos[1].key, PMIX_EVENT_HDLR_NAME);
+    EXPECT_STREQ(c.infos[1].value.data.string, "named");
+    EXPECT_STREQ(c.infos[2].key, PMIX_EVENT_RETURN_OBJECT);
+    EXPECT_NE(c.infos[2].value.data.ptr, &foreign);
+    seen = true;
+    c.answer();
+  }).add_active(*registry_, {code});
+  Event event = event_of(code);
+  event.infos.add(PMIX_EVENT_RETURN_OBJECT, test::pointer_value(&foreign));
+  event.infos.add(PMIX_EVENT_HDLR_NAME, data::Value::of("another"));
+  event.infos.add(server_attribute, data::Value::of_rank(0));
+  event.infos.add("my.info", data::Value::of("hello"));
+  registry_->deliver(std::move(event));
+  EXPECT_TRUE(seen);
+}
+
+TEST_F(RegistryTest, a_handler_is_told_which_server_raised_the_event) {
+  std::optional<pmix_rank_t> said;
+  handler("named", [&](const Call& c) {
+    for (std::size_t i = 0; i < c.ninfos; ++i)
+      if (c.infos[i].key == std::string_view(server_attribute)) said = c.infos[i].value.data.rank;
+    c.answer();
+  }).add_active(*registry_, {code});
+  Event event = event_of(code);
+  event.server = 4;
+  event.infos.add(server_attribute, data::Value::of_rank(0));
+  registry_->deliver(std::move(event));
+  EXPECT_EQ(said, 4U);
+}
+
 TEST_F(RegistryTest, plain_handlers_get_null_for_nothing) {
   static bool seen;
   seen = false;

@@ -3,6 +3,8 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "tests/unit/transport/shm/testing.hpp"
 
@@ -23,7 +25,7 @@ struct FromEnvironment : ::testing::Test {
         ::unsetenv(name);
     };
     one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token),
-        one(env_segment, nullptr);
+        one(env_segment, nullptr), one(env_server_uid, nullptr);
   }
   Identity found;
 };
@@ -42,6 +44,48 @@ TEST_F(FromEnvironment, the_segment_is_a_hint_that_may_be_missing) {
   ::setenv(env_segment, "12:3", 1);
   EXPECT_EQ(from_environment(found), Found::identity);
   EXPECT_EQ(found.segment, "12:3");
+}
+
+TEST_F(FromEnvironment, the_servers_user_is_root_if_it_is_not_said) {
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.server_uid, 0u);
+  ::setenv(env_server_uid, "1001", 1);
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.server_uid, 1001u);
+}
+
+TEST(CheckServer, is_for_own_servers_and_those_of_a_named_user) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  constexpr uid_t stranger = 54321, friend_of_ours = 54322;
+  int ready[2], done[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  ASSERT_EQ(::pipe(done), 0);
+  const auto own = new_server_name(), name = own + "0";
+  const auto own_socket = listen_on(own);
+  ASSERT_TRUE(own_socket);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(done[1]);
+    if (::setresuid(stranger, stranger, stranger) != 0) ::_exit(1);
+    const auto socket = listen_on(name);
+    char byte = 0;
+    if (!socket || ::write(ready[1], &byte, 1) != 1) ::_exit(2);
+    (void)!::read(done[0], &byte, 1);
+    ::_exit(0);
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(check_server(connect_to(own)->get(), friend_of_ours));
+  const auto socket = connect_to(name);
+  ASSERT_TRUE(socket);
+  EXPECT_TRUE(check_server(socket->get(), stranger));
+  const auto refused = check_server(socket->get(), friend_of_ours);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::denied);
+  for (const int fd : {ready[0], ready[1], done[0], done[1]}) ::close(fd);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(FromEnvironment, namespace_or_rank_missing_is_no_job) {

@@ -140,6 +140,7 @@ TEST(LaunchTree, reaches_every_server_once_from_any_launcher) {
       for (std::size_t i = 0; i < reached.size(); ++i) {
         const auto children = children_of(reached[i], servers, launcher);
         EXPECT_LE(children.size(), tree_arity);
+        for (const auto child : children) EXPECT_EQ(parent_of(child, launcher), reached[i]);
         reached.insert(reached.end(), children.begin(), children.end());
         ASSERT_LE(reached.size(), servers);
       }

@@ -48,6 +48,18 @@ TEST(ReadCluster, refuses_what_is_no_report) {
   EXPECT_THROW(read_cluster(empty.done()), Stop);
 }
 
+TEST(ReadCluster, makes_text_printable) {
+  List node, nodes, report;
+  pmix_value_t host{};
+  host.type = PMIX_STRING;
+  char escape[] = "\x1b[2J";
+  host.data.string = escape;
+  node.add(PMIX_HOSTNAME, host);
+  nodes.add("weft.node", node.done());
+  report.add("weft.nodes", nodes.done());
+  EXPECT_EQ(read_cluster(report.done()).nodes.at(0).host, "\\x1b[2J");
+}
+
 TEST(ReadCluster, reads_nothing_where_the_type_is_another) {
   List node, nodes, report;
   node.add(PMIX_NODEID, number(2));

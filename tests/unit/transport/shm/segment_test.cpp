@@ -48,6 +48,16 @@ TEST(Memory, allocates_whole_pages_until_the_last_one) {
   EXPECT_EQ(full.error().code, Errc::no_space);
 }
 
+TEST(Memory, has_a_fixed_size_and_other_files_have_not) {
+  EXPECT_TRUE(has_fixed_size(made(4 * page).fd()));
+  const Fd unsealed(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(unsealed.get(), page), 0);
+  EXPECT_FALSE(has_fixed_size(unsealed.get()));
+  ASSERT_EQ(::fcntl(unsealed.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW), 0);
+  EXPECT_FALSE(has_fixed_size(unsealed.get())) << "more seals may follow, and none is final";
+  EXPECT_FALSE(has_fixed_size(-1));
+}
+
 TEST(Memory, refuses_what_cannot_fit_without_losing_what_can) {
   auto segment = made(4 * page);
   for (const std::size_t bytes : {5 * page, ~std::size_t{0}, ~std::size_t{0} - page})

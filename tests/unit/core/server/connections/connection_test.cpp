@@ -118,6 +118,21 @@ TEST_F(ConnectionTest, bytes_that_are_no_frame_end_it) {
   EXPECT_EQ(owner.closed, 1);
 }
 
+TEST_F(ConnectionTest, silence_ends_it_but_not_that_of_a_known_process) {
+  Line known(loop, owner);
+  known.connection->start(std::chrono::milliseconds(1));
+  known.connection->is_known = true;
+  known.write(MessageType::hello, 0, bytes(1));
+  known.connection->admit();
+  connection.start(std::chrono::milliseconds(1));
+  loop.restart();
+  while (owner.closed == 0) loop.run_one();
+  EXPECT_TRUE(link::receive_frame(line.other.get()).error().code == Errc::unreachable);
+  EXPECT_EQ(owner.frames.size(), 1u);
+  known.write(MessageType::get, 1, bytes(2));
+  EXPECT_EQ(owner.frames.size(), 2u);
+}
+
 TEST_F(ConnectionTest, it_ends_once) {
   connection.start();
   line.write(MessageType::hello, 0, bytes(1));

@@ -2,6 +2,7 @@
 // Events between the clients of a node, and those of the host.
 #include "core/server/events/event_relay.hpp"
 
+#include "core/events/range.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "tests/unit/core/server/clients/one_node.hpp"
 
@@ -47,6 +48,20 @@ TEST_F(EventRelayTest, no_code_means_all) {
   rooms->events.relay(ranks[0]->connection, 1, event_of(0, PMIX_RANGE_NAMESPACE, other_code));
   EXPECT_EQ(heard(2), other_code);
   EXPECT_FALSE(heard(1));
+}
+
+TEST_F(EventRelayTest, the_source_is_the_client_that_raised_it) {
+  subscribe(1, {});
+  for (const auto& claimed : {proc(2), link::make_proc("server", 0), pmix_proc_t{}}) {
+    auto event = event_of(0, PMIX_RANGE_NAMESPACE);
+    event.source = claimed;
+    rooms->events.relay(ranks[0]->connection, 1, std::move(event));
+    const auto frame = ranks[1]->read();
+    ASSERT_TRUE(frame && frame->type == link::MessageType::event);
+    const auto heard = link::decode<link::EventMessage>(frame->payload);
+    ASSERT_TRUE(heard);
+    EXPECT_TRUE(events::covers(heard->source, proc(0)));
+  }
 }
 
 TEST_F(EventRelayTest, a_range_leaves_others_out) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tools at the door of a server: which are let in, what a tool may say, and that its bytes harm no server.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/link/messages.hpp"
@@ -119,25 +118,6 @@ TEST_F(Tools, ask_in_words_that_make_no_sense) {
   ASSERT_TRUE(frame);
   EXPECT_EQ(frame->type, MessageType::done);
   EXPECT_TRUE(next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})))) << "and may go on";
-}
-
-TEST_F(Tools, of_other_users_are_refused) {
-  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
-  const pid_t child = ::fork();
-  if (child == 0) {
-    if (::setuid(65534) != 0) ::_exit(2);
-    auto socket = link::connect_to(name_);
-    if (!socket ||
-        !link::send_frame(socket->get(), MessageType::hello_tool, 0, link::encode(link::HelloTool{})))
-      ::_exit(3);
-    const auto frame = link::receive_frame(socket->get());
-    if (!frame || frame->type != MessageType::refused) ::_exit(4);
-    const auto refused = link::decode<link::Refused>(frame->payload);
-    ::_exit(refused && refused->status == PMIX_ERR_NO_PERMISSIONS ? 0 : 5);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Tools, do_not_hold_up_the_servers_end) {

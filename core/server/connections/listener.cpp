@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/connections/listener.hpp"
+
+#include <fcntl.h>
+
+#include <asio/steady_timer.hpp>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "base/local_socket.hpp"
+#include "base/log_format.hpp"
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+namespace {
+
+base::Fd new_spare() {
+  return base::Fd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+/// By hand: the processes that the host starts meanwhile must not inherit the socket.
+base::Fd accept_from(int socket) {
+  return base::Fd(::accept4(socket, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+}
+
+}  // namespace
+
+Listener::Listener(asio::io_context& loop, base::Fd socket, Events events)
+    : loop_(loop),
+      acceptor_(loop, asio::local::stream_protocol(), socket.release()),
+      events_(std::move(events)),
+      spare_(new_spare()) {}
+
+void Listener::start() {
+  acceptor_.async_wait(asio::socket_base::wait_read, [this](const std::error_code& error) {
+    if (error) return;
+    if (accept_one() == Outcome::shortage) return wait_for_room(errno);
+    full_since_.reset();
+    start();
+  });
+}
+
+Listener::Outcome Listener::accept_one() {
+  auto fd = accept_from(acceptor_.native_handle());
+  if (!fd) {
+    return base::is_shortage(errno) ? Outcome::shortage : Outcome::none;
+  }
+  const auto peer = base::peer_credentials(fd.get());
+  if (peer && events_.is_expected(*peer)) events_.accepted(std::move(fd));
+  return Outcome::accepted;
+}
+
+/// First come, first accepted: behind as many as the backlog holds, there is no process that was there before.
+void Listener::accept_waiting() {
+  if (full_since_) return;  // without descriptors none comes in
+  for (int i = 0; i <= SOMAXCONN; ++i)
+    if (accept_one() != Outcome::accepted) return;
+}
+
+void Listener::stop() {
+  std::error_code ignored;
+  acceptor_.close(ignored);
+}
+
+/// Out of descriptors, or of the kernel's memory for sockets: the clients in the backlog are served when another leaves. After two seconds of that they are refused one
+/// by one, with the reason, through a descriptor that was kept for this.
+void Listener::wait_for_room(int shortage) {
+  const auto now = std::chrono::steady_clock::now();
+  if (!full_since_) {
+    full_since_ = now;
+    base::warn(base::LogPart::clients, "the server has no {}",
+               shortage == ENOBUFS || shortage == ENOMEM
+                   ? "memory left for the socket of a client that connects."
+                   : "file descriptor left for a client that connects; raise ulimit -n.");
+  }
+  if (now - *full_since_ >= std::chrono::seconds(2)) refuse_one();
+  auto retry = std::make_shared<asio::steady_timer>(loop_, base::shortage_pause);
+  retry->async_wait([this, retry](const std::error_code& error) {
+    if (!error && acceptor_.is_open()) start();
+  });
+}
+
+void Listener::refuse_one() {
+  spare_.reset();
+  {
+    const auto fd = accept_from(acceptor_.native_handle());
+    const auto peer = fd ? base::peer_credentials(fd.get()) : fail(Errc::not_found);
+    const link::Refused refused{PMIX_ERR_OUT_OF_RESOURCE,
+                                "the server has no file descriptor left; raise ulimit -n"};
+    if (peer && events_.is_expected(*peer))
+      (void)link::send_frame(fd.get(), link::MessageType::refused, 0, link::encode(refused));
+  }
+  spare_ = new_spare();
+}
+
+}  // namespace weft::server
