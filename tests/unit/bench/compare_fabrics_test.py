@@ -102,6 +102,15 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.rows(100, 90, "bandwidth", "poll", 64 << 20, "bare"), [(100 / 90, True)])
         self.assertEqual(self.rows(112, 100, "bandwidth", "poll", 64 << 20, "bare"), [(1.12, False)])
 
+    def test_tcp_is_compared_with_the_better_library_of_the_same_round(self):
+        results = fabrics.Results()
+        for results.round, (tcp, ofi, ucx) in enumerate(((110, 100, 200), (220, 400, 200), (130, 100, 100))):
+            for fabric, value in (("tcp", tcp), ("ofi", ofi), ("ucx", ucx)):
+                results.add(("one host", fabric, "rtt", "poll", 64, "ours"), value)
+        rows = [r for r in fabrics.judged(results, ["one host"], ["ofi", "ucx", "tcp"]) if r["fabric"] == "tcp"]
+        found = [(r["side"], r["ratio"], r["limit"], r["met"]) for r in rows if r["ratio"] is not None]
+        self.assertEqual(found, [("better of ofi and ucx", 1.1, 1.15, True)])
+
     def test_what_has_no_target_or_was_not_measured_is_not_judged(self):
         self.assertEqual(self.rows(900, 100, "connect", "poll", 0, "bare"), [(9, None)])
         self.assertEqual(self.rows(900, None, "connect", "poll", 0, "bare"), [])
