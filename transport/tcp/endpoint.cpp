@@ -15,6 +15,7 @@ namespace weft::tcp {
 namespace {
 
 constexpr std::size_t max_get = std::size_t{4} << 20;
+constexpr unsigned look_everywhere_every = 4;  // calls of progress(); a look at one socket costs half of that
 
 }  // namespace
 
@@ -227,6 +228,20 @@ void TcpEndpoint::finish_get(TcpOperation& operation, Result<void> outcome) noex
 }
 
 std::size_t TcpEndpoint::progress() noexcept {
+  std::size_t handled = 0;
+  const bool was_asleep = std::exchange(is_armed_, false);
+  if (recent_ != nullptr) handled += read_recent();
+  // N5
+  if (recent_ == nullptr || ++calls_ % look_everywhere_every == 0 || (was_asleep && handled == 0))
+    handled += poll_sockets();
+  if (!to_self_.empty()) handled += deliver_to_self();
+  handled += end_operations();
+  if (std::exchange(some_closed_, false))
+    std::erase_if(connections_, [](const auto& one) { return one->state() == Connection::State::closed; });
+  return handled;
+}
+
+std::size_t TcpEndpoint::poll_sockets() noexcept {
   std::array<epoll_event, 64> events;
   std::size_t handled = 0;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
@@ -245,10 +260,6 @@ std::size_t TcpEndpoint::progress() noexcept {
         break;
     }
   }
-  if (!to_self_.empty()) handled += deliver_to_self();
-  handled += end_operations();
-  if (std::exchange(some_closed_, false))
-    std::erase_if(connections_, [](const auto& one) { return one->state() == Connection::State::closed; });
   return handled;
 }
 
@@ -266,6 +277,7 @@ std::size_t TcpEndpoint::end_operations() noexcept {
 Result<void> TcpEndpoint::arm() noexcept {
   // What is in sockets keeps the descriptor readable by itself.
   if (ended_.size() != 0 || !to_self_.empty()) return weft::fail(Errc::again);
+  is_armed_ = true;
   return {};
 }
 
