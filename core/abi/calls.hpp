@@ -32,15 +32,15 @@ struct CallSlot {
 class InCall {
  public:
   InCall() : slot_(own_call_slot != nullptr ? *own_call_slot : make_call_slot()) {
-    is_nested_ = (slot_.turns.load(std::memory_order_relaxed) & 1) != 0;
-    if (!is_nested_)
-      turn(slot_);
+    const auto turns = slot_.turns.load(std::memory_order_relaxed);
+    if ((turns & 1) == 0)
+      turn(slot_, turns);
     else
       ++slot_.nested;
   }
   ~InCall() {
-    if (!is_nested_)
-      turn(slot_);
+    if (slot_.nested == 0)
+      turn(slot_, slot_.turns.load(std::memory_order_relaxed));
     else
       --slot_.nested;
   }
@@ -49,30 +49,30 @@ class InCall {
 
  private:
   friend class OutsideCall;
-  static void turn(CallSlot& slot) noexcept {
+  static void turn(CallSlot& slot, std::uint64_t now) noexcept {
     // Release: what the call did with the role comes before. A lock prefix is not needed: no other thread writes.
-    slot.turns.store(slot.turns.load(std::memory_order_relaxed) + 1,
-                     std::memory_order_release);          // CA.S1 -> S2
-    std::atomic_signal_fence(std::memory_order_seq_cst);  // K1
+    slot.turns.store(now + 1, std::memory_order_release);  // CA.S1 -> S2
+    std::atomic_signal_fence(std::memory_order_seq_cst);   // K1
   }
   CallSlot& slot_;
-  bool is_nested_;
 };
 
 /// Inside a call, but where it waits for the end of a PMIx_Finalize, which would wait for it.
 class OutsideCall {
  public:
-  OutsideCall() noexcept {
-    if (own_call_slot != nullptr && own_call_slot->nested == 0) InCall::turn(*(slot_ = own_call_slot));
+  OutsideCall() noexcept
+      : slot_(own_call_slot != nullptr && own_call_slot->nested == 0 ? own_call_slot : nullptr) {
+    turn();
   }
-  ~OutsideCall() {
-    if (slot_ != nullptr) InCall::turn(*slot_);
-  }
+  ~OutsideCall() { turn(); }
   OutsideCall(const OutsideCall&) = delete;
   OutsideCall& operator=(const OutsideCall&) = delete;
 
  private:
-  CallSlot* slot_ = nullptr;
+  void turn() noexcept {
+    if (slot_ != nullptr) InCall::turn(*slot_, slot_->turns.load(std::memory_order_relaxed));
+  }
+  CallSlot* slot_;
 };
 
 /// Waits until each other thread has left the call that it is in now. False: not within that time.

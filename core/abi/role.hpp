@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/abi/calls.hpp"
 #include "core/client/client.hpp"
 #include "core/client/tool.hpp"
 #include "core/server/server.hpp"

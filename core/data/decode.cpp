@@ -190,6 +190,10 @@ class Decoder {
     char* content = nullptr;
     if (!text(content)) return false;
     if (content == nullptr) return true;
+    if (OpaqueIgnored::is_on()) {
+      std::free(content);
+      return true;
+    }
     const OpaqueOps* ops = opaque_ops(kind);
     if (ops != nullptr) out.handle = ops->from_text(out.source, content);
     std::free(content);

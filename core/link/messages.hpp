@@ -81,6 +81,15 @@ void fields(Archive& archive, GotValue& m) {
   archive(m.status, m.value);
 }
 
+/// GotValue with a value that is encoded already; none: that of a failed Get.
+inline std::vector<std::byte> encode_got(pmix_status_t status, Bytes value) {
+  if (value.empty()) return encode(GotValue{status, {}});
+  base::Writer out;
+  out(status);
+  out.raw(value);
+  return std::move(out).take();
+}
+
 struct Store {
   struct Item {
     std::uint8_t scope;

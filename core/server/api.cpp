@@ -131,7 +131,13 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
     }
     if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
       return done(PMIX_SUCCESS, std::move(*value));
-    rooms_->gets.get({proc, key, std::move(*held), {}, true}, done);
+    rooms_->gets.get({proc, key, std::move(*held), {}, true},
+                     [done](pmix_status_t status, const store::Encoded& bytes) {
+                       data::Reader in(bytes);
+                       auto value = status == PMIX_SUCCESS ? data::Value::decode(in) : fail(Errc::not_found);
+                       if (value) return done(status, std::move(*value));
+                       done(status == PMIX_SUCCESS ? data::to_status(value.error()) : status, {});
+                     });
   });
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
+#include "core/data/opaque.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/server.hpp"
 
@@ -18,22 +19,23 @@ void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& 
   const auto* job = rooms.jobs.find(link::nspace_of(proc));
   const store::Caller caller{link::nspace_of(from.connection->proc) == link::nspace_of(proc),
                              from.connection->proc.rank};
-  auto all = job != nullptr ? store::lookup_all(job->view(), proc.rank, caller) : fail(Errc::not_found);
+  const auto all =
+      job != nullptr ? store::lookup_all_encoded(job->view(), proc.rank, caller) : fail(Errc::not_found);
   const auto status = all ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
   from.connection->send(MessageType::value, from.tag,
-                        link::encode(link::GotValue{status, all ? std::move(*all) : data::Value()}));
+                        link::encode_got(status, all ? *all : store::Encoded()));
 }
 
 void handle(Rooms& rooms, const Sender& from, link::Get message) {
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
   const auto& self = from.connection->proc;
   const store::Caller caller{link::nspace_of(self) == link::nspace_of(message.proc), self.rank};
-  rooms.gets.get(
-      {message.proc, std::move(message.key), std::move(message.directives), caller},
-      [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status, data::Value value) {
-        if (const auto open = weak.lock())
-          open->send(MessageType::value, tag, link::encode(link::GotValue{status, std::move(value)}));
-      });
+  rooms.gets.get({message.proc, std::move(message.key), std::move(message.directives), caller},
+                 [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status,
+                                                                         const store::Encoded& value) {
+                   if (const auto open = weak.lock())
+                     open->send(MessageType::value, tag, link::encode_got(status, value));
+                 });
 }
 
 void handle(Rooms& rooms, const Sender& from, link::Store message) {
@@ -89,8 +91,14 @@ void handle_decoded(Rooms& rooms, const Sender& from, Result<Message> message) {
 }
 
 template <class Message>
+Result<Message> decoded(const link::Frame& frame) {
+  const data::OpaqueIgnored ignored;
+  return link::decode<Message>(frame.payload);
+}
+
+template <class Message>
 void decode_and_handle(Rooms& rooms, const Sender& from, const link::Frame& frame) {
-  handle_decoded(rooms, from, link::decode<Message>(frame.payload));
+  handle_decoded(rooms, from, decoded<Message>(frame));
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/store/lookup.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "core/store/key_wait.hpp"
 
@@ -66,18 +68,40 @@ Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
   return {};
 }
 
-Result<Value> decode(const Record& record) {
-  data::Reader in(record.value);
-  return Value::decode(in);
-}
+/// How a value is wanted: read, or as the bytes of which it was read (Encoded).
+template <class Found>
+struct As;
+
+template <>
+struct As<Value> {
+  static Result<Value> stored(const Record& record) {
+    data::Reader in(record.value);
+    return Value::decode(in);
+  }
+  static Result<Value> computed(Result<Value> value) { return value; }
+};
+
+template <>
+struct As<Encoded> {
+  static Result<Encoded> stored(const Record& record) {
+    return Encoded(record.value.begin(), record.value.end());
+  }
+  static Result<Encoded> computed(const Result<Value>& value) {
+    if (!value) return fail(value.error());
+    data::Writer out;
+    if (auto ok = data::encode_value(out, value->get()); !ok) return fail(ok.error());
+    return std::move(out).take();
+  }
+};
 
 /// A stored job-level key first, because the host's word beats what the map implies.
-Result<Value> registered_or_computed(const JobView& job, KeyOwner owner, std::string_view key,
+template <class Found>
+Result<Found> registered_or_computed(const JobView& job, KeyOwner owner, std::string_view key,
                                      std::uint64_t hash) {
   const auto record = job.find_info(owner, key, hash);
-  if (record) return decode(*record);
+  if (record) return As<Found>::stored(*record);
   if (record.error().code != Errc::not_found) return fail(record.error());
-  return compute_key(job, owner, key, hash);
+  return As<Found>::computed(compute_key(job, owner, key, hash));
 }
 
 bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexcept {
@@ -86,7 +110,8 @@ bool visible(std::uint8_t scope, pmix_scope_t wanted, bool own, bool here) noexc
   return here ? scope == PMIX_LOCAL : scope == PMIX_REMOTE;
 }
 
-Result<Value> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
+template <class Found>
+Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_view key, std::uint64_t hash,
                             const GetDirectives& how, Caller caller) {
   auto record = job.find_card(rank, key, hash);
   if (!record) return fail(record.error());
@@ -101,7 +126,7 @@ Result<Value> value_in_card(const JobView& job, std::uint32_t rank, std::string_
     if (!record)
       return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : fail(record.error());
   }
-  return decode(*record);
+  return As<Found>::stored(*record);
 }
 
 std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
@@ -125,54 +150,98 @@ KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& h
 }
 
 /// Job level, then what a key without a realm means: my node, my application, my session.
-Result<Value> job_level_value(const JobView& job, std::uint32_t about, std::string_view key,
+template <class Found>
+Result<Found> job_level_value(const JobView& job, std::uint32_t about, std::string_view key,
                               std::uint64_t hash) {
   const auto* entry = job.rank(about);
   const std::uint32_t node = entry != nullptr && entry->node != none ? entry->node : job.my_node();
   for (const KeyOwner owner : {KeyOwner{Realm::job, 0}, KeyOwner{Realm::node, node},
                                KeyOwner{Realm::app, app_of(job, about)}, KeyOwner{Realm::session, 0}}) {
-    auto value = registered_or_computed(job, owner, key, hash);
+    auto value = registered_or_computed<Found>(job, owner, key, hash);
     if (value || value.error().code != Errc::not_found) return value;
   }
   return fail(Errc::not_found);
 }
 
-Result<Value> value_of_any_rank(const JobView& job, std::string_view key, std::uint64_t hash,
+template <class Found>
+Result<Found> value_of_any_rank(const JobView& job, std::string_view key, std::uint64_t hash,
                                 const GetDirectives& how, Caller caller) {
   bool hidden = false;  // some rank has it for others than the caller: another may have it for all
   for (std::uint32_t r = 0; r < job.ranks(); ++r) {
-    auto value = value_in_card(job, r, key, hash, how, caller);
+    auto value = value_in_card<Found>(job, r, key, hash, how, caller);
     if (!value && value.error().code == Errc::outside_scope)
       hidden = true;
     else if (value || value.error().code != Errc::not_found)
       return value;
   }
-  auto value = job_level_value(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
+  auto value = job_level_value<Found>(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
   if (!value && value.error().code == Errc::not_found && hidden) return fail(Errc::outside_scope);
   return value;
 }
 
-bool is_missing(const Result<Value>& value) noexcept {
+template <class Found>
+bool is_missing(const Result<Found>& value) noexcept {
   return !value && value.error().code == Errc::not_found;
 }
 
 // One variable each, so that what is found is returned where it was decoded: every Get comes through here.
-Result<Value> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
+template <class Found>
+Result<Found> value_of_put_key(const JobView& job, std::uint32_t rank, std::string_view key,
                                std::uint64_t hash, const GetDirectives& how, Caller caller) {
-  auto value = value_in_card(job, rank, key, hash, how, caller);
+  auto value = value_in_card<Found>(job, rank, key, hash, how, caller);
   if (is_missing(value)) {
     const auto record = job.find_info({Realm::rank, rank}, key, hash);
-    value = record ? decode(*record) : Result<Value>(fail(record.error()));
+    value = record ? As<Found>::stored(*record) : Result<Found>(fail(record.error()));
   }
   return value;
 }
 
-Result<Value> value_of_reserved_key(const JobView& job, std::uint32_t rank, std::string_view key,
+template <class Found>
+Result<Found> value_of_reserved_key(const JobView& job, std::uint32_t rank, std::string_view key,
                                     std::uint64_t hash, const GetDirectives& how, Caller caller) {
-  auto value = registered_or_computed(job, {Realm::rank, rank}, key, hash);
-  if (is_missing(value)) value = value_in_card(job, rank, key, hash, how, caller);
-  if (is_missing(value)) value = job_level_value(job, rank, key, hash);
+  auto value = registered_or_computed<Found>(job, {Realm::rank, rank}, key, hash);
+  if (is_missing(value)) value = value_in_card<Found>(job, rank, key, hash, how, caller);
+  if (is_missing(value)) value = job_level_value<Found>(job, rank, key, hash);
   return value;
+}
+
+template <class Found>
+Result<Found> find_value(const JobView& job, std::uint32_t rank, std::string_view key,
+                         const GetDirectives& how, Caller caller) {
+  const auto hash = hash_key(key);
+  if (how.realm) return registered_or_computed<Found>(job, owner_of(job, rank, how, caller), key, hash);
+  if (rank == PMIX_RANK_UNDEF) return value_of_any_rank<Found>(job, key, hash, how, caller);
+  if (rank == PMIX_RANK_WILDCARD)
+    return job_level_value<Found>(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
+  if (rank >= job.ranks()) return fail(Errc::not_found);
+  return is_reserved(key) ? value_of_reserved_key<Found>(job, rank, key, hash, how, caller)
+                          : value_of_put_key<Found>(job, rank, key, hash, how, caller);
+}
+
+/// Each key once, with its newest record; empty where nothing is stored about the rank.
+std::vector<Record> newest_records(const JobView& job, std::uint32_t rank, KeyOwner owner, Caller caller) {
+  std::vector<Record> records, newest;
+  (void)job.info().visit(0, [&](const Record& record) {
+    if (record.owner == owner) records.push_back(record);
+  });
+  if (const auto local = job.local_index(rank); local != none) {
+    const bool own = caller.same_job && caller.rank == rank;
+    (void)job.card(local).visit(0, [&](const Record& record) {
+      if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
+    });
+  } else {
+    const auto card = job.remote_card(rank);
+    for (const auto& record : card ? *card : std::vector<CardRecord>())
+      records.push_back({owner, record.scope, record.key, record.value});
+  }
+  std::set<std::string_view> keys;
+  for (auto record = records.rbegin(); record != records.rend(); ++record)
+    if (keys.insert(record->key).second) newest.push_back(*record);
+  return newest;
+}
+
+KeyOwner owner_of_all(std::uint32_t rank) noexcept {
+  return rank == PMIX_RANK_WILDCARD ? KeyOwner{Realm::job, 0} : KeyOwner{Realm::rank, rank};
 }
 
 }  // namespace
@@ -209,43 +278,52 @@ Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t
 
 Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
                      Caller caller) {
-  const auto hash = hash_key(key);
-  if (how.realm) return registered_or_computed(job, owner_of(job, rank, how, caller), key, hash);
-  if (rank == PMIX_RANK_UNDEF) return value_of_any_rank(job, key, hash, how, caller);
-  if (rank == PMIX_RANK_WILDCARD)
-    return job_level_value(job, caller.same_job ? caller.rank : PMIX_RANK_UNDEF, key, hash);
-  if (rank >= job.ranks()) return fail(Errc::not_found);
-  return is_reserved(key) ? value_of_reserved_key(job, rank, key, hash, how, caller)
-                          : value_of_put_key(job, rank, key, hash, how, caller);
+  return find_value<Value>(job, rank, key, how, caller);
+}
+
+Result<Encoded> lookup_encoded(const JobView& job, std::uint32_t rank, std::string_view key,
+                               const GetDirectives& how, Caller caller) {
+  return find_value<Encoded>(job, rank, key, how, caller);
 }
 
 Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) {
   data::Infos found;
-  const KeyOwner owner = rank == PMIX_RANK_WILDCARD ? KeyOwner{Realm::job, 0} : KeyOwner{Realm::rank, rank};
-  // The newest record of a key wins: later ones replace earlier ones of the same name.
-  const auto take = [&](const Record& record) {
-    auto value = decode(record);
-    if (value && found.find(record.key) == nullptr) found.add(record.key, std::move(*value));
-  };
-  std::vector<Record> records;
-  const auto collect = [&](const Record& record) {
-    if (record.owner == owner) records.push_back(record);
-  };
-  (void)job.info().visit(0, collect);
-  if (const auto local = job.local_index(rank); local != none) {
-    const bool own = caller.same_job && caller.rank == rank;
-    (void)job.card(local).visit(0, [&](const Record& record) {
-      if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);
-    });
-  } else {
-    const auto card = job.remote_card(rank);
-    for (const auto& record : card ? *card : std::vector<CardRecord>())
-      records.push_back({owner, record.scope, record.key, record.value});
-  }
-  for (auto record = records.rbegin(); record != records.rend(); ++record) take(*record);
+  const auto owner = owner_of_all(rank);
+  for (const auto& record : newest_records(job, rank, owner, caller))
+    if (auto value = As<Value>::stored(record)) found.add(record.key, std::move(*value));
   compute_all(job, owner, found);
   if (found.size() == 0) return fail(Errc::not_found);
   return array_of(found);
+}
+
+Result<Encoded> lookup_all_encoded(const JobView& job, std::uint32_t rank, Caller caller) {
+  const auto owner = owner_of_all(rank);
+  const auto records = newest_records(job, rank, owner, caller);
+  data::Infos computed;
+  compute_all(job, owner, computed);
+  std::vector<std::pair<std::string_view, Encoded>> found;
+  for (const auto& record : records) found.emplace_back(record.key, *As<Encoded>::stored(record));
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    const auto key = data::key_of(computed.data()[i]);
+    const bool is_stored =
+        std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.key == key; });
+    data::Writer out;
+    if (!is_stored && data::encode_value(out, computed.data()[i].value))
+      found.emplace_back(key, std::move(out).take());
+  }
+  if (found.empty()) return fail(Errc::not_found);
+  // As docs/design/wire.md has an array of infos.
+  data::Writer out;
+  out.u16(PMIX_DATA_ARRAY);
+  out.u8(1);
+  out.u16(PMIX_INFO);
+  out.u32(static_cast<std::uint32_t>(found.size()));
+  for (const auto& [key, value] : found) {
+    out.text(key);
+    out.u32(0);
+    out.raw(value);
+  }
+  return std::move(out).take();
 }
 
 }  // namespace weft::store

@@ -44,10 +44,18 @@ inline bool is_reserved(std::string_view key) noexcept {
 Result<data::Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key,
                            const GetDirectives& how, Caller caller);
 
+/// A value as data::Value::decode() reads it, not looked into.
+using Encoded = std::vector<std::byte>;
+/// The same for a server, which passes on what a rank has put. What only another library can read, a topology or a cpuset, is
+/// read by the process that asked.
+Result<Encoded> lookup_encoded(const JobView& job, std::uint32_t rank, std::string_view key,
+                               const GetDirectives& how, Caller caller);
+
 /// A PMIX_DATA_ARRAY of copies. Errors: no_memory.
 Result<data::Value> array_of(const data::Infos& infos);
 
 /// Everything known about (rank): a PMIX_DATA_ARRAY of pmix_info_t. Errors: not_found (nothing is), no_memory.
 Result<data::Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller);
+Result<Encoded> lookup_all_encoded(const JobView& job, std::uint32_t rank, Caller caller);
 
 }  // namespace weft::store

@@ -194,6 +194,7 @@ static void forge(const char* words) {
   PMIX_INFO_LOAD(&infos[1], "weft.server", &server.rank, PMIX_PROC_RANK);
   PMIX_INFO_LOAD(&infos[2], PMIX_EVENT_RETURN_OBJECT, (void*)0x4141414141410000, PMIX_POINTER);
   raise_event(code, &server, PMIX_RANGE_SESSION, infos, strncmp(words, "object", 6) == 0 ? 3 : 2);
+  for (int i = 0; i < 3; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
 }
 
 static void wait_for_mark(void) {

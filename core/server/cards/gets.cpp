@@ -62,7 +62,7 @@ void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);
   if (open == waiting_.end()) return;
   auto& get = *open->second;
-  data::Value value;
+  store::Encoded value;
   const auto step = decide(get, value);
   if (is_end(step)) return end(number, status_of(step), std::move(value));
   if (step == GetStep::ask) return fetch(number, get);
@@ -72,12 +72,12 @@ void Gets::go_on(Number number) {
   wait(number, get);
 }
 
-GetStep Gets::decide(const Waiting& get, data::Value& value) const {
+GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
   const auto& [proc, key, directives, caller, is_of_host] = get.request;
   const auto* job = jobs_.find(link::nspace_of(proc));
   if (job == nullptr) return decide_get(store::facts_of(proc.rank, key, get.how));
   auto facts = store::facts_of(job->view(), proc.rank, key, get.how);
-  auto found = store::lookup(job->view(), proc.rank, key, get.how, caller);
+  auto found = store::lookup_encoded(job->view(), proc.rank, key, get.how, caller);
   if (found) {
     facts.lookup = GetFacts::Lookup::hit;
     value = std::move(*found);
@@ -143,7 +143,7 @@ void Gets::arm(Number number, Waiting& get, std::chrono::milliseconds time) {
   });
 }
 
-void Gets::end(Number number, pmix_status_t status, data::Value value) {
+void Gets::end(Number number, pmix_status_t status, store::Encoded value) {
   const auto ended = waiting_.extract(number);
   ended.mapped()->done(status, std::move(value));
 }

@@ -23,7 +23,7 @@ namespace weft::server {
 
 class Gets {
  public:
-  using Got = std::function<void(pmix_status_t, data::Value)>;
+  using Got = std::function<void(pmix_status_t, store::Encoded value)>;
 
   /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
   Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
@@ -79,12 +79,12 @@ class Gets {
   using Number = std::uint64_t;
 
   void go_on(Number number);
-  store::GetStep decide(const Waiting& get, data::Value& value) const;
+  store::GetStep decide(const Waiting& get, store::Encoded& value) const;
   void fetch(Number number, Waiting& get);
   void wait(Number number, Waiting& get);
   void on_fetched(Number number, const Fetched& fetched);
   void arm(Number number, Waiting& get, std::chrono::milliseconds time);
-  void end(Number number, pmix_status_t status, data::Value value);
+  void end(Number number, pmix_status_t status, store::Encoded value);
   std::chrono::milliseconds key_wait_of(const Waiting& get) const;
   bool go_on_with_card(Number number);
   void retry_numbers(const std::function<bool(const pmix_proc_t&)>& concerns);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/events/event_wire.hpp"
 
+#include "core/data/opaque.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::server {
@@ -13,6 +14,7 @@ std::vector<std::byte> encoded(const events::Event& event) {
 }
 
 Result<events::Event> decoded_event(Bytes bytes) {
+  const data::OpaqueIgnored ignored;
   auto message = link::decode<link::EventMessage>(bytes);
   if (!message) return fail(message.error());
   return events::Event{message->code, message->source, message->range, std::move(message->infos)};

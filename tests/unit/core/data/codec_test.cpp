@@ -483,6 +483,15 @@ TEST(Opaque, handles_need_their_owner) {
     EXPECT_EQ(live_handles, 2);
   }
   EXPECT_EQ(live_handles, 0);
+  {
+    const OpaqueIgnored ignored;
+    Reader reader(wire.view());
+    const auto back = Value::decode(reader);
+    ASSERT_TRUE(back);
+    EXPECT_TRUE(reader.done());
+    EXPECT_EQ(back->get().data.cpuset->bitmap, nullptr);
+    EXPECT_EQ(live_handles, 0);
+  }
 
   Writer bad;
   bad.u16(PMIX_PROC_CPUSET);

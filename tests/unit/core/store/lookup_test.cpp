@@ -241,6 +241,54 @@ TEST_F(Lookup, all_of_a_remote_rank_and_of_the_job) {
   EXPECT_EQ(lookup_all(view, 6, {true, 0}).error().code, Errc::not_found);
 }
 
+// ---- as bytes
+
+/// The value, or the error, that both ways must have in common.
+void expect_alike(const Result<Value>& read, const Result<Encoded>& bytes) {
+  ASSERT_EQ(read.has_value(), bytes.has_value());
+  if (!read) {
+    EXPECT_EQ(read.error().code, bytes.error().code);
+    return;
+  }
+  data::Reader in(*bytes);
+  const auto back = Value::decode(in);
+  ASSERT_TRUE(back);
+  EXPECT_TRUE(in.done());
+  EXPECT_EQ(data::compare_values(read->get(), back->get()), PMIX_EQUAL);
+}
+
+TEST_F(Lookup, as_bytes_it_is_the_same) {
+  ASSERT_TRUE(put(view, 2, "global", Value::of("newer")));
+  GetDirectives node_info;
+  node_info.realm = Realm::node;
+  for (const std::uint32_t rank : {0u, 2u, 3u, 4u, 6u, wildcard, undefined}) {
+    SCOPED_TRACE(rank);
+    for (const char* key : {"local", "remote", "global", "plain", "none", "pmix.level", "pmix.nodekey",
+                            "pmix.rankkey", PMIX_LOCAL_RANK, PMIX_JOB_SIZE})
+      for (const auto& how : {GetDirectives(), node_info}) {
+        SCOPED_TRACE(key);
+        expect_alike(lookup(view, rank, key, how, {true, 0}),
+                     lookup_encoded(view, rank, key, how, {true, 0}));
+      }
+    expect_alike(lookup_all(view, rank, {true, 0}), lookup_all_encoded(view, rank, {true, 0}));
+  }
+}
+
+/// Here is no module that could read a cpuset.
+TEST_F(Lookup, as_bytes_what_only_another_library_can_read_is_there) {
+  data::Writer encoded;
+  encoded.u16(PMIX_PROC_CPUSET);
+  encoded.u8(1);
+  encoded.text("hwloc");
+  encoded.text("0x1");
+  auto card = view.card(view.local_index(2));
+  ASSERT_TRUE(card.append({{Realm::rank, 0}, PMIX_GLOBAL, "cpuset", encoded.view()}));
+  EXPECT_FALSE(lookup(view, 2, "cpuset", {}, {true, 0}));
+  const auto bytes = lookup_encoded(view, 2, "cpuset", {}, {true, 0});
+  ASSERT_TRUE(bytes);
+  EXPECT_TRUE(std::equal(bytes->begin(), bytes->end(), encoded.view().begin(), encoded.view().end()));
+}
+
 TEST(ArrayOf, copies_and_carries_nothing) {
   data::Infos infos;
   EXPECT_EQ(array_of(infos)->get().data.darray->size, 0u);

@@ -98,10 +98,12 @@ struct GetsTest : ::testing::Test {
     auto out = std::make_shared<Outcome>();
     Gets::Request request{proc(rank), key, std::move(directives), {true, 9}, is_of_host};
     if (is_of_host) request.caller = {};
-    gets.get(std::move(request), [out](pmix_status_t status, data::Value value) {
+    gets.get(std::move(request), [out](pmix_status_t status, const store::Encoded& bytes) {
       out->status = status;
       ++out->calls;
-      if (value.get().type == PMIX_STRING) out->text = value.get().data.string;
+      data::Reader in(bytes);
+      const auto value = data::Value::decode(in);
+      if (value && value->get().type == PMIX_STRING) out->text = value->get().data.string;
     });
     return out;
   }
@@ -220,7 +222,7 @@ TEST_F(Never, a_deadline_is_the_callers) {
 TEST_F(GetsTest, a_process_does_not_wait_for_itself) {
   std::optional<pmix_status_t> status;
   gets.get({proc(1), "key", timeout(60), {true, 1}, false},
-           [&](pmix_status_t ended, const data::Value&) { status = ended; });
+           [&](pmix_status_t ended, const store::Encoded&) { status = ended; });
   EXPECT_EQ(status, PMIX_ERR_NOT_FOUND);
 }
 
