@@ -20,16 +20,16 @@ class OrphanReaper {
   /// orphans. has_other_children: more children that are no orphans will come (agents).
   OrphanReaper(const std::string& mark, pid_t guard, bool has_other_children);
 
-  /// Kills and reaps orphans until none is left; those of an orphan are found in turn. Call when no rank
-  /// runs. Cost: one system call if there is no child; otherwise it reads /proc.
-  void reap();
+  /// Kills and reaps orphans until none is left, or one has not ended after some seconds; those of an orphan are found in turn.
+  /// ranks: that still run; they are no orphans. Cost: one system call if there is no child; otherwise it reads /proc.
+  void reap(const std::vector<pid_t>& ranks);
 
  private:
   struct Found {
     std::vector<pid_t> orphans;
     bool look_again = false;  // it is not known yet whether some process is an orphan
   };
-  Found find() const;
+  Found find(const std::vector<pid_t>& ranks) const;
 
   std::string mark_;
   std::vector<pid_t> spared_;
@@ -44,7 +44,7 @@ class Guard {
  public:
   /// Call while the process has one thread, before OrphanReaper. Throws Stop (own_failure).
   Guard(const std::string& mark, const std::string& shared_files);
-  ~Guard();  ///< the good-bye
+  ~Guard();  ///< the good-bye; a guard that does not hear it, because it is stopped, is killed
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   pid_t pid() const noexcept { return pid_; }

@@ -14,6 +14,7 @@
 
 #include "tools/channel/launch_tree.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/process/held_signals.hpp"
 
 namespace weft::weftd {
 namespace {
@@ -69,9 +70,12 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
 }
 
 int Daemon::run() {
+  process::HeldSignals held;
   start_server();
   await_end_of_input();
+  held.restore_dispositions();
   await_signal();
+  held.release();
   start_subtree();
   send_hello();
   loop_.run();
@@ -227,7 +231,8 @@ void Daemon::close_output(const channel::order::OutputUnwanted& order) {
 void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
-  ranks_.reap_orphans();  // they may hold the output pipes open
+  // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when they have ended.
+  has_ranks_ ? ranks_.send(SIGKILL) : ranks_.reap_orphans();
   if (agents_) agents_->expect_end();
   exit_when_done();
 }
