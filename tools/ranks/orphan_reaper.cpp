@@ -110,7 +110,9 @@ void kill_job(const std::string& mark) {
   }
 }
 
-[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files,
+                            std::chrono::milliseconds silence) {
+  const pid_t guarded = ::getppid();
   // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
   ::setsid();
   ::prctl(PR_SET_NAME, "weftrun-guard");
@@ -119,16 +121,27 @@ void kill_job(const std::string& mark) {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::dup2(line, 0);
   ::syscall(SYS_close_range, 1U, ~0U, 0U);
-  char said = 0;
-  ssize_t length;
-  do {
-    length = ::read(0, &said, 1);
-  } while (length < 0 && errno == EINTR);
-  if (length == 0) {
-    kill_job(mark);
-    remove_shared_files(shared_files);
+  for (bool has_beat = false;;) {
+    pollfd watch{0, POLLIN, 0};
+    const int ready = ::poll(&watch, 1, has_beat ? static_cast<int>(silence.count()) : -1);
+    if (ready < 0) continue;  // a debugger
+    if (ready == 0) {
+      has_beat = false;
+      if (::getppid() == guarded) ::kill(guarded, SIGKILL);  // its end comes over the line
+      continue;
+    }
+    auto said = Guard::Word::good_bye;
+    const auto length = ::read(0, &said, 1);
+    if (length == 1 && said != Guard::Word::good_bye) {
+      has_beat = said == Guard::Word::beat;
+      continue;
+    }
+    if (length == 0) {
+      kill_job(mark);
+      remove_shared_files(shared_files);
+    }
+    if (length >= 0) ::_exit(0);
   }
-  ::_exit(0);
 }
 
 }  // namespace
@@ -181,20 +194,24 @@ void OrphanReaper::reap(const std::vector<pid_t>& ranks) {
   }
 }
 
-Guard::Guard(const std::string& mark, const std::string& shared_files) {
+Guard::Guard(const std::string& mark, const std::string& shared_files, std::chrono::milliseconds silence) {
   process::Pipe pipe = process::make_pipe(true, true);
   // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
   // about ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files, silence);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
+  ::fcntl(line_.get(), F_SETFL, O_NONBLOCK);  // a guard that is stopped reads nothing
+}
+
+bool Guard::say(Word word) const noexcept {
+  return ::write(line_.get(), &word, 1) == 1;
 }
 
 Guard::~Guard() {
-  const char good_bye = 1;
   // If the guard was killed the write fails; SIGPIPE is ignored.
-  if (::write(line_.get(), &good_bye, 1) != 1 || wait_for_end(pid_, __WCLONE, guard_patience)) return;
+  if (!say(Word::good_bye) || wait_for_end(pid_, __WCLONE, guard_patience)) return;
   ::kill(pid_, SIGKILL);
   (void)wait_for_end(pid_, __WCLONE, guard_patience);
 }

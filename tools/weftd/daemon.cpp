@@ -78,7 +78,9 @@ int Daemon::run() {
   held.release();
   start_subtree();
   send_hello();
+  beat();
   loop_.run();
+  ranks_.guard().rest();  // clean-up of ranks' files may take long
   ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
   return has_launcher_ ? 0 : exit_status::own_failure;
 }
@@ -127,6 +129,15 @@ void Daemon::await_signal() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals_.add(signal);
   signals_.async_wait([this](const asio::error_code& error, int) {
     if (!error) on_launcher_lost();
+  });
+}
+
+/// On a node without the launcher's input (ssh holds it open) a daemon that hangs would keep its ranks for ever.
+void Daemon::beat() {
+  ranks_.guard().beat();
+  beat_.expires_after(std::chrono::seconds(1));
+  beat_.async_wait([this](const asio::error_code& error) {
+    if (!error) beat();
   });
 }
 
