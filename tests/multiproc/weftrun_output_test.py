@@ -179,6 +179,20 @@ class Output(unittest.TestCase):
         self.assertEqual(len(own_lines(err)), 1, err)
         self.assertIn("SIGPIPE", err.decode())
 
+    @unittest.skipIf(os.geteuid() != 0, "mounting a file system needs root")
+    def test_output_directory_on_a_full_disk(self):
+        """A rank that does not look at what its writes say: the job has not ended well all the same."""
+        with tempfile.TemporaryDirectory() as folder:
+            mount = f"mount -t tmpfs -o size=64k none {folder} && exec \"$@\""
+            for size, status in ((1000, 0), (1_000_000, 125)):
+                with self.subTest(size=size):
+                    result = subprocess.run(
+                        ["unshare", "-m", "--propagation", "private", "sh", "-c", mount, "sh", WEFTRUN, "-n", "2",
+                         "--output-dir", folder, "sh", "-c", f"head -c {size} /dev/zero; exit 0"],
+                        capture_output=True, timeout=WATCHDOG, stdin=subprocess.DEVNULL, check=False)
+                    self.assertEqual(result.returncode, status, result.stderr)
+                    self.assertEqual(b"No space left on device" in result.stderr, status != 0, result.stderr)
+
     def test_full_disk(self):
         with open("/dev/full", "wb") as full:
             result = subprocess.run([WEFTRUN, "-n", "2", "sh", "-c", "echo x; sleep 1000"],

@@ -1,11 +1,24 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Signals that weftrun gets, and what the ranks see of them."""
+import ctypes
 import os
 import signal
+import subprocess
 import time
 import unittest
 
-from weftrun_common import finish, kill_quietly, lives, own_lines, python, read_lines, start, wait_until
+from weftrun_common import finish, kill_quietly, lives, own_lines, parent, python, read_lines, start, wait_until
+
+PTRACE_SEIZE = 0x4206
+
+
+def name_of(pid):
+    """What the process calls itself; empty if it has ended."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
+            return comm.read().strip()
+    except OSError:
+        return ""
 
 
 class Signals(unittest.TestCase):
@@ -33,6 +46,70 @@ class Signals(unittest.TestCase):
             self.assertEqual(out, b"ended\n" * 3)
             self.assertEqual(len(own_lines(err)), 1, err)
             self.assertIn(signal.Signals(number).name, err.decode())
+
+    def hold(self, pid):
+        """A tracer that never waits: the process can be killed, but its parent does not get to see that it has ended."""
+        libc = ctypes.CDLL(None, use_errno=True)
+        libc.ptrace.argtypes = [ctypes.c_long] * 4
+        if libc.ptrace(PTRACE_SEIZE, pid, 0, 0) != 0:
+            self.skipTest(f"no process may be traced here: {os.strerror(ctypes.get_errno())}")
+        self.addCleanup(os.waitpid, pid, 0)
+
+    def held_job(self, *args):
+        """A job whose rank 0 cannot be reaped by its parent."""
+        job = self.job(*args, *python(
+            "import ctypes,os,signal\n"
+            "ctypes.CDLL(None).prctl(0x59616d61, -1, 0, 0, 0)\n"  # PR_SET_PTRACER_ANY
+            "os.write(1, b'%d %d\\n' % (int(os.environ['PMIX_RANK']), os.getpid()))\nsignal.pause()"))
+        ranks = dict(line.split() for line in read_lines(job.stdout, 2))
+        self.hold(int(ranks["0"]))
+        return job, ranks
+
+    def test_a_rank_that_does_not_end_is_named_and_left(self):
+        for nodes in ([], ["--virtual-nodes", "2"]):
+            with self.subTest(nodes=nodes):
+                job, ranks = self.held_job(*nodes, "-n", "2")
+                job.terminate()
+                status, _, err = finish(job)
+                self.assertEqual(status, 125, err)
+                self.assertIn(f"left behind, because SIGKILL has not ended it: rank 0 (pid {ranks['0']})".encode(), err)
+                self.assertNotIn(b"rank 1 (pid", err)
+
+    def test_a_third_signal_ends_weftrun_at_once(self):
+        job, _ = self.held_job("-n", "2", "--verbose")
+        for state in (b"-> stopping", b"-> killing", b"-> done"):
+            job.terminate()
+            while line := job.stderr.readline():
+                if state in line:
+                    break
+            self.assertTrue(line, state)
+        self.assertEqual(finish(job)[0], 125)
+
+    def test_a_stopped_guard_keeps_nothing_from_ending(self):
+        job = self.job("-n", "1", "sh", "-c", "echo ready; read x", stdin=subprocess.PIPE)
+        self.assertEqual(read_lines(job.stdout, 1), ["ready"])
+        guards = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc"))
+                  if parent(int(pid)) == job.pid and name_of(pid) == "weftrun-guard"]
+        self.assertEqual(len(guards), 1)
+        os.kill(guards[0], signal.SIGSTOP)
+        job.stdin.write(b"go\n")
+        job.stdin.flush()
+        self.assertEqual(finish(job)[0], 0)
+        self.assertFalse(lives(guards[0]))
+
+    @unittest.skipUnless("ofi" in os.environ.get("TRANSPORTS", ""), "built without libfabric")
+    def test_a_signal_while_the_fabric_is_loaded(self):
+        """Libraries that libfabric loads take the end signals over, and their handlers hang."""
+        env = {**os.environ, "WEFT_TRANSPORT": "ofi"}
+        for after in range(12):
+            job = self.job("--virtual-nodes", "2", "-n", "2", "sleep", "1000", env=env)
+            try:
+                job.wait(after * 0.03)
+            except subprocess.TimeoutExpired:
+                pass
+            job.terminate()
+            status, _, err = finish(job)
+            self.assertIn(status, (128 + signal.SIGTERM, -signal.SIGTERM), err)
 
     def test_second_signal_kills_at_once(self):
         job = self.job("-n", "2", "sh", "-c",

@@ -242,6 +242,21 @@ std::string timed_out(double seconds, const std::vector<Rank>& running, std::uin
       seconds, running.size(), size, job::ranges(running));
 }
 
+std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes) {
+  constexpr std::size_t most_named = 8;
+  std::string left;
+  for (std::size_t i = 0; i < ranks.size() && i < most_named; ++i)
+    left += fmt::format("{}rank {} (pid {}) on {}", i == 0 ? "" : ", ", number(ranks[i].rank), ranks[i].pid,
+                        ranks[i].host);
+  if (ranks.size() > most_named) left += fmt::format(" and {} more", ranks.size() - most_named);
+  if (!nodes.empty())
+    left += fmt::format("{}daemons on {}", left.empty() ? "" : "; ", fmt::join(nodes, ", "));
+  return fmt::format(
+      "left behind, because SIGKILL has not ended it: {}. Its node may wait for a disk or a network file "
+      "system",
+      left.empty() ? "a process of the job" : left);
+}
+
 std::string others_go_on_without(const std::vector<Rank>& lost) {
   return fmt::format("{} {} ended with it, {}", lost.size() == 1 ? "rank" : "ranks", job::ranges(lost),
                      others_go_on);

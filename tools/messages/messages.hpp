@@ -66,6 +66,8 @@ std::string rank_failed(const Where& where, int status, bool in_between,
 std::string rank_left_without_finalize(const Where& where, std::string_view consequence = end_of_job);
 std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<job::Rank>& named);
+/// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.
+std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
 std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
 std::string ended_by_signal(int signal);
 /// With --on-failure continue. first: "rank 3", "node b".

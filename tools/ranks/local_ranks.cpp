@@ -222,7 +222,10 @@ void LocalRanks::send(int signal, const std::vector<Rank>& ranks) const {
 }
 
 void LocalRanks::reap_orphans() {
-  orphan_reaper_.reap();
+  std::vector<pid_t> running;
+  if (processes_)
+    for (const Rank rank : processes_->running_ranks()) running.push_back(processes_->pid(rank));
+  orphan_reaper_.reap(running);
 }
 
 std::uint32_t LocalRanks::count_connected() const noexcept {

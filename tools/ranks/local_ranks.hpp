@@ -74,6 +74,8 @@ class LocalRanks {
   void send(int signal, const std::vector<job::Rank>& ranks = {}) const;
   /// Ends what ranks left behind. When no rank runs.
   void reap_orphans();
+  /// For the guard; see there.
+  const Guard& guard() const noexcept { return guard_; }
 
   const host::JobMap& map() const noexcept { return map_; }
   const std::vector<job::Rank>& all() const noexcept { return ranks_; }

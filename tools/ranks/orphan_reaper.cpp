@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -11,11 +12,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
 
+#include "base/process.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/ranks/shared_files.hpp"
@@ -73,6 +76,25 @@ HasMark mark_of(pid_t pid, const std::string& mark) {
              : HasMark::no;
 }
 
+constexpr std::chrono::seconds orphan_patience{5}, guard_patience{1};
+
+/// Reaps a child. False: it has not ended in time, as one that the kernel cannot kill.
+bool wait_for_end(pid_t pid, int options, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + patience;
+  if (const auto process = base::open_process(pid)) {
+    pollfd watch{process->get(), POLLIN, 0};
+    (void)::poll(&watch, 1, static_cast<int>(patience.count()));
+  }
+  // It has ended by now, but a debugger may stand between it and its parent; or there was no descriptor to wait with.
+  for (;;) {
+    const auto reaped = ::waitpid(pid, nullptr, options | WNOHANG);
+    if (reaped == pid || (reaped < 0 && errno != EINTR)) return true;
+    if (Clock::now() >= end) return false;
+    ::usleep(1000);
+  }
+}
+
 /// In the guard's process. Repeats until several passes in a row find nothing: a process may have forked
 /// while it was being found, or have been in an execve. The bound is for processes that the kernel cannot end
 /// (waiting for a dead disk).
@@ -88,7 +110,9 @@ void kill_job(const std::string& mark) {
   }
 }
 
-[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files) {
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files,
+                            std::chrono::milliseconds silence) {
+  const pid_t guarded = ::getppid();
   // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
   ::setsid();
   ::prctl(PR_SET_NAME, "weftrun-guard");
@@ -97,16 +121,27 @@ void kill_job(const std::string& mark) {
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::dup2(line, 0);
   ::syscall(SYS_close_range, 1U, ~0U, 0U);
-  char said = 0;
-  ssize_t length;
-  do {
-    length = ::read(0, &said, 1);
-  } while (length < 0 && errno == EINTR);
-  if (length == 0) {
-    kill_job(mark);
-    remove_shared_files(shared_files);
+  for (bool has_beat = false;;) {
+    pollfd watch{0, POLLIN, 0};
+    const int ready = ::poll(&watch, 1, has_beat ? static_cast<int>(silence.count()) : -1);
+    if (ready < 0) continue;  // a debugger
+    if (ready == 0) {
+      has_beat = false;
+      if (::getppid() == guarded) ::kill(guarded, SIGKILL);  // its end comes over the line
+      continue;
+    }
+    auto said = Guard::Word::good_bye;
+    const auto length = ::read(0, &said, 1);
+    if (length == 1 && said != Guard::Word::good_bye) {
+      has_beat = said == Guard::Word::beat;
+      continue;
+    }
+    if (length == 0) {
+      kill_job(mark);
+      remove_shared_files(shared_files);
+    }
+    if (length >= 0) ::_exit(0);
   }
-  ::_exit(0);
 }
 
 }  // namespace
@@ -125,11 +160,14 @@ OrphanReaper::OrphanReaper(const std::string& mark, pid_t guard, bool has_other_
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-OrphanReaper::Found OrphanReaper::find() const {
+OrphanReaper::Found OrphanReaper::find(const std::vector<pid_t>& ranks) const {
   Found found;
   each_process([&](pid_t pid) {
     const auto [state, parent] = stat_of(pid);
-    if (parent != ::getpid() || std::find(spared_.begin(), spared_.end(), pid) != spared_.end()) return;
+    const auto is_one_of = [pid](const std::vector<pid_t>& pids) {
+      return std::find(pids.begin(), pids.end(), pid) != pids.end();
+    };
+    if (parent != ::getpid() || is_one_of(spared_) || is_one_of(ranks)) return;
     const auto ours = has_other_children_ ? mark_of(pid, mark_) : HasMark::yes;
     if (ours == HasMark::yes) found.orphans.push_back(pid);
     if (ours == HasMark::unknown && state != 'Z') found.look_again = true;
@@ -137,18 +175,18 @@ OrphanReaper::Found OrphanReaper::find() const {
   return found;
 }
 
-void OrphanReaper::reap() {
+void OrphanReaper::reap(const std::vector<pid_t>& ranks) {
   // Reached only if a child that is not the job's has emptied its environment.
   constexpr int most_looks = 100;
   for (int look = 0; look < most_looks; ++look) {
     siginfo_t info{};
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
       return;  // the usual case: no child at all
-    const auto [orphans, look_again] = find();
+    const auto [orphans, look_again] = find(ranks);
     if (orphans.empty() && !look_again) return;
     for (const pid_t pid : orphans) ::kill(pid, SIGKILL);
-    for (const pid_t pid : orphans)
-      ::waitpid(pid, nullptr, 0);  // then their children are children of this process
+    for (const pid_t pid : orphans)  // then their children are children of this process
+      if (!wait_for_end(pid, 0, orphan_patience)) return;
     if (!orphans.empty())
       look = 0;
     else
@@ -156,20 +194,26 @@ void OrphanReaper::reap() {
   }
 }
 
-Guard::Guard(const std::string& mark, const std::string& shared_files) {
+Guard::Guard(const std::string& mark, const std::string& shared_files, std::chrono::milliseconds silence) {
   process::Pipe pipe = process::make_pipe(true, true);
   // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
   // about ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files);
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files, silence);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
+  ::fcntl(line_.get(), F_SETFL, O_NONBLOCK);  // a guard that is stopped reads nothing
+}
+
+bool Guard::say(Word word) const noexcept {
+  return ::write(line_.get(), &word, 1) == 1;
 }
 
 Guard::~Guard() {
-  const char good_bye = 1;
   // If the guard was killed the write fails; SIGPIPE is ignored.
-  if (::write(line_.get(), &good_bye, 1) == 1) ::waitpid(pid_, nullptr, __WCLONE);
+  if (!say(Word::good_bye) || wait_for_end(pid_, __WCLONE, guard_patience)) return;
+  ::kill(pid_, SIGKILL);
+  (void)wait_for_end(pid_, __WCLONE, guard_patience);
 }
 
 }  // namespace weft::ranks

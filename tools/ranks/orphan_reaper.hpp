@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,16 @@ class OrphanReaper {
   /// orphans. has_other_children: more children that are no orphans will come (agents).
   OrphanReaper(const std::string& mark, pid_t guard, bool has_other_children);
 
-  /// Kills and reaps orphans until none is left; those of an orphan are found in turn. Call when no rank
-  /// runs. Cost: one system call if there is no child; otherwise it reads /proc.
-  void reap();
+  /// Kills and reaps orphans until none is left, or one has not ended after some seconds; those of an orphan are found in turn.
+  /// ranks: that still run; they are no orphans. Cost: one system call if there is no child; otherwise it reads /proc.
+  void reap(const std::vector<pid_t>& ranks);
 
  private:
   struct Found {
     std::vector<pid_t> orphans;
     bool look_again = false;  // it is not known yet whether some process is an orphan
   };
-  Found find() const;
+  Found find(const std::vector<pid_t>& ranks) const;
 
   std::string mark_;
   std::vector<pid_t> spared_;
@@ -39,17 +40,27 @@ class OrphanReaper {
 /// A small process that waits for the end of this one. If this process ends without a good-bye (kill -9, a
 /// crash), the guard kills every process that has the mark in its environment; the kernel kills the ranks
 /// themselves at the same moment. A process that has changed both its environment and its parent escapes.
-/// Then the guard removes the folder of shared files, if there is one.
+/// Then the guard removes the folder of shared files, if there is one. A process that hangs does not end: once it has called
+/// beat(), silence for `patience` is its end, and the guard kills it.
 class Guard {
  public:
+  static constexpr std::chrono::seconds patience{30};
   /// Call while the process has one thread, before OrphanReaper. Throws Stop (own_failure).
-  Guard(const std::string& mark, const std::string& shared_files);
-  ~Guard();  ///< the good-bye
+  Guard(const std::string& mark, const std::string& shared_files,
+        std::chrono::milliseconds silence = patience);
+  ~Guard();  ///< the good-bye; a guard that does not hear it, because it is stopped, is killed
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
   pid_t pid() const noexcept { return pid_; }
+  /// This process gets on.
+  void beat() const noexcept { say(Word::beat); }
+  /// From here on it may take its time, until the next beat.
+  void rest() const noexcept { say(Word::rest); }
+
+  enum class Word : char { good_bye = 1, beat, rest };
 
  private:
+  bool say(Word word) const noexcept;
   process::Fd line_;
   pid_t pid_ = -1;
 };

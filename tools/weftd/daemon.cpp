@@ -14,6 +14,7 @@
 
 #include "tools/channel/launch_tree.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/process/held_signals.hpp"
 
 namespace weft::weftd {
 namespace {
@@ -69,12 +70,17 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
 }
 
 int Daemon::run() {
+  process::HeldSignals held;
   start_server();
   await_end_of_input();
+  held.restore_dispositions();
   await_signal();
+  held.release();
   start_subtree();
   send_hello();
+  beat();
   loop_.run();
+  ranks_.guard().rest();  // clean-up of ranks' files may take long
   ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
   return has_launcher_ ? 0 : exit_status::own_failure;
 }
@@ -123,6 +129,15 @@ void Daemon::await_signal() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) signals_.add(signal);
   signals_.async_wait([this](const asio::error_code& error, int) {
     if (!error) on_launcher_lost();
+  });
+}
+
+/// On a node without the launcher's input (ssh holds it open) a daemon that hangs would keep its ranks for ever.
+void Daemon::beat() {
+  ranks_.guard().beat();
+  beat_.expires_after(std::chrono::seconds(1));
+  beat_.async_wait([this](const asio::error_code& error) {
+    if (!error) beat();
   });
 }
 
@@ -233,7 +248,8 @@ void Daemon::close_output(const channel::order::OutputUnwanted& order) {
 void Daemon::end(const channel::order::End&) {
   is_ending_ = true;
   input_pipes_.close();
-  ranks_.reap_orphans();  // they may hold the output pipes open
+  // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when they have ended.
+  has_ranks_ ? ranks_.send(SIGKILL) : ranks_.reap_orphans();
   if (agents_) agents_->expect_end();
   exit_when_done();
 }

@@ -38,6 +38,7 @@ class Daemon {
   void start_subtree();
   void await_end_of_input();
   void await_signal();
+  void beat();
   void send_hello();
 
   // Orders of the launcher.
@@ -70,7 +71,7 @@ class Daemon {
   asio::posix::stream_descriptor input_{
       loop_};  // the agent holds the other end open as long as the daemon is wanted
   asio::signal_set signals_{loop_};
-  asio::steady_timer patience_{loop_};
+  asio::steady_timer patience_{loop_}, beat_{loop_};
   ranks::LocalRanks ranks_;
   std::optional<host::Server> server_;
   std::optional<channel::ServerChannel> channel_;

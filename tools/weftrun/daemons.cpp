@@ -192,6 +192,13 @@ void Daemons::finish(std::chrono::milliseconds patience) {
   agents_.end(patience);
 }
 
+std::vector<std::string> Daemons::unsettled() const {
+  std::vector<std::string> hosts;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+    if (is_daemon(i) && !nodes_[i].is_settled) hosts.push_back(nodes_[i].host);
+  return hosts;
+}
+
 std::vector<std::uint32_t> Daemons::reachable() const {
   std::vector<std::uint32_t> numbers;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)

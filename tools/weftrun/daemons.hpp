@@ -64,6 +64,8 @@ class Daemons {
   void end();
   /// Waits for the daemons' ends; what still runs after `patience` is killed.
   void finish(std::chrono::milliseconds patience);
+  /// The hosts of daemons that have not said that their ranks have ended.
+  std::vector<std::string> unsettled() const;
 
  private:
   struct Node {

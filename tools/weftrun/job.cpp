@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "tools/messages/stop.hpp"
+#include "tools/process/held_signals.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -22,6 +23,8 @@ using job::Rank;
 namespace exit_status = messages::exit_status;
 
 constexpr std::chrono::seconds grace_time{2};
+/// For the kernel to end what has got SIGKILL.
+constexpr std::chrono::seconds last_grace_time{5};
 /// For daemons to exit when everything is over; then they get SIGTERM and, as much later, SIGKILL.
 constexpr std::chrono::seconds leaving_time{2};
 
@@ -37,13 +40,16 @@ int Job::run() {
   // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied
   // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
+  process::HeldSignals held;
   make_output();
   plan_own_node();
   start_server();
   served_ = Clock::now();
   print_environment();
   make_input();
+  held.restore_dispositions();
   catch_signals();
+  held.release();
   if (daemons_)
     daemons_->start();
   else
@@ -93,7 +99,10 @@ void Job::act(Action action) {
     case Action::stop_ranks:
       return stop_ranks();
     case Action::kill_ranks:
-      return send(SIGKILL);
+      send(SIGKILL);
+      return start_grace(last_grace_time);
+    case Action::abandon:
+      return abandon();
     case Action::drain:
       return drain();
     case Action::finish_undrained:
@@ -112,11 +121,25 @@ void Job::send(int signal, const std::vector<Rank>& ranks) {
 void Job::stop_ranks() {
   send(SIGTERM);
   send(SIGCONT);  // a stopped process cannot obey
-  start_grace();
+  start_grace(grace_time);
 }
 
-void Job::start_grace() {
-  grace_.start(grace_time, [this] { raise(Event::grace_over); });
+void Job::start_grace(std::chrono::seconds time) {
+  grace_.start(time, [this] { raise(Event::grace_over); });
+}
+
+/// Whatever the reason for the job's end was: a job of which a part runs on has not ended well.
+void Job::abandon() {
+  grace_.cancel();
+  outcome_.override_status(exit_status::own_failure);
+  std::vector<messages::Where> left;
+  for (const Rank rank : ranks_.running()) left.push_back(where(rank));
+  console_->print_result(
+      messages::left_behind(left, daemons_ ? daemons_->unsettled() : std::vector<std::string>()));
+  input_->close();
+  if (daemons_) daemons_->end();
+  output_->drop_all();
+  finish();
 }
 
 void Job::drain() {
@@ -125,7 +148,7 @@ void Job::drain() {
   if (local_) local_->reap_orphans();  // they may hold the output pipes open
   if (daemons_) daemons_->end();
   // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
-  if (time_is_up_) start_grace();
+  if (time_is_up_) start_grace(grace_time);
   if (output_->is_drained()) conclude();
 }
 

@@ -86,10 +86,11 @@ class Job final : DaemonsWatcher {
   void act(Action action);
   void send(int signal, const std::vector<job::Rank>& ranks = {});
   void stop_ranks();
+  void abandon();
   void drain();
   void conclude();
   void finish();
-  void start_grace();
+  void start_grace(std::chrono::seconds time);
   void end_named(const host::AbortRequest& request);
 
   void print_environment();

@@ -60,6 +60,7 @@ void Job::plan_own_node() {
   events.ended = [this](const ranks::LocalRanks::Ended& ended) {
     input_->disconnect(ended.rank);
     on_rank_end(ended, {});
+    output_->check_room(ended.rank);
   };
   events.connected_late = [this](Rank rank) { on_connected_late(rank); };
   events.abort = [this](const host::AbortRequest& request) { on_aborted(request); };

@@ -14,6 +14,7 @@ constexpr Step stay(State state) {
 // What ends a job is the same while its ranks start and while they run.
 constexpr Step stop{S::stopping, A::stop_ranks, true};
 constexpr Step kill{S::killing, A::kill_ranks, false};
+constexpr Step abandon{S::done, A::abandon, false};
 constexpr Step drain{S::draining, A::drain, false};
 constexpr Step give_up{S::done, A::finish_undrained, true};
 
@@ -37,10 +38,10 @@ constinit const JobTable job_table{{
     {{ stay(S::stopping), kill,
        stay(S::stopping), stay(S::stopping), stay(S::stopping), kill, stay(S::stopping), stay(S::stopping),
        kill, drain, stay(S::stopping) }},
-    // killing
+    // killing: what the kernel cannot end (a disk that does not answer) is waited for a while, or until the next signal
     {{ stay(S::killing), stay(S::killing),
-       stay(S::killing), stay(S::killing), stay(S::killing), kill, stay(S::killing), stay(S::killing),
-       stay(S::killing), drain, stay(S::killing) }},
+       stay(S::killing), stay(S::killing), stay(S::killing), abandon, stay(S::killing), stay(S::killing),
+       abandon, drain, stay(S::killing) }},
     // draining: lasts as long as the reader of weftrun's output does not read; a signal or the time limit
     // ends it
     {{ stay(S::draining), stay(S::draining),

@@ -12,7 +12,7 @@ enum class State : std::uint8_t {
   starting,  ///< ranks are being started
   running,   ///< all have been started
   stopping,  ///< asked to end (SIGTERM), a time of grace runs
-  killing,   ///< ended by force (SIGKILL)
+  killing,   ///< ended by force (SIGKILL), a last time of grace runs
   draining,  ///< no rank lives; their output is being written out
   done,
 };
@@ -34,7 +34,8 @@ enum class Event : std::uint8_t {
 enum class Action : std::uint8_t {
   nothing,
   stop_ranks,        ///< SIGTERM to all, start the time of grace
-  kill_ranks,        ///< SIGKILL to all
+  kill_ranks,        ///< SIGKILL to all, start the last time of grace
+  abandon,           ///< say which ranks do not end, leave the loop
   drain,             ///< end what ranks left behind, write out the rest
   finish,            ///< leave the loop
   finish_undrained,  ///< drop what is not written, leave the loop

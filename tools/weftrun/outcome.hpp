@@ -21,6 +21,9 @@ class Outcome {
   /// The exit status of a PMIx_Abort that ends some ranks only, unless there is a reason.
   void set_status(int exit_code);
 
+  /// The exit status, whatever it was to be.
+  void override_status(int exit_code) { exit_code_ = exit_code, has_reason_ = true; }
+
   /// A line about the failures, when the job has come to its end after them; empty: there is none, or a
   /// reason.
   std::string summary() const;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -108,6 +109,17 @@ void Output::append_to_file(Rank rank, channel::Stream stream, const std::string
     }
     written += static_cast<std::size_t>(length);
   }
+}
+
+void Output::check_room(Rank rank) {
+  if (directory_.empty() || has_failed_) return;
+  const auto file = file_of(rank, channel::Stream::out);
+  struct statvfs room {};
+  if (::statvfs(file.c_str(), &room) != 0) return;
+  const auto left = ::geteuid() == 0 ? room.f_bfree : room.f_bavail;  // the rest is kept for root
+  if (room.f_blocks == 0 || left != 0) return;
+  has_failed_ = true;
+  events_.write_failed(file, ENOSPC);
 }
 
 Output::Ends Output::open_files(Rank rank) const {

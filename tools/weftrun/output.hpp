@@ -45,6 +45,10 @@ class Output {
   /// The file with the rank's standard error; empty when it is forwarded.
   std::string error_file(job::Rank rank) const;
 
+  /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes say loses output where
+  /// the file system is full. That is a failed write then.
+  void check_room(job::Rank rank);
+
   /// Prints a line on a line of its own.
   void print(std::string line);
   /// Prints a line after all that an ended rank has written to standard error. written: how much that is, for

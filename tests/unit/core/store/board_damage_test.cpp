@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All members can write the board wrong: a reader gets some answer, at once, from inside the board.
+#include <atomic>
+#include <thread>
+
 #include "tests/unit/core/store/boards.hpp"
 
 namespace weft::store {
@@ -29,6 +32,31 @@ TEST(BoardDamage, every_call_has_an_end) {
     sum += b.board.abort(b.board.open_generation(), {-1, me});
   }
   EXPECT_NE(sum, 0u);
+}
+
+// What the server does with a board ends while a member keeps storing there, and a loss ends one generation at most.
+TEST(BoardDamage, every_call_has_an_end_while_the_word_changes) {
+  testing::Watchdog watchdog;
+  constexpr std::uint32_t members = 3;
+  ExactBoard b(members, true);
+  auto& word = *reinterpret_cast<std::atomic<std::uint64_t>*>(b.block.get());  // Board::word_
+  std::atomic<bool> is_over{false};
+  std::thread member([&] {
+    testing::Random random;
+    while (!is_over.load(std::memory_order_relaxed)) word.store(random.any(), std::memory_order_relaxed);
+  });
+  unsigned ended = 0;
+  for (unsigned round = 0; round < testing::rounds(20'000); ++round) {
+    const auto me = round % members;
+    ended += b.board.lose(me, -7);
+    ended += b.board.rejoin(me);
+    (void)b.board.arrive(me, b.board.open_generation());
+    (void)b.board.complete(b.board.open_generation());
+    (void)b.board.abort(b.board.open_generation(), {-1, me});
+  }
+  is_over = true;
+  member.join();
+  EXPECT_LE(ended, 2 * testing::rounds(20'000));
 }
 
 // A board of the pool: what the server does with it has an end, too, and reopened it is as good as new.

@@ -51,7 +51,8 @@ const std::vector<Row> rows = {
     {State::stopping, Event::end_signal, State::killing, Action::kill_ranks, false},
     {State::stopping, Event::grace_over, State::killing, Action::kill_ranks, false},
     {State::stopping, Event::all_gone, State::draining, Action::drain, false},
-    {State::killing, Event::end_signal, State::killing, Action::kill_ranks, false},
+    {State::killing, Event::end_signal, State::done, Action::abandon, false},
+    {State::killing, Event::grace_over, State::done, Action::abandon, false},
     {State::killing, Event::all_gone, State::draining, Action::drain, false},
     {State::draining, Event::time_up, State::done, Action::finish_undrained, true},
     {State::draining, Event::end_signal, State::done, Action::finish_undrained, true},
@@ -100,6 +101,19 @@ TEST(JobStates, every_state_is_reached_and_every_life_can_end) {
 TEST(JobStates, only_the_first_reason_counts_while_ranks_end) {
   for (const State state : {State::stopping, State::killing}) {
     for (const Event event : all_events) EXPECT_FALSE(step(state, event).is_reason) << name_of(event);
+  }
+}
+
+// Ranks that do not end, whatever they are sent: signals and times of grace alone lead out of every state.
+TEST(JobStates, no_state_needs_a_rank_to_end) {
+  for (const State from :
+       {State::starting, State::running, State::stopping, State::killing, State::draining}) {
+    State state = step(from, Event::end_signal).next;
+    for (int times = 0; times < 2; ++times) state = step(state, Event::grace_over).next;
+    EXPECT_EQ(name_of(state), name_of(State::done)) << name_of(from);
+    state = from;
+    for (int signals = 0; signals < 3; ++signals) state = step(state, Event::end_signal).next;
+    EXPECT_EQ(name_of(state), name_of(State::done)) << name_of(from);
   }
 }
 
