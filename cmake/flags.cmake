@@ -16,6 +16,15 @@ if(WEFT_SANITIZE)
   endif()
 endif()
 
+# What parses bytes of other processes has a second line behind its checks. Sanitizers bring their own; without optimization
+# there is no fortification.
+if(NOT WEFT_SANITIZE)
+  target_compile_options(weft_flags INTERFACE -fstack-protector-strong
+    $<$<CONFIG:RelWithDebInfo,Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
+  target_link_options(weft_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
+endif()
+
 # The sources of a target are compiled a dozen at a time: most of what a source costs is its headers, so a build takes a third of
 # the time. A source must include what it names all the same: the preset debug compiles each by itself.
 option(WEFT_UNITY "Compile the sources of a target together" ON)
