@@ -88,7 +88,13 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
     ::BIO_clear_retry_flags(bio);
     try {
       const auto* first = reinterpret_cast<const std::byte*>(from);
-      stream.output_.insert(stream.output_.end(), first, first + bytes);
+      auto& output = stream.output_;
+      // What has left makes room before more memory is taken.
+      if (stream.sent_ != 0 && output.size() + static_cast<std::size_t>(bytes) > output.capacity()) {
+        output.erase(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(stream.sent_));
+        stream.sent_ = 0;
+      }
+      output.insert(output.end(), first, first + bytes);
     } catch (const std::bad_alloc&) {
       return -1;
     }
