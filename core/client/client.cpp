@@ -202,7 +202,7 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
   control_.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
   control_.connection = connection_.get();
-  card_ = view->card(local_);
+  card_ = view->card_to_write(local_);
   if (auto ok = card_.adopt(); !ok) return ok;
   has_card_ = true;
   own_job_ = *view;

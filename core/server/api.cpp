@@ -39,6 +39,7 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
   run_later([this, nspace = std::move(nspace), local_size, held, done = std::move(done)] {
     if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
     auto& job = rooms_->jobs.announce(nspace);
+    if (cluster_) job.card_key = cluster_->card_key(nspace);
     bool is_new = false;
     if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
       const auto status = data::to_status(ok.error());

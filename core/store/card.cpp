@@ -88,21 +88,25 @@ Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see
 
 namespace {
 
-/// Adds the records of one piece to `out`.
-Result<void> read_piece(Bytes piece, bool goes_on, std::vector<CardRecord>& out) {
+/// Adds the records of one piece to `out`. at: where it begins in the data of the card.
+Result<void> read_piece(Bytes piece, std::uint64_t at, bool goes_on, const RecordCheck& check,
+                        std::vector<CardRecord>& out) {
   while (!piece.empty() && !(goes_on && KeyedLog::is_gap(piece))) {
     Record record;
     const auto length = KeyedLog::read_record(piece, record);
-    if (!length || !KeyedLog::is_intact(piece.first(*length))) return fail(Errc::again, "card being written");
+    if (!length || !KeyedLog::is_intact(piece.first(*length), at, check))
+      return fail(Errc::again, "card being written");
     if (for_others(record.scope)) out.push_back({record.scope, record.key, record.value});
     piece = piece.subspan(*length);
+    at += *length;
   }
   return {};
 }
 
 }  // namespace
 
-Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape) {
+Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape,
+                                  const RecordCheck& check) {
   CardImage image;
   if (header.size() < sizeof image.published) return fail(Errc::corrupt, "card header");
   std::memcpy(&image.published, header.data(), sizeof image.published);
@@ -113,9 +117,13 @@ Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardSh
   image.rest_bytes = end - window.from - image.page_bytes;
   image.whole = image.page_bytes <= window.page.size() && image.rest_bytes <= window.rest.size();
   if (!image.whole) return image;
-  if (auto ok = read_piece(window.page.first(image.page_bytes), end > shape.first, image.records); !ok)
+  if (auto ok = read_piece(window.page.first(image.page_bytes), window.from, end > shape.first, check,
+                           image.records);
+      !ok)
     return fail(ok.error());
-  if (auto ok = read_piece(window.rest.first(image.rest_bytes), false, image.records); !ok)
+  if (auto ok = read_piece(window.rest.first(image.rest_bytes), std::max(window.from, shape.first), false,
+                           check, image.records);
+      !ok)
     return fail(ok.error());
   return image;
 }

@@ -81,9 +81,10 @@ struct CardImage {
 /// header: KeyedLog::Header, or the start of it with the published length. A pure function that trusts no
 /// byte; the records borrow from the window.
 /// Errors: corrupt (an impossible length). again: the bytes do not agree with each other, because the rank
-/// was writing while they were read. The caller then reads the same range once more: by then everything that
+/// was writing while they were read, or they are not what it wrote. The caller then reads the same range once more: by then everything that
 /// the first image declared as published is complete; if the bytes still do not agree, the rank has damaged
 /// its card.
-Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape);
+Result<CardImage> read_card_image(Bytes header, const CardWindow& window, CardShape shape,
+                                  const RecordCheck& check);
 
 }  // namespace weft::store

@@ -137,6 +137,8 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   h.info_capacity = shm::page_aligned(key_bytes * 2 + info_slack);
   size_cards(h, spec, left, limits);
   std::memcpy(h.nspace, spec.nspace.data(), spec.nspace.size());
+  h.cards_are_keyed = spec.card_key ? 1 : 0;
+  if (spec.card_key) h.card_key = *spec.card_key;
 
   Plan plan(shm::page_aligned(sizeof(JobHeader)));
   h.rank_area = plan.area(std::uint64_t{h.ranks} * sizeof(RankEntry));

@@ -2,6 +2,7 @@
 // The server's side of a job in the segment: lays it out, adds local ranks, appends what it learns later.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct JobSpec {
   std::uint32_t local_capacity = 0;        ///< at least local_ranks.size(): members of the board
   std::vector<std::string> node_names;     ///< by node; may be fewer than nodes, and empty
   std::vector<KeySpec> keys;
+  std::optional<CardKey> card_key;  ///< none: a hash without a key is check enough
 };
 
 struct Limits {

@@ -106,6 +106,14 @@ KeyedLog JobView::card(std::uint32_t local) const noexcept {
                   card_rests_ + local * card_rest_bytes_, card_capacity_);
 }
 
+KeyedLog JobView::card_to_write(std::uint32_t local) const noexcept {
+  auto out = card(local);
+  if (header_->cards_are_keyed != 0)
+    out.check_with(
+        {&header_->card_key, locals_[local].rank.load(std::memory_order_relaxed)});  // JH.C2 came before
+  return out;
+}
+
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                                   std::uint32_t scopes) const noexcept {
   if (r >= rank_count_) return fail(Errc::not_found);

@@ -62,6 +62,8 @@ class JobView {
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// The card of a local rank. local: below local_capacity of the header.
   KeyedLog card(std::uint32_t local) const noexcept;
+  /// The same for its writer: append() makes the checks that readers on other nodes expect.
+  KeyedLog card_to_write(std::uint32_t local) const noexcept;
   Board& board() const noexcept { return *board_; }
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.

@@ -4,7 +4,6 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 #include "transport/shm/segment.hpp"
@@ -13,7 +12,8 @@ namespace weft::store {
 namespace {
 
 constexpr std::uint64_t max_value_bytes = 0xffffffff;  // RecordHeader::value_bytes
-constexpr std::uint32_t gap_mark = 0x50414757;         // "WGAP"
+constexpr std::uint64_t gap_mark = 0x50414757;         // "WGAP"
+constexpr std::uint8_t max_scope = 15;
 constexpr std::uint64_t padded(std::uint64_t n) {
   return (n + 7) & ~std::uint64_t{7};
 }
@@ -36,6 +36,7 @@ Result<std::uint64_t> KeyedLog::end_after(std::uint64_t end, std::uint64_t bytes
 
 Result<void> KeyedLog::append(const Record& record) noexcept {
   if (record.key.empty() || record.key.size() > max_key_bytes) return fail(Errc::invalid, "key length");
+  if (record.scope > max_scope) return fail(Errc::invalid, "scope");
   const auto published =
       header_->published.load(std::memory_order_relaxed);  // only the writer stores it (I1)
   if (!sound(published)) return fail(Errc::corrupt, "log bounds");
@@ -53,20 +54,21 @@ Result<void> KeyedLog::append(const Record& record) noexcept {
 
   const auto hash = hash_key(record.key);
   auto& head = heads_[bucket(record.owner, hash)];
-  RecordHeader h{.previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
-                 .hash = static_cast<std::uint32_t>(hash),
-                 .index = record.owner.index,
-                 .value_bytes = static_cast<std::uint32_t>(record.value.size()),
-                 .key_bytes = static_cast<std::uint16_t>(record.key.size()),
-                 .realm = record.owner.realm,
-                 .scope = record.scope,
-                 .check = 0};
+  const RecordHeader h{.check = 0,
+                       .previous = head.load(std::memory_order_relaxed),  // only the writer stores it (I1)
+                       .index = record.owner.index,
+                       .value_bytes = static_cast<std::uint32_t>(record.value.size()),
+                       .hash = static_cast<std::uint16_t>(hash),
+                       .key_bytes = static_cast<std::uint16_t>(record.key.size()),
+                       .realm = static_cast<std::uint16_t>(record.owner.realm),
+                       .scope = record.scope};
   std::byte* to = at(offset);
+  std::memcpy(to, &h, sizeof h);
   std::memcpy(to + sizeof h, record.key.data(), record.key.size());
   if (!record.value.empty())
     std::memcpy(to + sizeof h + record.key.size(), record.value.data(), record.value.size());
-  h.check = check_of(h, to + sizeof h);
-  std::memcpy(to, &h, sizeof h);
+  const auto check = check_.of(checked(to, h), offset);
+  std::memcpy(to, &check, sizeof check);
   header_->published.store(*end, std::memory_order_release);  // KL.P1 -> P2: bytes first
   head.store(static_cast<std::uint32_t>(offset / 8 + 1),
              std::memory_order_release);  // KL.F1 -> F2: published first (I4)
@@ -105,16 +107,10 @@ std::uint64_t KeyedLog::length_of(const RecordHeader& h) noexcept {
 
 Record KeyedLog::record_at(const std::byte* bytes, const RecordHeader& h) noexcept {
   const std::byte* key = bytes + sizeof h;
-  return {.owner = {h.realm, h.index},
-          .scope = h.scope,
+  return {.owner = {static_cast<Realm>(h.realm), h.index},
+          .scope = static_cast<std::uint8_t>(h.scope),
           .key = {reinterpret_cast<const char*>(key), h.key_bytes},
           .value = {key + h.key_bytes, h.value_bytes}};
-}
-
-std::uint32_t KeyedLog::check_of(const RecordHeader& h, const std::byte* key_and_value) noexcept {
-  const auto head = XXH3_64bits(&h, offsetof(RecordHeader, check));
-  const auto rest = XXH3_64bits(key_and_value, h.key_bytes + std::size_t{h.value_bytes});
-  return static_cast<std::uint32_t>(head + rest);
 }
 
 Result<std::uint64_t> KeyedLog::read_record(Bytes bytes, Record& out) noexcept {
@@ -122,17 +118,16 @@ Result<std::uint64_t> KeyedLog::read_record(Bytes bytes, Record& out) noexcept {
   if (bytes.size() < sizeof h) return fail(Errc::corrupt, "record header");
   std::memcpy(&h, bytes.data(), sizeof h);
   const auto length = length_of(h);
-  if (length > bytes.size() || h.key_bytes == 0 || h.key_bytes > max_key_bytes)
-    return fail(Errc::corrupt, "record length");
+  if (length > bytes.size() || h.key_bytes == 0) return fail(Errc::corrupt, "record length");
   out = record_at(bytes.data(), h);
   return length;
 }
 
-bool KeyedLog::is_intact(Bytes record) noexcept {
+bool KeyedLog::is_intact(Bytes record, std::uint64_t offset, const RecordCheck& check) noexcept {
   RecordHeader h;
   if (record.size() < sizeof h) return false;
   std::memcpy(&h, record.data(), sizeof h);
-  return length_of(h) == record.size() && h.check == check_of(h, record.data() + sizeof h);
+  return length_of(h) == record.size() && h.check == check.of(checked(record.data(), h), offset);
 }
 
 Result<std::uint64_t> KeyedLog::read(std::uint64_t offset, std::uint64_t end, Record& out) const noexcept {
@@ -155,10 +150,11 @@ Result<Record> KeyedLog::find(KeyOwner owner, std::string_view key, std::uint64_
     RecordHeader h;
     const std::byte* bytes = at(offset);
     std::memcpy(&h, bytes, sizeof h);
-    if (h.hash == static_cast<std::uint32_t>(hash) && h.index == owner.index && h.realm == owner.realm) {
-      if (length_of(h) > left || h.key_bytes > max_key_bytes) return fail(Errc::corrupt, "record length");
+    if (h.hash == static_cast<std::uint16_t>(hash) && h.index == owner.index &&
+        h.realm == static_cast<std::uint16_t>(owner.realm)) {
+      if (length_of(h) > left) return fail(Errc::corrupt, "record length");
       if (h.key_bytes == key.size() && std::memcmp(bytes + sizeof h, key.data(), key.size()) == 0 &&
-          (scopes >> (h.scope & 31) & 1) != 0)
+          (scopes >> h.scope & 1) != 0)
         return record_at(bytes, h);
     }
     limit = offset;

@@ -9,7 +9,7 @@
 // The heads follow the data, so that a single read of a few hundred bytes from another node contains the
 // published length and the first records: read_card_image() in card.hpp. Such a read is not atomic: bytes may
 // be older than the length that came with them. Each record therefore carries a check of itself, which only
-// such readers use.
+// such readers use (record_check.hpp).
 //
 // The data of a card is in two pieces: the first piece beside those of the other cards, so that a reader of
 // all cards touches few pages, the second elsewhere. Offsets run through both; no record crosses the
@@ -33,6 +33,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "core/store/record_check.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
@@ -91,6 +92,9 @@ class KeyedLog {
     rest_ = rest;
   }
 
+  /// Writer only: how append() checks records from now on.
+  void check_with(const RecordCheck& check) noexcept { check_ = check; }
+
   /// Bytes that append() uses for this record, without a gap before it.
   static std::uint64_t record_bytes(std::size_t key, std::size_t value) noexcept;
   /// The value of `published` after a record of `bytes` is appended at `end`: a writer knows before the first
@@ -101,16 +105,16 @@ class KeyedLog {
   /// padding. Trusts no byte.
   /// Errors: corrupt (the record does not fit into them).
   static Result<std::uint64_t> read_record(Bytes bytes, Record& out) noexcept;
-  /// True if these are the bytes of a complete record as its writer left them; false after a torn read from
-  /// another node.
-  static bool is_intact(Bytes record) noexcept;
+  /// True if these are the bytes of a complete record as its writer left them at `offset`; false after a torn read from
+  /// another node, or a forged one where the check has a key.
+  static bool is_intact(Bytes record, std::uint64_t offset, const RecordCheck& check) noexcept;
   /// True if no record starts here: the rest of a first piece whose log continues in the second.
   static bool is_gap(Bytes rest_of_piece) noexcept;
 
   /// Writer only, in shared memory, before the appends that take the log to `end`: there are pages for them. The pages of the
   /// header, the heads and all of a first piece are there already. Errors: no_space (of memory).
   Result<void> back(std::uint64_t end) noexcept;
-  /// Writer only. Errors: no_space, invalid (key over 511 bytes); the log is unchanged then.
+  /// Writer only. Errors: no_space, invalid (key over 511 bytes, scope over 15); the log is unchanged then.
   Result<void> append(const Record& record) noexcept;
 
   /// Any process. The newest record of this key. Errors: not_found, corrupt.
@@ -151,17 +155,20 @@ class KeyedLog {
 
  private:
   struct RecordHeader {
+    std::uint64_t check;  ///< over all bytes of the record behind it but the padding
     std::uint32_t previous;
-    std::uint32_t hash;
     std::uint32_t index;
     std::uint32_t value_bytes;
-    std::uint16_t key_bytes;
-    Realm realm;
-    std::uint8_t scope;
-    std::uint32_t check;  ///< over all other bytes of the record but the padding
+    std::uint16_t hash;  ///< the lowest bits
+    std::uint16_t key_bytes : 9;
+    std::uint16_t realm : 3;
+    std::uint16_t scope : 4;
   };
-  static_assert(sizeof(RecordHeader) == 24);
-  static std::uint32_t check_of(const RecordHeader& h, const std::byte* key_and_value) noexcept;
+  static_assert(sizeof(RecordHeader) == 24 && max_key_bytes < 1 << 9);
+  /// The bytes that the check covers.
+  static Bytes checked(const std::byte* record, const RecordHeader& h) noexcept {
+    return {record + sizeof h.check, sizeof h - sizeof h.check + h.key_bytes + h.value_bytes};
+  }
 
   std::byte* at(std::uint64_t offset) const noexcept {
     return offset < first_ ? data_ + offset : rest_ + (offset - first_);
@@ -191,6 +198,7 @@ class KeyedLog {
   std::uint64_t first_ = 0;  ///< bytes in data_; the whole capacity if there is one piece
   std::uint64_t capacity_ = 0;
   std::uint32_t mask_ = 0;
+  RecordCheck check_;
 };
 
 }  // namespace weft::store

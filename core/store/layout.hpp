@@ -42,7 +42,7 @@ namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, FetchCell, NoticeRing, Doorbell or the value
 /// encoding changes shape.
-inline constexpr std::uint32_t layout_version = 7;
+inline constexpr std::uint32_t layout_version = 8;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job: slots of one size.
@@ -130,6 +130,8 @@ struct JobHeader {
   std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
+  CardKey card_key;               ///< if cards_are_keyed
+  std::uint32_t cards_are_keyed;  ///< the records of cards are checked under card_key (record_check.hpp)
 };
 
 /// Notices of a client to its server, through its ring.

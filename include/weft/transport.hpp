@@ -56,6 +56,8 @@ struct Capabilities {
   /// What arrives, messages and what is read, comes from holders of Opening::key, once and unchanged, and no other
   /// process can read it on its way.
   bool seals = false;
+  /// What get() brings is what lies there: no other process can put bytes on the way. As it is where the fabric seals.
+  bool guards_reads = seals;
   bool is_reachable = true;  ///< false: peers cannot connect to it, it has to reach them
   /// What a process without the key can do that reaches the endpoint's network: one line for administrators; "": it can
   /// at most keep connections waiting.

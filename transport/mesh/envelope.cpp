@@ -70,6 +70,14 @@ JobKey JobKey::random() {
   return key;
 }
 
+std::array<std::uint8_t, JobKey::bytes> JobKey::derive(std::string_view purpose) const noexcept {
+  std::array<std::uint8_t, bytes> out;
+  static_assert(bytes <= crypto_generichash_BYTES_MAX && bytes <= crypto_generichash_KEYBYTES_MAX);
+  crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(purpose.data()),
+                     purpose.size(), raw_.data(), raw_.size());
+  return out;
+}
+
 JobKey::~JobKey() {
   ::sodium_memzero(raw_.data(), bytes);
 }

@@ -50,6 +50,8 @@ class JobKey {
   ~JobKey();
   const std::uint8_t* data() const noexcept { return raw_.data(); }
   Bytes raw() const noexcept { return std::as_bytes(std::span(raw_)); }
+  /// A key for one purpose, from which this one cannot be found: BLAKE2b of the purpose's name under this key.
+  std::array<std::uint8_t, bytes> derive(std::string_view purpose) const noexcept;
 
  private:
   JobKey() = default;

@@ -39,6 +39,7 @@ struct Modex::Place {
   std::uint64_t page_bytes = 0, rest_bytes = 0;  ///< from one card to the next
   std::vector<std::uint32_t> ranks;              ///< by local index
   std::optional<mesh::RegionNumber> pages, rests;
+  std::optional<store::CardKey> card_key;
 
   /// Nothing: no card of that rank lies there.
   std::optional<std::uint64_t> index_of(std::uint32_t rank) const {
@@ -153,6 +154,7 @@ Result<void> Modex::take_place(NodeNumber node, std::string_view nspace, Bytes p
     made->page_bytes = regions->page_bytes;
     made->rest_bytes = regions->rest_bytes;
     made->ranks = std::move(regions->ranks);
+    made->card_key = cluster_.card_key(nspace);
     if (auto region = cluster_.mesh().import_region(node, regions->pages)) made->pages = *region;
     if (!regions->rests.empty())
       if (auto region = cluster_.mesh().import_region(node, regions->rests)) made->rests = *region;
@@ -354,7 +356,7 @@ void Modex::go_on(Fetch& fetch) {
   const auto data = fetch.region ? Bytes(fetch.bytes) : slot.subspan(header_bytes);
   const auto image = store::read_card_image(
       header, {fetch.from, data.first(fetch.in_page), data.subspan(fetch.in_page, fetch.in_rest)},
-      place->shape);
+      place->shape, {place->card_key ? &*place->card_key : nullptr, fetch.proc.rank});
   if (!image) {
     const bool is_worth_it = image.error().code == Errc::again && ++fetch.attempts < most_attempts;
     return is_worth_it ? launch(fetch) : ask_for_card(fetch);

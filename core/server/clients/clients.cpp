@@ -141,7 +141,7 @@ void Clients::handshake_of_tool(const ConnectionRef& connection, const link::Fra
 }
 
 void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message) {
-  auto card = connection->job->view().card(connection->local);
+  auto card = connection->job->view().card_to_write(connection->local);
   // The first one: it wanted no segment, or could not map the one it was offered, and will not write itself.
   if (!connection->card_is_ours) {
     if (!card.adopt()) return connection->reply(tag, PMIX_ERROR);

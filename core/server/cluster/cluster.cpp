@@ -85,13 +85,13 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
   return out;
 }
 
-Cluster::Cluster(NodeNumber self, NodeNumber nodes, std::string host)
-    : self_(self), host_(std::move(host)), entries_(nodes) {
+Cluster::Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host)
+    : key_(key), self_(self), host_(std::move(host)), entries_(nodes) {
   entries_[self_].host = host_;
 }
 
 Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
-  std::unique_ptr<Cluster> cluster(new Cluster(spec.self, spec.nodes, spec.host));
+  std::unique_ptr<Cluster> cluster(new Cluster(*spec.key, spec.self, spec.nodes, spec.host));
   auto options = Fabric::options_here(0);
   if (!spec.transport.empty()) options.transport = spec.transport;
   if (spec.is_on_one_host) options.preferred = transport::preferred_on_one_host();
@@ -117,6 +117,11 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
     if (const auto ok = cluster->add(contact); !ok)
       return {nullptr, fmt::format("a contact of another server is not usable: {}", ok.error().what)};
   return {std::move(cluster), std::move(opened.note)};
+}
+
+std::optional<store::CardKey> Cluster::card_key(std::string_view nspace) const {
+  if (fabric_->endpoint().capabilities().guards_reads) return std::nullopt;
+  return store::CardKey{key_.derive(fmt::format("cards of {}", nspace))};
 }
 
 std::vector<std::byte> Cluster::contact() const {

@@ -12,6 +12,7 @@
 #include "collectives/engine.hpp"
 #include "core/server/cluster/fabric.hpp"
 #include "core/server/cluster/rpc.hpp"
+#include "core/store/record_check.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {
@@ -58,6 +59,8 @@ class Cluster final : mesh::Watcher {
   Rpc& rpc() noexcept { return *rpc_; }
   collectives::Engine& engine() noexcept { return *engine_; }
   const std::string& transport() const noexcept { return fabric_->transport(); }
+  /// What the records of this job's cards are checked under; nothing where the fabric guards what is read.
+  std::optional<store::CardKey> card_key(std::string_view nspace) const;
 
   /// Where this server is, for the others: number, host name, contact.
   std::vector<std::byte> contact() const;
@@ -89,10 +92,11 @@ class Cluster final : mesh::Watcher {
     std::string host;
     bool is_known = false, is_lost = false, has_left = false;
   };
-  Cluster(NodeNumber self, NodeNumber nodes, std::string host);
+  Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host);
   void node_lost(NodeNumber node, const char* why) noexcept override;
   void message_refused(NodeNumber sender, mesh::Refusal why) noexcept override;
 
+  mesh::JobKey key_;
   NodeNumber self_;
   std::string host_;
   std::vector<Entry> entries_;

@@ -40,13 +40,14 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   std::set<std::uint32_t> registered;
   if (is_new)
     for (const auto& [rank, client] : job.clients) registered.insert(rank);
-  const auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_name_);
+  auto spec = read_job_info(job.nspace, local_size, infos.data(), infos.size(), registered, host_name_);
   if (!spec) return fail(spec.error());
   if (!is_new) {  // a second registration adds what it says; the map itself is fixed
     for (const auto& key : spec->keys)
       if (auto ok = job.writer->add_info(key); !ok) return ok;
     return {};
   }
+  spec->card_key = job.card_key;
   auto writer = store::JobWriter::create(segment_, *spec, limits_);
   if (!writer) return fail(writer.error());
   job.writer = std::move(*writer);

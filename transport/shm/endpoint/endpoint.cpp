@@ -84,7 +84,8 @@ ShmEndpoint::ShmEndpoint(Memory shared, Fd listener, Fd retry, Fd epoll, Fd self
                    .rma = true,
                    .ordered = true,
                    .wait_fd = true,
-                   .detects_loss = true};
+                   .detects_loss = true,
+                   .guards_reads = true};  // the kernel copies, between processes of the same user
   address_.bytes = base::encode(PackedAddress{.shared_fd = shared_.fd(), .nonce = nonce});
 }
 

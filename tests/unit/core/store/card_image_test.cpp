@@ -13,11 +13,12 @@ namespace {
 constexpr std::size_t header = sizeof(KeyedLog::Header);
 
 /// page: as it lies there, with the log's header; what lies before `from` is not looked at.
-Result<CardImage> image_of(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0) {
+Result<CardImage> image_of(Bytes page, Bytes rest, CardShape shape, std::uint64_t from = 0,
+                           const RecordCheck& check = {}) {
   const auto behind = [](Bytes bytes, std::uint64_t at) { return bytes.subspan(std::min(bytes.size(), at)); };
   const auto in_page = std::min(from, shape.first);
   return read_card_image(page.first(std::min(page.size(), header)),
-                         {from, behind(page, header + in_page), behind(rest, from - in_page)}, shape);
+                         {from, behind(page, header + in_page), behind(rest, from - in_page)}, shape, check);
 }
 
 /// The first `bytes` of a block, in memory of exactly that size and at an odd address.
@@ -139,6 +140,64 @@ TEST(CardImage, bytes_older_than_the_length_are_told_from_a_record) {
     std::copy(old_rest.begin(), old_rest.end(), rest.get());
     EXPECT_EQ(view(), "again");  // all of it old but the length
   }
+}
+
+struct KeyedCardImage : ::testing::Test {
+  KeyedCardImage() {
+    key.raw.fill(7);
+    log.log.check_with({&key, 3});
+    put(log, PMIX_GLOBAL, "a", "first piece");
+    seam = log.published();
+    put(log, PMIX_GLOBAL, "b", "0123456789");
+    put(log, PMIX_GLOBAL, "c", std::string(100, 'c'));
+  }
+  std::string read(const CardKey* with, std::uint32_t rank, std::uint64_t from = 0) const {
+    return told(image_of({log.block.get(), header + 128}, {log.rest.get(), log.log.published() - 128},
+                         {128, 1024}, from, {with, rank}));
+  }
+  CardKey key;
+  ExactLog log{1024, 8, 128};
+  std::uint64_t seam = 0;
+};
+
+TEST_F(KeyedCardImage, is_read_with_the_key_of_its_job_as_the_card_of_its_rank) {
+  const auto all = "a=first piece;b=0123456789;c=" + std::string(100, 'c') + ';';
+  EXPECT_EQ(read(&key, 3), all);
+  EXPECT_EQ(read(&key, 3, seam), all.substr(14));
+  EXPECT_EQ(read(&key, 4), "again") << "another rank's card";
+  CardKey other = key;
+  for (const std::size_t at : {0u, 15u, 16u, 31u}) {
+    other.raw = key.raw;
+    other.raw[at] ^= 1;
+    EXPECT_EQ(read(&other, 3), "again") << "another job's key";
+  }
+  EXPECT_EQ(read(nullptr, 3), "again") << "a hash without a key is not what the rank left";
+}
+
+TEST_F(KeyedCardImage, of_a_writer_without_the_key_is_refused) {
+  ExactLog plain(1024, 8, 128);
+  put(plain, PMIX_GLOBAL, "a", "first piece");
+  const auto with = [&](const CardKey* which) {
+    return told(image_of({plain.block.get(), header + 128}, {}, {128, 1024}, 0, {which, 3}));
+  };
+  EXPECT_EQ(with(nullptr), "a=first piece;");
+  EXPECT_EQ(with(&key), "again");
+}
+
+TEST_F(KeyedCardImage, every_changed_byte_and_every_moved_record_is_refused) {
+  ASSERT_EQ(seam, 40u);
+  const std::vector<std::byte> good(log.block.get(), log.block.get() + log.block.size());
+  for (std::uint64_t at = 0; at < 24 + 1 + 11; ++at) {
+    log.data()[at] ^= std::byte{0x10};
+    const auto seen = read(&key, 3);
+    EXPECT_EQ(seen, "again") << "byte " << at;
+    log.data()[at] ^= std::byte{0x10};
+  }
+  // An older record in the place of a newer one of the same length.
+  std::copy_n(log.data(), 40, log.data() + seam);
+  EXPECT_EQ(read(&key, 3), "again");
+  std::copy(good.begin(), good.end(), log.block.get());
+  EXPECT_NE(read(&key, 3), "again");
 }
 
 TEST(CardImage, lengths_that_cannot_be_are_corrupt) {

@@ -69,8 +69,8 @@ TEST(KeyedLogDamage, bounds_that_cannot_be_are_corrupt) {
 TEST(KeyedLogDamage, a_link_that_does_not_go_back_is_refused) {
   auto log = filled(1);
   auto* head = log.heads();
-  auto* newest = reinterpret_cast<std::uint32_t*>(log.data() + (*head - 1) * 8);  // its `previous`
-  *newest = *head;                                                                // to itself
+  auto* newest = reinterpret_cast<std::uint32_t*>(log.data() + (*head - 1) * 8 + 8);  // its `previous`
+  *newest = *head;                                                                    // to itself
   EXPECT_EQ(log.get("nowhere"), corrupt());
   *newest = *head + 1;  // forward
   EXPECT_EQ(log.get("nowhere"), corrupt());
@@ -83,19 +83,20 @@ TEST(KeyedLogDamage, a_link_that_does_not_go_back_is_refused) {
 TEST(KeyedLogDamage, lengths_beyond_the_end_are_refused) {
   ExactLog log(256, 1);
   ASSERT_TRUE(log.put("key", "value"));
-  auto* value_bytes = reinterpret_cast<std::uint32_t*>(log.data() + 12);
-  auto* key_bytes = reinterpret_cast<std::uint16_t*>(log.data() + 16);
+  auto* value_bytes = reinterpret_cast<std::uint32_t*>(log.data() + 16);
+  auto* key_bytes = reinterpret_cast<std::uint16_t*>(log.data() + 22);  // in its lowest 9 bits
   for (const std::uint32_t lie : {9u, 1000u, 0xffffffffu}) {
     *value_bytes = lie;
     EXPECT_EQ(log.get("key"), corrupt()) << lie;
     EXPECT_EQ(log.log.visit(0, [](const Record&) {}).error().code, Errc::corrupt);
   }
   *value_bytes = 5;
-  for (const std::uint16_t lie : {std::uint16_t{9}, std::uint16_t{512}, std::uint16_t{0xffff}}) {
-    *key_bytes = lie;
+  const std::uint16_t others = *key_bytes - 3;
+  for (const std::uint16_t lie : {9, 300, 511}) {
+    *key_bytes = others + lie;
     EXPECT_EQ(log.get("key"), corrupt()) << lie;
   }
-  *key_bytes = 3;
+  *key_bytes = others + 3;
   EXPECT_EQ(log.get("key"), "value");
 }
 
