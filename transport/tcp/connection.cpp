@@ -56,15 +56,37 @@ void Connection::begin(ReadBuffers& buffers) {
   if (!partial_.empty()) partial_ = {};
 }
 
-Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers) {
+Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing landing, void* self) {
   auto& plain = buffers.plain;
   for (;;) {
     const Bytes at_hand = Bytes(plain).subspan(buffers.first, buffers.last - buffers.first);
-    if (at_hand.size() >= frame_header_bytes) {
+    if (reply_left_ != 0) {
+      if (!at_hand.empty()) {
+        const Bytes piece = at_hand.first(std::min(at_hand.size(), reply_left_));
+        buffers.first += piece.size();
+        reply_left_ -= piece.size();
+        return Frame{reply_, piece};
+      }
+      if (auto into = landing(self, reply_.number); !into.empty()) {
+        into = into.first(std::min(into.size(), reply_left_));
+        const auto more = tls_->read(into);
+        if (!more) return fail(more.error());
+        if (*more == 0) return std::nullopt;
+        reply_left_ -= *more;
+        return Frame{reply_, into.first(*more)};
+      }
+    } else if (at_hand.size() >= frame_header_bytes) {
       base::Reader in(at_hand);
       Frame frame;
       in(frame.header);
       if (!is_in_bounds(frame.header)) return fail(Errc::corrupt, "a frame that cannot be");
+      if (frame.header.kind == FrameKind::reply) {
+        buffers.first += frame_header_bytes;
+        reply_ = frame.header;
+        reply_left_ = frame.header.body_bytes;
+        if (reply_left_ == 0) return frame;
+        continue;
+      }
       if (in.left() >= frame.header.body_bytes) {
         frame.body = in.raw(frame.header.body_bytes);
         buffers.first += frame_header_bytes + frame.header.body_bytes;

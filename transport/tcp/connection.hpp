@@ -36,7 +36,7 @@ struct ReadBuffers {
   std::size_t first = 0, last = 0;  ///< what of `plain` has not been handed out
 };
 
-/// The body is valid until the next call on the connection.
+/// The body is valid until the next call on the connection. A reply comes in pieces, one after the other, each with the header of all.
 struct Frame {
   FrameHeader header;
   Bytes body;
@@ -71,8 +71,10 @@ class Connection : public EventSource {
   TlsStream::State shake_hands() noexcept;
   /// Before the first next() of what was received.
   void begin(ReadBuffers& buffers);
+  /// Where the next bytes of a reply belong; nothing: they are not wanted any more.
+  using Landing = MutableBytes (*)(void* self, std::uint64_t ticket);
   /// Errors: corrupt, peer_lost.
-  Result<std::optional<Frame>> next(ReadBuffers& buffers);
+  Result<std::optional<Frame>> next(ReadBuffers& buffers, Landing landing, void* self);
 
   /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.
   Result<void> write(const FrameHeader& header, Bytes first, Bytes second) noexcept;
@@ -104,6 +106,8 @@ class Connection : public EventSource {
   bool is_write_broken_ = false;
   std::uint64_t flushed_ = 0;
   std::vector<std::byte> partial_;  ///< the beginning of a frame whose rest has not come yet
+  FrameHeader reply_;               ///< that is being received
+  std::size_t reply_left_ = 0;      ///< bytes of it that have not come yet
 };
 
 }  // namespace weft::tcp

@@ -94,6 +94,7 @@ class TcpEndpoint final : public Endpoint {
   bool handle(Connection& connection, const Frame& frame);
   bool handle_get(Connection& connection, const Frame& frame);
   bool handle_reply(const Frame& frame);
+  static MutableBytes landing_of(void* self, std::uint64_t ticket);
   void serve(Connection& connection);
   void flush(Connection& connection);
   std::size_t deliver_to_self();

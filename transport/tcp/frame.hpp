@@ -29,8 +29,8 @@ constexpr void fields(Archive& archive, FrameHeader& m) {
 }
 inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
 inline constexpr std::size_t most_body_bytes = std::size_t{64} << 10;
-/// A whole frame in one record.
-inline constexpr std::size_t most_reply_bytes = TlsStream::record_bytes - frame_header_bytes;
+/// Several records: all but the first are sealed where the memory lies, and opened where the reader wants it.
+inline constexpr std::size_t most_reply_bytes = std::size_t{128} << 10;
 
 struct GetRequest {
   std::uint64_t region = 0, offset = 0;

@@ -59,7 +59,7 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
     if (connection.is_open()) {
       connection.begin(buffers_);
       for (;;) {
-        const auto frame = connection.next(buffers_);
+        const auto frame = connection.next(buffers_, &landing_of, this);
         if (!frame) {
           fail(connection, frame.error().what);
           return handled;
@@ -131,6 +131,11 @@ void TcpEndpoint::serve(Connection& connection) {
   }
 }
 
+MutableBytes TcpEndpoint::landing_of(void* self, std::uint64_t ticket) {
+  TcpOperation* const operation = static_cast<TcpEndpoint*>(self)->find_get(ticket);
+  return operation == nullptr ? MutableBytes() : MutableBytes(operation->into, operation->missing);
+}
+
 bool TcpEndpoint::handle_reply(const Frame& frame) {
   TcpOperation* const operation = find_get(frame.header.number);
   if (operation == nullptr) return true;  // it was canceled
@@ -139,7 +144,8 @@ bool TcpEndpoint::handle_reply(const Frame& frame) {
     return true;
   }
   if (frame.body.size() > operation->missing) return false;
-  if (!frame.body.empty()) std::memcpy(operation->into, frame.body.data(), frame.body.size());
+  const bool has_landed = frame.body.data() == operation->into;
+  if (!has_landed && !frame.body.empty()) std::memcpy(operation->into, frame.body.data(), frame.body.size());
   operation->into += frame.body.size();
   operation->missing -= frame.body.size();
   if (operation->missing == 0) finish_get(*operation, {});
