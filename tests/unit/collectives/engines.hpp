@@ -58,7 +58,7 @@ struct EngineNode : mesh::Watcher {
   EngineNode& operator=(const EngineNode&) = delete;
 
   void node_lost(NodeNumber node, const char*) noexcept override { engine->node_lost(node); }
-  void message_refused(NodeNumber, mesh::Refusal) noexcept override {}
+  void message_refused(NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
 
   Told& begin(const Signature& signature, Kind kind, const std::vector<NodeNumber>& members,
               Block contribution) {
