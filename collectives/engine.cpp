@@ -8,23 +8,11 @@ namespace weft::collectives {
 namespace {
 
 constexpr std::uint64_t postponed = std::uint64_t{1}
-                                    << 63;     ///< in a table of lengths: the bytes come in phase 1
-constexpr std::uint64_t early_overhead = 128;  ///< what keeping a message costs besides its bytes
+                                    << 63;  ///< in a table of lengths: the bytes come in phase 1
+/// Of one member. Below: the sum over all members is no overflow.
+constexpr std::uint64_t most_contribution = std::uint64_t{1} << 40;
 
 }  // namespace
-
-struct Engine::Early {
-  NodeNumber from;
-  MessageHeader header;
-  std::vector<std::byte> payload;
-};
-
-/// What came for a collective that has not begun here.
-struct Engine::EarlyMessages {
-  std::vector<Early> messages;
-  std::uint64_t bytes = 0;  ///< of early_bytes_
-  bool overflowed = false;  ///< messages were thrown away: the collective fails when it begins
-};
 
 struct Engine::Collective {
   Signature signature;
@@ -42,10 +30,8 @@ struct Engine::Collective {
   bool step_is_sent = false;
   std::vector<std::vector<std::byte>> contributions;  ///< by member
   std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not known yet
-  std::vector<Early> not_yet;          ///< for a phase that has not begun here
 
-  bool cannot_complete = false;  ///< early messages for it were thrown away
-  bool is_over = false;          ///< then it is in ended_, until progress() calls done()
+  bool is_over = false;  ///< then it is in ended_, until progress() calls done()
   Result<void> result;
   std::optional<NodeNumber> lost;
 
@@ -101,7 +87,7 @@ bool Engine::Collective::unpack(const Blocks& blocks, Bytes payload) {
     const auto length = table.u64();
     if (phase == 0 && (length & postponed) != 0) {
       lengths[b] = length & ~postponed;
-      if (lengths[b] == 0) return false;
+      if (lengths[b] == 0 || lengths[b] > most_contribution) return false;
       continue;
     }
     if (phase == 1 && length != lengths[b]) return false;
@@ -130,6 +116,7 @@ Engine::Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options)
     : mesh_(mesh),
       self_(self),
       options_(options),
+      early_(options.most_early_bytes),
       outbox_(mesh, options.message_id, [this](NodeNumber to, Bytes header, const Error& why) {
         cannot_send(to, header, why);
         return false;
@@ -160,9 +147,6 @@ Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
   c.signature = signature;
   c.generation = ++generations_[signature];
   c.kind = kind;
-  auto early = take_early(c.key());
-  c.not_yet = std::move(early.messages);
-  c.cannot_complete = early.overflowed;
   open_[c.key()] = std::move(made);
   ++counters_.begun;
   return &c;
@@ -171,6 +155,7 @@ Result<Engine::Collective*> Engine::make(const Signature& signature, Kind kind,
 Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vector<NodeNumber> members,
                                  std::vector<std::byte> contribution, Done done) {
   if (kind == Kind::barrier && !contribution.empty()) return fail(Errc::invalid, "a barrier with data");
+  if (contribution.size() > most_contribution) return fail(Errc::invalid, "a contribution that is too large");
   const auto made = make(signature, kind, std::move(members));
   if (!made) return fail(made.error());
   Collective& c = **made;
@@ -182,18 +167,11 @@ Result<Generation> Engine::begin(const Signature& signature, Kind kind, std::vec
   c.contributions[number(c.me)] = std::move(contribution);
   const auto generation = c.generation;
 
-  for (const auto member : c.members) {
-    if (member == self_ || mesh_.state(member) != mesh::NodeState::lost) continue;
-    auto header = c.header();
-    header.type = MessageHeader::Type::abort;
-    header.error = static_cast<std::uint8_t>(Errc::peer_lost);
-    header.lost = member;
-    tell_all(c, header);
-    end(c, fail(Errc::peer_lost, "a member was lost before"), member);
-    return generation;
-  }
-  if (c.cannot_complete) {
-    abort(signature, generation, Errc::no_space);
+  const auto lost = std::find_if(c.members.begin(), c.members.end(), [this](NodeNumber member) {
+    return member != self_ && mesh_.state(member) == mesh::NodeState::lost;
+  });
+  if (lost != c.members.end()) {
+    end_at_all(c, {Errc::peer_lost, 0, "a member was lost before"}, *lost);
     return generation;
   }
   start_phase(c, kind == Kind::barrier ? options_.rule.barrier(c.n()) : options_.rule.exchange(c.n(), 0, 0));
@@ -225,8 +203,9 @@ void Engine::start_phase(Collective& c, const Choice& choice) {
     for (const auto& transfer : step.receives)
       static_cast<void>(mesh_.connect(c.members[number(transfer.peer)]));
   }
-  const auto early = std::exchange(c.not_yet, {});
-  for (const auto& message : early)
+  const auto early = early_.take(c.key());
+  if (early.is_incomplete) return end_at_all(c, {Errc::no_space}, std::nullopt);
+  for (const auto& message : early.messages)
     if (!c.is_over) take(c, message.from, message.header, message.payload);
   advance(c);
 }
@@ -266,7 +245,7 @@ void Engine::cannot_send(NodeNumber to, Bytes header_bytes, const Error& why) {
   if (!header || header->type != MessageHeader::Type::data) return;
   const auto open = open_.find({header->signature, header->generation});
   if (open != open_.end())
-    end(*open->second, fail(why), why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
+    end_at_all(*open->second, why, why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
 }
 
 void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
@@ -277,8 +256,10 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
   }
   const auto begun = generations_.find(header->signature);
   try {
-    if (begun == generations_.end() || header->generation > begun->second)
-      return keep_early(from, *header, payload);
+    if (begun == generations_.end() || header->generation > begun->second) {
+      ++counters_.early;
+      return early_.keep(from, *header, payload);
+    }
     const auto open = open_.find({header->signature, header->generation});
     if (open == open_.end()) {
       ++counters_.late;  // it has ended here: aborted, or two members sent an abort
@@ -288,30 +269,6 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
   } catch (const std::bad_alloc&) {
     abort(header->signature, header->generation, Errc::no_memory);
   }
-}
-
-void Engine::keep_early(NodeNumber from, const MessageHeader& header, Bytes payload) {
-  ++counters_.early;
-  auto& kept = early_[{header.signature, header.generation}];
-  if (kept.overflowed) return;
-  auto cost = payload.size() + early_overhead;
-  if (early_bytes_ + cost <= options_.most_early_bytes) {
-    kept.messages.push_back({from, header, {payload.begin(), payload.end()}});
-  } else {
-    early_bytes_ -= kept.bytes;
-    kept = {.messages = {}, .bytes = 0, .overflowed = true};
-    cost = early_overhead;
-  }
-  kept.bytes += cost;
-  early_bytes_ += cost;
-}
-
-/// What was kept for that collective; its bytes are free for others again.
-Engine::EarlyMessages Engine::take_early(const Key& key) {
-  auto kept = early_.extract(key);
-  if (kept.empty()) return {};
-  early_bytes_ -= kept.mapped().bytes;
-  return std::move(kept.mapped());
 }
 
 void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, Bytes payload) {
@@ -324,10 +281,7 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
     ++counters_.malformed;
     return abort(c.signature, c.generation, Errc::invalid);
   }
-  if (header.phase > c.phase) {
-    c.not_yet.push_back({from, header, {payload.begin(), payload.end()}});
-    return;
-  }
+  if (header.phase > c.phase) return early_.keep(from, header, payload);
   if (header.phase < c.phase || !c.mark(*index, header.blocks) ||
       (c.kind == Kind::exchange ? !c.unpack(header.blocks, payload) : !payload.empty())) {
     ++counters_.malformed;
@@ -336,19 +290,20 @@ void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, B
   advance(c);
 }
 
-void Engine::tell_all(const Collective& c, const MessageHeader& header) {
+/// Ends it here, and tells all members but `lost`.
+void Engine::end_at_all(Collective& c, const Error& why, std::optional<NodeNumber> lost) {
+  auto header = c.header();
+  header.type = MessageHeader::Type::abort;
+  header.error = static_cast<std::uint8_t>(why.code);
+  header.lost = lost.value_or(MessageHeader::no_node);
   for (const auto member : c.members)
-    if (member != self_ && member != header.lost) outbox_.send(member, base::encode_fixed(header), {});
+    if (member != self_ && member != lost) outbox_.send(member, base::encode_fixed(header), {});
+  end(c, fail(why), lost);
 }
 
 void Engine::abort(const Signature& signature, Generation generation, Errc why) {
   const auto open = open_.find({signature, generation});
-  if (open == open_.end()) return;
-  auto header = open->second->header();
-  header.type = MessageHeader::Type::abort;
-  header.error = static_cast<std::uint8_t>(why);
-  tell_all(*open->second, header);
-  end(*open->second, fail(why), std::nullopt);
+  if (open != open_.end()) end_at_all(*open->second, {why}, std::nullopt);
 }
 
 void Engine::node_lost(NodeNumber node) noexcept {
@@ -357,13 +312,7 @@ void Engine::node_lost(NodeNumber node) noexcept {
     if (c->index_of(node)) with_it.push_back(key);
   for (const auto& key : with_it) {
     const auto open = open_.find(key);
-    if (open == open_.end()) continue;
-    auto header = open->second->header();
-    header.type = MessageHeader::Type::abort;
-    header.error = static_cast<std::uint8_t>(Errc::peer_lost);
-    header.lost = node;
-    tell_all(*open->second, header);
-    end(*open->second, fail(Errc::peer_lost, "a member was lost"), node);
+    if (open != open_.end()) end_at_all(*open->second, {Errc::peer_lost, 0, "a member was lost"}, node);
   }
 }
 
@@ -372,6 +321,7 @@ void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> l
   c.result = result;
   c.lost = lost;
   ++(result ? counters_.ended_well : counters_.failed);
+  static_cast<void>(early_.take(c.key()));
   const auto open = open_.find(c.key());
   ended_.push_back(std::move(open->second));
   open_.erase(open);

@@ -3,7 +3,7 @@
 //
 // Which     A collective is (signature, generation). The signature names the set of members; each member counts its own
 //           calls for it, so the first call of all is generation 1. Every message carries both; a message for a
-//           generation that has not begun here is kept until it begins.
+//           generation that has not begun here is kept until it begins, within bounds (early.hpp).
 // Members   Node numbers, ascending; a member's Index is its place among them.
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
 //           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include "collectives/choice.hpp"
-#include "collectives/message.hpp"
+#include "collectives/early.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/mesh/outbox.hpp"
 
@@ -49,8 +49,7 @@ class Engine {
     std::uint16_t message_id = 1;       ///< of the mesh
     std::uint64_t most_at_once = 4096;  ///< bytes of one contribution
     std::uint64_t most_in_all = 0;      ///< bytes, of as many contributions as there are members
-    std::uint64_t most_early_bytes = std::uint64_t{1}
-                                     << 30;  ///< kept for collectives that have not begun here
+    std::uint64_t most_early_bytes = std::uint64_t{4} << 30;  ///< of messages that this node is not ready for
     Rule rule{};
   };
   Engine(mesh::Mesh& mesh, NodeNumber self, const Options& options);
@@ -82,23 +81,21 @@ class Engine {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;
   };
   const Counters& counters() const noexcept { return counters_; }
+  /// What messages take that this node is not ready for.
+  std::uint64_t early_bytes() const noexcept { return early_.bytes(); }
 
  private:
   struct Collective;
-  struct Early;
-  struct EarlyMessages;
   using Key = std::pair<Signature, Generation>;
 
   Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
   void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
-  void keep_early(NodeNumber from, const MessageHeader& header, Bytes payload);
-  EarlyMessages take_early(const Key& key);
   void take(Collective& collective, NodeNumber from, const MessageHeader& header, Bytes payload);
   void start_phase(Collective& collective, const Choice& choice);
   void advance(Collective& collective);
   void send_step(Collective& collective);
   void cannot_send(NodeNumber to, Bytes header_bytes, const Error& why);
-  void tell_all(const Collective& collective, const MessageHeader& header);
+  void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
   void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
   std::size_t tell_ended();
 
@@ -108,8 +105,7 @@ class Engine {
   std::map<Signature, Generation> generations_;  ///< begun last
   std::map<Key, std::unique_ptr<Collective>> open_;
   std::vector<std::unique_ptr<Collective>> ended_;
-  std::map<Key, EarlyMessages> early_;
-  std::uint64_t early_bytes_ = 0;  ///< what the messages in early_ cost
+  EarlyMessages early_;
   mesh::Outbox outbox_;
   Counters counters_;
 };

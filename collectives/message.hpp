@@ -30,7 +30,7 @@ constexpr void fields(Archive& archive, Blocks& m) {
   archive(m.first, m.count);
 }
 
-/// In front of each message; its changes raise mesh::Envelope::wire_version.
+/// In front of each message; its changes raise mesh::protocol_version.
 struct MessageHeader {
   enum class Type : std::uint8_t { data, abort };
   static constexpr NodeNumber no_node = ~NodeNumber{0};

@@ -13,7 +13,7 @@ using namespace weft;
 
 struct IgnoringWatcher final : mesh::Watcher {
   void node_lost(mesh::NodeNumber, const char*) noexcept override {}
-  void message_refused(mesh::NodeNumber, mesh::Refusal) noexcept override {}
+  void message_refused(mesh::NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
 };
 
 struct Pair {

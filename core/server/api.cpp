@@ -201,6 +201,7 @@ void Server::collect_inventory(std::function<void(data::Infos)> done) {
 void Server::deliver_inventory(data::Infos infos, Done done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, held, done = std::move(done)] {
+    auto status = PMIX_SUCCESS;
     for (std::size_t i = 0; i < held->size(); ++i) {
       const auto& info = held->data()[i];
       if (info.key != std::string_view(ClusterSpec::contact_attribute)) continue;
@@ -208,12 +209,12 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (info.value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
         return done(PMIX_ERR_BAD_PARAM);
       if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
-      const auto added = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
-      if (added) continue;
-      base::warn(base::LogPart::mesh, "a contact of another server was refused: {}", added.error().what);
-      return done(PMIX_ERR_BAD_PARAM);
+      const auto why_not = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
+      if (why_not.empty()) continue;
+      base::warn(base::LogPart::mesh, "{}", why_not);
+      status = PMIX_ERR_BAD_PARAM;  // the others are taken all the same
     }
-    done(PMIX_SUCCESS);
+    done(status);
   });
 }
 

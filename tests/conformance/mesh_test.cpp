@@ -38,7 +38,7 @@ struct Node : mesh::Watcher {
         this);
   }
   void node_lost(mesh::NodeNumber, const char*) noexcept override { ++lost; }
-  void message_refused(mesh::NodeNumber, mesh::Refusal) noexcept override { ++refused; }
+  void message_refused(mesh::NodeNumber, mesh::Refusal, std::uint16_t) noexcept override { ++refused; }
 };
 
 template <class Kind>

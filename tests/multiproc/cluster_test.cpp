@@ -49,6 +49,12 @@ void on_inventory(pmix_status_t status, pmix_info_t* infos, size_t count, void* 
   out.first = true;
 }
 
+/// As of a server of another release.
+std::string of_another_version(std::string contact) {
+  contact[0] = static_cast<char>(contact[0] ^ 0x40);
+  return contact;
+}
+
 // ---- a node: words are its number, the number of nodes, how clients reach the segment, their program
 
 int cluster_node(const Words& words) {
@@ -64,9 +70,16 @@ int cluster_node(const Words& words) {
   check(eventually([&] { return contact.first.load(); }), "no inventory");
   say(hex(contact.second));
   Infos contacts;
-  for (const auto& one : split(listen())) contacts.bytes("weft.contact", unhex(one));
+  // The last node and the others are of two releases.
+  const bool two_versions = words[3] == "two_versions";
+  std::uint32_t number = 0;
+  for (const auto& one : split(listen())) {
+    const bool is_other = two_versions && (number == nodes - 1) != (self == nodes - 1);
+    contacts.bytes("weft.contact", is_other ? of_another_version(unhex(one)) : unhex(one));
+    ++number;
+  }
   check_status(PMIx_server_deliver_inventory(contacts.data(), contacts.size(), nullptr, 0, nullptr, nullptr),
-               PMIX_OPERATION_SUCCEEDED);
+               two_versions ? PMIX_ERR_BAD_PARAM : PMIX_OPERATION_SUCCEEDED);
 
   std::string names, ranks;
   for (std::uint32_t n = 0; n < nodes; ++n) {
@@ -573,6 +586,25 @@ int node_dies(const Words&) {
   return 0;
 }
 
+/// The server of the last node speaks another version than the others: what needs both ends with a status, the rest works.
+int two_versions(const Words&) {
+  Client client;
+  const auto others = client.size - ranks_a_node;
+  const bool is_last_node = client.me.rank >= others;
+  check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_ERR_PROC_ABORTED);
+  check_status(fence({}, collect()), PMIX_ERR_PROC_ABORTED);
+  check_status(get(client.peer(is_last_node ? 0 : others), "card").status, PMIX_ERR_UNREACH);
+  std::vector<pmix_proc_t> alike;
+  for (pmix_rank_t r = 0; r < client.size; ++r)
+    if ((r >= others) == is_last_node) alike.push_back(client.peer(r));
+  check_status(fence(alike, collect()), PMIX_SUCCESS);
+  for (const auto& peer : alike) check_equal(get(peer, "card", optional()).u64(), peer.rank);
+  client.finalize();
+  return 0;
+}
+
 }  // namespace
 
 void add_cluster_programs(Programs& programs) {
@@ -596,6 +628,7 @@ void add_cluster_programs(Programs& programs) {
   programs.add("last_leaves", last_leaves);
   programs.add("last_is_late", last_is_late);
   programs.add("node_dies", node_dies);
+  programs.add("two_versions", two_versions);
 }
 
 // ---- tests
@@ -640,6 +673,9 @@ TEST_P(ClusterTest, threads_of_a_rank_in_fences_of_a_set) {
 }
 TEST_P(ClusterTest, nodes_that_disagree_on_whether_cards_travel) {
   run("nodes_disagree");
+}
+TEST_P(ClusterTest, servers_of_two_versions) {
+  run("two_versions");
 }
 TEST_P(ClusterTest, fences_of_two_jobs) {
   run("fences_of_two_jobs");

@@ -144,15 +144,15 @@ std::vector<Network> interfaces() {
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(first, &::freeifaddrs);
   for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
     if ((at->ifa_flags & IFF_UP) == 0) continue;
-    auto same = std::find_if(out.begin(), out.end(),
-                             [&](const Network& n) { return n.names.front() == at->ifa_name; });
-    if (same == out.end()) same = out.insert(out.end(), Network{{at->ifa_name}, {}});
+    auto known = std::find_if(out.begin(), out.end(),
+                              [&](const Network& n) { return n.names.front() == at->ifa_name; });
+    if (known == out.end()) known = out.insert(out.end(), Network{{at->ifa_name}, {}});
     if (at->ifa_addr == nullptr) continue;
     const auto family = at->ifa_addr->sa_family;
     if (family != AF_INET && family != AF_INET6) continue;
     sockaddr_storage address{};
     std::memcpy(&address, at->ifa_addr, family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-    same->addresses.push_back(address);
+    known->addresses.push_back(address);
   }
   return out;
 }

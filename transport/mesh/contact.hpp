@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What other nodes need to reach a node. The node makes it; it travels to the others out of band (on the
-// agent's standard input, in the launch message); packed it is at most Contact::max_packed_bytes.
+// agent's standard input, in the launch message) inside of what tells its version; packed it is at most
+// Contact::max_packed_bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +15,8 @@
 namespace weft::mesh {
 
 struct Contact {
-  static constexpr std::uint8_t wire_version = 2;
   static constexpr std::size_t most_keys = 8;
-  static constexpr std::size_t max_packed_bytes = sizeof wire_version + sizeof(std::uint64_t) + 4 +
-                                                  Address::max_bytes + 4 +
+  static constexpr std::size_t max_packed_bytes = sizeof(std::uint64_t) + 4 + Address::max_bytes + 4 +
                                                   most_keys * (4 + MemoryRegion::max_key_bytes);
 
   std::uint64_t incarnation = 0;
@@ -32,7 +31,7 @@ void fields(Archive& archive, Contact& m) {
 bool is_valid(const Contact& contact);
 
 std::vector<std::byte> pack(const Contact& contact);
-/// Errors: corrupt (cut, too long, another version, no address, a key that is empty or too long).
+/// Errors: corrupt (cut, too long, no address, a key that is empty or too long).
 Result<Contact> unpack_contact(Bytes packed);
 
 }  // namespace weft::mesh

@@ -24,7 +24,7 @@ const unsigned char* raw(Bytes bytes) noexcept {
 Result<Envelope> claimed(Bytes header) noexcept {
   if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
   base::Reader in(header.first(tag_at));
-  if (in.scalar<std::uint8_t>() != Envelope::wire_version)
+  if (in.u16() != protocol_version)
     return fail(Errc::corrupt, "an envelope of another version");
   Envelope envelope;
   in(envelope);
@@ -84,7 +84,7 @@ JobKey::~JobKey() {
 
 void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
           MutableBytes text, std::span<std::byte, Envelope::bytes> out) noexcept {
-  base::write_fixed(out.data(), Envelope::wire_version, envelope);
+  base::write_fixed(out.data(), protocol_version, envelope);
   const auto context = context_of(to, envelope, header_bytes, out.first(tag_at));
   auto* const at = reinterpret_cast<unsigned char*>(text.data());
   crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
@@ -93,14 +93,16 @@ void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope
 }
 
 void write_unsealed(const Envelope& envelope, std::span<std::byte, Envelope::bytes> out) noexcept {
-  auto* const at = base::write_fixed(out.data(), Envelope::wire_version, envelope);
+  auto* const at = base::write_fixed(out.data(), protocol_version, envelope);
   std::fill_n(at, Envelope::tag_bytes, std::byte{0});
 }
 
-Result<NodeNumber> claimed_sender(Bytes header) noexcept {
-  const auto envelope = claimed(header);
-  if (!envelope) return fail(envelope.error());
-  return envelope->from.node;
+Result<Claim> claim_of(Bytes header) noexcept {
+  if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
+  Claim out;
+  out.version = base::Reader(header).u16();
+  out.from = base::Reader(header.subspan(4)).u32();
+  return out;
 }
 
 Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const Message& message,

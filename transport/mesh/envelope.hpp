@@ -4,12 +4,13 @@
 // of a message but the version and the claimed sender, which select the key and the peer.
 //
 //   offset  bytes
-//   0       1      version
-//   1       1      flags (mesh.hpp)
-//   2       2      id: which handler
+//   0       2      protocol_version (version.hpp)
+//   2       1      flags (flags.hpp)
+//   3       1      id: which handler
 //   4       4      from: the sender's node number
 //   8       8      incarnation of that node
 //   16      8      sequence: from 1, for each pair of sender and receiver
+//                  The version and the sender stay where they are in every version.
 //   24      16     tag of XChaCha20-Poly1305 under the job key over receiver, bytes 0..23, the caller's header, the payload;
 //                  zeros where the fabric seals
 //
@@ -24,6 +25,7 @@
 #include <vector>
 
 #include "base/wire.hpp"
+#include "transport/mesh/version.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 #include "weft/transport.hpp"
@@ -59,12 +61,11 @@ class JobKey {
 };
 
 struct Envelope {
-  static constexpr std::uint8_t wire_version = 3;  ///< raised too when a header behind an envelope changes
   static constexpr std::size_t bytes = 40;
   static constexpr std::size_t tag_bytes = 16;
 
   std::uint8_t flags = 0;
-  std::uint16_t id = 0;
+  std::uint8_t id = 0;
   NodeIncarnation from;
   std::uint64_t sequence = 0;
 };
@@ -73,8 +74,7 @@ template <class Archive>
 constexpr void fields(Archive& archive, Envelope& m) {
   archive(m.flags, m.id, m.from.node, m.from.incarnation, m.sequence);
 }
-static_assert(Envelope::bytes ==
-              sizeof Envelope::wire_version + base::fixed_bytes<Envelope> + Envelope::tag_bytes);
+static_assert(Envelope::bytes == sizeof protocol_version + base::fixed_bytes<Envelope> + Envelope::tag_bytes);
 
 /// Encrypts `text` where it lies: header_bytes of the caller's header, then the payload. Writes the envelope with its tag.
 void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
@@ -88,8 +88,13 @@ struct VerifiedMessage {
   Bytes header, payload;  ///< the caller's
 };
 
-/// The sender that a message claims, not authenticated: use it for counting only. Errors: corrupt (too short, another version).
-Result<NodeNumber> claimed_sender(Bytes header) noexcept;
+/// What a message of any version says of itself, not authenticated: use it for counting only.
+struct Claim {
+  std::uint16_t version = 0;
+  NodeNumber from = 0;
+};
+/// Errors: corrupt (too short).
+Result<Claim> claim_of(Bytes header) noexcept;
 
 /// Decrypts into `text`, where header and payload lie until it changes. Errors: corrupt (too short, another version),
 /// denied (the tag is not right), no_memory.

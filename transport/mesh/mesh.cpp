@@ -20,9 +20,11 @@ const char* to_text(Refusal why) noexcept {
     case Refusal::replayed:
       return "it was received before";
     case Refusal::malformed:
-      return "no envelope of this version";
+      return "it has no envelope";
     case Refusal::unknown_id:
       return "no handler here takes messages of that id";
+    case Refusal::other_version:
+      return "it speaks another version; all servers of a cluster have to be of one release";
   }
   return "";
 }
@@ -98,6 +100,13 @@ Result<void> Mesh::add_peer(NodeNumber number, const Contact& contact) {
   return endpoint_.capabilities().is_reachable ? Result<void>() : connect(number);
 }
 
+Result<void> Mesh::exclude(NodeNumber number, const char* why) {
+  if (find(number) == nullptr)
+    if (const auto expected = expect(number); !expected) return expected;
+  if (nodes_[number]->state != NodeState::lost) lose(*nodes_[number], why);
+  return {};
+}
+
 /// Ensures an entry for this incarnation; an older incarnation is declared lost first. Errors: denied (a stale incarnation).
 Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) {
   if (number >= nodes_.size() || number == self_.node)
@@ -169,13 +178,14 @@ Result<void> Mesh::connect(NodeNumber number) {
 }
 
 void Mesh::receive(const Message& message) noexcept {
-  const auto claimed = claimed_sender(message.header);
-  if (!claimed) return refuse(nullptr, ~NodeNumber{0}, Refusal::malformed);
-  Node* const node = find(*claimed);
-  if (node == nullptr) return refuse(nullptr, *claimed, Refusal::unknown_sender);
+  const auto claim = claim_of(message.header);
+  if (!claim) return refuse(nullptr, {.version = protocol_version, .from = ~NodeNumber{0}}, Refusal::malformed);
+  Node* const node = find(claim->from);
+  if (claim->version != protocol_version) return refuse(node, *claim, Refusal::other_version);
+  if (node == nullptr) return refuse(nullptr, *claim, Refusal::unknown_sender);
   const auto opened =
       endpoint_.capabilities().seals ? open_unsealed(message) : mesh::open(key_, self_, message, text_);
-  if (!opened) return refuse(node, *claimed, Refusal::not_authentic);
+  if (!opened) return refuse(node, *claim, Refusal::not_authentic);
   const Envelope& envelope = opened->envelope;
   const auto incarnation = envelope.from.incarnation;
   if (node->state == NodeState::expected && incarnation > node->incarnation) {
@@ -183,12 +193,12 @@ void Mesh::receive(const Message& message) noexcept {
     node->incarnation = incarnation;
   } else if (node->state == NodeState::expected || node->state == NodeState::lost ||
              incarnation != node->incarnation) {
-    return refuse(node, *claimed, Refusal::stale_incarnation);
+    return refuse(node, *claim, Refusal::stale_incarnation);
   }
-  if (!node->window.accept(envelope.sequence)) return refuse(node, *claimed, Refusal::replayed);
+  if (!node->window.accept(envelope.sequence)) return refuse(node, *claim, Refusal::replayed);
   node->heard = now_;
   // The sender's contact may not be known yet: it will probe again.
-  if ((envelope.flags & flag::probe) != 0 && reachable(*claimed)) send_probe(*node, flag::probe_reply);
+  if ((envelope.flags & flag::probe) != 0 && reachable(claim->from)) send_probe(*node, flag::probe_reply);
   if ((envelope.flags & flag::liveness) != 0) return;
   if ((envelope.flags & flag::piece) != 0)
     return receive_piece(*node, envelope, opened->header, opened->payload);
@@ -210,16 +220,16 @@ void Mesh::receive_piece(Node& node, const Envelope& envelope, Bytes header, Byt
 
 void Mesh::dispatch(Node& node, std::uint16_t id, Bytes header, Bytes payload) noexcept {
   if (id >= most_ids || handlers_[id].handler == nullptr)
-    return refuse(&node, node.number, Refusal::unknown_id);
+    return refuse(&node, {.version = protocol_version, .from = node.number}, Refusal::unknown_id);
   ++counters_.messages_received;
   counters_.bytes_received += header.size() + payload.size();
   handlers_[id].handler(handlers_[id].self, node.number, header, payload);
 }
 
-void Mesh::refuse(Node* node, NodeNumber sender, Refusal why) noexcept {
+void Mesh::refuse(Node* node, const Claim& claim, Refusal why) noexcept {
   ++counters_.refused[static_cast<std::size_t>(why)];
   bool& is_reported = node == nullptr ? stranger_is_reported_ : node->is_reported;
-  if (!std::exchange(is_reported, true)) watcher_.message_refused(sender, why);
+  if (!std::exchange(is_reported, true)) watcher_.message_refused(claim.from, why, claim.version);
 }
 
 std::size_t Mesh::progress(TimePoint now) noexcept {

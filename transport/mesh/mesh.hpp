@@ -30,9 +30,10 @@ enum class Refusal : std::uint8_t {
   stale_incarnation,
   replayed,
   malformed,
-  unknown_id
+  unknown_id,
+  other_version
 };
-inline constexpr std::size_t refusals = 6;
+inline constexpr std::size_t refusals = 7;
 const char* to_text(Refusal why) noexcept;
 
 class Watcher {
@@ -40,8 +41,9 @@ class Watcher {
   virtual ~Watcher() = default;
   /// why: a literal.
   virtual void node_lost(NodeNumber node, const char* why) noexcept = 0;
-  /// The first message that was refused in the name of that node; `sender` proves nothing.
-  virtual void message_refused(NodeNumber sender, Refusal why) noexcept = 0;
+  /// The first message that was refused in the name of that node; `sender` proves nothing. version: that the message claims,
+  /// beside protocol_version.
+  virtual void message_refused(NodeNumber sender, Refusal why, std::uint16_t version) noexcept = 0;
 };
 
 struct Limits {
@@ -86,6 +88,9 @@ class Mesh {
   /// Errors: invalid (no such node, oneself, incarnation 0), denied (an earlier incarnation than the known one, or one
   /// that was lost).
   Result<void> add_peer(NodeNumber node, const Contact& contact);
+  /// The node cannot take part: as if it were lost, until add_peer() with a later incarnation. why: a literal.
+  /// Errors: invalid (no such node, oneself).
+  Result<void> exclude(NodeNumber node, const char* why);
   /// Accepts messages of a node whose contact is not known yet: of the first incarnation that sends one, if it is later
   /// than all before.
   Result<void> expect(NodeNumber node);
@@ -129,7 +134,7 @@ class Mesh {
   Result<void> expect_earlier(NodeNumber number, std::uint64_t incarnation);
   Result<Node*> reachable(NodeNumber number);
   void receive(const Message& message) noexcept;
-  void refuse(Node* node, NodeNumber sender, Refusal why) noexcept;
+  void refuse(Node* node, const Claim& claim, Refusal why) noexcept;
   void receive_piece(Node& node, const Envelope& envelope, Bytes header, Bytes payload) noexcept;
   void dispatch(Node& node, std::uint16_t id, Bytes header, Bytes payload) noexcept;
 

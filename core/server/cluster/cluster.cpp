@@ -25,6 +25,7 @@ constexpr std::uint64_t most_at_once_in_all = 256u << 10;
 
 constexpr NodeNumber most_nodes = 1u << 20;
 constexpr std::chrono::seconds goodbye_limit{1};
+constexpr const char* other_version = "it speaks another version of what servers say to each other";
 
 Result<Bytes> bytes_of(const pmix_value_t& value) {
   if (value.type != PMIX_BYTE_OBJECT || (value.data.bo.bytes == nullptr && value.data.bo.size != 0))
@@ -114,8 +115,7 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
     here->entries_[from].has_left = true;  // no reply is expected
   });
   for (const auto& contact : spec.contacts)
-    if (const auto ok = cluster->add(contact); !ok)
-      return {nullptr, fmt::format("a contact of another server is not usable: {}", ok.error().what)};
+    if (const auto why_not = cluster->add(contact); !why_not.empty()) return {nullptr, why_not};
   return {std::move(cluster), std::move(opened.note)};
 }
 
@@ -128,17 +128,28 @@ std::vector<std::byte> Cluster::contact() const {
   return base::encode(ServerContact{self_, host_, fabric_->mesh().contact()});
 }
 
-Result<void> Cluster::add(Bytes packed) {
-  const auto contact = base::decode<ServerContact>(packed);
-  if (!contact) {
-    if (base::Reader(packed).u8() != ServerContact::wire_version)
-      return fail(Errc::corrupt,
-                  "it is of another version; all servers of a cluster have to be of one release");
-    return fail(Errc::corrupt, "it was cut or changed on its way");
+std::string Cluster::add(Bytes packed) {
+  base::Reader in(packed);
+  ServerName name;
+  in(name);
+  if (in.ok() && name.version != mesh::protocol_version) {
+    if (name.node < count() && name.node != self_ && !entries_[name.node].is_known) {
+      entries_[name.node].host = name.host;
+      // What waits for that node, or will, ends with a status.
+      static_cast<void>(mesh().exclude(name.node, other_version));
+    }
+    return fmt::format(
+        "the server on {} (node {}) speaks version {} of what servers say to each other, this one on {} version {}: start all "
+        "servers of a cluster from one release of Weft",
+        name.host, name.node, name.version, host_, mesh::protocol_version);
   }
+  const auto refused = [](const char* why) { return fmt::format("a contact of another server is refused: {}", why); };
+  const auto contact = base::decode<ServerContact>(packed);
+  if (!contact) return refused("it was cut or changed on its way");
   if (contact->node == self_) return {};  // a list of all names us, too
-  if (contact->node >= count()) return fail(Errc::invalid, "no node of this cluster");
-  if (auto ok = mesh().add_peer(contact->node, contact->contact); !ok) return ok;
+  if (contact->node >= count()) return refused("no node of this cluster");
+  if (const auto added = mesh().add_peer(contact->node, contact->contact); !added)
+    return refused(added.error().what);
   entries_[contact->node] = {.host = contact->host, .is_known = true};
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};
@@ -193,10 +204,10 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
   lost_.push_back({node, why});
 }
 
-void Cluster::message_refused(NodeNumber sender, mesh::Refusal why) noexcept {
+void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept {
   base::warn(base::LogPart::mesh,
-             "dropped a message that calls itself one of {}: {}; more of them are counted only",
-             name_of(sender), mesh::to_text(why));
+             "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are counted only",
+             name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
 }
 
 }  // namespace weft::server

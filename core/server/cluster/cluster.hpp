@@ -64,8 +64,9 @@ class Cluster final : mesh::Watcher {
 
   /// Where this server is, for the others: number, host name, contact.
   std::vector<std::byte> contact() const;
-  /// One that contact() made. Errors: corrupt, invalid (no node of this cluster), denied (an incarnation that has ended).
-  Result<void> add(Bytes contact);
+  /// A contact that contact() made. Returns why it is refused, as a line for the user; empty: it is not. A node that speaks
+  /// another version counts as lost.
+  std::string add(Bytes contact);
   /// "node3", or "node 3" where its name is not known.
   std::string name_of(NodeNumber node) const;
   bool is_there(NodeNumber node) const noexcept;
@@ -94,7 +95,7 @@ class Cluster final : mesh::Watcher {
   };
   Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host);
   void node_lost(NodeNumber node, const char* why) noexcept override;
-  void message_refused(NodeNumber sender, mesh::Refusal why) noexcept override;
+  void message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept override;
 
   mesh::JobKey key_;
   NodeNumber self_;

@@ -7,11 +7,12 @@
 #include "base/wire.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/contact.hpp"
+#include "transport/mesh/version.hpp"
 #include "transport/mesh/work.hpp"
 
 namespace weft::server {
 
-/// In front of each request and reply; its changes raise mesh::Envelope::wire_version.
+/// In front of each request and reply; its changes raise mesh::protocol_version.
 struct RpcHeader {
   std::uint64_t number = 0;  ///< of the request, from 1; of a reply: the request's
   pmix_status_t status = PMIX_SUCCESS;
@@ -24,9 +25,9 @@ constexpr void fields(Archive& archive, RpcHeader& m) {
 }
 static_assert(base::fixed_bytes<RpcHeader> <= mesh::Sending::max_header);
 
-/// What the embedding program carries from server to server.
+/// What the embedding program carries from server to server: the first that a server sees of another one.
 struct ServerContact {
-  static constexpr std::uint8_t wire_version = 2;
+  static constexpr std::uint16_t wire_version = mesh::protocol_version;
   mesh::NodeNumber node = 0;
   std::string host;
   mesh::Contact contact;
@@ -34,6 +35,16 @@ struct ServerContact {
 template <class Archive>
 void fields(Archive& archive, ServerContact& m) {
   archive(m.node, m.host, m.contact);
+}
+/// How a contact begins in every version, so that one of another version is refused by name.
+struct ServerName {
+  std::uint16_t version = 0;
+  mesh::NodeNumber node = 0;
+  std::string host;
+};
+template <class Archive>
+void fields(Archive& archive, ServerName& m) {
+  archive(m.version, m.node, m.host);
 }
 
 }  // namespace weft::server

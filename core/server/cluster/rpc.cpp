@@ -11,10 +11,11 @@ constexpr std::uint64_t most_ahead = 1u << 16;
 
 }  // namespace
 
-Rpc::Rpc(mesh::Mesh& mesh, std::uint16_t message_id)
-    : mesh_(mesh), outbox_(mesh, message_id, [this](NodeNumber to, Bytes header, const Error& why) {
-        return keeps(to, header, why);
-      }) {
+Rpc::Rpc(mesh::Mesh& mesh, std::uint16_t message_id, std::uint64_t most_early_bytes)
+    : mesh_(mesh),
+      outbox_(mesh, message_id,
+              [this](NodeNumber to, Bytes header, const Error& why) { return keeps(to, header, why); }),
+      most_early_bytes_(most_early_bytes) {
   mesh_.on(
       message_id,
       [](void* rpc, NodeNumber from, Bytes header, Bytes payload) noexcept {
@@ -40,13 +41,20 @@ bool Rpc::keeps(NodeNumber to, Bytes header_bytes, const Error& why) {
   // A node that has sent to this one before its contact is known here gets its reply when it is.
   if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
   const auto header = base::decode<RpcHeader>(header_bytes);
-  if (header && !header->is_reply) fail_open(to, peers_[to].life, header->number);
+  if (!header || header->is_reply) return false;
+  auto& peer = peers_[to];
+  auto open = peer.open.extract({peer.life, header->number});
+  if (open.empty()) return false;
+  inbox_.push_back(
+      {to, peer.life, header->number, true, 0, PMIX_ERR_UNREACH, {}, std::move(open.mapped())});
+  // The number is the next one's: that node would wait for it.
+  if (peer.sent == header->number) --peer.sent;
   return false;
 }
 
 /// The requester is told in progress(), after what that node sent before.
 void Rpc::fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number) {
-  inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}});
+  inbox_.push_back({to, life, number, true, 0, PMIX_ERR_UNREACH, {}, {}});
 }
 
 void Rpc::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
@@ -61,8 +69,10 @@ void Rpc::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
                     header->is_reply,
                     header->type,
                     header->status,
-                    {payload.begin(), payload.end()}};
+                    {payload.begin(), payload.end()},
+                    {}};
   if (incoming.is_reply) return inbox_.push_back(std::move(incoming));
+  incoming.status = PMIX_SUCCESS;
   accept(std::move(incoming));
 }
 
@@ -74,15 +84,26 @@ void Rpc::accept(Incoming incoming) {
     ++counters_.malformed;
     return;
   }
+  if (peer.early.count(number) != 0) {
+    ++counters_.malformed;
+    return;
+  }
+  if (number != peer.taken + 1 && incoming.body.size() > most_early_bytes_ - peer.early_bytes) {
+    incoming.status = PMIX_ERR_OUT_OF_RESOURCE;
+    incoming.body = {};
+  }
+  peer.early_bytes += incoming.body.size();
   peer.early.emplace(number, std::move(incoming));
   for (auto next = peer.early.begin(); next != peer.early.end() && next->first == peer.taken + 1;
        next = peer.early.erase(next)) {
     ++peer.taken;
+    peer.early_bytes -= next->second.body.size();
     inbox_.push_back(std::move(next->second));
   }
 }
 
 void Rpc::handle(const Incoming& incoming) {
+  if (incoming.failed) return incoming.failed(incoming.status, {});
   if (incoming.is_reply) {
     // Not there: it was replied to before, by the node or by its loss.
     const auto open = peers_[incoming.from].open.extract({incoming.life, incoming.number});
@@ -97,6 +118,7 @@ void Rpc::handle(const Incoming& incoming) {
     const RpcHeader header{.number = number, .status = status, .type = 0, .is_reply = true};
     rpc->outbox_.send(to, base::encode_fixed(header), {body.begin(), body.end()});
   };
+  if (incoming.status != PMIX_SUCCESS) return reply(incoming.status, {});
   const auto handler = handlers_.find(static_cast<RequestType>(incoming.type));
   if (handler == handlers_.end()) return reply(PMIX_ERR_NOT_SUPPORTED, {});  // of a later release
   handler->second(incoming.from, incoming.body, reply);
@@ -108,6 +130,7 @@ void Rpc::node_lost(NodeNumber node) {
   for (const auto& [name, replied] : peer.open)
     if (name.first == peer.life) fail_open(node, name.first, name.second);
   peer.early.clear();
+  peer.early_bytes = 0;
   peer.sent = peer.taken = 0;
   ++peer.life;
 }

@@ -2,7 +2,8 @@
 // Requests from server to server, and their replies, over the mesh.
 //
 // Order     Between two servers requests are given to their handlers in the order in which they were sent, once. Replies
-//           come in any order.
+//           come in any order. Of requests that come before their turn, most_early_bytes of a node are kept: what is longer
+//           is replied to with PMIX_ERR_OUT_OF_RESOURCE in its turn.
 // Loss      What a node sent before it was lost is still handled. Then each open request to it ends with PMIX_ERR_UNREACH;
 //           none stays open, also not at the end. A reply to a node that has been lost since its request goes nowhere.
 // Threads   The server's loop. Handlers and `replied` run in progress(), which may be called from inside them.
@@ -42,7 +43,7 @@ class Rpc {
   using Handler = std::function<void(NodeNumber from, Bytes body, const Reply& reply)>;
   using Replied = std::function<void(pmix_status_t status, Bytes body)>;
 
-  explicit Rpc(mesh::Mesh& mesh, std::uint16_t message_id);
+  Rpc(mesh::Mesh& mesh, std::uint16_t message_id, std::uint64_t most_early_bytes = std::uint64_t{512} << 20);
   /// The mesh has ended before: what it was still sending lies here.
   ~Rpc() = default;
   Rpc(const Rpc&) = delete;
@@ -73,14 +74,16 @@ class Rpc {
     std::uint64_t number;
     bool is_reply;
     std::uint16_t type;  ///< RequestType
-    pmix_status_t status;
+    pmix_status_t status;  ///< of a request: another than PMIX_SUCCESS is its reply
     std::vector<std::byte> body;
+    Replied failed{};  ///< a request of this server that never left
   };
   /// What is known of the requests from and to one node.
   struct PeerState {
     std::uint64_t sent = 0;   ///< number of the last one to it
     std::uint64_t taken = 0;  ///< number of the last one of it that went to its handler
     std::map<std::uint64_t, Incoming> early;
+    std::uint64_t early_bytes = 0;  ///< in `early`
     std::map<std::pair<std::uint64_t, std::uint64_t>, Replied> open;  ///< by life and number
     std::uint64_t life = 0;                                           ///< grows when the node is lost
   };
@@ -94,6 +97,7 @@ class Rpc {
 
   mesh::Mesh& mesh_;
   mesh::Outbox outbox_;
+  const std::uint64_t most_early_bytes_;
   bool is_closed_ = false;
   std::map<RequestType, Handler> handlers_;
   std::map<NodeNumber, PeerState> peers_;

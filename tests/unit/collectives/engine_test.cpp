@@ -211,6 +211,59 @@ TEST_F(EngineTest, too_much_that_comes_early_fails_when_it_begins) {
   all[1]->begin(world, Kind::exchange, all_nodes(), {});
   ASSERT_TRUE(until([&] { return all_told(); })) << "its sender waits for it no longer";
   for (const auto& node : all) EXPECT_EQ(node->told[0].result.error().code, Errc::no_space) << node->number;
+  EXPECT_EQ(all[1]->engine->early_bytes(), 0u);
+}
+
+/// A member that is ahead by a phase; of one that never gets there, all of its messages.
+TEST_F(EngineTest, what_comes_for_a_later_phase_is_bounded_and_given_back) {
+  start(3, {.most_early_bytes = 2000});
+  all[1]->begin(world, Kind::exchange, all_nodes(), {});
+  std::deque<mesh::Sending> sendings;
+  const auto ahead = [&](std::size_t bytes) {
+    const MessageHeader header{
+        .signature = world, .generation = 1, .blocks = {Index{0}, 1}, .members = 3, .kind = Kind::exchange, .phase = 1};
+    static const Block payload(2000);
+    auto& sending = sendings.emplace_back();
+    sending.done = [](mesh::Work&, Result<void>) noexcept {};
+    const auto bytes_of_header = base::encode_fixed(header);
+    ASSERT_TRUE(all[0]->mesh->send(1, 1, bytes_of_header, Bytes(payload).first(bytes), sending));
+    for (int i = 0; i < 10; ++i) turn();
+  };
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    ahead(500);
+    EXPECT_EQ(all[1]->engine->early_bytes(), i * (500 + EarlyMessages::overhead));
+  }
+  for (int i = 0; i < 5; ++i) ahead(500);
+  EXPECT_EQ(all[1]->engine->early_bytes(), 0u) << "too much: thrown away";
+  all[1]->engine->abort(world, 1, Errc::timeout);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  ahead(500);
+  EXPECT_EQ(all[1]->engine->early_bytes(), 0u) << "it has ended";
+  TearDown();  // before the sendings
+}
+
+TEST_F(EngineTest, a_length_that_no_member_has_is_refused) {
+  start(2);
+  all[1]->begin(world, Kind::exchange, all_nodes(), {});
+  const MessageHeader header{
+      .signature = world, .generation = 1, .blocks = {Index{0}, 1}, .members = 2, .kind = Kind::exchange};
+  base::Writer table;
+  table.u64(~std::uint64_t{0});
+  mesh::Sending sending;
+  sending.done = [](mesh::Work&, Result<void>) noexcept {};
+  const auto bytes_of_header = base::encode_fixed(header);
+  ASSERT_TRUE(all[0]->mesh->send(1, 1, bytes_of_header, table.view(), sending));
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_EQ(all[1]->told[0].result.error().code, Errc::corrupt);
+  TearDown();
+}
+
+TEST_F(EngineTest, a_member_that_cannot_send_to_another_ends_it_for_those_that_it_reaches) {
+  start(4, {.rule = Rule(*parse_choice("dissemination:1"))}, {},
+        [](NodeNumber one, NodeNumber other) { return one != 2 || other != 3; });
+  for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
+  ASSERT_TRUE(until([&] { return all[0]->told[0].times + all[1]->told[0].times + all[2]->told[0].times == 3; }));
+  for (const NodeNumber n : {0u, 1u, 2u}) EXPECT_EQ(all[n]->told[0].result.error().code, Errc::not_found) << n;
 }
 
 /// What was kept early for a collective is given back when it begins, all of it and no more: neither does the room that
@@ -239,6 +292,7 @@ TEST_F(EngineTest, room_for_early_messages_is_the_same_after_some_were_thrown_aw
   // The third message is too much: two are thrown away.
   for (int i = 0; i < 20; ++i) round(call++, 110);
   round(call++, 10);
+  for (const auto& node : all) EXPECT_EQ(node->engine->early_bytes(), 0u) << node->number;
 }
 
 TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_back) {
@@ -265,6 +319,7 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
   all[0]->begin({4, 4}, Kind::exchange, {0, 1}, {});
   ASSERT_TRUE(until([&] { return all_told(); }));
   EXPECT_TRUE(all[0]->told.back().result);
+  EXPECT_EQ(all[0]->engine->early_bytes(), 0u);
 }
 
 TEST_F(EngineTest, what_cannot_begin_is_refused) {

@@ -58,7 +58,7 @@ struct EngineNode : mesh::Watcher {
   EngineNode& operator=(const EngineNode&) = delete;
 
   void node_lost(NodeNumber node, const char*) noexcept override { engine->node_lost(node); }
-  void message_refused(NodeNumber, mesh::Refusal) noexcept override {}
+  void message_refused(NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
 
   Told& begin(const Signature& signature, Kind kind, const std::vector<NodeNumber>& members,
               Block contribution) {
@@ -77,14 +77,16 @@ struct EngineNode : mesh::Watcher {
 
 class Engines : public ::testing::Test {
  protected:
-  void start(NodeNumber nodes, const Engine::Options& options = {}, const faulty::Plan& plan = {}) {
+  using Knows = bool (*)(NodeNumber one, NodeNumber other);
+  void start(NodeNumber nodes, const Engine::Options& options = {}, const faulty::Plan& plan = {},
+             Knows knows = [](NodeNumber, NodeNumber) { return true; }) {
     sim_ = std::make_unique<sim::SimTransport>(network);
     faulty_ = std::make_unique<faulty::FaultyTransport>(*sim_, plan);
     for (NodeNumber n = 0; n < nodes; ++n)
       all.push_back(std::make_unique<EngineNode>(*faulty_, key, n, nodes, options));
     for (const auto& one : all)
       for (const auto& other : all)
-        if (one != other) {
+        if (one != other && knows(one->number, other->number)) {
           ASSERT_TRUE(one->mesh->add_peer(other->number, other->mesh->contact()));
         }
   }

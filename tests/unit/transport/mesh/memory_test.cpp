@@ -15,7 +15,7 @@ constexpr bool counts_memory = true;
 
 struct IgnoringWatcher final : Watcher {
   void node_lost(NodeNumber, const char*) noexcept override {}
-  void message_refused(NodeNumber, Refusal) noexcept override {}
+  void message_refused(NodeNumber, Refusal, std::uint16_t) noexcept override {}
 };
 
 /// Ten thousand nodes, each spoken to once: at most 512 bytes each, with the transport's peer and all blocks of the heap.

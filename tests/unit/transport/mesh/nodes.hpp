@@ -85,8 +85,9 @@ struct Station : Watcher {
   void node_lost(NodeNumber node, const char* why) noexcept override {
     lost.push_back(std::to_string(node) + ": " + why);
   }
-  void message_refused(NodeNumber sender, Refusal why) noexcept override {
-    refused.push_back(std::to_string(sender) + ": " + to_text(why));
+  void message_refused(NodeNumber sender, Refusal why, std::uint16_t version) noexcept override {
+    refused.push_back(std::to_string(sender) + ": " + to_text(why) +
+                      (version == protocol_version ? "" : " " + std::to_string(version)));
   }
 
  private:

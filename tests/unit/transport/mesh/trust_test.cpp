@@ -57,7 +57,7 @@ TEST_F(TrustTest, noise_is_counted_and_told_once) {
   std::mt19937 random(7);
   for (unsigned i = 0; i < 3000; ++i) {
     auto noise = pattern(random() % 200, i);
-    if (!noise.empty() && random() % 2 == 0) noise[0] = std::byte{Envelope::wire_version};
+    if (!noise.empty() && random() % 2 == 0) noise[0] = std::byte{protocol_version}, noise[1] = {};
     if (noise.size() >= 8 && random() % 2 == 0)
       noise[4] = std::byte(random() % 20), noise[5] = noise[6] = noise[7] = {};
     const auto split = noise.empty() ? 0 : random() % noise.size();
@@ -118,6 +118,35 @@ TEST_F(TrustTest, pieces_that_break_the_rules_cost_their_sender_its_place) {
 TEST_F(TrustTest, a_piece_without_its_place) {
   throw_at_a(sealed(key, me, {.flags = flag::piece, .id = 1, .from = sender, .sequence = 1}));
   EXPECT_EQ(a->lost.size(), 1u);
+}
+
+TEST_F(TrustTest, a_message_of_another_version_is_refused_by_both_numbers) {
+  auto other = sealed(key, me, {.id = 1, .from = sender, .sequence = 1});
+  other.header[0] ^= std::byte{1};
+  other.header.resize(Envelope::bytes + 3);  // whatever that version has behind
+  throw_at_a(other);
+  EXPECT_EQ(a->count, 0u);
+  EXPECT_EQ(refused(Refusal::other_version), 1u);
+  const auto theirs = std::to_string(protocol_version ^ 1);
+  EXPECT_EQ(a->refused, std::vector<std::string>{"1: " + std::string(to_text(Refusal::other_version)) + " " + theirs});
+  throw_at_a(sealed(key, me, {.id = 1, .from = sender, .sequence = 1}));
+  EXPECT_EQ(a->count, 1u) << "its sequence number was not used up";
+}
+
+TEST_F(TrustTest, an_excluded_node_is_lost_until_a_later_incarnation) {
+  EXPECT_FALSE(a->mesh->exclude(0, "oneself"));
+  EXPECT_FALSE(a->mesh->exclude(99, "none"));
+  ASSERT_TRUE(a->mesh->exclude(1, "because"));
+  ASSERT_TRUE(a->mesh->exclude(1, "again"));
+  turns();
+  EXPECT_EQ(a->lost, std::vector<std::string>{"1: because"});
+  Sending sending;
+  EXPECT_EQ(a->mesh->send(1, 1, {}, {}, sending).error().code, Errc::peer_lost);
+  throw_at_a(sealed(key, me, {.id = 1, .from = sender, .sequence = 1}));
+  EXPECT_EQ(refused(Refusal::stale_incarnation), 1u);
+  ASSERT_TRUE(a->mesh->add_peer(1, {.incarnation = 3, .address = stranger->address(), .keys = {}}));
+  throw_at_a(sealed(key, me, {.id = 1, .from = sender, .sequence = 1}));
+  EXPECT_EQ(a->count, 1u);
 }
 
 TEST_F(TrustTest, a_probe_from_a_node_whose_contact_is_not_known_is_not_answered) {

@@ -3,17 +3,22 @@
 #include "core/server/cluster/cluster.hpp"
 
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <cstdlib>
 #include <future>
 #include <mutex>
 
+#include "base/fd.hpp"
 #include "core/server/connections/connection.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
 namespace {
+
+using namespace std::string_literals;
 
 constexpr pmix_status_t ours = PMIX_EXTERNAL_ERR_BASE - 1;
 constexpr std::chrono::seconds watchdog{30};
@@ -112,6 +117,34 @@ struct Node {
     server->notify(std::move(event), [promise](pmix_status_t status) { promise->set_value(status); });
     return answered;
   }
+};
+
+/// What goes to standard error meanwhile; a server's lines are written by a thread.
+class StandardError {
+ public:
+  StandardError() : was_(::dup(STDERR_FILENO)) {
+    int ends[2];
+    EXPECT_EQ(::pipe(ends), 0);
+    read_ = base::Fd(ends[0]);
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[1]);
+  }
+  ~StandardError() { ::dup2(was_.get(), STDERR_FILENO); }
+  /// The next line with that in it; those of an earlier test may come before.
+  std::string line_with(std::string_view part) const {
+    std::string line;
+    pollfd waits{read_.get(), POLLIN, 0};
+    for (char c = 0; ::poll(&waits, 1, 30'000) == 1 && ::read(read_.get(), &c, 1) == 1; line += c) {
+      if (c != '\n') continue;
+      if (line.find(part) != std::string::npos) return line;
+      line.clear();
+      c = ' ';
+    }
+    return line;
+  }
+
+ private:
+  base::Fd was_, read_;
 };
 
 pmix_status_t result_of(std::future<pmix_status_t>& answered) {
@@ -222,9 +255,59 @@ TEST_F(ServerNodes, damaged_contacts_are_refused) {
     EXPECT_EQ(one.deliver({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(length)}),
               PMIX_ERR_BAD_PARAM);
   auto stranger = good;
-  stranger[1] = std::byte{9};  // a number that the session does not have
+  stranger[2] = std::byte{9};  // a number that the session does not have
   EXPECT_EQ(one.deliver(stranger), PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(one.deliver(good), PMIX_SUCCESS);
+}
+
+/// As of a server of another release: the version, and whatever that release has behind number and name.
+std::vector<std::byte> of_another_version(std::vector<std::byte> contact) {
+  contact[0] ^= std::byte{0x40};
+  contact.resize(contact.size() - 7, std::byte{9});
+  return contact;
+}
+
+TEST_F(ServerNodes, one_of_another_version_is_refused_by_name_and_counts_as_lost) {
+  const auto key = mesh::JobKey::random();
+  Node one, other;
+  ASSERT_TRUE(one.start(key, 0, 2));
+  ASSERT_TRUE(other.start(key, 1, 2));
+  StandardError error;
+  const auto refused = one.deliver(of_another_version(other.contact()));
+  const auto said = error.line_with("host1 (node 1)");
+  EXPECT_EQ(refused, PMIX_ERR_BAD_PARAM);
+  const auto here = std::to_string(mesh::protocol_version), theirs = std::to_string(mesh::protocol_version ^ 0x40);
+  for (const auto& part : {"host1 (node 1)"s, "version " + theirs, "host0"s, "version " + here, "from one release"s})
+    EXPECT_NE(said.find(part), std::string::npos) << part << " in: " << said;
+  one.heard.wait_for(1);
+  EXPECT_EQ(one.heard.so_far(), std::vector<std::string>{std::to_string(PMIX_EVENT_NODE_DOWN) + " of 1"});
+  auto answered = one.notify({1}, "anybody?");
+  EXPECT_EQ(result_of(answered), PMIX_ERR_UNREACH);
+  // It was started again, from the right release.
+  EXPECT_EQ(one.deliver(other.contact()), PMIX_SUCCESS);
+  EXPECT_EQ(other.deliver(one.contact()), PMIX_SUCCESS);
+  auto heard = one.notify({1}, "and now?");
+  EXPECT_EQ(result_of(heard), PMIX_SUCCESS);
+}
+
+TEST_F(ServerNodes, one_that_is_reached_stays_whatever_is_brought_in_its_name) {
+  Node nodes[2];
+  meet(nodes);
+  EXPECT_EQ(nodes[0].deliver(of_another_version(nodes[1].contact())), PMIX_ERR_BAD_PARAM);
+  auto heard = nodes[0].notify({1}, "still there?");
+  EXPECT_EQ(result_of(heard), PMIX_SUCCESS);
+}
+
+TEST_F(ServerNodes, a_server_whose_first_contact_is_of_another_version_does_not_start) {
+  const auto key = mesh::JobKey::random();
+  Node launcher, daemon;
+  ASSERT_TRUE(launcher.start(key, 0, 2));
+  StandardError error;
+  const auto started = daemon.start(key, 1, 2, {of_another_version(launcher.contact())});
+  const auto said = error.line_with("host0 (node 0)");
+  ASSERT_FALSE(started);
+  EXPECT_EQ(started.error().code, Errc::unreachable);
+  EXPECT_NE(said.find("host0 (node 0)"), std::string::npos) << said;
 }
 
 TEST_F(ServerNodes, without_a_transport_there_is_no_server) {

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 struct CountingWatcher final : mesh::Watcher {
   std::atomic<int> lost{0};
   void node_lost(mesh::NodeNumber, const char*) noexcept override { ++lost; }
-  void message_refused(mesh::NodeNumber, mesh::Refusal) noexcept override {}
+  void message_refused(mesh::NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
 };
 
 /// The shape of Server::run(), counted. Each has its thread.

@@ -2,6 +2,7 @@
 // Rpc between two servers on a simulated network, in virtual time.
 #include "core/server/cluster/rpc.hpp"
 
+#include "core/server/cluster/messages.hpp"
 #include "tests/unit/transport/mesh/nodes.hpp"
 
 namespace weft::server {
@@ -10,6 +11,7 @@ namespace {
 using mesh::Station;
 
 constexpr std::uint16_t message_id = 3;
+constexpr std::uint64_t most_early_bytes = 100'000;
 
 std::vector<std::byte> body_of(const std::string& text) {
   const auto bytes = as_bytes(text);
@@ -18,7 +20,7 @@ std::vector<std::byte> body_of(const std::string& text) {
 
 /// One server's requests, and what became of them.
 struct End {
-  explicit End(Station& at) : station(&at), rpc(*at.mesh, message_id) {
+  explicit End(Station& at) : station(&at), rpc(*at.mesh, message_id, most_early_bytes) {
     rpc.on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& answer) {
       handled.emplace_back(as_text(body));
       if (answers)
@@ -162,6 +164,40 @@ TEST_F(RpcTest, a_node_that_is_lost_or_unknown_is_unreachable_at_once) {
   at(0).ask(1, "too late");
   at(0).turn();
   EXPECT_EQ(at(0).answered.back(), "too late" + unreached);
+}
+
+TEST_F(RpcTest, a_request_that_cannot_leave_uses_up_no_number) {
+  a = &start(0);
+  b = &start(1);
+  ASSERT_TRUE(a->mesh->expect(1) && b->mesh->expect(0));
+  for (auto* station : {a, b}) ends.push_back(std::make_unique<End>(*station));
+  for (const char* text : {"one", "two"}) at(0).ask(1, text);
+  at(0).turn();
+  EXPECT_EQ(at(0).answered, (std::vector<std::string>{"one" + unreached, "two" + unreached}));
+  introduce();
+  at(0).ask(1, "three");
+  ASSERT_TRUE(until([&] { return at(0).answered.size() == 3; }));
+  EXPECT_EQ(at(0).answered.back(), "three: 0 re: three");
+}
+
+TEST_F(RpcTest, what_is_too_long_before_its_turn_is_not_kept) {
+  open();
+  std::deque<mesh::Sending> sendings;
+  static const std::vector<std::byte> body(most_early_bytes / 2 + 1);
+  const auto request = [&](std::uint64_t number) {
+    auto& sending = sendings.emplace_back();
+    sending.done = [](mesh::Work&, Result<void>) noexcept {};
+    const auto header =
+        base::encode_fixed(RpcHeader{.number = number, .type = static_cast<std::uint16_t>(RequestType::card)});
+    ASSERT_TRUE(a->mesh->send(1, message_id, header, body, sending));
+    ASSERT_TRUE(until([&] { return b->mesh->counters().messages_received == sendings.size(); }));
+  };
+  for (const std::uint64_t number : {3, 2}) request(number);  // the second of them is too much
+  EXPECT_TRUE(at(1).handled.empty());
+  request(1);
+  ASSERT_TRUE(until([&] { return at(1).handled.size() == 2; }));
+  EXPECT_EQ(at(1).rpc.counters().received, 3u);
+  mesh::Nodes::TearDown();  // before the sendings
 }
 
 TEST_F(RpcTest, at_the_end_no_request_stays_open) {

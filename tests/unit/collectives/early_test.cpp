@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "collectives/early.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace weft::collectives {
+namespace {
+
+using Key = EarlyMessages::Key;
+
+MessageHeader header_of(const Key& key) {
+  return {.signature = key.first, .generation = key.second, .blocks = {}};
+}
+Key key_of(std::uint64_t number) {
+  return {{1, number}, 1};
+}
+void keep(EarlyMessages& early, const Key& key, std::size_t bytes, NodeNumber from = 3) {
+  early.keep(from, header_of(key), std::vector<std::byte>(bytes, std::byte{7}));
+}
+
+TEST(EarlyMessages, come_back_once_in_their_order) {
+  EarlyMessages early(10'000);
+  for (NodeNumber from = 0; from < 5; ++from) keep(early, key_of(from % 2), from, from);
+  EXPECT_EQ(early.bytes(), 5 * EarlyMessages::overhead + 0 + 1 + 2 + 3 + 4);
+  const auto even = early.take(key_of(0));
+  ASSERT_EQ(even.messages.size(), 3u);
+  for (NodeNumber i = 0; i < 3; ++i) {
+    EXPECT_EQ(even.messages[i].from, 2 * i);
+    EXPECT_EQ(even.messages[i].payload.size(), 2 * i);
+  }
+  EXPECT_FALSE(even.is_incomplete);
+  EXPECT_TRUE(early.take(key_of(0)).messages.empty());
+  EXPECT_EQ(early.take(key_of(1)).messages.size(), 2u);
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+TEST(EarlyMessages, exact_fill_and_one_byte_too_many) {
+  EarlyMessages early(2 * EarlyMessages::overhead + 10);
+  keep(early, key_of(1), 4);
+  keep(early, key_of(1), 6);
+  EXPECT_EQ(early.bytes(), 2 * EarlyMessages::overhead + 10);
+  keep(early, key_of(2), 0);  // no room
+  EXPECT_TRUE(early.take(key_of(2)).is_incomplete);
+  EXPECT_EQ(early.take(key_of(1)).messages.size(), 2u);
+  keep(early, key_of(1), 2 * EarlyMessages::overhead + 11);
+  const auto kept = early.take(key_of(1));
+  EXPECT_TRUE(kept.is_incomplete);
+  EXPECT_TRUE(kept.messages.empty());
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+TEST(EarlyMessages, the_account_is_that_of_what_is_kept_whatever_comes_and_returns_to_zero) {
+  constexpr std::uint64_t most = 4000;
+  EarlyMessages early(most);
+  std::map<Key, std::uint64_t> expected;  // of those that are complete
+  std::map<Key, bool> incomplete;
+  std::mt19937 random(5);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto key = key_of(random() % 8);
+    if (random() % 4 == 0) {
+      const auto kept = early.take(key);
+      std::uint64_t bytes = 0;
+      for (const auto& message : kept.messages) bytes += EarlyMessages::overhead + message.payload.size();
+      EXPECT_EQ(bytes, expected[key]);
+      EXPECT_EQ(kept.is_incomplete, incomplete[key]);
+      expected.erase(key);
+      incomplete.erase(key);
+    } else {
+      const auto cost = EarlyMessages::overhead + random() % 1500;
+      const bool fits = early.bytes() + cost <= most;
+      keep(early, key, cost - EarlyMessages::overhead);
+      if (fits && !incomplete[key]) expected[key] += cost;
+      if (!fits) incomplete[key] = true;
+      if (!fits) expected[key] = 0;
+    }
+    std::uint64_t sum = 0;
+    for (const auto& [name, bytes] : expected) sum += bytes;
+    ASSERT_EQ(early.bytes(), sum) << i;
+    ASSERT_LE(sum, most);
+  }
+  for (std::uint64_t number = 0; number < 8; ++number) (void)early.take(key_of(number));
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+TEST(EarlyMessages, more_than_can_be_marked_fails_all_that_come_after) {
+  EarlyMessages early(0);
+  for (std::uint64_t i = 0; i < EarlyMessages::most_incomplete; ++i) keep(early, key_of(i), 1);
+  EXPECT_FALSE(early.take(key_of(1u << 30)).is_incomplete);
+  keep(early, key_of(1u << 20), 1);
+  EXPECT_TRUE(early.take(key_of(1u << 30)).is_incomplete);
+  EXPECT_TRUE(early.take(key_of(1u << 20)).is_incomplete);
+  EXPECT_TRUE(early.take(key_of(5)).is_incomplete);
+  EXPECT_EQ(early.bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace weft::collectives
