@@ -40,8 +40,20 @@ bool Rpc::keeps(NodeNumber to, Bytes header_bytes, const Error& why) {
   // A node that has sent to this one before its contact is known here gets its reply when it is.
   if (why.code == Errc::not_found && mesh_.state(to) == mesh::NodeState::heard) return true;
   const auto header = base::decode<RpcHeader>(header_bytes);
-  if (header && !header->is_reply) fail_open(to, peers_[to].life, header->number);
+  if (header && !header->is_reply) fail_unsent(to, header->number);
   return false;
+}
+
+/// The receiver handles requests in the order of their numbers, so that none may be missing: the number of a request that did
+/// not leave is given to the next one.
+void Rpc::fail_unsent(NodeNumber to, std::uint64_t number) {
+  auto& peer = peers_[to];
+  if (number == peer.sent) --peer.sent;
+  auto request = peer.open.extract({peer.life, number});
+  if (request.empty()) return;
+  request.key().second = ++unsent_;
+  fail_open(to, peer.life, unsent_);
+  peer.open.insert(std::move(request));
 }
 
 /// The requester is told in progress(), after what that node sent before.

@@ -89,12 +89,14 @@ class Rpc {
   void accept(Incoming incoming);
   bool keeps(NodeNumber to, Bytes header_bytes, const Error& why);
   void handle(const Incoming& incoming);
+  void fail_unsent(NodeNumber to, std::uint64_t number);
   void fail_open(NodeNumber to, std::uint64_t life, std::uint64_t number);
   std::size_t empty_inbox();
 
   mesh::Mesh& mesh_;
   mesh::Outbox outbox_;
   bool is_closed_ = false;
+  std::uint64_t unsent_ = std::uint64_t{1} << 63;  ///< the last number of a request that did not leave; beyond all others
   std::map<RequestType, Handler> handlers_;
   std::map<NodeNumber, PeerState> peers_;
   std::deque<Incoming> inbox_;

@@ -164,6 +164,22 @@ TEST_F(RpcTest, a_node_that_is_lost_or_unknown_is_unreachable_at_once) {
   EXPECT_EQ(at(0).answered.back(), "too late" + unreached);
 }
 
+TEST_F(RpcTest, requests_that_could_not_leave_hold_up_no_later_one) {
+  a = &start(0, 1);
+  b = &start(1, 1);
+  for (auto* station : {a, b}) ends.push_back(std::make_unique<End>(*station));
+  at(0).ask(1, "too early");
+  at(0).ask(1, "too early again");
+  at(0).turn();
+  EXPECT_EQ(at(0).answered,
+            (std::vector<std::string>{"too early" + unreached, "too early again" + unreached}));
+  introduce();
+  at(0).ask(1, "in time");
+  ASSERT_TRUE(until([&] { return at(0).answered.size() == 3; }));
+  EXPECT_EQ(at(0).answered.back(), "in time: 0 re: in time");
+  EXPECT_EQ(at(1).handled, std::vector<std::string>{"in time"});
+}
+
 TEST_F(RpcTest, at_the_end_no_request_stays_open) {
   open();
   at(1).answers = false;
