@@ -44,15 +44,15 @@ SHAPES = {
 
 # The words of the client, and which ranks say that the moment is there. Rank 0 holds the others up where a call has to last.
 _DATA = ["put:1000", "commit"]
-_REST = ["collect", "get:0", "finalize"]
+_REST = ["try", "collect", "try", "get:0", "try", "finalize"]
 _HELD = ["only:0", "hold", "all", f"only:{VICTIM}"]
 MOMENTS = {
     "before Init": [f"only:{VICTIM}", "reach:before_Init", "hold", "all", "init", *_DATA, *_REST],
     "in Init": [f"only:{VICTIM}", "hold_connect", "all", "init", *_DATA, *_REST],
     "put and commit": ["init", "put:1000", f"only:{VICTIM}", "reach:put", "hold", "all", "commit", *_REST],
     "fence": ["init", *_DATA, *_HELD, "reach:fence", "all", *_REST],
-    "direct modex": ["init", *_HELD, "reach:modex", "all", *_DATA, "get:0", "collect", "finalize"],
-    "finalize": ["init", *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "finalize_barrier"],
+    "direct modex": ["init", *_HELD, "reach:modex", "all", *_DATA, "try", "get:0", "try", "collect", "try", "finalize"],
+    "finalize": ["init", *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
     # While daemons start there are no ranks: an agent says it.
     "launch": ["init", *_DATA, *_REST],
     # Rank 0 fails, the others have got SIGTERM and stay; SIGKILL comes after 2 seconds.
@@ -115,6 +115,8 @@ class Job:
         self.env = {**os.environ, "TMPDIR": self.files, "WEFT_TEST_MOMENTS": self.folder,
                     "WEFT_TEST_MARK": self.mark.split("=")[1], **dict(self.shape.env), **dict(env)}
         self.go = None
+        self.thaw = None
+        self.cleanups = []  # what a fault did to the machine, the last first
         self.pids = set()  # of all processes of the job that were seen
         agent = ["--agent", self.agent()] if "--host" in self.shape.options and "--agent" not in options else []
         self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), *program, *words]
@@ -195,6 +197,10 @@ class Job:
             return listed.stdout + b"".join(reader.bytes for reader in self.readers).decode(errors="replace")
         return ""
 
+    @staticmethod
+    def name_of(pid):
+        return process_name(pid)
+
     # ---- the end
 
     def finish(self, bound):
@@ -228,11 +234,14 @@ class Job:
 
     def close(self):
         """Ends whatever is still there."""
+        while self.cleanups:
+            self.cleanups.pop()()
         for signal_number in (signal.SIGCONT, signal.SIGKILL):
             for pid in self.marked():
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal_number)
         self.process.wait()
+        wait_until(lambda: not self.marked(), "the end of all processes")
         for reader in self.readers:
             reader.join()
         self.process.stdout.close()
