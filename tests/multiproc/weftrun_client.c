@@ -16,6 +16,19 @@
 //   descriptors            prints each descriptor above 2 and what it refers to
 //   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
+// Moments, for faults that have to come at one. The folder of WEFT_TEST_MOMENTS has two FIFOs, `said` and `go`:
+//   reach:NAME             writes "NAME RANK PID" to `said`
+//   hold                   until a process opens `go` for writing
+//   hold_connect           PMIx_Init reaches "init" before it connects to the server, and holds there
+//   stubborn               SIGTERM does not end this rank: it reaches "end"
+//   put:BYTES commit       so many bytes under the key "key"; BYTES 0: until PMIx_Put says that there is no room, or it fails
+//   collect                a fence of the whole job in which the cards travel
+//   get:R                  that key of rank R
+//   finalize_barrier       PMIx_Finalize with PMIX_EMBED_BARRIER; where that fails, without
+//   eat                    memory until there is none; memory_of:N has N MiB of it
+//   write:BYTES            to standard output; 0: without end
+//   try                    the next call may fail: prints "RANK STATUS" of it, and goes on
+#include <fcntl.h>
 #include <pmix.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,13 +36,64 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static pmix_proc_t me;
+static int tolerant;         // after the word "try"
+static int holds_at_connect;  // after the word "hold_connect"
 
 static void fail(const char* what, pmix_status_t status) {
   fprintf(stderr, "weftrun_client: rank %u: %s: %s\n", me.rank, what, PMIx_Error_string(status));
   exit(99);
+}
+
+static void expect_success(const char* what, pmix_status_t status) {
+  if (tolerant)
+    printf("%u %s\n", me.rank, PMIx_Error_string(status)), fflush(stdout);
+  else if (status != PMIX_SUCCESS)
+    fail(what, status);
+  tolerant = 0;
+}
+
+// The rank may not have called PMIx_Init, and the call may come from a handler of signals.
+static int open_fifo(const char* name, int flags) {
+  const char* const folder = getenv("WEFT_TEST_MOMENTS");
+  char path[256];
+  snprintf(path, sizeof path, "%s/%s", folder == NULL ? "." : folder, name);
+  return open(path, flags | O_CLOEXEC);
+}
+
+static void reach(const char* moment) {
+  const char* const rank = getenv("PMIX_RANK");
+  char line[128];
+  const int length =
+      snprintf(line, sizeof line, "%s %s %d\n", moment, rank == NULL ? "-" : rank, (int)getpid());
+  const int said = open_fifo("said", O_WRONLY);
+  if (said < 0 || write(said, line, (size_t)length) != length) exit(96);
+  close(said);
+}
+
+static void hold(void) {
+  const int go = open_fifo("go", O_RDONLY);
+  if (go < 0) exit(95);
+  close(go);
+}
+
+static void on_term(int number) {
+  (void)number;
+  reach("end");
+}
+
+// In the place of libc's, also for the library.
+__attribute__((visibility("default"))) int connect(int fd, const struct sockaddr* to, socklen_t bytes) {
+  if (holds_at_connect) {
+    holds_at_connect = 0;
+    reach("init");
+    hold();
+  }
+  return (int)syscall(SYS_connect, fd, to, bytes);
 }
 
 // Consumers compare types strictly, so a value of another type than the Standard's is a failure here.
@@ -93,13 +157,67 @@ static void print_keys(void) {
 }
 
 static void init(void) {
-  const pmix_status_t status = PMIx_Init(&me, NULL, 0);
-  if (status != PMIX_SUCCESS) fail("PMIx_Init", status);
+  expect_success("PMIx_Init", PMIx_Init(&me, NULL, 0));
 }
 
 static void fence(void) {
-  const pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
-  if (status != PMIX_SUCCESS) fail("PMIx_Fence", status);
+  expect_success("PMIx_Fence", PMIx_Fence(NULL, 0, NULL, 0));
+}
+
+static void call_with_flag(const char* flag) {
+  const bool yes = true;
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, flag, &yes, PMIX_BOOL);
+  if (strcmp(flag, PMIX_EMBED_BARRIER) == 0) {
+    const pmix_status_t status = PMIx_Finalize(&info, 1);
+    expect_success("PMIx_Finalize", status);
+    if (status != PMIX_SUCCESS) expect_success("PMIx_Finalize", PMIx_Finalize(NULL, 0));
+  } else {
+    expect_success("PMIx_Fence", PMIx_Fence(NULL, 0, &info, 1));
+  }
+  PMIX_INFO_DESTRUCT(&info);
+}
+
+static void put(size_t bytes) {
+  const size_t chunk = 1 << 20;
+  for (size_t i = 0;; ++i) {
+    char key[32];
+    snprintf(key, sizeof key, i == 0 ? "key" : "key%zu", i);
+    const size_t length = bytes == 0 ? chunk : bytes;
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data = {.bo = {calloc(length, 1), length}}};
+    const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
+    free(value.data.bo.bytes);
+    if (bytes != 0) return expect_success("PMIx_Put", status);
+    if (status == PMIX_ERR_OUT_OF_RESOURCE) return;
+    if (status != PMIX_SUCCESS) fail("PMIx_Put until there is no room", status);
+  }
+}
+
+static void get_of(pmix_rank_t rank) {
+  pmix_proc_t whose;
+  memcpy(&whose, &me, sizeof whose);
+  whose.rank = rank;
+  pmix_value_t* value = NULL;
+  const pmix_status_t status = PMIx_Get(&whose, "key", NULL, 0, &value);
+  expect_success("PMIx_Get", status);
+  if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
+}
+
+static void eat(size_t most) {
+  const size_t chunk = 1 << 20;
+  for (size_t i = 0; most == 0 || i < most; ++i) {
+    char* const bytes = malloc(chunk);
+    if (bytes == NULL) exit(94);
+    memset(bytes, (int)i | 1, chunk);
+  }
+}
+
+static void write_out(size_t bytes) {
+  static char chunk[4096];
+  memset(chunk, 'x', sizeof chunk - 1);
+  chunk[sizeof chunk - 1] = '\n';
+  for (size_t done = 0; bytes == 0 || done < bytes; done += sizeof chunk)
+    if (fwrite(chunk, sizeof chunk, 1, stdout) != 1 || fflush(stdout) != 0) exit(93);
 }
 
 static void fence_aborted(void) {
@@ -215,8 +333,7 @@ static void print_descriptors(void) {
 }
 
 static void finalize(void) {
-  const pmix_status_t status = PMIx_Finalize(NULL, 0);
-  if (status != PMIX_SUCCESS) fail("PMIx_Finalize", status);
+  expect_success("PMIx_Finalize", PMIx_Finalize(NULL, 0));
 }
 
 static void abort_job(const char* words) {
@@ -231,6 +348,7 @@ static void abort_job(const char* words) {
 
 int main(int argc, char** argv) {
   int skip = 0;
+  if (getenv("PMIX_RANK") != NULL) me.rank = (pmix_rank_t)atoi(getenv("PMIX_RANK"));  // before init
   for (int i = 1; i < argc; ++i) {
     const char* word = argv[i];
     if (strcmp(word, "all") == 0) skip = 0;
@@ -248,6 +366,19 @@ int main(int argc, char** argv) {
     if (strcmp(word, "marked") == 0) wait_for_mark();
     if (strncmp(word, "say:", 4) == 0) printf("%s\n", word + 4), fflush(stdout);
     if (strcmp(word, "pid") == 0) printf("%u %d\n", me.rank, (int)getpid()), fflush(stdout);
+    if (strncmp(word, "reach:", 6) == 0) reach(word + 6);
+    if (strcmp(word, "hold") == 0) hold();
+    if (strcmp(word, "hold_connect") == 0) holds_at_connect = 1;
+    if (strcmp(word, "stubborn") == 0) signal(SIGTERM, on_term);
+    if (strncmp(word, "put:", 4) == 0) put(strtoul(word + 4, NULL, 10));
+    if (strcmp(word, "commit") == 0) expect_success("PMIx_Commit", PMIx_Commit());
+    if (strcmp(word, "collect") == 0) call_with_flag(PMIX_COLLECT_DATA);
+    if (strncmp(word, "get:", 4) == 0) get_of((pmix_rank_t)atoi(word + 4));
+    if (strcmp(word, "finalize_barrier") == 0) call_with_flag(PMIX_EMBED_BARRIER);
+    if (strcmp(word, "eat") == 0) eat(0);
+    if (strncmp(word, "memory_of:", 10) == 0) eat(strtoul(word + 10, NULL, 10));
+    if (strncmp(word, "write:", 6) == 0) write_out(strtoul(word + 6, NULL, 10));
+    if (strcmp(word, "try") == 0) tolerant = 1;
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;

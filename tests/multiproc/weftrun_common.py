@@ -10,6 +10,10 @@ import time
 WEFTRUN = os.environ["WEFTRUN"]
 CLIENT = os.environ.get("WEFTRUN_CLIENT", "")
 PYTHON = sys.executable
+# A shell's job in the background ignores SIGINT, one of nohup SIGHUP, and weftrun keeps to what it inherits.
+for ignorable in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(ignorable) == signal.SIG_IGN:
+        signal.signal(ignorable, signal.SIG_DFL)
 WATCHDOG = 60  # seconds; only a hang takes so long
 HOSTS_SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
 

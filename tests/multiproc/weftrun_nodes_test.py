@@ -297,8 +297,9 @@ class Signals(Nodes):
 
 
 class Losses(Nodes):
-    def job(self):
-        job = self.start("--virtual-nodes", "3", "-n", "6", "sh", "-c", "setsid sleep 1000 & echo $$ $!; exec sleep 1000")
+    def job(self, **settings):
+        job = self.start("--virtual-nodes", "3", "-n", "6", "sh", "-c", "setsid sleep 1000 & echo $$ $!; exec sleep 1000",
+                         env={**self.env, **settings})
         pids = [int(word) for line in read_lines(job.stdout, 6) for word in line.split()]
         return job, pids, self.daemons(3)
 
@@ -313,7 +314,7 @@ class Losses(Nodes):
             wait_until(lambda: not any(lives(pid) for pid in pids + daemons), "the end of all")
 
     def test_a_daemon_that_does_not_answer_is_lost(self):
-        job, pids, daemons = self.job()
+        job, pids, daemons = self.job(WEFT_LOST_AFTER="2")
         os.kill(daemons[1], signal.SIGSTOP)
         status, _, err = finish(job)
         self.assertEqual(status, 125, err)

@@ -50,7 +50,7 @@ class Server {
   /// (own_failure).
   std::vector<std::string> environment_of(job::Rank rank) const;
 
-  /// The rank's process has ended.
+  /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;
 
   /// The rank has failed before PMIx_Init: fences do not wait for it.

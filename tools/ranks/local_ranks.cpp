@@ -205,7 +205,8 @@ void LocalRanks::await_child() {
 void LocalRanks::reap() {
   const auto all = processes_->reap(events_.other_child);
   for (const auto& [rank, wait_status] : all) {
-    server_->mark_ended(rank);
+    // What failed has its own reason: that it had connected, as may turn out later, is none.
+    if (wait_status == 0) server_->mark_ended(rank);
     if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
   }

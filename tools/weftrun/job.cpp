@@ -242,7 +242,8 @@ void Job::on_relayed_signal(int signal) {
     return;
   }
   send(signal);
-  if (signal == SIGCONT) input_->resume();  // perhaps in the foreground now
+  // Perhaps in the foreground now. Before the ranks there is no reader of the input.
+  if (signal == SIGCONT && nodes_to_start_ == 0) input_->resume();
 }
 
 void Job::on_time_up() {

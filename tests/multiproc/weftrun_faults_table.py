@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each fault at each moment comes to: the rows of docs/faults.md, most of which weftrun_faults_test.py runs.
+
+  weftrun_faults_table.py            prints the table
+  weftrun_faults_table.py --check    compares it with docs/faults.md
+"""
+import dataclasses
+import pathlib
+import sys
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "faults.md"
+BEGIN = "<!-- table: made by tests/multiproc/weftrun_faults_table.py -->\n"
+END = "<!-- end -->\n"
+
+RUNNING = ("before Init", "in Init", "put and commit", "fence", "direct modex", "finalize")
+ALL = (*RUNNING, "launch", "end")
+VIRTUAL = ("virtual", "tcp")
+EVERYWHERE = ("one node", *VIRTUAL)
+SHORT = (("WEFT_LOST_AFTER", "1"), ("WEFT_LAUNCH_TIMEOUT", "2"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    """A promise for one fault at some moments."""
+    fault: str            # as the page calls it
+    moments: tuple
+    status: object        # weftrun's; negative: the signal that ends it; "" where there is no job
+    line: str             # what weftrun's one line names, for the page
+    others: str           # what the other ranks get, for the page
+    bound: object         # seconds until nothing is left: of a hang, no claim of speed
+    test: str = ""        # another test that has it
+    # For a row that weftrun_faults_test.py runs:
+    group: str = ""
+    do: str = ""          # a name of weftrun_faults_faults.FAULTS
+    shapes: tuple = ()
+    words: tuple = ()     # regular expressions of the lines of weftrun, one each; (): weftrun says nothing
+    options: tuple = ()
+    env: tuple = ()
+    victim: tuple = ()    # words of the client in the place of the victim's "hold"
+    succeeds: bool = False  # every call of every rank does
+    aborted: tuple = ()   # ranks that are told PMIX_ERR_PROC_ABORTED, once each; no rank is told another error
+
+    def tests(self):
+        return f"`multiproc.weftrun.faults.{self.group}`" if self.group else self.test
+
+
+LATE = r"rank 0 on .* exited with status 3"  # before the fault at the moment "end"
+DIED = r"rank 3 on {node} \(pid {pid}, .*was killed by signal 9 \(SIGKILL\); the job was ended"
+LOST = r"node {node} is lost: .*; the job was ended"
+TERM = "SIGTERM, and SIGKILL 2 s later"
+ERRORS = "calls that need what is gone fail; " + TERM
+RANK_GOES = {"options": ("--on-failure", "continue"),
+             "words": (r"rank 3 on {node} .*signal 9 .*the others go on", "exit status 137 is that of rank 3")}
+NODE_GOES = {"options": ("--on-failure", "continue"),
+             "words": (r"node {node} is lost: .*ranks 2-3 ended with it, the others go on", "exit status 125 is that of node {node}")}
+STAYS = "the rank that had failed before"
+
+
+def ends_late(fault, do, group, bound=15, **more):
+    """At the end of a job that ends with status 3 anyway, a fault changes nothing."""
+    return Row(fault, ("end",), 3, STAYS, "have got SIGTERM before", bound, group=group, do=do,
+               shapes=more.pop("shapes", EVERYWHERE), words=(LATE,), **more)
+
+
+KILLED = [
+    Row("rank killed", RUNNING, 137, "rank, host, pid, signal", ERRORS, 15, group="killed", do="kill rank", shapes=EVERYWHERE,
+        words=(DIED,)),
+    Row("rank killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 137, "the same; a last line: whose status it is",
+        "the fence with it is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill rank and go on", shapes=VIRTUAL,
+        aborted=(0, 1, 2), **RANK_GOES),
+    Row("rank killed, `--on-failure continue`", ("fence", "finalize"), 137, "the same; a last line: whose status it is",
+        "all succeeds: it had arrived", 15, group="killed", do="kill rank and go on", shapes=VIRTUAL, **RANK_GOES),
+    Row("rank killed", ("launch",), "", "there are no ranks before all daemons have reported", "", ""),
+    ends_late("rank killed", "kill rank", "killed"),
+    Row("daemon killed", RUNNING, 125, "node, signal of the daemon",
+        ERRORS + "; on its own node SIGKILL. A rank that exits for such an error may be told of first, with its own status", 15,
+        group="killed", do="kill daemon", shapes=VIRTUAL, words=(r"node {node} is lost: .*killed by signal 9.*the job was ended",)),
+    Row("daemon killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 125, "node, its ranks; a last line: whose status it is",
+        "the fence with them is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill daemon and go on",
+        shapes=VIRTUAL, aborted=(0, 1), **NODE_GOES),
+    Row("daemon killed, `--on-failure continue`", ("fence", "finalize"), 125, "node, its ranks; a last line: whose status it is",
+        "the call succeeds, or is `PMIX_ERR_PROC_ABORTED`: all had arrived there", 15, group="killed", do="kill daemon and go on",
+        shapes=VIRTUAL, **NODE_GOES),
+    Row("daemon killed", ("launch",), 125, "node, agent, signal", "were not started", 15, group="killed", do="kill daemon",
+        shapes=("agents",), words=(r"no-such-host-0.*killed by signal 9",)),
+    ends_late("daemon killed", "kill daemon", "killed", shapes=VIRTUAL),
+    Row("guard killed", RUNNING, 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=EVERYWHERE, succeeds=True),
+    Row("guard killed", ("launch",), 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=("agents",), succeeds=True),
+    ends_late("guard killed", "kill guard", "killed"),
+    Row("launcher killed", RUNNING, -9, "-", "SIGKILL", 15, group="killed", do="kill launcher", shapes=EVERYWHERE),
+    Row("launcher killed", ("launch",), -9, "-", "were not started", 15, group="killed", do="kill launcher", shapes=("agents",)),
+    Row("launcher killed", ("end",), -9, STAYS, "SIGKILL", 15, group="killed", do="kill launcher", shapes=EVERYWHERE, words=(LATE,)),
+]
+
+STOPPED = [
+    Row("SIGSTOP of a rank, then SIGCONT", RUNNING, 0, "-", "wait for it", 15, group="stopped", do="stop rank for a while",
+        shapes=EVERYWHERE, succeeds=True),
+    Row("SIGSTOP of a rank", RUNNING, 124, "`--timeout`: how many ranks still ran. Without a limit the job waits; `WEFT_STUCK_AFTER` names it",
+        "wait for it; " + TERM, 15, group="stopped", do="stop rank", shapes=("one node", "virtual"), options=("--timeout", "3"),
+        words=("did not end within --timeout 3 seconds: 4 of 4 ranks still ran",)),
+    Row("SIGSTOP of a rank", ("launch",), "", "there are no ranks", "", ""),
+    ends_late("SIGSTOP of a rank", "stop rank", "stopped"),
+    Row("SIGSTOP of a daemon, shorter than `WEFT_LOST_AFTER`", RUNNING, 0, "-", "wait for it", 15, group="stopped",
+        do="stop daemon for a while", shapes=VIRTUAL, succeeds=True),
+    Row("SIGSTOP of a daemon, shorter than `WEFT_LOST_AFTER`", ("launch",), 0, "-", "are started later", 15, group="stopped",
+        do="stop daemon for a while", shapes=("agents",), succeeds=True),
+    Row("SIGSTOP of a daemon", RUNNING, 125, "node", ERRORS + ", on its own node with the daemon", "`WEFT_LOST_AFTER` + 15", group="stopped",
+        do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,)),
+    Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15",
+        group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
+    ends_late("SIGSTOP of a daemon", "stop daemon", "stopped", shapes=VIRTUAL, env=SHORT),
+    Row("SIGSTOP of the launcher, shorter than `WEFT_LOST_AFTER`", RUNNING, 0, "-", "get on; on several nodes some calls wait", 15,
+        group="stopped", do="stop launcher for a while", shapes=EVERYWHERE, succeeds=True),
+    Row("SIGSTOP of the launcher, shorter than `WEFT_LOST_AFTER`", ("launch",), 0, "-", "are started later", 15, group="stopped",
+        do="stop launcher for a while", shapes=("agents",), succeeds=True),
+    Row("SIGSTOP of the launcher of several nodes", RUNNING, 125, "after SIGCONT: a node. Its daemons have ended what ran there meanwhile",
+        "SIGKILL", "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop launcher until the others are gone", shapes=VIRTUAL, env=SHORT,
+        words=("node .* is lost",)),
+    Row("SIGSTOP of the launcher of several nodes", ("launch",), 125, "after SIGCONT: a node. Agents that wait end with the launcher",
+        "were not started", "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop launcher until the others are gone", shapes=("agents",),
+        env=SHORT, words=("no-such-host-",)),
+    Row("SIGSTOP of the launcher of several nodes", ("end",), 3, STAYS, "SIGKILL", "`WEFT_LOST_AFTER` + 15", group="stopped",
+        do="stop launcher until the others are gone", shapes=VIRTUAL, env=SHORT, words=(LATE,)),
+    Row("SIGSTOP of the launcher of one node", ALL, "", "its ranks run on; a server of its own thread stands still with it until SIGCONT", "", ""),
+    Row("frozen rank (cgroup v1)", RUNNING, 125, "`--timeout` or the signal; then rank, pid: it is left behind, and ends when it is thawed",
+        TERM, 30, group="stopped", do="freeze rank", shapes=("one node", "virtual"), options=("--timeout", "2"),
+        words=("did not end within --timeout 2 seconds", r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
+    Row("frozen rank (cgroup v1)", ("launch",), "", "there are no ranks", "", ""),
+    Row("frozen rank (cgroup v1)", ("end",), 125, STAYS + "; then rank, pid: it is left behind", TERM, 30, group="stopped",
+        do="freeze rank", shapes=("one node", "virtual"), words=(LATE, r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
+]
+
+LIMITS = [
+    Row("memory limit of a rank (cgroup)", ("before Init", "put and commit"), 137, "as a killed rank, and what to do about memory", ERRORS, 30,
+        group="limits", do="limit memory", shapes=EVERYWHERE, victim=("hold", "eat"), words=(DIED + ".*ran out of memory",)),
+    Row("memory limit of a rank (cgroup)", ("in Init", "fence", "direct modex", "finalize", "launch", "end"), 137,
+        "as a killed rank: the kernel chooses the moment", "as there", "as there", test="row \"rank killed\""),
+]
+
+ROWS = [*KILLED, *STOPPED, *LIMITS]
+
+
+def markdown():
+    lines = ["| fault | moment | exit status | the line names | the other ranks | seconds | test |", "|---|---|---|---|---|---|---|"]
+    for row in ROWS:
+        moments = "all" if row.moments == ALL else "while ranks run" if row.moments == RUNNING else ", ".join(row.moments)
+        status = f"signal {-row.status}" if isinstance(row.status, int) and row.status < 0 else row.status
+        lines.append(f"| {row.fault} | {moments} | {status} | {row.line} | {row.others} | {row.bound} | {row.tests()} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    if sys.argv[1:] != ["--check"]:
+        print(markdown(), end="")
+        return
+    page = PAGE.read_text(encoding="utf-8")
+    if page.split(BEGIN)[1].split(END)[0].strip() != markdown().strip():
+        sys.exit(f"the table of {PAGE.name} is another than that of {pathlib.Path(__file__).name}, which prints it")
+
+
+if __name__ == "__main__":
+    main()
