@@ -24,14 +24,15 @@ bool end_calls(Owner& owner) {
   owner.stop();
   return others_have_left(patience);
 }
-bool end_calls(server::Server&) {
-  return true;
+bool end_calls(server::Server& server) {
+  const bool has_ended = server.stop();
+  return others_have_left(patience) && has_ended;
 }
 
 /// Takes over `next` and its adapter, and frees the former ones when nothing leads to them any more.
-template <class Adapter, class Owner, class Choose>
-void replace(std::unique_ptr<Owner>& owner, std::unique_ptr<Role>& role, std::atomic<Owner*>& now,
-             std::unique_ptr<Owner> next, Choose&& choose) {
+template <class Adapter, class Pointer, class Choose>
+void replace(Pointer& owner, std::unique_ptr<Role>& role, std::atomic<typename Pointer::pointer>& now,
+             Pointer next, Choose&& choose) {
   std::unique_ptr<Role> adapter = next != nullptr ? std::make_unique<Adapter>(*next) : nullptr;
   now.store(next.get(), std::memory_order_release);
   owner.swap(next);
@@ -39,7 +40,7 @@ void replace(std::unique_ptr<Owner>& owner, std::unique_ptr<Role>& role, std::at
   choose();
   if (next == nullptr || end_calls(*next)) return;
   // It is used yet, and so is its memory, to the end of the process.
-  static std::vector<std::pair<std::unique_ptr<Role>, std::unique_ptr<Owner>>>* const kept =
+  static std::vector<std::pair<std::unique_ptr<Role>, Pointer>>* const kept =
       new std::remove_pointer_t<decltype(kept)>;
   kept->emplace_back(std::move(adapter), std::move(next));
 }
@@ -55,7 +56,7 @@ void Roles::set_client(std::unique_ptr<client::Client> client) {
   replace<ClientRole>(client_, client_role_, client_now_, std::move(client), [this] { choose(); });
 }
 
-void Roles::set_server(std::unique_ptr<server::Server> server) {
+void Roles::set_server(server::Server::Owned server) {
   topology::install_opaque_types();
   watch_forks();
   replace<ServerRole>(server_, server_role_, server_now_, std::move(server), [this] { choose(); });

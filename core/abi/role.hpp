@@ -60,8 +60,7 @@ class Role {
 /// The roles of this process. One object for the process: the C API has no handle to hang it on.
 class Roles {
  public:
-  /// Loads only. A client or tool is valid as long as the call that asks for it (calls.hpp); a server until the last
-  /// PMIx_server_finalize, which its callers must not race with.
+  /// Loads only. What is there is valid as long as the call that asks for it (calls.hpp).
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
   client::Tool* tool() const noexcept { return tool_now_.load(std::memory_order_acquire); }
@@ -83,7 +82,7 @@ class Roles {
   unsigned server_count = 0;
   unsigned tool_count = 0;
   void set_client(std::unique_ptr<client::Client> client);
-  void set_server(std::unique_ptr<server::Server> server);
+  void set_server(server::Server::Owned server);
   void set_tool(std::unique_ptr<client::Tool> tool);
   /// In the child of a fork: what its parent is remains the parent's, untouched, and here there is no role.
   void forget_parent() noexcept;
@@ -95,7 +94,7 @@ class Roles {
   std::mutex mutex_;
   bool watches_forks_ = false;
   std::unique_ptr<client::Client> client_;
-  std::unique_ptr<server::Server> server_;
+  server::Server::Owned server_;
   std::unique_ptr<client::Tool> tool_;
   std::unique_ptr<Role> client_role_, server_role_, tool_role_;
   std::atomic<client::Client*> client_now_{nullptr};

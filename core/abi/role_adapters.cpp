@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/role_adapters.hpp"
 
-#include <future>
+#include <memory>
 
 namespace weft::abi {
 
@@ -56,11 +56,7 @@ void ClientRole::query(link::Query query, Answered done) {
 // ---- server
 
 pmix_status_t ServerRole::await(const std::function<void(Done)>& start) {
-  if (on_thread()) return server_.wait_for(start);  // serves meanwhile
-  const auto promise = std::make_shared<std::promise<pmix_status_t>>();
-  auto status = promise->get_future();
-  start([promise](pmix_status_t s) { promise->set_value(s); });
-  return status.get();
+  return server_.await(start);
 }
 
 pmix_status_t ServerRole::store_internal(const pmix_proc_t& proc, std::string_view key,
@@ -72,12 +68,15 @@ pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, con
                               std::size_t ninfo, const store::GetDirectives&, Value& found) {
   auto copy = Infos::copy_of(infos, ninfo);
   if (!copy) return PMIX_ERR_BAD_PARAM;
-  return await([&](const Done& done) {
-    server_.get(proc, std::string(key), std::move(*copy), [&found, done](pmix_status_t status, Value value) {
-      if (status == PMIX_SUCCESS) found = std::move(value);
-      done(status);
+  const auto taken = std::make_shared<Value>();
+  const auto status = await([&](const Done& done) {
+    server_.get(proc, std::string(key), std::move(*copy), [taken, done](pmix_status_t got, Value value) {
+      *taken = std::move(value);
+      done(got);
     });
   });
+  if (status == PMIX_SUCCESS) found = std::move(*taken);
+  return status;
 }
 
 pmix_status_t ServerRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
@@ -96,7 +95,7 @@ pmix_status_t ServerRole::resolve_nodes(std::string_view nspace, std::string& ou
 
 /// A server has all events pass through it.
 void ServerRole::subscribe(std::vector<pmix_status_t>, Done done) {
-  run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+  run_later([done = server::answered_once(std::move(done))] { done(PMIX_SUCCESS); });
 }
 
 void ServerRole::notify(events::Event event, Done done) {

@@ -24,7 +24,7 @@ pmix_status_t run(pmix_op_cbfunc_t cbfunc, void* cbdata, Work&& work) {
     work(*server, [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
     return PMIX_SUCCESS;
   }
-  const auto status = server->wait_for([&](Done done) { work(*server, std::move(done)); });
+  const auto status = server->await([&](Done done) { work(*server, std::move(done)); });
   return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
 }
 
@@ -57,6 +57,9 @@ pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[],
 }
 
 /// PMIx_server_finalize: clients that are still connected see their server go.
+/// Calls that other threads are in end with PMIX_ERR_INIT, and so does what was asked for with a callback and not done yet; it
+/// returns after them. An upcall of the host that does not return is waited for 5 s: then a line on standard error names it, no other
+/// upcall begins, and the server's thread and memory stay.
 pmix_status_t PMIx_server_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
@@ -150,10 +153,11 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
     if (!made) return weft::abi::to_status(made.error());
     // The host reads the answer until it says so: the array lives until then.
     auto* held = new weft::data::Infos(std::move(*made));
-    server->run_later([held, cbfunc, cbdata] {
+    Done done = [held, cbfunc, cbdata](pmix_status_t status) {
       const auto release = [](pmix_status_t, void* infos) { delete static_cast<weft::data::Infos*>(infos); };
-      cbfunc(PMIX_SUCCESS, held->data(), held->size(), cbdata, release, held);
-    });
+      cbfunc(status, held->data(), held->size(), cbdata, release, held);
+    };
+    server->run_later([done = weft::server::answered_once(std::move(done))] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   });
 }
@@ -182,11 +186,11 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
-    server->collect_inventory([cbfunc, cbdata](weft::data::Infos infos) {
+    server->collect_inventory([cbfunc, cbdata](pmix_status_t status, weft::data::Infos infos) {
       // The host reads the answer until it says so: the array lives until then.
       auto* held = new weft::data::Infos(std::move(infos));
       const auto release = [](void* kept) { delete static_cast<weft::data::Infos*>(kept); };
-      cbfunc(PMIX_SUCCESS, held->data(), held->size(), cbdata, release, held);
+      cbfunc(status, held->data(), held->size(), cbdata, release, held);
     });
     return PMIX_SUCCESS;
   });

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The API half: any thread in, the loop's thread does it.
 #include <asio/post.hpp>
-#include <future>
 
 #include "base/log_format.hpp"
 #include "core/data/status.hpp"
@@ -16,27 +15,23 @@ void Server::run_later(std::function<void()> task) {
   });
 }
 
-pmix_status_t Server::wait_for(const std::function<void(Done)>& work) {
-  std::promise<pmix_status_t> promise;
-  auto status = promise.get_future();
-  if (!on_loop()) {
-    run_later([&] { work([&](pmix_status_t s) { promise.set_value(s); }); });
-    return status.get();
-  }
-  work([&](pmix_status_t s) { promise.set_value(s); });
-  while (status.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+pmix_status_t Server::await(const std::function<void(Done)>& start) {
+  const auto wait = Waits::make();
+  start([this, wait](pmix_status_t status) { waits_.answer(wait, status); });
+  if (!on_loop()) return waits_.wait(wait);
+  for (;;) {
+    if (const auto status = waits_.look(wait)) return *status;
     drain_notices();
     if (cluster_) progress_cluster();
     loop_.run_one_for(std::chrono::milliseconds(1));
   }
-  return status.get();
 }
 
 // ---- namespaces and clients
 
 void Server::register_nspace(std::string nspace, int local_size, data::Infos infos, Done done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
-  run_later([this, nspace = std::move(nspace), local_size, held, done = std::move(done)] {
+  run_later([this, nspace = std::move(nspace), local_size, held, done = answered_once(std::move(done))] {
     if (nspace.empty() || nspace.size() > PMIX_MAX_NSLEN || local_size < 0) return done(PMIX_ERR_BAD_PARAM);
     auto& job = rooms_->jobs.announce(nspace);
     if (cluster_) job.card_key = cluster_->card_key(nspace);
@@ -56,7 +51,7 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
 }
 
 void Server::deregister_nspace(std::string nspace, Done done) {
-  run_later([this, nspace = std::move(nspace), done = std::move(done)] {
+  run_later([this, nspace = std::move(nspace), done = answered_once(std::move(done))] {
     after_hellos([this, nspace, done] {
       auto* job = rooms_->jobs.find_announced(nspace);
       if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
@@ -84,7 +79,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
 }
 
 void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
-  run_later([this, proc, client, done = std::move(done)] {
+  run_later([this, proc, client, done = answered_once(std::move(done))] {
     auto& job = rooms_->jobs.announce(std::string(link::nspace_of(proc)));
     job.clients[proc.rank] = client;
     if (!job.writer) return done(PMIX_SUCCESS);
@@ -93,7 +88,7 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
 }
 
 void Server::deregister_client(pmix_proc_t proc, Done done) {
-  run_later([this, proc, done = std::move(done)] {
+  run_later([this, proc, done = answered_once(std::move(done))] {
     // A process that has ended may have connected and not been accepted yet; the host is told of it before `done`.
     after_hellos([this, proc, done] {
       auto* job = rooms_->jobs.find_announced(link::nspace_of(proc));
@@ -107,13 +102,13 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
   auto variables = read_launch_info(infos.data(), infos.size());
   const auto status = variables ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
   if (variables) children_->add(std::move(nspace), std::move(*variables));
-  run_later([status, done = std::move(done)] { done(status); });
+  run_later([status, done = answered_once(std::move(done))] { done(status); });
 }
 
 // ---- data
 
 void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
-  run_later([this, proc, done = std::move(done)] {
+  run_later([this, proc, done = answered_once(std::move(done))] {
     rooms_->gets.card({proc}, [done](Gets::CardReply reply) { done(reply.status, std::move(reply.card)); });
   });
 }
@@ -121,7 +116,7 @@ void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, 
 void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
-  run_later([this, proc, key = std::move(key), held, done = std::move(done)] {
+  run_later([this, proc, key = std::move(key), held, done = answered_once(std::move(done))] {
     if (key.empty()) {
       data::Infos all;
       private_.collect(link::nspace_of(proc), proc.rank, all);
@@ -151,22 +146,33 @@ pmix_status_t Server::store_internal(const pmix_proc_t& proc, std::string_view k
 
 pmix_status_t Server::resolve_peers(std::string_view node, std::string_view nspace,
                                     std::vector<pmix_proc_t>& out) {
-  return wait_for([&](const Done& done) {
-    const auto* job = rooms_->jobs.find(nspace);
-    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
-    const auto id = node.empty() ? job->view().my_node() : store::node_by_name(job->view(), node);
-    for (const auto rank : store::ranks_on(job->view(), id)) out.push_back(link::make_proc(nspace, rank));
-    done(out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+  const auto found = std::make_shared<std::vector<pmix_proc_t>>();
+  const auto status = await([&](const Done& done) {
+    run_later([this, node = std::string(node), nspace = std::string(nspace), found, done] {
+      const auto* job = rooms_->jobs.find(nspace);
+      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      const auto id = node.empty() ? job->view().my_node() : store::node_by_name(job->view(), node);
+      for (const auto rank : store::ranks_on(job->view(), id))
+        found->push_back(link::make_proc(nspace, rank));
+      done(found->empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+    });
   });
+  if (status == PMIX_SUCCESS) out.insert(out.end(), found->begin(), found->end());
+  return status;
 }
 
 pmix_status_t Server::resolve_nodes(std::string_view nspace, std::string& out) {
-  return wait_for([&](const Done& done) {
-    const auto* job = rooms_->jobs.find(nspace);
-    if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
-    out = store::node_names(job->view());
-    done(out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+  const auto found = std::make_shared<std::string>();
+  const auto status = await([&](const Done& done) {
+    run_later([this, nspace = std::string(nspace), found, done] {
+      const auto* job = rooms_->jobs.find(nspace);
+      if (job == nullptr) return done(PMIX_ERR_NOT_FOUND);
+      *found = store::node_names(job->view());
+      done(found->empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
+    });
   });
+  if (status == PMIX_SUCCESS) out = std::move(*found);
+  return status;
 }
 
 pmix_value_t* Server::keep(data::Value value) {
@@ -179,28 +185,30 @@ pmix_value_t* Server::keep(data::Value value) {
 
 void Server::notify(events::Event event, Done done) {
   auto held = std::make_shared<events::Event>(std::move(event));
-  run_later([this, held, done = std::move(done)] { rooms_->events.notify(std::move(*held), done); });
+  run_later(
+      [this, held, done = answered_once(std::move(done))] { rooms_->events.notify(std::move(*held), done); });
 }
 
 void Server::query(link::Query query, Queries::Replied done) {
   auto held = std::make_shared<link::Query>(std::move(query));
-  run_later([this, held, done = std::move(done)] { rooms_->queries.query(std::move(*held), done); });
+  run_later(
+      [this, held, done = answered_once(std::move(done))] { rooms_->queries.query(std::move(*held), done); });
 }
 
-void Server::collect_inventory(std::function<void(data::Infos)> done) {
-  run_later([this, done = std::move(done)] {
+void Server::collect_inventory(std::function<void(pmix_status_t, data::Infos)> done) {
+  run_later([this, done = answered_once(std::move(done))] {
     data::Infos out;
     if (cluster_) {
       out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_->contact()));
       out.add(ClusterSpec::transport_attribute, data::Value::of(std::string_view(cluster_->transport())));
     }
-    done(std::move(out));
+    done(PMIX_SUCCESS, std::move(out));
   });
 }
 
 void Server::deliver_inventory(data::Infos infos, Done done) {
   auto held = std::make_shared<data::Infos>(std::move(infos));
-  run_later([this, held, done = std::move(done)] {
+  run_later([this, held, done = answered_once(std::move(done))] {
     auto status = PMIX_SUCCESS;
     for (std::size_t i = 0; i < held->size(); ++i) {
       const auto& info = held->data()[i];

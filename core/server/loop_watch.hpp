@@ -2,6 +2,7 @@
 // Notices when the loop was held up, and by what: all other clients, and the servers of other nodes, wait meanwhile.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <string>
@@ -22,14 +23,17 @@ class LoopWatch {
   /// One piece of work: a message, a call of the host. Pieces inside a piece count as that one's.
   class Work {
    public:
-    /// what: static text. of: whose work; valid until this object ends. Null: no process's.
+    /// what: static text with a NUL behind it. of: whose work; valid until this object ends. Null: no process's.
     Work(LoopWatch& watch, std::string_view what, const pmix_proc_t* of = nullptr) noexcept
         : watch_(watch), what_(what), of_(of), is_outer_(watch.depth_++ == 0) {
-      if (is_outer_) begin_ = watch.now_();
+      if (!is_outer_) return;
+      begin_ = watch.now_();
+      watch.current_.store(what.data(), std::memory_order_relaxed);
     }
     ~Work() {
       --watch_.depth_;
       if (!is_outer_) return;
+      watch_.current_.store(nullptr, std::memory_order_relaxed);
       if (const auto took = watch_.now_() - begin_; took >= long_work) watch_.report(what_, of_, took);
     }
     Work(const Work&) = delete;
@@ -46,6 +50,8 @@ class LoopWatch {
   LoopWatch();
   /// For tests.
   LoopWatch(Clock::time_point (*now)(), Report report) : now_(now), report_(std::move(report)) {}
+  /// What the loop is at; null: nothing. Any thread.
+  const char* current() const noexcept { return current_.load(std::memory_order_relaxed); }
 
  private:
   void report(std::string_view what, const pmix_proc_t* of, Clock::duration took) const;
@@ -53,6 +59,7 @@ class LoopWatch {
   Clock::time_point (*now_)();
   Report report_;
   unsigned depth_ = 0;
+  std::atomic<const char*> current_{nullptr};
 };
 
 }  // namespace weft::server

@@ -65,9 +65,9 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
-                                              std::size_t ninfo) {
-  std::unique_ptr<Server> server(new Server);
+Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
+                                    std::size_t ninfo) {
+  Owned server(new Server);
   server->self_ = identity_from(infos, ninfo);
   auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
   if (!spec) return fail(spec.error());
@@ -99,7 +99,12 @@ Result<std::unique_ptr<Server>> Server::start(const pmix_server_module_t* module
                               *server->handlers_, server->cluster_.get(), settings);
   server->listener_->start();
 
-  server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
+  server->thread_ = base::start_thread("weft-server", [s = server.get()] {
+    s->loop_thread_ = std::this_thread::get_id();
+    s->run();
+    s->loop_thread_ = std::thread::id();  // the number may be another thread's soon
+    s->ended_.set_value();
+  });
   return server;
 }
 
@@ -126,12 +131,35 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
   return {};
 }
 
-Server::~Server() {
-  if (thread_.joinable()) {
-    // What processes that have ended wanted cleaned up may lie unread behind their hello.
-    asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
+bool Server::stop() {
+  if (!thread_.joinable()) return true;
+  // What processes that have ended wanted cleaned up may lie unread behind their hello.
+  asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
+  const bool has_ended = !on_loop() && ended_.get_future().wait_for(patience) == std::future_status::ready;
+  if (has_ended)
     thread_.join();
-  }
+  else
+    abandon();
+  waits_.close();
+  return has_ended;
+}
+
+/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then.
+void Server::abandon() {
+  const char* const upcall = rooms_->host.running();
+  const char* const work = watch_.current();
+  const auto where = upcall != nullptr ? fmt::format("the host's upcall {} does not return", upcall)
+                     : work != nullptr ? fmt::format("its loop is held up by {}", work)
+                                       : std::string("its loop turns, and its connections do not close");
+  base::warn(base::LogPart::clients, "the server does not end{}: {}; its thread and memory stay",
+             on_loop() ? std::string() : fmt::format(" within {} s", patience.count()), where);
+  is_abandoned_ = true;
+  is_stopping_ = true;
+  rooms_->host.abandon();
+  asio::post(loop_, [] {});  // where it sleeps
+}
+
+Server::~Server() {
   rooms_.reset();
 }
 
@@ -158,6 +186,7 @@ void Server::run() {
     if (!cluster_ || cluster_->sleep()) loop_.run_one();
     answer_doorbells(true);
   }
+  if (is_abandoned_) return;
   loop_.poll();  // what close() posted
   if (cluster_) leave_cluster();
 }

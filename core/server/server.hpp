@@ -3,14 +3,18 @@
 // done for jobs and clients is done by the rooms (rooms.hpp).
 //
 // Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread. What locks
-//           for itself: Tokens, ChildEnvironment, the event registry, private values, kept values.
+//           for itself: Tokens, ChildEnvironment, the event registry, private values, kept values, Waits.
 //           Host upcalls and user callbacks run on the loop's thread, outside all locks.
+// End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
+//           the loop did not come to is answered with PMIX_ERR_INIT: to a thread that waits by stop(), to a callback by the
+//           destructor.
 #pragma once
 
 #include <array>
 #include <asio/io_context.hpp>
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -21,6 +25,7 @@
 #include "core/server/host/child_environment.hpp"
 #include "core/server/loop_watch.hpp"
 #include "core/server/rooms.hpp"
+#include "core/server/waits.hpp"
 #include "core/store/local_values.hpp"
 #include "pmix_server.h"
 
@@ -31,16 +36,26 @@ class Server final : ClientConnection::Owner {
   using Done = server::Done;
   using Blob = server::Blob;
 
-  static Result<std::unique_ptr<Server>> start(const pmix_server_module_t* module, const pmix_info_t* infos,
-                                               std::size_t ninfo);
-  ~Server();
+  /// Frees a server that has ended, and no other: one whose loop does not end keeps its memory.
+  struct Free {
+    void operator()(Server* server) const {
+      if (server->stop()) delete server;
+    }
+  };
+  using Owned = std::unique_ptr<Server, Free>;
+  static Result<Owned> start(const pmix_server_module_t* module, const pmix_info_t* infos, std::size_t ninfo);
+  /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop does not end within `patience`, or this is
+  /// its own thread. Then the log says what it is at, the host is called no more, and the loop ends when it gets there.
+  bool stop();
+  static constexpr std::chrono::seconds patience{5};
 
   // The API half (api.cpp). `done` runs on the loop's thread. Source: PMIx Standard, chapter "Server-specific interfaces".
   const pmix_proc_t& self() const noexcept { return self_; }
-  bool on_loop() const noexcept { return std::this_thread::get_id() == thread_.get_id(); }
+  bool on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_.load(); }
   void run_later(std::function<void()> task);
-  /// Runs `work(done)` on the loop and waits for its status; on the loop itself it goes on serving meanwhile.
-  pmix_status_t wait_for(const std::function<void(Done)>& work);
+  /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on serving meanwhile. What
+  /// start is given must own what it writes to: the wait ends with PMIX_ERR_INIT where the server ends first.
+  pmix_status_t await(const std::function<void(Done)>& start);
   void register_nspace(std::string nspace, int local_size, data::Infos infos, Done done);
   void deregister_nspace(std::string nspace, Done done);
   void register_client(pmix_proc_t proc, Registered client, Done done);
@@ -57,12 +72,13 @@ class Server final : ClientConnection::Owner {
   void notify(events::Event event, Done done);
   pmix_value_t* keep(data::Value value);
   /// What other servers have to know to speak to this one.
-  void collect_inventory(std::function<void(data::Infos)> done);
+  void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);
 
  private:
   Server() = default;
+  ~Server();
   Result<void> open_segment();
   Result<void> open_cluster(const ClusterSpec& spec);
 
@@ -74,6 +90,7 @@ class Server final : ClientConnection::Owner {
   void answer_doorbells(bool is_awake);
   void drain_ring(Job& job, std::uint32_t local);
   void close_all();
+  void abandon();
 
   // The sockets.
   bool may_connect(uid_t user) const;
@@ -99,11 +116,15 @@ class Server final : ClientConnection::Owner {
   std::mutex kept_mutex_;
   std::vector<std::unique_ptr<data::Value>> kept_;
 
+  Waits waits_;
   asio::io_context loop_{1};
   LoopWatch watch_;
   std::thread thread_;
-  bool is_closing_ = false;  ///< connections are being closed; then the loop stops
+  std::atomic<std::thread::id> loop_thread_;
+  std::promise<void> ended_;  ///< the loop has ended
+  bool is_closing_ = false;   ///< connections are being closed; then the loop stops
   std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_abandoned_{false};  ///< stop() did not wait for the loop any longer
   std::optional<shm::Segment> segment_;
   std::unique_ptr<Listener> listener_;
   std::vector<ConnectionRef> connections_;

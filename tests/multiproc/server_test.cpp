@@ -99,6 +99,24 @@ int print_variable(const Words& words) {
   return 0;
 }
 
+/// A host whose upcall about its client does not return; it ends all the same. A process of its own: the upcall's thread stays.
+int hanging_host(const Words&) {
+  {
+    Upcalls upcalls;
+    upcalls.connected = [](const pmix_proc_t&, void*, pmix_op_cbfunc_t, void*) -> pmix_status_t {
+      say("called");
+      for (;;) ::pause();
+    };
+    Host host(std::move(upcalls));
+    host.add_job("job", 1);
+    say_variables(host, "job", 1);
+    await("end");
+  }
+  check_equal(PMIx_Initialized(), 0);
+  say("ended");
+  return 0;
+}
+
 }  // namespace
 
 void add_client_programs(Programs& programs) {
@@ -109,6 +127,7 @@ void add_client_programs(Programs& programs) {
   programs.add("two_jobs", two_jobs);
   programs.add("wait_for_other_job", wait_for_other_job);
   programs.add("print_variable", print_variable);
+  programs.add("hanging_host", hanging_host);
 }
 
 // ---- tests
@@ -157,6 +176,22 @@ void add_as_open_mpi_does(const std::string& nspace, std::uint32_t ranks) {
 }
 
 }  // namespace
+
+TEST_F(ServerTest, an_upcall_that_does_not_return) {
+  Child::Options options;
+  options.catch_errors = true;
+  Child host("hanging_host", {}, options);
+  Child::Options of_client;
+  of_client.variables = hear_variables(host);
+  Child client("commit_when_told", {}, of_client);
+  host.expect("called");
+  host.tell("end");
+  host.expect("ended");
+  host.expect_success();
+  EXPECT_NE(host.errors().find(
+                "the server does not end within 5 s: the host's upcall client_connected2 does not return"),
+            std::string::npos);
+}
 
 TEST_F(ServerTest, clients_before_their_namespace) {
   Host host;

@@ -6,7 +6,9 @@
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
 //   only:R                 the rest is for rank R; other ranks skip to the word "all"
 //   fence                  with the whole job
-//   fence_aborted          the same, and it has to fail with PMIX_ERR_PROC_ABORTED
+//   fences_until:FILE      as long as rank 0 does not see the file, 20 at least; it prints "fences COUNT"
+//   until:FILE             waits until the file is there
+//   fence_aborted          a fence of the whole job that has to fail with PMIX_ERR_PROC_ABORTED
 //   fence_of:A,B,C         with these ranks
 //   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
 //   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
@@ -220,6 +222,43 @@ static void write_out(size_t bytes) {
     if (fwrite(chunk, sizeof chunk, 1, stdout) != 1 || fflush(stdout) != 0) exit(93);
 }
 
+static int is_there(const char* file) {
+  return access(file, F_OK) == 0;
+}
+
+static void wait_for_file(const char* file) {
+  while (!is_there(file)) usleep(2000);
+}
+
+// Rank 0 says with each twentieth whether another twenty follow.
+static void fences_until(const char* file) {
+  pmix_proc_t first;
+  memcpy(&first, &me, sizeof first);
+  first.rank = 0;
+  unsigned count = 0;
+  for (bool is_last = false; !is_last;) {
+    for (int i = 1; i < 20; ++i, ++count) fence();
+    pmix_value_t* value = NULL;
+    if (me.rank == 0) {
+      pmix_value_t last;
+      is_last = is_there(file);
+      PMIX_VALUE_LOAD(&last, &is_last, PMIX_BOOL);
+      if (PMIx_Put(PMIX_GLOBAL, "is_last", &last) != PMIX_SUCCESS || PMIx_Commit() != PMIX_SUCCESS)
+        fail("is_last", PMIX_ERROR);
+    }
+    pmix_info_t collect;
+    PMIX_INFO_LOAD(&collect, PMIX_COLLECT_DATA, NULL, PMIX_BOOL);
+    const pmix_status_t status = PMIx_Fence(NULL, 0, &collect, 1);
+    if (status != PMIX_SUCCESS) fail("PMIx_Fence with data", status);
+    ++count;
+    const pmix_status_t got = PMIx_Get(&first, "is_last", NULL, 0, &value);
+    if (got != PMIX_SUCCESS || value->type != PMIX_BOOL) fail("is_last of rank 0", got);
+    is_last = value->data.flag;
+    PMIX_VALUE_RELEASE(value);
+  }
+  if (me.rank == 0) printf("fences %u\n", count), fflush(stdout);
+}
+
 static void fence_aborted(void) {
   const pmix_status_t status = PMIx_Fence(NULL, 0, NULL, 0);
   if (status != PMIX_ERR_PROC_ABORTED) fail("PMIx_Fence with a process that is gone", status);
@@ -356,6 +395,8 @@ int main(int argc, char** argv) {
     if (strcmp(word, "init") == 0) init();
     if (strcmp(word, "finalize") == 0) finalize();
     if (strcmp(word, "fence") == 0) fence();
+    if (strncmp(word, "fences_until:", 13) == 0) fences_until(word + 13);
+    if (strncmp(word, "until:", 6) == 0) wait_for_file(word + 6);
     if (strcmp(word, "fence_aborted") == 0) fence_aborted();
     if (strncmp(word, "fence_of:", 9) == 0) fence_of(word + 9);
     if (strcmp(word, "watch") == 0) watch();

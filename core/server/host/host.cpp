@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 
 namespace weft::server {
 namespace {
@@ -27,18 +28,22 @@ Host::Host(const pmix_server_module_t* module, asio::io_context& loop)
 
 void Host::client_connected(const pmix_proc_t& proc, void* object, Done done) {
   if (module_.client_connected2 != nullptr)
-    return OpUpcall::make(upcalls_, std::move(done), [&](void* open) {
+    return OpUpcall::make(upcalls_, "client_connected2", std::move(done), [&](void* open) {
       return module_.client_connected2(&proc, object, nullptr, 0, on_op_done, open);
     });
   if (module_.client_connected == nullptr) return done(PMIX_SUCCESS);
   // The older upcall has no callback of its own: its status is final.
-  const auto status = module_.client_connected(&proc, object, nullptr, nullptr);
+  if (upcalls_->is_closed()) return;
+  const auto status = [&] {
+    const OpenUpcalls::Running running(*upcalls_, "client_connected");
+    return module_.client_connected(&proc, object, nullptr, nullptr);
+  }();
   done(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
 }
 
 void Host::client_finalized(const pmix_proc_t& proc, void* object, Done done) {
   if (module_.client_finalized == nullptr) return done(PMIX_SUCCESS);
-  OpUpcall::make(upcalls_, std::move(done),
+  OpUpcall::make(upcalls_, "client_finalized", std::move(done),
                  [&](void* open) { return module_.client_finalized(&proc, object, on_op_done, open); });
 }
 
@@ -53,7 +58,7 @@ void Host::abort(const pmix_proc_t& proc, void* object, int status, std::string 
   // It lives until the host has answered: the host may read it until then.
   auto held = std::make_shared<Call>(Call{proc, std::move(message), std::move(procs)});
   OpUpcall::make(
-      upcalls_, [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
+      upcalls_, "abort", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
       [&](void* open) {
         return module_.abort(&held->proc, object, status, held->message.c_str(),
                              held->procs.empty() ? nullptr : held->procs.data(), held->procs.size(),
@@ -69,7 +74,7 @@ void Host::log(const pmix_proc_t& proc, data::Infos records, data::Infos directi
   };
   auto held = std::make_shared<Call>(Call{proc, std::move(records), std::move(directives)});
   OpUpcall::make(
-      upcalls_, [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
+      upcalls_, "log", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
       [&](void* open) {
         module_.log(&held->proc, held->records.data(), held->records.size(), held->directives.data(),
                     held->directives.size(), on_op_done, open);
@@ -81,7 +86,7 @@ void Host::notify(events::Event event, Done done) {
   if (!takes_events()) return done(PMIX_ERR_NOT_SUPPORTED);
   auto held = std::make_shared<events::Event>(std::move(event));
   OpUpcall::make(
-      upcalls_, [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
+      upcalls_, "notify_event", [held, done = std::move(done)](pmix_status_t answer) { done(answer); },
       [&](void* open) {
         return module_.notify_event(held->code, &held->source, held->range, held->infos.data(),
                                     held->infos.size(), on_op_done, open);
@@ -91,11 +96,11 @@ void Host::notify(events::Event event, Done done) {
 void Host::fence(std::vector<pmix_proc_t> procs, data::Infos directives, const Blob& cards, TakeCards done) {
   if (!does_fences()) return done(PMIX_ERR_NOT_SUPPORTED, {});
   // The host owns and frees what it is given.
-  char* data = nullptr;
+  std::unique_ptr<char, decltype(&std::free)> data(nullptr, &std::free);
   if (!cards.empty()) {
-    data = static_cast<char*>(std::malloc(cards.size()));
-    if (data == nullptr) return done(PMIX_ERR_NOMEM, {});
-    std::memcpy(data, cards.data(), cards.size());
+    data.reset(static_cast<char*>(std::malloc(cards.size())));
+    if (!data) return done(PMIX_ERR_NOMEM, {});
+    std::memcpy(data.get(), cards.data(), cards.size());
   }
   struct Call {
     std::vector<pmix_proc_t> procs;
@@ -103,10 +108,11 @@ void Host::fence(std::vector<pmix_proc_t> procs, data::Infos directives, const B
   };
   auto held = std::make_shared<Call>(Call{std::move(procs), std::move(directives)});
   CardsUpcall::make(
-      upcalls_, [held, done = std::move(done)](pmix_status_t status, const Blob& all) { done(status, all); },
+      upcalls_, "fence_nb",
+      [held, done = std::move(done)](pmix_status_t status, const Blob& all) { done(status, all); },
       [&](void* open) {
         return module_.fence_nb(held->procs.data(), held->procs.size(), held->directives.data(),
-                                held->directives.size(), data, cards.size(), on_cards, open);
+                                held->directives.size(), data.release(), cards.size(), on_cards, open);
       });
 }
 
@@ -118,7 +124,7 @@ void Host::direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCar
   };
   auto held = std::make_shared<Call>(Call{proc, std::move(directives)});
   CardsUpcall::make(
-      upcalls_,
+      upcalls_, "direct_modex",
       [held, done = std::move(done)](pmix_status_t status, const Blob& card) { done(status, card); },
       [&](void* open) {
         return module_.direct_modex(&held->proc, held->directives.data(), held->directives.size(), on_cards,

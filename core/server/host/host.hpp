@@ -24,6 +24,10 @@ class Host {
   Host(const pmix_server_module_t* module, asio::io_context& loop);
   /// What the host answers from here on has no effect.
   ~Host() { upcalls_->close(); }
+  /// The loop is in the host and does not come back: neither answers nor upcalls from here on. Any thread.
+  void abandon() noexcept { upcalls_->abandon(); }
+  /// The upcall that the loop has not come back from; null: none. Any thread.
+  const char* running() const noexcept { return upcalls_->running(); }
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 

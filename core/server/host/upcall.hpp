@@ -5,6 +5,7 @@
 
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,7 +15,7 @@
 
 namespace weft::server {
 
-/// The calls that the host has not answered yet. A host may answer when the server is finalized already: what its answer
+/// The calls that the host has not answered yet, and the one that has not returned yet. A host may answer when the server is finalized already: what its answer
 /// would have touched is gone by then, and the answer has no effect.
 class OpenUpcalls {
  public:
@@ -33,9 +34,35 @@ class OpenUpcalls {
     open_.erase(open);
     task(*loop_);
   }
-  void add(Open* open) {
+  /// False: the server has gone, and its host is not called any more.
+  bool add(Open* open) {
     const std::lock_guard lock(mutex_);
-    open_.insert(open);
+    if (loop_ != nullptr) open_.insert(open);
+    return loop_ != nullptr;
+  }
+  bool is_closed() {
+    const std::lock_guard lock(mutex_);
+    return loop_ == nullptr;
+  }
+  /// As long as it lives the loop's thread is in the upcall of that name, static text.
+  class Running {
+   public:
+    Running(OpenUpcalls& all, const char* name) noexcept
+        : name_(all.running_), before_(name_.exchange(name, std::memory_order_relaxed)) {}
+    ~Running() { name_.store(before_, std::memory_order_relaxed); }
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+   private:
+    std::atomic<const char*>& name_;
+    const char* const before_;  // the library may be called by an upcall, and call the next one
+  };
+  /// The upcall that has not returned; null: none. Any thread.
+  const char* running() const noexcept { return running_.load(std::memory_order_relaxed); }
+  /// The loop does not come out of an upcall: answers have no effect from here on, and no other upcall begins.
+  void abandon() noexcept {
+    const std::lock_guard lock(mutex_);
+    loop_ = nullptr;
   }
   /// The server goes; its loop has stopped.
   void close() noexcept {
@@ -49,6 +76,7 @@ class OpenUpcalls {
   std::mutex mutex_;
   asio::io_context* loop_;
   std::unordered_set<Open*> open_;
+  std::atomic<const char*> running_{nullptr};
 };
 
 /// One open call. The host holds it as its opaque pointer; whichever side ends it frees it.
@@ -59,17 +87,24 @@ class Upcall final : public OpenUpcalls::Open {
 
   Upcall(std::shared_ptr<OpenUpcalls> all, Done done) : all_(std::move(all)), done_(std::move(done)) {}
 
-  /// On the loop thread. call(pointer): the host's function. done runs on the loop thread, exactly once; before
-  /// make() returns if the host answered at once.
+  /// On the loop thread. name: of the upcall, static text. call(pointer): the host's function. done runs on the loop thread,
+  /// exactly once, and not where the server has gone; before make() returns if the host answered at once.
   template <class Call>
-  static void make(const std::shared_ptr<OpenUpcalls>& all, Done done, Call&& call) {
+  static void make(const std::shared_ptr<OpenUpcalls>& all, const char* name, Done done, Call&& call) {
     auto* open = new Upcall(all, std::move(done));
-    all->add(open);
-    const pmix_status_t status = call(open->pointer());
+    if (!all->add(open)) {
+      delete open;
+      return;
+    }
+    const auto status = [&]() -> pmix_status_t {
+      const OpenUpcalls::Running running(*all, name);
+      return call(open->pointer());
+    }();
     if (status == PMIX_SUCCESS) return;  // the callback follows, or came already
     const std::unique_ptr<Upcall> ended(open);
-    all->with_loop(open, [](asio::io_context&) {});
-    ended->done_(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, Answer{}...);
+    bool is_open = false;
+    all->with_loop(open, [&](asio::io_context&) { is_open = true; });
+    if (is_open) ended->done_(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, Answer{}...);
   }
   static void finish_from_host(void* pointer, pmix_status_t status, Answer... answer) {
     const std::unique_ptr<Upcall> open(static_cast<Upcall*>(pointer));

@@ -61,7 +61,7 @@ struct Heard {
 
 struct Node {
   Heard heard;
-  std::unique_ptr<Server> server;
+  Server::Owned server;
 
   Result<void> start(const mesh::JobKey& key, NodeNumber self, std::uint32_t nodes,
                      const std::vector<std::vector<std::byte>>& contacts = {}) {
@@ -88,7 +88,7 @@ struct Node {
   }
   std::vector<std::byte> contact() {
     std::promise<std::vector<std::byte>> promise;
-    server->collect_inventory([&](data::Infos infos) {
+    server->collect_inventory([&](pmix_status_t, data::Infos infos) {
       const auto* info = infos.find("weft.contact");
       const auto* first = reinterpret_cast<const std::byte*>(info->value.data.bo.bytes);
       promise.set_value({first, first + info->value.data.bo.size});

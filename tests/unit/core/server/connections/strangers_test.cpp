@@ -72,7 +72,7 @@ class Strangers : public ::testing::Test {
   }
 
   testing::Watchdog watchdog_;
-  std::unique_ptr<Server> server_;
+  Server::Owned server_;
   std::string name_;
 };
 

@@ -22,16 +22,16 @@ struct UpcallTest : ::testing::Test {
 };
 
 TEST_F(UpcallTest, at_once) {
-  OpUpcall::make(all, take, [](void*) { return PMIX_OPERATION_SUCCEEDED; });
+  OpUpcall::make(all, "abort", take, [](void*) { return PMIX_OPERATION_SUCCEEDED; });
   EXPECT_EQ(answer, PMIX_SUCCESS);
-  OpUpcall::make(all, take, [](void*) { return PMIX_ERR_NO_PERMISSIONS; });
+  OpUpcall::make(all, "abort", take, [](void*) { return PMIX_ERR_NO_PERMISSIONS; });
   EXPECT_EQ(answer, PMIX_ERR_NO_PERMISSIONS);
   loop.poll();
   EXPECT_EQ(answers, 2);
 }
 
 TEST_F(UpcallTest, inside_the_call) {
-  OpUpcall::make(all, take, [](void* open) {
+  OpUpcall::make(all, "abort", take, [](void* open) {
     on_op_done(PMIX_ERR_TIMEOUT, open);
     return PMIX_SUCCESS;
   });
@@ -43,7 +43,7 @@ TEST_F(UpcallTest, inside_the_call) {
 
 TEST_F(UpcallTest, from_another_thread) {
   void* held = nullptr;
-  OpUpcall::make(all, take, [&](void* open) {
+  OpUpcall::make(all, "abort", take, [&](void* open) {
     held = open;
     return PMIX_SUCCESS;
   });
@@ -60,7 +60,7 @@ TEST_F(UpcallTest, after_the_end) {
   auto owned = std::make_shared<int>(0);
   const std::weak_ptr<int> watch = owned;
   OpUpcall::make(
-      all, [this, keep = std::move(owned)](pmix_status_t status) { take(status); },
+      all, "abort", [this, keep = std::move(owned)](pmix_status_t status) { take(status); },
       [&](void* open) {
         held = open;
         return PMIX_SUCCESS;
@@ -73,11 +73,31 @@ TEST_F(UpcallTest, after_the_end) {
   EXPECT_FALSE(answer);
 }
 
+TEST_F(UpcallTest, that_does_not_return) {
+  OpUpcall::make(all, "abort", take, [this](void*) {
+    EXPECT_STREQ(all->running(), "abort");
+    OpUpcall::make(all, "log", take, [this](void*) {
+      EXPECT_STREQ(all->running(), "log") << "of several the last";
+      return PMIX_OPERATION_SUCCEEDED;
+    });
+    EXPECT_EQ(answers, 1);
+    EXPECT_STREQ(all->running(), "abort");
+    all->abandon();  // as another thread does
+    OpUpcall::make(all, "log", take, [](void*) {
+      ADD_FAILURE() << "the host was called";
+      return PMIX_OPERATION_SUCCEEDED;
+    });
+    return PMIX_OPERATION_SUCCEEDED;
+  });
+  EXPECT_EQ(all->running(), nullptr);
+  EXPECT_EQ(answers, 1) << "the last one's answer comes too late";
+}
+
 TEST_F(UpcallTest, with_data) {
   using Exchange = Upcall<std::string>;
   std::string got;
   Exchange::make(
-      all, [&](pmix_status_t, const std::string& data) { got = data; },
+      all, "fence_nb", [&](pmix_status_t, const std::string& data) { got = data; },
       [](void* open) {
         Exchange::finish_from_host(open, PMIX_SUCCESS, "cards of all nodes");
         return PMIX_SUCCESS;

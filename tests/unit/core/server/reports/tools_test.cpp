@@ -49,7 +49,7 @@ class Tools : public ::testing::Test {
   }
 
   testing::Watchdog watchdog_;
-  std::unique_ptr<Server> server_;
+  Server::Owned server_;
   std::string name_;
   shm::Fd socket_;
 };
