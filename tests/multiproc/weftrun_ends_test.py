@@ -41,6 +41,19 @@ class Ends(unittest.TestCase):
         self.assertIn("rank 1 on", line)
         self.failed(137, "signal 9 (SIGKILL)", "-n", "1", "sh", "-c", "kill -9 $$")
 
+    def test_srun_that_fails_after_the_line_about_the_key(self):
+        with tempfile.TemporaryDirectory() as folder:
+            srun = os.path.join(folder, "srun")
+            with open(srun, "w", encoding="utf-8") as file:
+                file.write("#!/bin/sh\necho no such partition >&2\nexit 7\n")
+            os.chmod(srun, 0o755)
+            result = run("-n", "2", "true", env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7",
+                                                 "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "1(x2)"})
+        self.assertEqual(result.returncode, 125, result.stderr)
+        text = result.stderr.decode()
+        self.assertIn("the key of this job goes to its nodes through srun, in clear", text)
+        self.assertRegex(text, "exited with status 7.*no such partition")
+
     def test_many_failures_are_one_line(self):
         self.failed(1, "exited with status 1", "-n", "16", "false")
 

@@ -108,6 +108,10 @@ void Daemons::start() {
   base::info(base::LogPart::launch, "starts daemons on {} nodes by {}", message.nodes.size(),
              message.agent.words.empty() ? "processes of this machine"
                                          : fmt::format("{}", fmt::join(message.agent.words, " ")));
+  if (message.agent.kind == launch::Agent::Kind::slurm)
+    base::warn(base::LogPart::launch,
+               "the key of this job goes to its nodes through srun, in clear unless Slurm encrypts its connections (TLS, from "
+               "24.11 on): what can read that network can speak for a node of the job. --agent ssh does not show it");
   agents_.start(message, release_);
 }
 
