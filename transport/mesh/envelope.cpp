@@ -58,20 +58,12 @@ void need_sodium() noexcept {
 Result<JobKey> JobKey::from(Bytes raw_key) {
   need_sodium();
   if (raw_key.size() != bytes) return fail(Errc::invalid, "a job key has 32 bytes");
-  JobKey key;
-  std::memcpy(key.raw_.data(), raw_key.data(), bytes);
-  return key;
+  return JobKey(base::Secret(raw_key));
 }
 
 JobKey JobKey::random() {
   need_sodium();
-  JobKey key;
-  ::randombytes_buf(key.raw_.data(), bytes);
-  return key;
-}
-
-JobKey::~JobKey() {
-  ::sodium_memzero(raw_.data(), bytes);
+  return JobKey(base::Secret::random(bytes));
 }
 
 void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,
