@@ -132,7 +132,7 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 }
 
 bool Server::stop() {
-  if (!thread_.joinable()) return true;
+  if (!thread_.joinable()) return !is_abandoned_;
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
   asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
   const bool has_ended = !on_loop() && ended_.get_future().wait_for(patience) == std::future_status::ready;
@@ -157,6 +157,7 @@ void Server::abandon() {
   is_stopping_ = true;
   rooms_->host.abandon();
   asio::post(loop_, [] {});  // where it sleeps
+  thread_.detach();
 }
 
 Server::~Server() {

@@ -167,6 +167,15 @@ def children(pid):
     return found
 
 
+def descendants(pid):
+    """Its children, and theirs."""
+    found = children(pid)
+    for child in found:
+        with contextlib.suppress(FileNotFoundError):
+            found += children(child)
+    return found
+
+
 def name_of(pid):
     with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
         return file.read().strip()

@@ -14,6 +14,7 @@ using job::Rank;
 
 InfoList::~InfoList() {
   for (auto& info : infos_) {
+    if (info.value.type == PMIX_BYTE_OBJECT) base::wipe(info.value.data.bo.bytes, info.value.data.bo.size);
     // A topology is the caller's; everything else was allocated here.
     if (info.value.type != PMIX_TOPO) PMIX_INFO_DESTRUCT(&info);
   }
@@ -64,7 +65,7 @@ void InfoList::add_bool(const char* key, bool value) {
   info.value.data.flag = value;
 }
 
-void InfoList::add_bytes(const char* key, const std::string& value) {
+void InfoList::add_bytes(const char* key, std::string_view value) {
   auto* copy = static_cast<char*>(
       std::malloc(value.size() + 1));  // at least one byte, so that null means out of memory
   if (copy == nullptr) throw std::bad_alloc();
@@ -73,6 +74,11 @@ void InfoList::add_bytes(const char* key, const std::string& value) {
   info.value.type = PMIX_BYTE_OBJECT;
   info.value.data.bo.bytes = copy;
   info.value.data.bo.size = value.size();
+}
+
+void InfoList::add_secret(const char* key, const base::Secret& value) {
+  const auto bytes = value.bytes();
+  add_bytes(key, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 void InfoList::add_pointer(const char* key, void* value) {

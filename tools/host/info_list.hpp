@@ -6,8 +6,10 @@
 #include <pmix_common.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/secret.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::host {
@@ -27,7 +29,8 @@ class InfoList {
   void add_rank(const char* key, job::Rank value);
   void add_string(const char* key, const std::string& value);
   void add_bool(const char* key, bool value);
-  void add_bytes(const char* key, const std::string& value);  ///< as PMIX_BYTE_OBJECT
+  void add_bytes(const char* key, std::string_view value);      ///< as PMIX_BYTE_OBJECT; wiped with the list
+  void add_secret(const char* key, const base::Secret& value);  ///< the same
   void add_pointer(const char* key, void* value);
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// `value` and its topology stay the caller's; this list does not free them.

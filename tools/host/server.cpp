@@ -154,7 +154,7 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
   if (identity.servers > 1) {
     infos.add_u32(PMIX_NUM_NODES, identity.servers);
     infos.add_string(PMIX_HOSTNAME, identity.host);
-    infos.add_bytes("weft.key", identity.key);
+    infos.add_secret("weft.key", identity.key);
     if (!identity.transport.empty()) infos.add_string("weft.transport", identity.transport);
     if (identity.is_on_one_host) infos.add_bool("weft.one_host", true);
     if (!identity.contact.empty()) infos.add_bytes("weft.contact", identity.contact);

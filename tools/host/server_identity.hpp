@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/secret.hpp"
+
 namespace weft::host {
 
 /// For PMIx_server_init. With one server there is no fabric, and the members after `servers` have no effect.
@@ -13,7 +15,7 @@ struct ServerIdentity {
   std::uint32_t number = 0;
   std::uint32_t servers = 1;
   std::string host;
-  std::string key;              ///< 32 bytes
+  base::Secret key;             ///< 32 bytes
   std::string transport;        ///< empty: the library's choice
   bool is_on_one_host = false;  ///< all servers are
   std::string contact;          ///< the launcher's, for a daemon

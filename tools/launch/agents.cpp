@@ -55,7 +55,7 @@ struct RunningAgent {
   explicit RunningAgent(asio::io_context& loop) : input(loop), output(loop), end(loop) {}
   StartMessage part;                     ///< the start message that it got
   std::vector<std::string> words;        ///< of its command
-  std::string unwritten;                 ///< what is left to write to its standard input
+  base::SecretText unwritten;            ///< what is left to write to its standard input
   asio::posix::stream_descriptor input;  ///< open as long as the daemons are wanted
   asio::posix::stream_descriptor output, end;
   std::array<char, longest_line> chunk;
@@ -159,8 +159,9 @@ void Agents::Pool::report(Failure failure) {
 
 void Agents::Pool::write_input(const AgentPtr& agent) {
   // An error means that it does not read. Its end is reported too, and explains more.
-  asio::async_write(agent->input, asio::buffer(agent->unwritten),
-                    [agent](const asio::error_code&, std::size_t) { std::string().swap(agent->unwritten); });
+  asio::async_write(
+      agent->input, asio::buffer(agent->unwritten),
+      [agent](const asio::error_code&, std::size_t) { base::SecretText().swap(agent->unwritten); });
 }
 
 void Agents::Pool::read_output(const AgentPtr& agent) {

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -24,6 +25,7 @@ namespace exit_status = messages::exit_status;
 constexpr unsigned format_version = 2;
 constexpr std::string_view first_words = "weft start ";
 constexpr std::string_view last_line = "end\n";
+constexpr std::string_view digits = "0123456789abcdef";
 constexpr std::uint32_t most_servers = 1U << 20;
 constexpr std::size_t longest_text = 4096;               // of one word, path or name
 constexpr std::size_t longest_contact = 1U << 20;        // bytes
@@ -127,6 +129,19 @@ class Lines {
     if (!bytes || bytes->size() > most) refuse(fmt::format("'{}' is not {} bytes at most", word, most));
     return *std::move(bytes);
   }
+  base::Secret key() {
+    const auto text = value("key");
+    std::array<std::byte, StartMessage::key_bytes> raw;
+    if (text.size() != 2 * raw.size()) refuse("the key has another length");
+    for (std::size_t i = 0; i < raw.size(); ++i) {
+      const auto high = nibble(text[2 * i]), low = nibble(text[2 * i + 1]);
+      if (!high || !low) refuse("the key is no number");
+      raw[i] = static_cast<std::byte>(*high << 4 | *low);
+    }
+    base::Secret key(raw);
+    base::wipe(raw.data(), raw.size());
+    return key;
+  }
   std::uint32_t number(std::string_view text, std::uint32_t most) const {
     std::uint32_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -214,18 +229,23 @@ bool is_whole(std::string_view text) noexcept {
 
 }  // namespace
 
-std::string encode(const StartMessage& message, std::string_view release) {
-  const auto key = std::string_view(reinterpret_cast<const char*>(message.key.data()), message.key.size());
-  std::string text = fmt::format(
-      "{}{} {}\nnspace {}\nservers {}\nlauncher {} {}\nkey {}\ntransport {}\ncontact {}\n", first_words,
-      format_version, escaped(release), escaped(message.nspace), message.servers, message.launcher.number,
-      escaped(message.launcher.host), hex(key), escaped(message.transport), hex(message.contact));
-  for (const auto& setting : message.settings) text += fmt::format("setting {}\n", escaped(setting));
-  text += fmt::format("agent {} {}\n", job::name_in(kinds, message.agent.kind), message.agent.arity);
-  for (const auto& word : message.agent.words) text += fmt::format("word {}\n", escaped(word));
-  text += fmt::format("weftd {}\naudience {}\n", escaped(message.agent.weftd),
-                      job::name_in(audiences, message.audience));
-  for (const auto& node : message.nodes) text += fmt::format("node {} {}\n", node.number, escaped(node.host));
+base::SecretText encode(const StartMessage& message, std::string_view release) {
+  base::SecretText text;
+  const auto add = [&](const std::string& lines) { text += lines; };
+  add(fmt::format("{}{} {}\nnspace {}\nservers {}\nlauncher {} {}\nkey ", first_words, format_version,
+                  escaped(release), escaped(message.nspace), message.servers, message.launcher.number,
+                  escaped(message.launcher.host)));
+  for (const auto byte : message.key.bytes()) {  // by hand: a text of the library's would keep it
+    text += digits[static_cast<unsigned>(byte) >> 4];
+    text += digits[static_cast<unsigned>(byte) & 15];
+  }
+  add(fmt::format("\ntransport {}\ncontact {}\n", escaped(message.transport), hex(message.contact)));
+  for (const auto& setting : message.settings) add(fmt::format("setting {}\n", escaped(setting)));
+  add(fmt::format("agent {} {}\n", job::name_in(kinds, message.agent.kind), message.agent.arity));
+  for (const auto& word : message.agent.words) add(fmt::format("word {}\n", escaped(word)));
+  add(fmt::format("weftd {}\naudience {}\n", escaped(message.agent.weftd),
+                  job::name_in(audiences, message.audience)));
+  for (const auto& node : message.nodes) add(fmt::format("node {} {}\n", node.number, escaped(node.host)));
   text += last_line;
   return text;
 }
@@ -238,9 +258,7 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
   message.servers = lines.number(lines.value("servers"), most_servers);
   if (message.nspace.empty() || message.servers < 2) lines.refuse("that is no launch of several servers");
   message.launcher = read_node(lines, lines.value("launcher"), message.servers);
-  const std::string key = lines.bytes("key", message.key.size());
-  if (key.size() != message.key.size()) lines.refuse("the key is too short");
-  std::memcpy(message.key.data(), key.data(), key.size());
+  message.key = lines.key();
   message.transport = lines.text("transport");
   message.contact = lines.bytes("contact", longest_contact);
   read_settings(lines, message);
@@ -252,7 +270,7 @@ StartMessage decode_start_message(std::string_view text, std::string_view own_re
 }
 
 StartMessage read_start_message(int fd, std::string_view own_release) {
-  std::string text;
+  base::SecretText text;
   while (!is_whole(text)) {
     const std::size_t had = text.size();
     if (!can_become_whole(text)) {

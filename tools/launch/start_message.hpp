@@ -5,13 +5,13 @@
 // silent: its end tells the daemon that its starter has ended.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/secret.hpp"
 #include "tools/allocation/own_names.hpp"
 #include "tools/launch/agent.hpp"
 
@@ -25,7 +25,7 @@ struct NodeName {
 };
 
 struct StartMessage {
-  using Key = std::array<std::byte, 32>;
+  static constexpr std::size_t key_bytes = 32;
   /// one: `nodes` begins with the receiver's own, and the receiver starts daemons on the others. all: all
   /// daemons get the same message, and each finds its node by name.
   enum class Audience { one, all };
@@ -33,7 +33,7 @@ struct StartMessage {
   std::string nspace;         ///< of the servers of this launch
   std::uint32_t servers = 0;  ///< of this launch, the launcher among them
   NodeName launcher;
-  Key key{};
+  base::Secret key;                   ///< key_bytes
   std::string transport;              ///< as WEFT_TRANSPORT; empty: the daemon chooses
   std::string contact;                ///< the launcher's weft.contact, bytes
   std::vector<std::string> settings;  ///< of the launcher's environment: server_settings()
@@ -48,7 +48,7 @@ struct StartMessage {
 inline constexpr std::size_t longest_start_message = 16UL << 20;
 
 /// release: the sender's, "0.1.0".
-std::string encode(const StartMessage& message, std::string_view release);
+base::SecretText encode(const StartMessage& message, std::string_view release);
 
 /// Throws Stop (own_failure) with a line that says what is wrong; for a sender of another release it names
 /// both releases.

@@ -32,7 +32,7 @@ host::ServerIdentity identity_of(const launch::StartMessage& message, const laun
   identity.number = self.number;
   identity.servers = message.servers;
   identity.host = self.host;
-  identity.key = {reinterpret_cast<const char*>(message.key.data()), message.key.size()};
+  identity.key = message.key;
   identity.transport = message.transport;
   identity.contact = message.contact;
   return identity;

@@ -87,7 +87,7 @@ launch::StartMessage Daemons::start_message() const {
   message.nspace = identity_.nspace;
   message.servers = identity_.servers;
   message.launcher = {identity_.number, identity_.host};
-  std::memcpy(message.key.data(), identity_.key.data(), std::min(message.key.size(), identity_.key.size()));
+  message.key = identity_.key;
   message.transport = channel_.transport();
   message.contact = channel_.contact();
   message.settings = launch::server_settings(environ);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Job, first part: from the plan to running ranks.
 #include <fmt/format.h>
-#include <sys/random.h>
 
-#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "tools/allocation/own_names.hpp"
@@ -18,11 +17,10 @@ using job::Rank;
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-std::string new_key() {
-  std::string key(launch::StartMessage::Key{}.size(), '\0');
-  if (::getrandom(key.data(), key.size(), 0) != static_cast<ssize_t>(key.size()))
-    throw Stop(exit_status::own_failure, messages::no_key(errno));
-  return key;
+base::Secret new_key() try {
+  return base::Secret::random(launch::StartMessage::key_bytes);
+} catch (const std::system_error& error) {
+  throw Stop(exit_status::own_failure, messages::no_key(error.code().value()));
 }
 
 }  // namespace

@@ -58,28 +58,20 @@ void need_sodium() noexcept {
 Result<JobKey> JobKey::from(Bytes raw_key) {
   need_sodium();
   if (raw_key.size() != bytes) return fail(Errc::invalid, "a job key has 32 bytes");
-  JobKey key;
-  std::memcpy(key.raw_.data(), raw_key.data(), bytes);
-  return key;
+  return JobKey(base::Secret(raw_key));
 }
 
 JobKey JobKey::random() {
   need_sodium();
-  JobKey key;
-  ::randombytes_buf(key.raw_.data(), bytes);
-  return key;
+  return JobKey(base::Secret::random(bytes));
 }
 
 std::array<std::uint8_t, JobKey::bytes> JobKey::derive(std::string_view purpose) const noexcept {
   std::array<std::uint8_t, bytes> out;
   static_assert(bytes <= crypto_generichash_BYTES_MAX && bytes <= crypto_generichash_KEYBYTES_MAX);
   crypto_generichash(out.data(), out.size(), reinterpret_cast<const unsigned char*>(purpose.data()),
-                     purpose.size(), raw_.data(), raw_.size());
+                     purpose.size(), data(), bytes);
   return out;
-}
-
-JobKey::~JobKey() {
-  ::sodium_memzero(raw_.data(), bytes);
 }
 
 void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope, std::size_t header_bytes,

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/secret.hpp"
 #include "base/wire.hpp"
 #include "transport/mesh/version.hpp"
 #include "weft/bytes.hpp"
@@ -40,24 +41,23 @@ struct NodeIncarnation {
   std::uint64_t incarnation = 0;
 };
 
-/// 256 bits that every node of a job has, and no other process. The destructor wipes them.
+/// 256 bits that every node of a job has, and no other process. Copies share them.
 class JobKey {
  public:
   static constexpr std::size_t bytes = 32;
   /// Errors: invalid (not 32 bytes).
   static Result<JobKey> from(Bytes raw);
   static JobKey random();
-  JobKey(const JobKey&) = default;
-  JobKey& operator=(const JobKey&) = default;
-  ~JobKey();
-  const std::uint8_t* data() const noexcept { return raw_.data(); }
-  Bytes raw() const noexcept { return std::as_bytes(std::span(raw_)); }
+  const std::uint8_t* data() const noexcept {
+    return reinterpret_cast<const std::uint8_t*>(secret_.bytes().data());
+  }
+  Bytes raw() const noexcept { return secret_.bytes(); }
   /// A key for one purpose, from which this one cannot be found: BLAKE2b of the purpose's name under this key.
   std::array<std::uint8_t, bytes> derive(std::string_view purpose) const noexcept;
 
  private:
-  JobKey() = default;
-  std::array<std::uint8_t, bytes> raw_{};
+  explicit JobKey(base::Secret secret) noexcept : secret_(std::move(secret)) {}
+  base::Secret secret_;
 };
 
 struct Envelope {

@@ -97,7 +97,7 @@ TEST(AgentCommand, nothing_secret_is_on_it) {
     auto message = message_for(2);
     message.agent.kind = kind;
     auto other = message;
-    other.key.fill(std::byte{0x5a});
+    other.key = base::Secret::random(StartMessage::key_bytes);
     other.contact = "elsewhere";
     EXPECT_EQ(agent_command(message), agent_command(other));
   }

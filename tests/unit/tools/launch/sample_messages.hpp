@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <string>
 
 #include "tools/launch/start_message.hpp"
@@ -16,7 +17,9 @@ inline StartMessage message_for(std::size_t nodes) {
   message.nspace = "weft-head-77";
   message.servers = static_cast<std::uint32_t>(nodes) + 1;
   message.launcher = {static_cast<std::uint32_t>(nodes), "head"};
-  for (std::size_t i = 0; i < message.key.size(); ++i) message.key[i] = static_cast<std::byte>(i * 7 + 3);
+  std::array<std::byte, StartMessage::key_bytes> key;
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(i * 7 + 3);
+  message.key = base::Secret(key);
   message.transport = "ucx:tcp";
   message.contact = std::string("\0\n\xff contact", 11);
   message.settings = {"WEFT_FENCE=full", "UCX_TLS=", "FI_PROVIDER=a=\n%"};
