@@ -36,12 +36,6 @@ struct ReadBuffers {
   std::size_t first = 0, last = 0;  ///< what of `plain` has not been handed out
 };
 
-/// The body is valid until the next call on the connection.
-struct Frame {
-  FrameHeader header;
-  Bytes body;
-};
-
 class Connection : public EventSource {
  public:
   enum class State : std::uint8_t { connecting, handshaking, open, closed };
@@ -71,7 +65,7 @@ class Connection : public EventSource {
   TlsStream::State shake_hands() noexcept;
   /// Before the first next() of what was received.
   void begin(ReadBuffers& buffers);
-  /// Errors: corrupt, peer_lost.
+  /// The body is valid until the next call. Errors: corrupt, peer_lost.
   Result<std::optional<Frame>> next(ReadBuffers& buffers);
 
   /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.
