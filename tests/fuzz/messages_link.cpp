@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between a client and its server; and the values inside.
+#include <cstring>
+
+#include "core/data/opaque.hpp"
 #include "core/link/messages.hpp"
 #include "tests/fuzz/decoders.hpp"
 
@@ -30,9 +33,55 @@ data::Value nested() {
   return {};
 }
 
+/// Handles of another library, here texts themselves.
+char* copy_of_text(const char*, const void* handle) {
+  return ::strdup(static_cast<const char*>(handle));
+}
+void* parsed(const char*, const char* text) {
+  require(!data::OpaqueIgnored::is_on());  // what a stranger made is given to no parser
+  return std::strlen(text) % 2 == 0 ? ::strdup(text) : nullptr;
+}
+void* copy_of_handle(const char* source, const void* handle) {
+  return copy_of_text(source, handle);
+}
+void free_handle(const char*, void* handle) noexcept {
+  std::free(handle);
+}
+bool are_equal(const void* one, const void* other) noexcept {
+  return std::strcmp(static_cast<const char*>(one), static_cast<const char*>(other)) == 0;
+}
+constexpr data::OpaqueOps texts{copy_of_text, parsed, copy_of_handle, free_handle, are_equal};
+
+data::Value a_topology() {
+  pmix_topology_t topology{const_cast<char*>("hwloc"), const_cast<char*>("<xml/>")};
+  pmix_value_t value{};
+  value.type = PMIX_TOPO;
+  value.data.topo = &topology;
+  return *data::Value::copy_of(value);
+}
+data::Value a_cpuset() {
+  pmix_cpuset_t cpuset{const_cast<char*>("hwloc"), const_cast<char*>("0-31")};
+  pmix_value_t value{};
+  value.type = PMIX_PROC_CPUSET;
+  value.data.cpuset = &cpuset;
+  return *data::Value::copy_of(value);
+}
+
+/// As a server reads what a client or another server says.
+bool value_of_stranger(Bytes bytes) {
+  const data::OpaqueIgnored ignored;
+  const auto value = base::decode<data::Value>(bytes);
+  if (!value) return false;
+  return base::decode<data::Value>(base::encode(*value)).has_value() || (std::abort(), false);
+}
+
 }  // namespace
 
 void add_values(Decoders& to) {
+  for (const auto kind : {data::Opaque::topology, data::Opaque::cpuset}) data::set_opaque_ops(kind, &texts);
+  const auto topology = a_topology(), cpuset = a_cpuset();
+  add<data::Value>(to, "value_of_topology", {&topology, &cpuset});
+  to.push_back({"value_of_stranger", {base::encode(topology), base::encode(cpuset)}, &value_of_stranger});
   const auto number = data::Value::of(std::uint64_t{7}), text = data::Value::of("text"), array = nested();
   add<data::Value>(to, "value", {&number, &text, &array});
   const auto some = infos();

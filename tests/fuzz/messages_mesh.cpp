@@ -17,10 +17,10 @@ const mesh::NodeIncarnation receiver{9, 4};
 
 /// The header of a sealed message without payload. Only what was sealed opens.
 bool opens(Bytes bytes) {
-  const auto claimed = mesh::claimed_sender(bytes);
+  const auto claim = mesh::claim_of(bytes);
   std::vector<std::byte> text;
   const auto opened = mesh::open(key(), receiver, {bytes, {}}, text);
-  if (opened && (!claimed || *claimed != opened->envelope.from.node)) std::abort();
+  if (opened && (!claim || claim->from != opened->envelope.from.node)) std::abort();
   return opened.has_value();
 }
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between servers: bodies of requests and replies, contacts, contributions to an exchange, cards.
+#include <algorithm>
+#include <array>
+
 #include "core/data/fields.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
@@ -36,6 +39,26 @@ NodeReport report() {
   return out;
 }
 
+/// Cards of a node, as they travel in a contribution.
+bool are_cards(Bytes bytes) {
+  std::uint64_t before = 0;
+  return store::read_cards(bytes, [&](const store::Card& card) {
+           require(card.from <= card.to);
+           for (const auto& record : card.records) before += record.key.size() + record.value.size();
+           require(before <= bytes.size());
+         }).has_value();
+}
+/// A card that was read out of another node's memory: its header, then the rest of its page.
+bool is_card_image(Bytes bytes) {
+  constexpr auto header = sizeof(store::KeyedLog::Header);
+  if (bytes.size() < header) return false;
+  const Bytes page = bytes.subspan(header, std::min<std::size_t>(bytes.size() - header, card_first));
+  const auto image = store::read_card_image(bytes.first(header), {0, page, {}}, {card_first, card_capacity});
+  if (!image) return false;
+  require(image->published <= card_capacity && (image->whole || image->records.empty()));
+  return image->whole;
+}
+
 /// Borrows from the bytes; only a plain one can be written again as it was.
 bool is_contribution(Bytes bytes) {
   Packer packer;
@@ -46,7 +69,25 @@ bool is_contribution(Bytes bytes) {
   return true;
 }
 
+/// A log in memory of its own, with two records.
+struct CardLog {
+  alignas(64) std::array<std::byte, card_page_bytes> page{};
+  alignas(64) std::array<std::byte, card_capacity - card_first> rest{};
+  store::KeyedLog log{page.data(), card_first, 8, rest.data(), card_capacity};
+
+  CardLog() {
+    const auto value = base::encode(data::Value::of(std::uint64_t{7}));
+    for (const std::uint8_t scope : {PMIX_GLOBAL, PMIX_REMOTE})
+      require(log.append({{store::Realm::rank, 0}, scope, scope == PMIX_GLOBAL ? "global" : "remote", value}).has_value());
+  }
+};
+
 }  // namespace
+
+Encoded a_card_page() {
+  const CardLog card;
+  return {card.page.begin(), card.page.end()};
+}
 
 void add_server(Decoders& to) {
   const RpcHeader reply{.number = 7, .status = PMIX_ERR_NOT_FOUND, .type = 3, .is_reply = true};
@@ -77,12 +118,19 @@ void add_server(Decoders& to) {
   add<ReportRequest>(to, "report_request", {&request});
   const auto whole = report();
   add<NodeReport>(to, "node_report", {&whole});
+  const CardLog log;
+  store::BlobWriter blob;
+  for (std::uint32_t rank = 0; rank < 2; ++rank) require(blob.add("job", rank, log.log).has_value());
+  to.push_back({"cards", {std::move(blob).finish()}, &are_cards, true});
+  to.push_back({"card_image", {a_card_page()}, &is_card_image, true});
   Packer packer;
   const Encoded place(30, std::byte{4}), cards(5000, std::byte{5});
-  to.push_back({"contribution",
-                {packer.pack({place, Bytes(cards).first(100)}), packer.pack({place, cards})},
-                &is_contribution,
-                true});
+  to.push_back({"contribution", {packer.pack({place, Bytes(cards).first(100)})}, &is_contribution, true});
+  to.push_back({.name = "contribution_compressed",
+                .samples = {packer.pack({place, cards})},
+                .accepts = &is_contribution,
+                .is_open_ended = true,
+                .depends_on_library = true});
 }
 
 }  // namespace weft::fuzz

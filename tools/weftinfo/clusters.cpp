@@ -64,6 +64,12 @@ struct Server {
   long pid = 0;
 };
 
+Cluster read_report(const pmix_value_t& value) {
+  auto cluster = read_cluster(value);
+  if (!cluster) throw messages::unreadable_report();
+  return std::move(*cluster);
+}
+
 std::uint64_t age_of(const Listed& server) {
   return server.cluster.nodes.empty() ? 0 : server.cluster.nodes[0].age_ms;
 }
@@ -99,7 +105,7 @@ std::vector<Listed> list_clusters() {
   std::vector<Listed> out;
   for (const auto& server : servers) try {
       const Tool tool(server.pid);
-      out.push_back({server.pid, server.rank, tool.ask(report_key, true, read_cluster)});
+      out.push_back({server.pid, server.rank, tool.ask(report_key, true, read_report)});
     } catch (const Stop&) {
       // It ended, or was stopped, since it answered.
     }
@@ -107,7 +113,7 @@ std::vector<Listed> list_clusters() {
 }
 
 Cluster ask_cluster(long pid) {
-  return Tool(pid).ask(report_key, false, read_cluster);
+  return Tool(pid).ask(report_key, false, read_report);
 }
 
 }  // namespace weft::weftinfo

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 
-#include "tools/weftinfo/messages.hpp"
 #include "tools/weftinfo/reader.hpp"
 
 namespace weft::weftinfo {
@@ -72,9 +71,9 @@ std::string Cluster::host_of(std::uint32_t number) const {
   return found == nullptr || found->host.empty() ? fmt::format("node {}", number) : found->host;
 }
 
-Cluster read_cluster(const pmix_value_t& value) {
+std::optional<Cluster> read_cluster(const pmix_value_t& value) {
   const Reader in(&value);
-  if (!in.is_list() || !in.at("weft.nodes").is_list()) throw messages::unreadable_report();
+  if (!in.is_list() || !in.at("weft.nodes").is_list()) return std::nullopt;
   Cluster out;
   out.nspace = in.at(PMIX_SERVER_NSPACE).text();
   out.asked = in.at(PMIX_SERVER_RANK).small();

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,8 @@ struct Cluster {
   std::string host_of(std::uint32_t number) const;
 };
 
-/// What is not there stays as it is above: another release may say less or more. Throws Stop (own_failure) if
-/// it is no report at all.
-Cluster read_cluster(const pmix_value_t& value);
+/// What is not there stays as it is above: another release may say less or more. Nothing: it is no report at
+/// all.
+std::optional<Cluster> read_cluster(const pmix_value_t& value);
 
 }  // namespace weft::weftinfo

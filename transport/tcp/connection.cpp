@@ -8,22 +8,6 @@
 #include <cstring>
 
 namespace weft::tcp {
-namespace {
-
-bool is_in_bounds(const FrameHeader& header) noexcept {
-  switch (header.kind) {
-    case FrameKind::message:
-      return header.body_bytes <= most_body_bytes && header.number <= header.body_bytes;
-    case FrameKind::get:
-      return header.body_bytes == base::fixed_bytes<GetRequest>;
-    case FrameKind::reply:
-      return header.body_bytes <= most_reply_bytes;
-  }
-  return false;
-}
-
-}  // namespace
-
 Result<void> Connection::finish_connect() noexcept {
   int why = 0;
   socklen_t bytes = sizeof why;
@@ -75,22 +59,14 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
         reply_left_ -= *more;
         return Frame{reply_, into.first(*more)};
       }
-    } else if (at_hand.size() >= frame_header_bytes) {
-      base::Reader in(at_hand);
-      Frame frame;
-      in(frame.header);
-      if (!is_in_bounds(frame.header)) return fail(Errc::corrupt, "a frame that cannot be");
-      if (frame.header.kind == FrameKind::reply) {
-        buffers.first += frame_header_bytes;
-        reply_ = frame.header;
-        reply_left_ = frame.header.body_bytes;
-        if (reply_left_ == 0) return frame;
-        continue;
-      }
-      if (in.left() >= frame.header.body_bytes) {
-        frame.body = in.raw(frame.header.body_bytes);
-        buffers.first += frame_header_bytes + frame.header.body_bytes;
-        return frame;
+    } else {
+      const auto frame = first_frame(at_hand);
+      if (!frame) return fail(frame.error());
+      if (*frame) {
+        reply_ = (*frame)->header;
+        reply_left_ = reply_.body_bytes - (*frame)->body.size();
+        buffers.first += frame_header_bytes + (*frame)->body.size();
+        return *frame;
       }
     }
     if (buffers.first != 0 && plain.size() - buffers.last < TlsStream::record_bytes) {

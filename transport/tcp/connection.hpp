@@ -36,12 +36,6 @@ struct ReadBuffers {
   std::size_t first = 0, last = 0;  ///< what of `plain` has not been handed out
 };
 
-/// The body is valid until the next call on the connection. A reply comes in pieces, one after the other, each with the header of all.
-struct Frame {
-  FrameHeader header;
-  Bytes body;
-};
-
 class Connection : public EventSource {
  public:
   enum class State : std::uint8_t { connecting, handshaking, open, closed };
@@ -73,7 +67,8 @@ class Connection : public EventSource {
   void begin(ReadBuffers& buffers);
   /// Where the next bytes of a reply belong; nothing: they are not wanted any more.
   using Landing = MutableBytes (*)(void* self, std::uint64_t ticket);
-  /// Errors: corrupt, peer_lost.
+  /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the header of all. Errors:
+  /// corrupt, peer_lost.
   Result<std::optional<Frame>> next(ReadBuffers& buffers, Landing landing, void* self);
 
   /// Seals a frame whose body is `first`, then `second`. Errors: no_memory.

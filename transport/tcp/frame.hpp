@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "base/wire.hpp"
 #include "transport/tcp/tls.hpp"
+#include "weft/bytes.hpp"
+#include "weft/result.hpp"
 
 namespace weft::tcp {
 
@@ -40,5 +43,13 @@ template <class Archive>
 constexpr void fields(Archive& archive, GetRequest& m) {
   archive(m.region, m.offset, m.length);
 }
+
+/// The body is borrowed.
+struct Frame {
+  FrameHeader header;
+  Bytes body;
+};
+/// The frame with which `bytes` begin, of a reply as much as is there; nothing: more is to come. Errors: corrupt (no endpoint of ours sends that).
+Result<std::optional<Frame>> first_frame(Bytes bytes) noexcept;
 
 }  // namespace weft::tcp

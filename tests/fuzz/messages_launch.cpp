@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between weftrun and weftd.
+#include "tests/fuzz/decoders.hpp"
+#include "tools/channel/launch_order.hpp"
+#include "tools/channel/protocol.hpp"
+#include "tools/launch/start_message.hpp"
+#include "tools/messages/stop.hpp"
+#include "tools/placement/distribution.hpp"
+
+namespace weft::fuzz {
+namespace {
+
+using namespace channel;
+using job::Rank;
+
+constexpr std::string_view release = "0.1.0";
+
+template <class Message>
+bool accepts_order(Bytes bytes) {
+  const auto message = decode<Message>(as_text(bytes));
+  if (!message) return false;
+  require(encode(*message) == as_text(bytes));
+  return true;
+}
+template <class Message>
+void add_order(Decoders& to, const char* name, const Message& sample) {
+  to.push_back({name, {encoded(encode(Message{})), encoded(encode(sample))}, &accepts_order<Message>});
+}
+
+bool accepts_start(Bytes bytes) {
+  try {
+    const auto message = launch::decode_start_message(as_text(bytes), release);
+    require(launch::decode_start_message(launch::encode(message, release), release) == message);
+    return true;
+  } catch (const messages::Stop&) {
+    return false;
+  }
+}
+
+bool accepts_distribution(Bytes bytes) {
+  try {
+    const auto read = placement::decode_distribution(as_text(bytes), 1000, 10'000);
+    const placement::RankTable table(read);
+    require(table.size() == read.size() && table.nodes() == read.nodes);
+    for (std::uint32_t rank = 0; rank < table.size(); ++rank) {
+      require(table.node_of(Rank{rank}) < read.nodes);
+      require(table.ranks_on(table.node_of(Rank{rank}))[table.local_rank_of(Rank{rank})] == Rank{rank});
+      require(table.app_of(Rank{rank}) < read.apps.size());
+    }
+    require(placement::decode_distribution(placement::encode(read), 1000, 10'000) == read);
+    return true;
+  } catch (const messages::Stop&) {
+    return false;
+  }
+}
+
+order::Launch a_launch() {
+  order::Launch out;
+  out.nspace = "weft-a-1";
+  out.hosts = {"a", "b"};
+  out.contacts = {"contact", ""};
+  out.distribution = "2;slot@0:2x1";
+  out.apps.resize(2);
+  out.apps[0].argv = {"./p", ""};
+  out.apps[1].settings = {{"A", "1"}, {"B", std::nullopt}};
+  out.environment = {"PATH=/bin"};
+  out.input = {job::InputTarget::Kind::all, Rank{3}};
+  return out;
+}
+
+launch::StartMessage a_start() {
+  launch::StartMessage out;
+  out.nspace = "weft-head-77";
+  out.servers = 3;
+  out.launcher = {2, "head"};
+  out.transport = "tcp";
+  out.contact = std::string("\0\n\xff contact", 11);
+  out.settings = {"WEFT_FENCE=full", "FI_PROVIDER=a=\n%"};
+  out.agent = {launch::Agent::Kind::remote, {"ssh", "-o", "Batch Mode=100%"}, 32, "/opt/we ft/bin/weftd"};
+  out.nodes = {{0, "n0"}, {1, "n1"}};
+  return out;
+}
+
+}  // namespace
+
+void add_launch(Decoders& to) {
+  to.push_back({"start_message", {encoded(launch::encode(a_start(), release))}, &accepts_start, true});
+  to.push_back({"distribution",
+                {encoded("1;slot@0:1x1"), encoded("3;slot@0:2x4,1x2;node@1:3x1")},
+                &accepts_distribution,
+                true});
+  add_order(to, "launch", a_launch());
+  add_order(to, "input", order::Input{"bytes"});
+  add_order(to, "signal", order::Signal{15, {Rank{1}, Rank{70000}}});
+  add_order(to, "output_unwanted", order::OutputUnwanted{Stream::error});
+  add_order(to, "daemon_hello", report::Hello{"0.1.0", "a", "contact", 17});
+  add_order(to, "started", report::Started{{1, 2}, {"note"}, 127, "no"});
+  add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
+  add_order(to, "output", report::Output{Rank{9}, Stream::error, "bytes"});
+  add_order(to, "ended", report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7});
+  add_order(to, "connected_late", report::ConnectedLate{Rank{2}});
+  add_order(to, "aborted", report::Aborted{Rank{2}, -1, "why", {Rank{0}}});
+}
+
+}  // namespace weft::fuzz
