@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The same decoders under libFuzzer, which looks for bytes that reach code that none reached before. The first byte of an
 // input says which decoder has the rest. See README.md.
+#include <algorithm>
 #include <cstdint>
-#include <cstring>
 
 #include "tests/fuzz/decoders.hpp"
 
@@ -34,7 +34,7 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     const auto& sample = samples[(seed >> 16) % samples.size()];
     if (sample.size() < most) {
       data[0] = static_cast<std::uint8_t>(number);
-      std::memcpy(data + 1, sample.data(), sample.size());
+      std::transform(sample.begin(), sample.end(), data + 1, [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
       size = sample.size() + 1;
       if (seed % 32 == 0) return size;  // as it is
     }

@@ -78,7 +78,8 @@ void seal(const JobKey& key, const NodeIncarnation& to, const Envelope& envelope
           MutableBytes text, std::span<std::byte, Envelope::bytes> out) noexcept {
   base::write_fixed(out.data(), protocol_version, envelope);
   const auto context = context_of(to, envelope, header_bytes, out.first(tag_at));
-  auto* const at = reinterpret_cast<unsigned char*>(text.data());
+  unsigned char none;  // libsodium wants an address where there is no text, too
+  auto* const at = text.empty() ? &none : reinterpret_cast<unsigned char*>(text.data());
   crypto_aead_xchacha20poly1305_ietf_encrypt_detached(
       at, reinterpret_cast<unsigned char*>(out.data()) + tag_at, nullptr, at, text.size(),
       raw(context.covered), context.covered.size(), nullptr, raw(context.nonce), key.data());
@@ -110,7 +111,8 @@ Result<VerifiedMessage> open(const JobKey& key, const NodeIncarnation& me, const
   std::copy(message.payload.begin(), message.payload.end(),
             std::copy(header.begin(), header.end(), text.begin()));
   const auto context = context_of(me, *envelope, header.size(), message.header.first(tag_at));
-  auto* const at = reinterpret_cast<unsigned char*>(text.data());
+  unsigned char none;  // libsodium wants an address where there is no text, too
+  auto* const at = text.empty() ? &none : reinterpret_cast<unsigned char*>(text.data());
   if (crypto_aead_xchacha20poly1305_ietf_decrypt_detached(
           at, nullptr, at, text.size(), raw(message.header) + tag_at, raw(context.covered),
           context.covered.size(), raw(context.nonce), key.data()) != 0)
