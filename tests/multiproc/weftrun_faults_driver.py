@@ -31,6 +31,7 @@ class Shape:
     options: tuple
     env: tuple = ()
     node_of_victim: str = ""  # as lines name it
+    way: str = ""  # a command that runs its words on {host}, for agents
 
 
 HOST = os.uname().nodename
@@ -102,7 +103,7 @@ class Reader(threading.Thread):
 class Job:
     """weftrun with four ranks, or as many as `options` say, of `words`; everything of it has a mark in its environment."""
 
-    def __init__(self, shape, words, options=(), env=(), prefix=(), program=(CLIENT,), ranks=4, reads=True):
+    def __init__(self, shape, words, options=(), env=(), prefix=(), ranks=4, reads=True, holds=1):
         self.shape = SHAPES[shape] if isinstance(shape, str) else shape
         self.folder = tempfile.mkdtemp(prefix="weft-fault-")
         self.files = os.path.join(self.folder, "tmp")
@@ -111,6 +112,7 @@ class Job:
             os.mkfifo(os.path.join(self.folder, name))
         self.said = os.open(os.path.join(self.folder, "said"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self.heard = b""
+        self.holds = holds  # the node whose agent holds; -1: none
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         self.env = {**os.environ, "TMPDIR": self.files, "WEFT_TEST_MOMENTS": self.folder,
                     "WEFT_TEST_MARK": self.mark.split("=")[1], **dict(self.shape.env), **dict(env)}
@@ -119,11 +121,17 @@ class Job:
         self.cleanups = []  # what a fault did to the machine, the last first
         self.pids = set()  # of all processes of the job that were seen
         agent = ["--agent", self.agent()] if "--host" in self.shape.options and "--agent" not in options else []
-        self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), *program, *words]
+        self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), CLIENT, *words]
         self.begin = time.monotonic()
         self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
-        self.readers = [Reader(self.process.stdout), Reader(self.process.stderr)] if reads else []
+        self.readers = []
+        if reads:
+            self.read()
+
+    def read(self):
+        """From here on the output of weftrun is read."""
+        self.readers = [Reader(self.process.stdout), Reader(self.process.stderr)]
         for reader in self.readers:
             reader.start()
 
@@ -132,8 +140,8 @@ class Job:
         path = os.path.join(self.folder, "agent")
         with open(path, "w", encoding="ascii") as script:
             script.write(f"echo launch $1 $$ >{self.folder}/said\n"
-                         f"test $1 != 1 || : <{self.folder}/go\nexec $2\n")
-        return f"sh {shlex.quote(path)} {{node}} {{command}}"
+                         f"test $1 != {self.holds} || : <{self.folder}/go\nshift\nexec \"$@\"\n")
+        return f"sh {shlex.quote(path)} {{node}} {self.shape.way} {{command}}"
 
     # ---- moments
 
@@ -214,7 +222,7 @@ class Job:
         end = begin + bound
         for reader in self.readers:
             reader.join(max(1.0, end - time.monotonic()))
-        out, err = (reader.bytes for reader in self.readers) if self.readers else self.process.communicate()
+        out, err = (reader.bytes for reader in self.readers)
         return Outcome(status, out, err, taken)
 
     def left(self, seconds=10):
