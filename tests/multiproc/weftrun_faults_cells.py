@@ -14,7 +14,7 @@ def bound_of(row):
 
 
 def words_of(row, moment):
-    words = list(MOMENTS[moment])
+    words = [word for word in MOMENTS[moment] if word != "try" or not row.leaves]
     if row.victim:
         at = words.index("hold")
         words[at:at + 1] = row.victim

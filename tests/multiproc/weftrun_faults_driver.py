@@ -230,25 +230,37 @@ class Job:
         end = time.monotonic() + seconds
         while True:
             found = [f"{pid} {process_name(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
-            pids = {str(pid) for pid in self.pids}
-            found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if pids.intersection(re.split(r"\D+", name))]
+            found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if self.is_named(r"weft-.*-(\d+)-weftrun\.", name)]
             with open("/proc/net/unix", encoding="utf-8", errors="replace") as names:
-                found += [line.split()[-1] for line in names
-                          if "@weft-" in line and pids.intersection(re.split(r"\D+", line.split()[-1]))]
+                found += [line.split()[-1] for line in names if self.is_named(r".* @weft-(\d+)-", line)]
             found += [os.path.join(self.files, name) for name in os.listdir(self.files)]
             if not found or time.monotonic() > end:
                 return found
             time.sleep(0.02)
 
+    def send(self, number, spared=""):
+        """To all processes of the job but those that are called so."""
+        for pid in self.marked():
+            if process_name(pid) != spared:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+    def is_named(self, pattern, name):
+        """Whether the name begins so, with the pid of one of the job's processes."""
+        match = re.match(pattern, name)
+        return match is not None and int(match[1]) in self.pids
+
     def close(self):
         """Ends whatever is still there."""
         while self.cleanups:
             self.cleanups.pop()()
-        for signal_number in (signal.SIGCONT, signal.SIGKILL):
-            for pid in self.marked():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal_number)
+        self.send(signal.SIGCONT)
+        # Guards remove what the others leave.
+        self.send(signal.SIGKILL, spared="weftrun-guard")
         self.process.wait()
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not self.marked(), "the end of all processes", 5)
+        self.send(signal.SIGKILL)
         wait_until(lambda: not self.marked(), "the end of all processes")
         for reader in self.readers:
             reader.join()

@@ -40,6 +40,7 @@ class Row:
     ranks: int = 4
     victim: tuple = ()    # words of the client in the place of the victim's "hold"
     succeeds: bool = False  # every call of every rank does
+    leaves: bool = False  # a rank exits when a call of it fails
     aborted: tuple = ()   # ranks that are told PMIX_ERR_PROC_ABORTED, once each; no rank is told another error
 
     def tests(self):
@@ -74,17 +75,18 @@ KILLED = [
         "all succeeds: it had arrived", 15, group="killed", do="kill rank and go on", shapes=VIRTUAL, **RANK_GOES),
     Row("rank killed", ("launch",), "", "there are no ranks before all daemons have reported", "", ""),
     ends_late("rank killed", "kill rank", "killed"),
-    Row("daemon killed", RUNNING, 125, "node, signal of the daemon",
-        ERRORS + "; on its own node SIGKILL. A rank that exits for such an error may be told of first, with its own status", 15,
-        group="killed", do="kill daemon", shapes=VIRTUAL, words=(r"node {node} is lost: .*killed by signal 9.*the job was ended",)),
+    Row("daemon killed", RUNNING, 125, "node; signal of the daemon, or what another node says of the loss",
+        ERRORS + "; on its own node SIGKILL", 15, group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,)),
+    Row("daemon killed; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own", 15,
+        group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,), leaves=True),
     Row("daemon killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 125, "node, its ranks; a last line: whose status it is",
         "the fence with them is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill daemon and go on",
         shapes=VIRTUAL, aborted=(0, 1), **NODE_GOES),
     Row("daemon killed, `--on-failure continue`", ("fence", "finalize"), 125, "node, its ranks; a last line: whose status it is",
         "the call succeeds, or is `PMIX_ERR_PROC_ABORTED`: all had arrived there", 15, group="killed", do="kill daemon and go on",
         shapes=VIRTUAL, **NODE_GOES),
-    Row("daemon killed", ("launch",), 125, "node, agent, signal", "were not started", 15, group="killed", do="kill daemon",
-        shapes=("agents",), words=(r"no-such-host-0.*killed by signal 9",)),
+    Row("daemon killed", ("launch",), 125, "node; signal of the daemon, or that its connection is gone", "were not started", 15, group="killed", do="kill daemon",
+        shapes=("agents",), words=("no-such-host-0.*(killed by signal 9|its connection is gone)",)),
     ends_late("daemon killed", "kill daemon", "killed", shapes=VIRTUAL),
     Row("guard killed", RUNNING, 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=EVERYWHERE, succeeds=True),
     Row("guard killed", ("launch",), 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=("agents",), succeeds=True),
@@ -110,6 +112,8 @@ STOPPED = [
         do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,)),
     Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15",
         group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
+    Row("SIGSTOP of a daemon; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own",
+        "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,), leaves=True),
     ends_late("SIGSTOP of a daemon", "stop daemon", "stopped", shapes=VIRTUAL, env=SHORT),
     Row("SIGSTOP of the launcher, shorter than `WEFT_LOST_AFTER`", RUNNING, 0, "-", "get on; on several nodes some calls wait", 15,
         group="stopped", do="stop launcher for a while", shapes=EVERYWHERE, succeeds=True),

@@ -281,7 +281,10 @@ void Daemon::on_settled() {
 
 /// Standard error leads to the launcher by another way than the network that was lost: over the agent.
 void Daemon::on_node_lost(std::uint32_t node, const std::string& why) {
-  if (node != message_.launcher.number) return;
+  if (node != message_.launcher.number) {
+    if (has_launcher_ && !is_ending_) send_report(channel::report::PeerLost{node, why});
+    return;
+  }
   if (!is_ending_ && !has_settled_)
     (void)std::fputs(messages::launcher_lost(self_.host, message_.launcher.host, why).c_str(), stderr);
   on_launcher_lost();
