@@ -213,11 +213,14 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
 }
 
 pmix_status_t Client::finalize(const pmix_info_t* infos, std::size_t ninfo) {
+  // A process whose barrier has failed leaves all the same, and in an orderly way.
+  pmix_status_t barrier = PMIX_SUCCESS;
   for (std::size_t i = 0; i < ninfo; ++i)
     if (data::key_of(infos[i]) == PMIX_EMBED_BARRIER && data::is_true(infos[i].value))
-      if (const auto status = fences_->fence(nullptr, 0, nullptr, 0); status != PMIX_SUCCESS) return status;
-  if (singleton_) return PMIX_SUCCESS;
+      barrier = fences_->fence(nullptr, 0, nullptr, 0);
+  if (singleton_) return barrier;
   const auto answer = connection_->ask_alone(MessageType::finalize, {});
+  if (barrier != PMIX_SUCCESS) return barrier;
   return answer ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
 }
 

@@ -198,12 +198,12 @@ bool Server::progress_cluster() {
   bool has_moved = cluster_->turn();
   has_moved |= rooms_->cards.progress() != 0;
   for (const auto& [node, why] : cluster_->take_lost()) {
+    rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);
     rooms_->cards.node_lost(node);
     rooms_->jobs.each([&, lost = node](const Job& job) {
       for (const auto rank : job.view().ranks_on(lost))
         rooms_->clients.remote_process_died(link::make_proc(job.nspace, rank));
     });
-    rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);
   }
   rooms_->fence_watch.follow_exchanges();
   return has_moved;

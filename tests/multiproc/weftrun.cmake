@@ -39,6 +39,23 @@ set_tests_properties(multiproc.second_user PROPERTIES LABELS multiproc TIMEOUT 3
 add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
 set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
 
+# What faults at every moment come to (docs/faults.md).
+foreach(group killed limits stopped)
+  add_test(NAME multiproc.weftrun.faults.${group}
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_test.py ${group})
+endforeach()
+add_test(NAME multiproc.weftrun.faults.table
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_table.py --check)
+add_test(NAME multiproc.weftrun.faults.network
+  COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_network_test.py)
+add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/random_faults 50)
+foreach(name killed limits stopped table network random)
+  set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 300
+    ENVIRONMENT
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+endforeach()
+set_tests_properties(multiproc.weftrun.faults.network PROPERTIES LABELS "multiproc;hosts" SKIP_RETURN_CODE 77)
+
 # The longest first, so that the others run beside them.
-set_tests_properties(multiproc.weftrun.nodes multiproc.weftrun.hosts multiproc.weftrun.ssh PROPERTIES COST 60)
+set_tests_properties(multiproc.weftrun.nodes multiproc.weftrun.hosts multiproc.weftrun.ssh multiproc.weftrun.faults.stopped PROPERTIES COST 60)
 set_tests_properties(multiproc.weftrun.ends PROPERTIES COST 20)

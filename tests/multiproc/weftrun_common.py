@@ -36,9 +36,9 @@ def python(code):
     return [PYTHON, "-E", "-S", "-c", code]  # -E: no unbuffered output, which tears lines
 
 
-def wait_until(condition, what):
+def wait_until(condition, what, seconds=WATCHDOG):
     """Waits for a condition under the watchdog."""
-    end = time.monotonic() + WATCHDOG
+    end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
             raise AssertionError(f"did not come about: {what}")

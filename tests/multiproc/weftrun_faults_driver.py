@@ -31,6 +31,7 @@ class Shape:
     options: tuple
     env: tuple = ()
     node_of_victim: str = ""  # as lines name it
+    way: str = ""  # a command that runs its words on {host}, for agents
 
 
 HOST = os.uname().nodename
@@ -102,7 +103,7 @@ class Reader(threading.Thread):
 class Job:
     """weftrun with four ranks, or as many as `options` say, of `words`; everything of it has a mark in its environment."""
 
-    def __init__(self, shape, words, options=(), env=(), prefix=(), program=(CLIENT,), ranks=4, reads=True):
+    def __init__(self, shape, words, options=(), env=(), prefix=(), ranks=4, reads=True, holds=1):
         self.shape = SHAPES[shape] if isinstance(shape, str) else shape
         self.folder = tempfile.mkdtemp(prefix="weft-fault-")
         self.files = os.path.join(self.folder, "tmp")
@@ -111,6 +112,7 @@ class Job:
             os.mkfifo(os.path.join(self.folder, name))
         self.said = os.open(os.path.join(self.folder, "said"), os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
         self.heard = b""
+        self.holds = holds  # the node whose agent holds; -1: none
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         self.env = {**os.environ, "TMPDIR": self.files, "WEFT_TEST_MOMENTS": self.folder,
                     "WEFT_TEST_MARK": self.mark.split("=")[1], **dict(self.shape.env), **dict(env)}
@@ -119,11 +121,17 @@ class Job:
         self.cleanups = []  # what a fault did to the machine, the last first
         self.pids = set()  # of all processes of the job that were seen
         agent = ["--agent", self.agent()] if "--host" in self.shape.options and "--agent" not in options else []
-        self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), *program, *words]
+        self.words = [*prefix, WEFTRUN, *self.shape.options, *agent, *options, "-n", str(ranks), CLIENT, *words]
         self.begin = time.monotonic()
         self.process = subprocess.Popen(self.words, env=self.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE)
-        self.readers = [Reader(self.process.stdout), Reader(self.process.stderr)] if reads else []
+        self.readers = []
+        if reads:
+            self.read()
+
+    def read(self):
+        """From here on the output of weftrun is read."""
+        self.readers = [Reader(self.process.stdout), Reader(self.process.stderr)]
         for reader in self.readers:
             reader.start()
 
@@ -132,8 +140,8 @@ class Job:
         path = os.path.join(self.folder, "agent")
         with open(path, "w", encoding="ascii") as script:
             script.write(f"echo launch $1 $$ >{self.folder}/said\n"
-                         f"test $1 != 1 || : <{self.folder}/go\nexec $2\n")
-        return f"sh {shlex.quote(path)} {{node}} {{command}}"
+                         f"test $1 != {self.holds} || : <{self.folder}/go\nshift\nexec \"$@\"\n")
+        return f"sh {shlex.quote(path)} {{node}} {self.shape.way} {{command}}"
 
     # ---- moments
 
@@ -214,7 +222,7 @@ class Job:
         end = begin + bound
         for reader in self.readers:
             reader.join(max(1.0, end - time.monotonic()))
-        out, err = (reader.bytes for reader in self.readers) if self.readers else self.process.communicate()
+        out, err = (reader.bytes for reader in self.readers)
         return Outcome(status, out, err, taken)
 
     def left(self, seconds=10):
@@ -222,25 +230,37 @@ class Job:
         end = time.monotonic() + seconds
         while True:
             found = [f"{pid} {process_name(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
-            pids = {str(pid) for pid in self.pids}
-            found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if pids.intersection(re.split(r"\D+", name))]
+            found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if self.is_named(r"weft-.*-(\d+)-weftrun\.", name)]
             with open("/proc/net/unix", encoding="utf-8", errors="replace") as names:
-                found += [line.split()[-1] for line in names
-                          if "@weft-" in line and pids.intersection(re.split(r"\D+", line.split()[-1]))]
+                found += [line.split()[-1] for line in names if self.is_named(r".* @weft-(\d+)-", line)]
             found += [os.path.join(self.files, name) for name in os.listdir(self.files)]
             if not found or time.monotonic() > end:
                 return found
             time.sleep(0.02)
 
+    def send(self, number, spared=""):
+        """To all processes of the job but those that are called so."""
+        for pid in self.marked():
+            if process_name(pid) != spared:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, number)
+
+    def is_named(self, pattern, name):
+        """Whether the name begins so, with the pid of one of the job's processes."""
+        match = re.match(pattern, name)
+        return match is not None and int(match[1]) in self.pids
+
     def close(self):
         """Ends whatever is still there."""
         while self.cleanups:
             self.cleanups.pop()()
-        for signal_number in (signal.SIGCONT, signal.SIGKILL):
-            for pid in self.marked():
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal_number)
+        self.send(signal.SIGCONT)
+        # Guards remove what the others leave.
+        self.send(signal.SIGKILL, spared="weftrun-guard")
         self.process.wait()
+        with contextlib.suppress(AssertionError):
+            wait_until(lambda: not self.marked(), "the end of all processes", 5)
+        self.send(signal.SIGKILL)
         wait_until(lambda: not self.marked(), "the end of all processes")
         for reader in self.readers:
             reader.join()

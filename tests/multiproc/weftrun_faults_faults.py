@@ -2,6 +2,7 @@
 """What can happen to a job: each fault is a function of a job that has reached a moment."""
 import contextlib
 import os
+import resource
 import signal
 
 from weftrun_common import wait_until
@@ -114,6 +115,23 @@ def limit_memory(job, ranks, _):
     job.release()
 
 
+def no_more_descriptors(target):
+    """What the process has open stays so."""
+    def fault(job, ranks, moment):
+        pid = target(job, ranks, moment)
+        first_unused = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
+        resource.prlimit(pid, resource.RLIMIT_NOFILE, (first_unused, first_unused))
+        job.release()
+    return fault
+
+
+def read_late(job, ranks, _):
+    """The victim has written more than pipes hold."""
+    wait_until(lambda: process_state(ranks[VICTIM]) == "S", "a rank that waits for a reader")
+    job.release()
+    job.read()
+
+
 def then_go_on(fault):
     def both(job, ranks, moment):
         fault(job, ranks, moment)
@@ -137,11 +155,17 @@ FAULTS = {
     "stop launcher until the others are gone": stopped_until_the_others_are_gone,
     "freeze rank": freeze,
     "limit memory": limit_memory,
+    "let go": lambda job, *_: job.release(),
+    "from the start": lambda *_: None,
+    "no more descriptors": no_more_descriptors(server_of_victim),
+    "read late": read_late,
 }
 
 
 def why_not(name):
-    """Why the fault cannot be had on this machine; empty if it can."""
+    """Why the fault cannot be had here; empty if it can."""
+    if name == "no more descriptors" and os.environ.get("WEFT_TEST_SANITIZE"):
+        return "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it"
     for fault, root, what in (("freeze rank", FREEZER, "a cgroup v1 freezer (one of v2 lets SIGKILL through)"),
                               ("limit memory", MEMORY, "cgroup v1 limits of memory")):
         if name == fault and not os.access(os.path.join(root, "tasks"), os.W_OK):

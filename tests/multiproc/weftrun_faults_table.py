@@ -24,7 +24,7 @@ class Row:
     """A promise for one fault at some moments."""
     fault: str            # as the page calls it
     moments: tuple
-    status: object        # weftrun's; negative: the signal that ends it; "" where there is no job
+    status: object        # weftrun's, or some; negative: the signal that ends it; "" where there is no job
     line: str             # what weftrun's one line names, for the page
     others: str           # what the other ranks get, for the page
     bound: object         # seconds until nothing is left: of a hang, no claim of speed
@@ -33,11 +33,14 @@ class Row:
     group: str = ""
     do: str = ""          # a name of weftrun_faults_faults.FAULTS
     shapes: tuple = ()
-    words: tuple = ()     # regular expressions of the lines of weftrun, one each; (): weftrun says nothing
+    words: tuple = ()     # regular expressions of the lines of weftrun, one each; (), and where the status is 0: it says nothing
     options: tuple = ()
     env: tuple = ()
+    prefix: tuple = ()    # words before weftrun
+    ranks: int = 4
     victim: tuple = ()    # words of the client in the place of the victim's "hold"
     succeeds: bool = False  # every call of every rank does
+    leaves: bool = False  # a rank exits when a call of it fails
     aborted: tuple = ()   # ranks that are told PMIX_ERR_PROC_ABORTED, once each; no rank is told another error
 
     def tests(self):
@@ -72,17 +75,18 @@ KILLED = [
         "all succeeds: it had arrived", 15, group="killed", do="kill rank and go on", shapes=VIRTUAL, **RANK_GOES),
     Row("rank killed", ("launch",), "", "there are no ranks before all daemons have reported", "", ""),
     ends_late("rank killed", "kill rank", "killed"),
-    Row("daemon killed", RUNNING, 125, "node, signal of the daemon",
-        ERRORS + "; on its own node SIGKILL. A rank that exits for such an error may be told of first, with its own status", 15,
-        group="killed", do="kill daemon", shapes=VIRTUAL, words=(r"node {node} is lost: .*killed by signal 9.*the job was ended",)),
+    Row("daemon killed", RUNNING, 125, "node; signal of the daemon, or what another node says of the loss",
+        ERRORS + "; on its own node SIGKILL", 15, group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,)),
+    Row("daemon killed; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own", 15,
+        group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,), leaves=True),
     Row("daemon killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 125, "node, its ranks; a last line: whose status it is",
         "the fence with them is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill daemon and go on",
         shapes=VIRTUAL, aborted=(0, 1), **NODE_GOES),
     Row("daemon killed, `--on-failure continue`", ("fence", "finalize"), 125, "node, its ranks; a last line: whose status it is",
         "the call succeeds, or is `PMIX_ERR_PROC_ABORTED`: all had arrived there", 15, group="killed", do="kill daemon and go on",
         shapes=VIRTUAL, **NODE_GOES),
-    Row("daemon killed", ("launch",), 125, "node, agent, signal", "were not started", 15, group="killed", do="kill daemon",
-        shapes=("agents",), words=(r"no-such-host-0.*killed by signal 9",)),
+    Row("daemon killed", ("launch",), 125, "node; signal of the daemon, or that its connection is gone", "were not started", 15, group="killed", do="kill daemon",
+        shapes=("agents",), words=("no-such-host-0.*(killed by signal 9|its connection is gone)",)),
     ends_late("daemon killed", "kill daemon", "killed", shapes=VIRTUAL),
     Row("guard killed", RUNNING, 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=EVERYWHERE, succeeds=True),
     Row("guard killed", ("launch",), 0, "-", "notice nothing", 15, group="killed", do="kill guard", shapes=("agents",), succeeds=True),
@@ -108,6 +112,8 @@ STOPPED = [
         do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,)),
     Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15",
         group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
+    Row("SIGSTOP of a daemon; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own",
+        "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,), leaves=True),
     ends_late("SIGSTOP of a daemon", "stop daemon", "stopped", shapes=VIRTUAL, env=SHORT),
     Row("SIGSTOP of the launcher, shorter than `WEFT_LOST_AFTER`", RUNNING, 0, "-", "get on; on several nodes some calls wait", 15,
         group="stopped", do="stop launcher for a while", shapes=EVERYWHERE, succeeds=True),
@@ -130,21 +136,66 @@ STOPPED = [
         do="freeze rank", shapes=("one node", "virtual"), words=(LATE, r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
 ]
 
+NETWORK = [
+    Row("network of a node gone for 2 s", RUNNING, 0, "-", "wait for it", 30, group="network", do="outage", succeeds=True),
+    Row("network of a node gone for 2 s", ("launch",), 0, "-", "are started later", 30, group="network", do="outage", succeeds=True),
+    Row("network of a node gone for 2 s", ("end",), 3, STAYS, "have got SIGTERM before", 30, group="network", do="outage", words=(LATE,)),
+    Row("network of a node gone for ever", RUNNING, 125, "node", ERRORS + "; on the lost node SIGKILL, by its daemon",
+        "`WEFT_LOST_AFTER` + 15", "", "network", "loss", words=(LOST,), env=(("WEFT_LOST_AFTER", "2"),)),
+    Row("network of a node gone for ever", ("launch",), 125, "node, agent, that its daemon has lost weftrun; or that it has not reported in time",
+        "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15", "", "network", "loss",
+        words=(r"node '{node}': agent .*weftd: \[{node}\] weftrun on .* is lost: nothing was heard",), env=(("WEFT_LOST_AFTER", "2"),)),
+    Row("network of a node gone for ever", ("end",), 3, STAYS, "SIGKILL, by the daemon of the lost node", "`WEFT_LOST_AFTER` + 15", "",
+        "network", "loss", words=(LATE,), env=(("WEFT_LOST_AFTER", "2"),)),
+]
+
+OUTPUT_TESTS = "`multiproc.weftrun.output`"
+FULL_SHM = ("unshare", "-m", "--propagation", "private", "sh", "-c",
+            'mount -t tmpfs -o size=4k,nr_inodes=1 none /dev/shm && exec "$@"', "sh")
 LIMITS = [
+    Row("full card (`WEFT_CARD_BYTES`)", ("put and commit",), 0, "-", "`PMIx_Put` says `PMIX_ERR_OUT_OF_RESOURCE`; all else succeeds", 15,
+        group="limits", do="let go", shapes=EVERYWHERE, victim=("put:0",), env=(("WEFT_CARD_BYTES", "3000000"),), succeeds=True),
+    Row("full segment (`WEFT_SEGMENT_BYTES`)", ("launch",), 125, "the call of the library that failed", "were not started", 15, group="limits",
+        do="from the start", shapes=("one node",), env=(("WEFT_SEGMENT_BYTES", "1048576"),), words=("PMIX_ERR_OUT_OF_RESOURCE; nothing was started",)),
+    Row("full segment, full card", tuple(m for m in ALL if m not in ("put and commit", "launch")), "",
+        "places are given out when the job starts, and only `PMIx_Put` takes of them", "", ""),
+    Row("descriptor limit of the launcher", ("launch",), 125, "pipes, `ulimit -n`", "are ended", 15, group="limits", do="from the start",
+        shapes=("one node", "virtual"), prefix=("prlimit", "--nofile=24:24"), ranks=16, words=("cannot make the pipes for the ranks.*ulimit -n",)),
+    Row("descriptor limit of a rank", RUNNING, "the rank's", "", "`PMIx_Init` fails, with a line", "", "`multiproc.LimitTest.a_client_without_descriptors`"),
+    Row("descriptor limit of a server", RUNNING, (0, 124), "`--timeout`, where the job does not get on; a server without a descriptor for a client says so",
+        "on one node those that are connected notice nothing, one that connects waits for a free descriptor or is refused; between nodes what is "
+        "open goes on, and a call that needs a new connection fails or waits", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE,
+        options=("--timeout", "5"), words=("did not end within --timeout 5 seconds",)),
+    Row("descriptor limit of a server", ("launch",), (0, 125), "node; what the server says", "were not started, or get on", "`WEFT_LAUNCH_TIMEOUT` + 15",
+        group="limits", do="no more descriptors", shapes=("agents",), env=(("WEFT_LAUNCH_TIMEOUT", "5"),), words=("no-such-host-",)),
+    ends_late("descriptor limit of a server", "no more descriptors", "limits", shapes=("one node", "virtual")),
     Row("memory limit of a rank (cgroup)", ("before Init", "put and commit"), 137, "as a killed rank, and what to do about memory", ERRORS, 30,
         group="limits", do="limit memory", shapes=EVERYWHERE, victim=("hold", "eat"), words=(DIED + ".*ran out of memory",)),
     Row("memory limit of a rank (cgroup)", ("in Init", "fence", "direct modex", "finalize", "launch", "end"), 137,
-        "as a killed rank: the kernel chooses the moment", "as there", "as there", test="row \"rank killed\""),
+        "as a killed rank: when memory is taken is the kernel's matter", "as there", "as there", "rank killed: `multiproc.weftrun.faults.killed`"),
+    Row("little address space of a server", ALL, 0, "-", "notice nothing", "", "`multiproc.LimitTest.a_server_with_little_address_space`"),
+    Row("full disk under `--output-dir` or standard output", ALL, 125, "what cannot be written", TERM, 15, OUTPUT_TESTS),
+    Row("full /dev/shm", ("launch",), 125, "the folder, /dev/shm", "were not started", 15, group="limits", do="from the start", shapes=("virtual",),
+        prefix=FULL_SHM, words=("cannot make .* for the shared memory of a virtual node.*/dev/shm",)),
+    Row("full /dev/shm", RUNNING, 0, "-", "notice nothing: a job of one node has no file", 15, group="limits", do="let go", shapes=("one node",),
+        prefix=FULL_SHM, succeeds=True),
+    Row("unread output", ("before Init", "put and commit"), 0, "-", "wait in their calls for the rank that writes, until the output is read", 30, group="limits",
+        do="read late", shapes=EVERYWHERE, victim=("write:4000000",)),
+    Row("unread output", ("in Init", "fence", "direct modex", "finalize", "launch"), "", "calls of the library write nothing", "", ""),
+    Row("unread output", ("end",), 124, "`--timeout`; without a limit weftrun waits for the reader, a signal ends that", "have ended", 15,
+        "`multiproc.weftrun.ends`"),
+    Row("a file system that hangs", ALL, "", "held up is only what is done there", "", "", "`multiproc.SlowFilesTest`"),
 ]
 
-ROWS = [*KILLED, *STOPPED, *LIMITS]
+ROWS = [*KILLED, *NETWORK, *LIMITS, *STOPPED]
 
 
 def markdown():
     lines = ["| fault | moment | exit status | the line names | the other ranks | seconds | test |", "|---|---|---|---|---|---|---|"]
     for row in ROWS:
         moments = "all" if row.moments == ALL else "while ranks run" if row.moments == RUNNING else ", ".join(row.moments)
-        status = f"signal {-row.status}" if isinstance(row.status, int) and row.status < 0 else row.status
+        statuses = row.status if isinstance(row.status, tuple) else (row.status,)
+        status = " or ".join(f"signal {-one}" if isinstance(one, int) and one < 0 else str(one) for one in statuses)
         lines.append(f"| {row.fault} | {moments} | {status} | {row.line} | {row.others} | {row.bound} | {row.tests()} |")
     return "\n".join(lines) + "\n"
 

@@ -489,6 +489,13 @@ class GoesOn(Nodes):
             self.told(err, [f"rank {victim} on", "SIGKILL", "the others go on"],
                       [f"exit status 137 is that of rank {victim}"])
 
+    def test_finalize_with_a_barrier_that_fails_finalizes(self):
+        for nodes in ([], TWO):
+            status, out, err = finish(self.start_on(*nodes, "-n", "4", CLIENT, "init", "fence", "only:3", "signal:9", "all", "try",
+                                                    "finalize_barrier"))
+            self.assertEqual((status, sorted(out.split(b"\n"))[1:]), (137, [b"%d PMIX_ERR_PROC_ABORTED" % rank for rank in range(3)]), err)
+            self.told(err, ["rank 3 on", "SIGKILL", "the others go on"], ["exit status 137 is that of rank 3"])
+
     def test_a_rank_that_ends_before_init(self):
         status, out, err = finish(self.start_on(
             *TWO, "-n", "4", "sh", "-c", 'test $PMIX_RANK != 3 || exit 5; exec "$@"', "sh", CLIENT, "init",

@@ -6,7 +6,7 @@
 //   hello, unreachable ------------------>     the daemon's contact; the daemons that it could not start
 //        <------------------------- launch     down a tree: each receiver passes it on (launch_tree.hpp)
 //        <--- input, signal, output_unwanted   any time from then on
-//   started, output, ended, connected_late, aborted, input_unwanted -->
+//   started, output, ended, connected_late, aborted, input_unwanted, peer_lost -->
 //   settled ----------------------------->     no rank of this node lives, and no report about one follows
 //        <---------------------------- end     the daemon ends orphans, sends the rest of the output, exits
 #pragma once
@@ -38,8 +38,9 @@ enum class MessageType : std::uint8_t {
   aborted,
   input_unwanted,
   settled,
+  peer_lost,
 };
-inline constexpr std::uint8_t message_type_count = 14;
+inline constexpr std::uint8_t message_type_count = 15;
 
 /// The code of the event that carries it; the Standard leaves those below PMIX_EXTERNAL_ERR_BASE to hosts.
 constexpr pmix_status_t event_code_of(MessageType type) noexcept {
@@ -208,6 +209,18 @@ struct Settled {
 };
 template <class Archive>
 void fields(Archive&, Settled&) {}
+
+/// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is reported later.
+struct PeerLost {
+  static constexpr MessageType type = MessageType::peer_lost;
+  std::uint32_t node = 0;
+  std::string why;
+};
+template <class Archive>
+void fields(Archive& archive, PeerLost& message) {
+  archive(message.node);
+  archive(message.why);
+}
 
 }  // namespace report
 }  // namespace weft::channel

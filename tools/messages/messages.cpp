@@ -189,6 +189,14 @@ std::string daemon_ended(std::string_view host, std::string_view how, std::strin
       host, how, consequence);
 }
 
+std::string seen_from(std::string_view host, std::string_view why) {
+  return fmt::format("{} says: {}", host, why.empty() ? "it does not answer" : why);
+}
+
+std::string launcher_lost(std::string_view host, std::string_view launcher, std::string_view why) {
+  return fmt::format("weftd: [{}] weftrun on {} is lost: {}\n", host, launcher, why.empty() ? "it does not answer" : why);
+}
+
 std::string damaged_report(std::string_view host, std::string_view consequence) {
   return fmt::format(
       "node {}: its daemon says what weftrun does not understand; {}. Check that weftrun and weftd are of "

@@ -54,6 +54,10 @@ std::string node_lost(std::string_view host, std::string_view why, std::string_v
 /// The daemon had reported before. how: the end of its agent, as launch::agent_end() describes it.
 std::string daemon_ended(std::string_view host, std::string_view how,
                          std::string_view consequence = end_of_job);
+/// Why a node is lost, in the words of another one.
+std::string seen_from(std::string_view host, std::string_view why);
+/// A daemon's own line, on its standard error.
+std::string launcher_lost(std::string_view host, std::string_view launcher, std::string_view why);
 std::string damaged_report(std::string_view host, std::string_view consequence = end_of_job);
 std::string other_version(std::string_view host, std::string_view theirs, std::string_view ours);
 

@@ -92,7 +92,7 @@ void Daemon::start_server() {
                    channel::ServerChannel::Events{
                        [this](std::uint32_t from, channel::MessageType type, const std::string& bytes,
                               const channel::Reply& reply) { receive(from, type, bytes, reply); },
-                       [this](std::uint32_t node, const std::string&) { on_node_lost(node); }});
+                       [this](std::uint32_t node, const std::string& why) { on_node_lost(node, why); }});
 }
 
 /// In a tree of agents the start message also names the nodes whose daemons its receiver starts.
@@ -279,8 +279,15 @@ void Daemon::on_settled() {
   exit_when_done();
 }
 
-void Daemon::on_node_lost(std::uint32_t node) {
-  if (node == message_.launcher.number) on_launcher_lost();
+/// Standard error leads to the launcher by another way than the network that was lost: over the agent.
+void Daemon::on_node_lost(std::uint32_t node, const std::string& why) {
+  if (node != message_.launcher.number) {
+    if (has_launcher_ && !is_ending_) send_report(channel::report::PeerLost{node, why});
+    return;
+  }
+  if (!is_ending_ && !has_settled_)
+    (void)std::fputs(messages::launcher_lost(self_.host, message_.launcher.host, why).c_str(), stderr);
+  on_launcher_lost();
 }
 
 /// Kills all ranks, and exits after `patience` even if output is left. If the ranks had ended before, this is

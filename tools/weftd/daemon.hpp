@@ -56,7 +56,7 @@ class Daemon {
   void on_rank_ended(const ranks::LocalRanks::Ended& ended);
   void on_abort_called(const host::AbortRequest& request);
   void on_settled();
-  void on_node_lost(std::uint32_t node);
+  void on_node_lost(std::uint32_t node, const std::string& why);
   void on_launcher_lost();
 
   void exit_when_done();

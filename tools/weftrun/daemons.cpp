@@ -261,6 +261,11 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
       return watcher_.on_input_unwanted(from);
     case channel::MessageType::settled:
       return settle(from);
+    case channel::MessageType::peer_lost: {
+      channel::report::PeerLost peer;
+      if (read(bytes, peer, from)) on_peer_lost(from, peer);
+      return;
+    }
     default:
       return;  // orders go to daemons
   }
@@ -305,6 +310,14 @@ void Daemons::on_started(std::uint32_t from, const channel::report::Started& sta
   node.is_started = true;
   if (++started_ == daemons_) limit_.cancel();
   watcher_.on_node_started(from, started);
+}
+
+/// Each server sees a loss at a time of its own. Where the job ends for it, the first that does decides: ranks that leave because
+/// their calls fail would be taken for the reason.
+void Daemons::on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer) {
+  if (!is_daemon(peer.node) || continues_ || is_ending_ || nodes_[peer.node].is_settled) return;
+  mark_lost({peer.node}, messages::node_lost(nodes_[peer.node].host, messages::seen_from(nodes_[from].host, peer.why),
+                                             consequence({peer.node})));
 }
 
 void Daemons::settle(std::uint32_t node) {

@@ -79,6 +79,7 @@ class Daemons {
   bool is_rank_of(job::Rank rank, std::uint32_t node) const noexcept;
   void on_hello(std::uint32_t from, const channel::report::Hello& hello);
   void on_started(std::uint32_t from, const channel::report::Started& started);
+  void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
   void settle(std::uint32_t node);
   /// The first of these nodes that is not lost yet gets the line.
   void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);

@@ -172,9 +172,11 @@ std::vector<NodeNumber> Cluster::others() const {
 
 bool Cluster::turn() {
   bool happened = fabric_->turn();
-  happened |= engine_->progress() != 0;
+  // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of it before it
+  // hears of what clients do about it.
+  if (lost_.empty()) happened |= engine_->progress() != 0;
   happened |= rpc_->progress() != 0;
-  return happened;
+  return happened || !lost_.empty();
 }
 
 std::vector<Cluster::Lost> Cluster::take_lost() {

@@ -51,7 +51,8 @@ std::vector<std::string> one_of_each() {
           encode(report::ConnectedLate{Rank{2}}),
           encode(report::Aborted{Rank{2}, -1, "why", {Rank{0}}}),
           encode(report::InputUnwanted{}),
-          encode(report::Settled{})};
+          encode(report::Settled{}),
+          encode(report::PeerLost{3, "why"})};
 }
 
 /// What is read must be written as the same bytes again.
@@ -72,8 +73,8 @@ std::size_t count_readable(const std::string& bytes) {
 std::size_t readable_as_any(const std::string& bytes) {
   return count_readable<order::Launch, order::Input, order::Signal, order::OutputUnwanted, order::End,
                         report::Hello, report::Started, report::Unreachable, report::Output, report::Ended,
-                        report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled>(
-      bytes);
+                        report::ConnectedLate, report::Aborted, report::InputUnwanted, report::Settled,
+                        report::PeerLost>(bytes);
 }
 
 TEST(Protocol, every_message_survives) {
