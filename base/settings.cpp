@@ -136,9 +136,11 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .choices = "a port, a range as 20000-20999, or none",
      .readers = by_server,
-     .text = "where the transport `tcp` listens on each node; not set: at a port that the kernel has free. "
-             "`none`: "
-             "nowhere, this node connects to the others, which have to listen"},
+     .text = "where the transport `tcp` listens on each node, if that node's own environment does not say "
+             "otherwise; not set: at a "
+             "port that the kernel has free. `none`: nowhere, this node connects to the others, which have "
+             "to listen; not for "
+             "weftrun itself"},
     {.variable = Variable::segment,
      .name = "WEFT_SEGMENT",
      .kind = Kind::text,

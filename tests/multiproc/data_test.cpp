@@ -261,16 +261,24 @@ int wait_for_commit(const Words&) {
                  PMIX_SUCCESS);
     check_status(PMIx_Get_nb(&any_rank, "later", patient.data(), patient.size(), Waiter::on_value, &any),
                  PMIX_SUCCESS);
+    Waiter long_waits[std::size(long_timeouts)];
+    for (std::size_t i = 0; i < std::size(long_timeouts); ++i) {
+      const Infos infos = std::move(Infos().unsigned64(PMIX_TIMEOUT, long_timeouts[i]));
+      check_status(PMIx_Get_nb(&other, "later", infos.data(), infos.size(), Waiter::on_value, &long_waits[i]),
+                   PMIX_SUCCESS);
+    }
     say("asking");
-    check_equal(get(other, "late").u64(), 11);
+    check_equal(get(other, "late", std::move(Infos().unsigned64(PMIX_TIMEOUT, UINT64_MAX))).u64(), 11);
     check_status(waiter.wait(), PMIX_SUCCESS);
     check_equal(waiter.number, 11);
     check(!more.over(), "a key that no rank has put");
+    for (const auto& one : long_waits) check(!one.over(), "a timeout that has passed at once");
     say("got it");
     check_status(more.wait(), PMIX_SUCCESS);
     check_equal(more.number, 12);
     check_status(any.wait(), PMIX_SUCCESS);
     check_equal(any.number, 12);
+    for (auto& one : long_waits) check_status(one.wait(), PMIX_SUCCESS);
   }
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();

@@ -167,15 +167,19 @@ int patient(const Words& words) {
   std::vector<pmix_proc_t> set;
   if (words[0] == "set")
     for (pmix_rank_t r = 0; r + 1 < client.size; ++r) set.push_back(client.peer(r));
-  Infos infos;
-  infos.unsigned64(PMIX_TIMEOUT, 10'000'000'000);
   const bool is_in = set.empty() || client.me.rank + 1 < client.size;
-  if (is_in) check_status(fence(set, infos), PMIX_SUCCESS);
-  if (is_in) {
+  for (const auto timeout : long_timeouts) {
+    if (!is_in) break;
+    const Infos infos = std::move(Infos().unsigned64(PMIX_TIMEOUT, timeout));
     Waiter waiter;
+    if (client.me.rank == 0) await("come");  // the others are there, and wait
+    if (client.me.rank == 1) say("here");
+    check_status(fence(set, infos), PMIX_SUCCESS);
+    if (client.me.rank == 0) await("come");
     check_status(PMIx_Fence_nb(set.empty() ? nullptr : set.data(), set.size(), infos.data(), infos.size(),
                                Waiter::on_status, &waiter),
                  PMIX_SUCCESS);
+    if (client.me.rank == 1) say("here");
     check_status(waiter.wait(), PMIX_SUCCESS);
   }
   check_status(fence(), PMIX_SUCCESS);
@@ -301,8 +305,16 @@ TEST_P(FenceTest, again_after_finalize_and_init) {
 }
 
 TEST_P(FenceTest, timeout_too_long_for_the_clock) {
-  all_run(GetParam(), 2, "patient", {"whole"});
-  all_run(GetParam(), 3, "patient", {"set"});
+  for (const auto& [ranks, kind] : {std::pair(2U, "whole"), std::pair(3U, "set")}) {
+    Host host;
+    host.add_job("job", ranks);
+    auto children = start_all(host, GetParam(), "job", ranks, "patient", {kind});
+    for (std::size_t call = 0; call < 2 * std::size(long_timeouts); ++call) {
+      children[1].expect("here");
+      children[0].tell("come");
+    }
+    expect_success(children);
+  }
 }
 
 class FenceEndTest : public FenceTest {};

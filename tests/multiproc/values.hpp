@@ -14,6 +14,10 @@
 
 namespace weft::test {
 
+/// For PMIX_TIMEOUT: their milliseconds or nanoseconds do not fit where a careless reader puts them.
+inline constexpr std::uint64_t long_timeouts[] = {INT32_MAX, UINT32_MAX, 9'300'000'000, INT64_MAX,
+                                                  UINT64_MAX};
+
 /// An info array under construction. Chain the calls; it lives as long as the object.
 class Infos {
  public:

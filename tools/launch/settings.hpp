@@ -13,7 +13,7 @@ namespace weft::launch {
 bool is_server_setting(const char* variable) noexcept;
 /// The server settings of an environment.
 std::vector<std::string> server_settings(char* const* inherited);
-/// Sets them in this process's environment. While it has one thread.
+/// Sets them in this process's environment; a WEFT_PORTS that is there stays. While it has one thread.
 void adopt_settings(const std::vector<std::string>& settings);
 
 }  // namespace weft::launch

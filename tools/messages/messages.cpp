@@ -154,6 +154,19 @@ std::string bad_launch_timeout(std::string_view text) {
       text);
 }
 
+std::string listens_nowhere() {
+  return "WEFT_PORTS=none holds for weftrun, too, so that no daemon could connect to it; nothing was "
+         "started. Set it where "
+         "the daemons of nodes are started that must not listen, as in --agent 'ssh {host} WEFT_PORTS=none "
+         "{command}'";
+}
+
+std::string nodes_out_of_reach() {
+  return fmt::format(
+      "this node cannot reach all the others; {}. What to do: a line of its daemon tells which, and why",
+      end_of_job);
+}
+
 std::string no_key(int error) {
   return fmt::format("cannot make a job key: {}; nothing was started", std::strerror(error));
 }

@@ -47,6 +47,9 @@ std::string start_failed(const Where& where, std::string_view step, int error);
 // Daemons.
 std::string bad_launch_timeout(std::string_view text);
 std::string no_key(int error);
+std::string listens_nowhere();
+/// Of a daemon, to weftrun.
+std::string nodes_out_of_reach();
 std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);
 std::string node_did_not_start(std::string_view host, double seconds,
                                std::string_view consequence = end_of_job);

@@ -188,11 +188,21 @@ void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(cons
 /// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the
 /// ranks' fences do.
 void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
-  channel_->add_contacts(launch.contacts, [this, launch, bytes](bool) {
+  channel_->add_contacts(launch.contacts, [this, launch, bytes](bool are_usable) {
+    if (!are_usable) return refuse_launch();  // the library has said which, and why
     for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
       channel_->send({child}, channel::MessageType::launch, bytes);
     this->launch(launch);
   });
+}
+
+void Daemon::refuse_launch() {
+  if (has_settled_ || is_ending_ || has_ranks_) return;
+  channel::report::Started report;
+  report.exit_code = exit_status::own_failure;
+  report.failure = messages::nodes_out_of_reach();
+  send_report(report);
+  on_settled();
 }
 
 void Daemon::launch(const channel::order::Launch& launch) {

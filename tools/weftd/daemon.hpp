@@ -47,6 +47,7 @@ class Daemon {
   void decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&));
   void pass_on(const channel::order::Launch& launch, const std::string& bytes);
   void launch(const channel::order::Launch& launch);
+  void refuse_launch();
   void write_input(const channel::order::Input& order, channel::Reply reply);
   void signal(const channel::order::Signal& order);
   void close_output(const channel::order::OutputUnwanted& order);

@@ -72,6 +72,8 @@ Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
                                      [this] { watcher_.on_all_exited(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
+  if (channel_.transport().rfind("tcp", 0) == 0 && base::read(base::Variable::ports).text == "none")
+    throw Stop(exit_status::usage, messages::listens_nowhere());
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     nodes_[i].host = plan.nodes[i].name;
     daemons_ += is_daemon(static_cast<std::uint32_t>(i)) ? 1 : 0;

@@ -85,6 +85,9 @@ TcpEndpoint::~TcpEndpoint() {
 Result<std::unique_ptr<Peer>> TcpEndpoint::reach(const Address& address) {
   const auto packed = base::decode<PackedAddress>(address.bytes);
   if (!packed) return weft::fail(Errc::corrupt, "not the address of a tcp endpoint");
+  if (!capabilities_.is_reachable && packed->places.empty())
+    return weft::fail(Errc::unreachable,
+                      "neither that node nor this one listens (WEFT_PORTS=none): of two nodes one has to");
   auto link = link_to(packed->id);
   if (link->places.empty()) link->places = packed->places;
   if (link->out == nullptr && !link->is_trying && packed->id != id_) {

@@ -21,6 +21,12 @@ TEST(Settings, what_servers_read_is_handed_on) {
   adopt_settings({"WEFT_TEST_SETTING=a=b", "UCX_TEST_SETTING="});
   EXPECT_STREQ(std::getenv("WEFT_TEST_SETTING"), "a=b");
   EXPECT_STREQ(std::getenv("UCX_TEST_SETTING"), "");
+  adopt_settings({"WEFT_PORTS=20000-20999"});
+  EXPECT_STREQ(std::getenv("WEFT_PORTS"), "20000-20999");
+  adopt_settings({"WEFT_PORTS=none", "WEFT_TEST_SETTING=c"});
+  EXPECT_STREQ(std::getenv("WEFT_PORTS"), "20000-20999") << "the node's own";
+  EXPECT_STREQ(std::getenv("WEFT_TEST_SETTING"), "c");
+  ::unsetenv("WEFT_PORTS");
 }
 
 }  // namespace

@@ -127,6 +127,17 @@ TEST(Links, one_that_listens_nowhere_is_heard_and_reached) {
   ASSERT_TRUE(until({&outside, &listening}, [&] { return listening.heard.size() == 1; }));
 }
 
+TEST(Links, of_two_that_listen_nowhere_each_refuses_the_other) {
+  Station one(false), other(false);
+  for (auto* const from : {&one, &other}) {
+    const auto& to = from == &one ? other : one;
+    const auto reached = from->endpoint->reach(to.endpoint->address());
+    ASSERT_FALSE(reached);
+    EXPECT_EQ(reached.error().code, Errc::unreachable);
+    EXPECT_NE(std::string(reached.error().what).find("WEFT_PORTS"), std::string::npos);
+  }
+}
+
 TEST(Links, a_port_where_no_process_listens_is_a_lost_peer) {
   Station a;
   PackedAddress address;
