@@ -53,7 +53,7 @@ bool is_card_image(Bytes bytes) {
   constexpr auto header = sizeof(store::KeyedLog::Header);
   if (bytes.size() < header) return false;
   const Bytes page = bytes.subspan(header, std::min<std::size_t>(bytes.size() - header, card_first));
-  const auto image = store::read_card_image(bytes.first(header), {0, page, {}}, {card_first, card_capacity});
+  const auto image = store::read_card_image(bytes.first(header), {0, page, {}}, {card_first, card_capacity}, {});
   if (!image) return false;
   require(image->published <= card_capacity && (image->whole || image->records.empty()));
   return image->whole;

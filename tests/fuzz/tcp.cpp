@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transport tcp: addresses and keys, bytes before a peer has proved that it has the key, and frames after it has.
-#include <algorithm>
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include "tests/fuzz/decoders.hpp"
 #include "transport/tcp/endpoint.hpp"
 
