@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+
 #include "tests/fuzz/decoders.hpp"
 #include "transport/tcp/endpoint.hpp"
 
