@@ -31,6 +31,15 @@ def start(*args, **options):
     return subprocess.Popen([WEFTRUN, *args], **{**defaults, **options})
 
 
+def with_time_limits(try_limit):
+    """Longer and longer time limits, until try_limit(seconds) says that its ranks had got as far as they were to by then."""
+    limit = 0.5
+    while not try_limit(limit):
+        limit *= 4
+        if limit > WATCHDOG:
+            raise AssertionError("no time limit is long enough")
+
+
 def python(code):
     """The words that run `code` as a rank."""
     return [PYTHON, "-E", "-S", "-c", code]  # -E: no unbuffered output, which tears lines

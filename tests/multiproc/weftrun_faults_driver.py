@@ -105,7 +105,7 @@ class Job:
 
     def __init__(self, shape, words, options=(), env=(), prefix=(), ranks=4, reads=True, holds=1):
         self.shape = SHAPES[shape] if isinstance(shape, str) else shape
-        self.folder = tempfile.mkdtemp(prefix="weft-fault-")
+        self.folder = tempfile.mkdtemp(prefix="weftrun-fault-")
         self.files = os.path.join(self.folder, "tmp")
         os.mkdir(self.files)
         for name in ("said", "go"):

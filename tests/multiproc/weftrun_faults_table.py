@@ -16,7 +16,8 @@ RUNNING = ("before Init", "in Init", "put and commit", "fence", "direct modex", 
 ALL = (*RUNNING, "launch", "end")
 VIRTUAL = ("virtual", "tcp")
 EVERYWHERE = ("one node", *VIRTUAL)
-SHORT = (("WEFT_LOST_AFTER", "1"), ("WEFT_LAUNCH_TIMEOUT", "2"))
+SHORT = (("WEFT_LOST_AFTER", "2"),)
+SHORT_LAUNCH = (*SHORT, ("WEFT_LAUNCH_TIMEOUT", "3"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,7 +112,7 @@ STOPPED = [
     Row("SIGSTOP of a daemon", RUNNING, 125, "node", ERRORS + ", on its own node with the daemon", "`WEFT_LOST_AFTER` + 15", group="stopped",
         do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,)),
     Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15",
-        group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
+        group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT_LAUNCH, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
     Row("SIGSTOP of a daemon; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own",
         "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,), leaves=True),
     ends_late("SIGSTOP of a daemon", "stop daemon", "stopped", shapes=VIRTUAL, env=SHORT),
@@ -124,7 +125,7 @@ STOPPED = [
         words=("node .* is lost",)),
     Row("SIGSTOP of the launcher of several nodes", ("launch",), 125, "after SIGCONT: a node. Agents that wait end with the launcher",
         "were not started", "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop launcher until the others are gone", shapes=("agents",),
-        env=SHORT, words=("no-such-host-",)),
+        env=SHORT_LAUNCH, words=("no-such-host-",)),
     Row("SIGSTOP of the launcher of several nodes", ("end",), 3, STAYS, "SIGKILL", "`WEFT_LOST_AFTER` + 15", group="stopped",
         do="stop launcher until the others are gone", shapes=VIRTUAL, env=SHORT, words=(LATE,)),
     Row("SIGSTOP of the launcher of one node", ALL, "", "its ranks run on; a server of its own thread stands still with it until SIGCONT", "", ""),
@@ -184,6 +185,9 @@ LIMITS = [
     Row("unread output", ("in Init", "fence", "direct modex", "finalize", "launch"), "", "calls of the library write nothing", "", ""),
     Row("unread output", ("end",), 124, "`--timeout`; without a limit weftrun waits for the reader, a signal ends that", "have ended", 15,
         "`multiproc.weftrun.ends`"),
+    Row("an agent that hangs", ("launch",), 124, "`--timeout`: that the job was still being started; without a limit the node, after `WEFT_LAUNCH_TIMEOUT`",
+        "were not started", 15, group="limits", do="from the start", shapes=("agents",), options=("--timeout", "2"),
+        words=("did not end within --timeout 2 seconds: it was still being started",)),
     Row("a file system that hangs", ALL, "", "held up is only what is done there", "", "", "`multiproc.SlowFilesTest`"),
 ]
 

@@ -250,6 +250,13 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
                      target, status, message, consequence, see_output(where));
 }
 
+std::string timed_out_at_start(double seconds) {
+  return fmt::format(
+      "the job did not end within --timeout {:g} seconds: it was still being started, and was ended. Give it more "
+      "time, or see what its nodes wait for: --verbose",
+      seconds);
+}
+
 std::string timed_out(double seconds, const std::vector<Rank>& running, std::uint32_t size) {
   if (running.empty()) {
     return fmt::format(

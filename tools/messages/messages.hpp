@@ -76,6 +76,8 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
 /// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
 std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
+/// Some rank had not been started yet.
+std::string timed_out_at_start(double seconds);
 std::string ended_by_signal(int signal);
 /// With --on-failure continue. first: "rank 3", "node b".
 std::string went_on(std::size_t failures, int exit_status, std::string_view first);

@@ -250,7 +250,8 @@ void Job::on_time_up() {
   time_is_up_ = true;
   const double seconds = std::chrono::duration<double>(*options_.limit).count();
   raise(Event::time_up, exit_status::timed_out,
-        messages::timed_out(seconds, ranks_.running(), table_.size()));
+        state_ == State::starting ? messages::timed_out_at_start(seconds)
+                                  : messages::timed_out(seconds, ranks_.running(), table_.size()));
 }
 
 void Job::on_output_drained() {
