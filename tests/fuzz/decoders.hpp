@@ -77,7 +77,8 @@ inline Decoders all_decoders() {
   const auto first = out.size();
   for (const auto add_some : {add_values, add_mesh, add_collectives, add_server}) add_some(out);
   for (auto i = first; i < out.size(); ++i) out[i].is_between_servers = !out[i].depends_on_library;
-  for (const auto add_some : {add_launch, add_texts, add_weftinfo, add_peers, add_servers, add_tcp}) add_some(out);
+  for (const auto add_some : {add_launch, add_texts, add_weftinfo, add_peers, add_servers, add_tcp})
+    add_some(out);
   return out;
 }
 

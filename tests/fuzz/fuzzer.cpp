@@ -34,7 +34,8 @@ extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t s
     const auto& sample = samples[(seed >> 16) % samples.size()];
     if (sample.size() < most) {
       data[0] = static_cast<std::uint8_t>(number);
-      std::transform(sample.begin(), sample.end(), data + 1, [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+      std::transform(sample.begin(), sample.end(), data + 1,
+                     [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
       size = sample.size() + 1;
       if (seed % 32 == 0) return size;  // as it is
     }

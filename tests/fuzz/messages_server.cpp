@@ -42,11 +42,14 @@ NodeReport report() {
 /// Cards of a node, as they travel in a contribution.
 bool are_cards(Bytes bytes) {
   std::uint64_t before = 0;
-  return store::read_cards(bytes, [&](const store::Card& card) {
-           require(card.from <= card.to);
-           for (const auto& record : card.records) before += record.key.size() + record.value.size();
-           require(before <= bytes.size());
-         }).has_value();
+  return store::read_cards(bytes,
+                           [&](const store::Card& card) {
+                             require(card.from <= card.to);
+                             for (const auto& record : card.records)
+                               before += record.key.size() + record.value.size();
+                             require(before <= bytes.size());
+                           })
+      .has_value();
 }
 /// A card that was read out of another node's memory: its header, then the rest of its page.
 bool is_card_image(Bytes bytes) {
@@ -78,7 +81,8 @@ struct CardLog {
   CardLog() {
     const auto value = base::encode(data::Value::of(std::uint64_t{7}));
     for (const std::uint8_t scope : {PMIX_GLOBAL, PMIX_REMOTE})
-      require(log.append({{store::Realm::rank, 0}, scope, scope == PMIX_GLOBAL ? "global" : "remote", value}).has_value());
+      require(log.append({{store::Realm::rank, 0}, scope, scope == PMIX_GLOBAL ? "global" : "remote", value})
+                  .has_value());
   }
 };
 

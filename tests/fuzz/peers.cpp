@@ -32,7 +32,8 @@ const mesh::JobKey& peers_key() {
 
 struct Node : mesh::Watcher {
   Node(sim::SimTransport& transport, NodeNumber self) : endpoint(std::move(*transport.open({}))) {
-    mesh = std::make_unique<mesh::Mesh>(*endpoint, peers_key(), mesh::NodeIncarnation{self, 1}, node_count, *this);
+    mesh = std::make_unique<mesh::Mesh>(*endpoint, peers_key(), mesh::NodeIncarnation{self, 1}, node_count,
+                                        *this);
   }
   void node_lost(NodeNumber node, const char*) noexcept override { lost.push_back(node); }
   void message_refused(NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
@@ -54,8 +55,10 @@ class Peers {
     options.most_early_bytes = most_early;
     engine_ = std::make_unique<Engine>(here(), 0, options);
     rpc_ = std::make_unique<server::Rpc>(here(), rpc_id, most_early);
-    rpc_->on(server::RequestType::card, [](NodeNumber, Bytes body, const auto& reply) { reply(PMIX_SUCCESS, body); });
-    rpc_->on(server::RequestType::report, [this](NodeNumber, Bytes, const auto& reply) { later_.push_back(reply); });
+    rpc_->on(server::RequestType::card,
+             [](NodeNumber, Bytes body, const auto& reply) { reply(PMIX_SUCCESS, body); });
+    rpc_->on(server::RequestType::report,
+             [this](NodeNumber, Bytes, const auto& reply) { later_.push_back(reply); });
     for (std::uint64_t set = 0; set < 2; ++set) begin(set);
     ask(1);
   }
@@ -119,7 +122,9 @@ class Peers {
     ++open_collectives_;
     Encoded contribution(set % 2 == 0 ? 0 : set == 1 ? 5000 : 10, std::byte{1});
     const auto ended = [this](const collectives::Outcome&) { --open_collectives_; };
-    require(engine_->begin({1, set}, set % 2 == 0 ? Kind::barrier : Kind::exchange, {0, 1, 2}, std::move(contribution), ended)
+    require(engine_
+                ->begin({1, set}, set % 2 == 0 ? Kind::barrier : Kind::exchange, {0, 1, 2},
+                        std::move(contribution), ended)
                 .has_value());
   }
   void ask(NodeNumber to) {
@@ -199,8 +204,8 @@ Encoded of_members(std::uint64_t set, Kind kind) {
   std::vector<std::unique_ptr<Engine>> engines;
   for (NodeNumber n = 1; n < node_count; ++n) {
     engines.push_back(std::make_unique<Engine>(*all[n]->mesh, n, Engine::Options{}));
-    (void)engines.back()->begin({1, set}, kind, {0, 1, 2}, Encoded(kind == Kind::barrier ? 0 : 5000, std::byte{2}),
-                                [](const auto&) {});
+    (void)engines.back()->begin({1, set}, kind, {0, 1, 2},
+                                Encoded(kind == Kind::barrier ? 0 : 5000, std::byte{2}), [](const auto&) {});
   }
   mesh::TimePoint now{std::chrono::hours(1)};
   for (int i = 0; i < 50; ++i) {
@@ -219,8 +224,10 @@ void add_peers(Decoders& to) {
   const Encoded body(20, std::byte{3});
   for (const std::uint64_t number : {2, 1, 3}) {
     const auto type = number == 3 ? server::RequestType::report : server::RequestType::card;
-    requests.say(Step::request, 1,
-                 base::encode_fixed(server::RpcHeader{.number = number, .type = static_cast<std::uint16_t>(type)}), body);
+    requests.say(
+        Step::request, 1,
+        base::encode_fixed(server::RpcHeader{.number = number, .type = static_cast<std::uint16_t>(type)}),
+        body);
   }
   requests.step(Step::turn).step(Step::reply).step(Step::ask, 2);
   requests.say(Step::request, 1, base::encode_fixed(server::RpcHeader{.number = 1, .is_reply = true}), body);
@@ -232,8 +239,8 @@ void add_peers(Decoders& to) {
   aborts.say(Step::collective, 2, base::encode_fixed(abort)).step(Step::turn).step(Step::begin);
   aborts.out.u8(1);
   to.push_back({"peers",
-                {of_members(0, Kind::barrier), of_members(1, Kind::exchange), of_members(3, Kind::exchange), requests.done(),
-                 aborts.done()},
+                {of_members(0, Kind::barrier), of_members(1, Kind::exchange), of_members(3, Kind::exchange),
+                 requests.done(), aborts.done()},
                 &plays,
                 true});
 }

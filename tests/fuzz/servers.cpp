@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All rooms of a server, and another server that has the key and says what it likes: contacts, requests of every type, where its
 // cards lie. Over the transport shm, in one process.
-#include <cstdlib>
 #include <unistd.h>
+#include <cstdlib>
 
 #include "core/data/fields.hpp"
 #include "core/link/messages.hpp"
@@ -98,8 +98,8 @@ class Servers {
     offered_ = std::move(*there_->endpoint().expose(memory_));
     Rooms::Settings settings;
     settings.host_name = "host0";
-    rooms_ = std::make_unique<Rooms>(loop_, link::make_proc("server", 0), nullptr, *segment_, tokens_, handlers_, here_.get(),
-                                     settings);
+    rooms_ = std::make_unique<Rooms>(loop_, link::make_proc("server", 0), nullptr, *segment_, tokens_,
+                                     handlers_, here_.get(), settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
     infos.add(PMIX_NUM_NODES, data::Value::of(std::uint32_t{2}));
@@ -203,9 +203,12 @@ void add_servers(Decoders& to) {
   // Those that end with another status, or are not replied to.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",
-                {request(RequestType::event, event), request(RequestType::relay, event),
-                 request(RequestType::process_gone, event), request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
-                 request(RequestType::card, CardMessage{"job", 0, 0, 0, false}), {}},
+                {request(RequestType::event, event),
+                 request(RequestType::relay, event),
+                 request(RequestType::process_gone, event),
+                 request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
+                 request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
+                 {}},
                 [](Bytes bytes) { return asked(bytes), true; },
                 true});
   to.push_back({"place", {a_place(), {}}, &told_place, true});

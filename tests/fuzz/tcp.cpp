@@ -136,7 +136,8 @@ class Server {
   static constexpr std::size_t piece = 5000;
 
   struct Attacker {
-    Attacker(base::Fd fd, const EndpointId& to) : socket(std::move(fd)), stream(context(), Introduction{client_id, to}) {}
+    Attacker(base::Fd fd, const EndpointId& to)
+        : socket(std::move(fd)), stream(context(), Introduction{client_id, to}) {}
     ~Attacker() {
       const linger at_once{1, 0};  // no port stays in use
       ::setsockopt(socket.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -207,7 +208,8 @@ class Server {
         header.number += ticket_;
         base::write_fixed(out.data() + at, header);
       }
-      at += frame_header_bytes + std::min<std::size_t>(header.body_bytes, out.size() - at - frame_header_bytes);
+      at +=
+          frame_header_bytes + std::min<std::size_t>(header.body_bytes, out.size() - at - frame_header_bytes);
     }
     return out;
   }
@@ -217,7 +219,8 @@ class Server {
     Get(TcpEndpoint& endpoint, MemoryRegion& into) {
       done = [](Completion& self, Result<void>) noexcept { static_cast<Get&>(self).is_open = false; };
       peer = std::move(*endpoint.reach(Address{base::encode(PackedAddress{client_id, {}})}));
-      remote = std::move(*endpoint.import_key(*peer, base::encode(PackedKey{.endpoint = client_id, .region = 1})));
+      remote =
+          std::move(*endpoint.import_key(*peer, base::encode(PackedKey{.endpoint = client_id, .region = 1})));
       is_open = endpoint.get({*remote, 0}, {into, 10, 100}, *this).has_value();
     }
     std::unique_ptr<Peer> peer;
@@ -258,13 +261,14 @@ void add_tcp(Decoders& to) {
   const auto message = frame({.body_bytes = 50, .id = 1, .number = 20}, body);
   const auto request = [](std::uint64_t region, std::uint64_t offset, std::uint32_t length) {
     const auto fixed = base::encode_fixed(GetRequest{.region = region, .offset = offset, .length = length});
-    return frame({.body_bytes = static_cast<std::uint32_t>(fixed.size()), .kind = FrameKind::get, .number = 9}, fixed);
+    return frame(
+        {.body_bytes = static_cast<std::uint32_t>(fixed.size()), .kind = FrameKind::get, .number = 9}, fixed);
   };
   const auto reply = frame({.body_bytes = 50, .kind = FrameKind::reply}, body);
   const auto failed = frame({.kind = FrameKind::reply, .failed = 1}, {});
-  const std::vector<Encoded> samples{
-      joined({message, reply, reply, message}), joined({request(1, 5, 50'000), request(1, 99'999, 2), request(7, 0, 1)}),
-      joined({failed, reply}), joined({reply, reply, reply})};
+  const std::vector<Encoded> samples{joined({message, reply, reply, message}),
+                                     joined({request(1, 5, 50'000), request(1, 99'999, 2), request(7, 0, 1)}),
+                                     joined({failed, reply}), joined({reply, reply, reply})};
   to.push_back({"tcp_frames", samples, &frames, true});
   to.push_back({"tcp_peer", samples, &server_hears, true});
 }

@@ -63,8 +63,9 @@ bool hostfile(Bytes bytes) {
   }
 }
 bool slurm(Bytes bytes) {
-  constexpr const char* names[] = {"SLURM_JOB_ID",       "SLURM_JOB_NODELIST", "SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE",
-                                   "SLURM_JOB_NUM_NODES", "SLURM_HET_SIZE"};
+  constexpr const char* names[] = {"SLURM_JOB_ID",         "SLURM_JOB_NODELIST",
+                                   "SLURM_TASKS_PER_NODE", "SLURM_JOB_CPUS_PER_NODE",
+                                   "SLURM_JOB_NUM_NODES",  "SLURM_HET_SIZE"};
   std::map<std::string, std::string> environment;
   const auto lines = lines_of(bytes);
   for (std::size_t i = 0; i < std::min(lines.size(), std::size(names)); ++i)
@@ -122,7 +123,8 @@ bool locality(Bytes bytes) {
   const auto text = as_text(bytes);
   const auto middle = text.find('\n');
   const auto first = text.substr(0, middle), second = middle == text.npos ? first : text.substr(middle + 1);
-  const auto one = topology::relative_locality(first, second), other = topology::relative_locality(second, first);
+  const auto one = topology::relative_locality(first, second),
+             other = topology::relative_locality(second, first);
   require(one.has_value() == other.has_value() && (!one || *one == *other));
   return one.has_value();
 }
@@ -145,7 +147,8 @@ bool choice(Bytes bytes) {
   return read.has_value();
 }
 
-void add_text(Decoders& to, const char* name, bool (*accepts)(Bytes), std::initializer_list<const char*> samples) {
+void add_text(Decoders& to, const char* name, bool (*accepts)(Bytes),
+              std::initializer_list<const char*> samples) {
   Decoder decoder{name, {}, accepts, true};
   for (const char* sample : samples) decoder.samples.push_back(encoded(sample));
   to.push_back(std::move(decoder));

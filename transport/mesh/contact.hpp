@@ -16,8 +16,8 @@ namespace weft::mesh {
 
 struct Contact {
   static constexpr std::size_t most_keys = 8;
-  static constexpr std::size_t max_packed_bytes = sizeof(std::uint64_t) + 4 + Address::max_bytes + 4 +
-                                                  most_keys * (4 + MemoryRegion::max_key_bytes);
+  static constexpr std::size_t max_packed_bytes =
+      sizeof(std::uint64_t) + 4 + Address::max_bytes + 4 + most_keys * (4 + MemoryRegion::max_key_bytes);
 
   std::uint64_t incarnation = 0;
   Address address;

@@ -24,8 +24,7 @@ const unsigned char* raw(Bytes bytes) noexcept {
 Result<Envelope> claimed(Bytes header) noexcept {
   if (header.size() < Envelope::bytes) return fail(Errc::corrupt, "a message without an envelope");
   base::Reader in(header.first(tag_at));
-  if (in.u16() != protocol_version)
-    return fail(Errc::corrupt, "an envelope of another version");
+  if (in.u16() != protocol_version) return fail(Errc::corrupt, "an envelope of another version");
   Envelope envelope;
   in(envelope);
   return envelope;

@@ -179,7 +179,8 @@ Result<void> Mesh::connect(NodeNumber number) {
 
 void Mesh::receive(const Message& message) noexcept {
   const auto claim = claim_of(message.header);
-  if (!claim) return refuse(nullptr, {.version = protocol_version, .from = ~NodeNumber{0}}, Refusal::malformed);
+  if (!claim)
+    return refuse(nullptr, {.version = protocol_version, .from = ~NodeNumber{0}}, Refusal::malformed);
   Node* const node = find(claim->from);
   if (claim->version != protocol_version) return refuse(node, *claim, Refusal::other_version);
   if (node == nullptr) return refuse(nullptr, *claim, Refusal::unknown_sender);

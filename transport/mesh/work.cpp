@@ -164,7 +164,8 @@ void Mesh::seal_operation(Node& node, Operation& operation, std::uint8_t flags, 
                           Bytes payload) noexcept {
   static_assert(most_ids <= 256);
   operation.sequence = ++node.last_sequence;
-  const Envelope envelope{.flags = flags, .id = static_cast<std::uint8_t>(id), .from = self_, .sequence = operation.sequence};
+  const Envelope envelope{
+      .flags = flags, .id = static_cast<std::uint8_t>(id), .from = self_, .sequence = operation.sequence};
   const std::span<std::byte, Envelope::bytes> in_front(operation.header.data(), Envelope::bytes);
   if (endpoint_.capabilities().seals) return write_unsealed(envelope, in_front);
   // In one piece: the caller's header comes back to its place behind the envelope, the payload stays.

@@ -139,11 +139,14 @@ std::string Cluster::add(Bytes packed) {
       static_cast<void>(mesh().exclude(name.node, other_version));
     }
     return fmt::format(
-        "the server on {} (node {}) speaks version {} of what servers say to each other, this one on {} version {}: start all "
+        "the server on {} (node {}) speaks version {} of what servers say to each other, this one on {} "
+        "version {}: start all "
         "servers of a cluster from one release of Weft",
         name.host, name.node, name.version, host_, mesh::protocol_version);
   }
-  const auto refused = [](const char* why) { return fmt::format("a contact of another server is refused: {}", why); };
+  const auto refused = [](const char* why) {
+    return fmt::format("a contact of another server is refused: {}", why);
+  };
   const auto contact = base::decode<ServerContact>(packed);
   if (!contact) return refused("it was cut or changed on its way");
   if (contact->node == self_) return {};  // a list of all names us, too
@@ -208,7 +211,8 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
 
 void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept {
   base::warn(base::LogPart::mesh,
-             "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are counted only",
+             "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are "
+             "counted only",
              name_of(sender), version, mesh::protocol_version, mesh::to_text(why));
 }
 

@@ -45,8 +45,7 @@ bool Rpc::keeps(NodeNumber to, Bytes header_bytes, const Error& why) {
   auto& peer = peers_[to];
   auto open = peer.open.extract({peer.life, header->number});
   if (open.empty()) return false;
-  inbox_.push_back(
-      {to, peer.life, header->number, true, 0, PMIX_ERR_UNREACH, {}, std::move(open.mapped())});
+  inbox_.push_back({to, peer.life, header->number, true, 0, PMIX_ERR_UNREACH, {}, std::move(open.mapped())});
   // The number is the next one's: that node would wait for it.
   if (peer.sent == header->number) --peer.sent;
   return false;

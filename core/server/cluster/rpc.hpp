@@ -73,7 +73,7 @@ class Rpc {
     std::uint64_t life;  ///< as PeerState::life when it came
     std::uint64_t number;
     bool is_reply;
-    std::uint16_t type;  ///< RequestType
+    std::uint16_t type;    ///< RequestType
     pmix_status_t status;  ///< of a request: another than PMIX_SUCCESS is its reply
     std::vector<std::byte> body;
     Replied failed{};  ///< a request of this server that never left
@@ -83,7 +83,7 @@ class Rpc {
     std::uint64_t sent = 0;   ///< number of the last one to it
     std::uint64_t taken = 0;  ///< number of the last one of it that went to its handler
     std::map<std::uint64_t, Incoming> early;
-    std::uint64_t early_bytes = 0;  ///< in `early`
+    std::uint64_t early_bytes = 0;                                    ///< in `early`
     std::map<std::pair<std::uint64_t, std::uint64_t>, Replied> open;  ///< by life and number
     std::uint64_t life = 0;                                           ///< grows when the node is lost
   };

@@ -220,8 +220,12 @@ TEST_F(EngineTest, what_comes_for_a_later_phase_is_bounded_and_given_back) {
   all[1]->begin(world, Kind::exchange, all_nodes(), {});
   std::deque<mesh::Sending> sendings;
   const auto ahead = [&](std::size_t bytes) {
-    const MessageHeader header{
-        .signature = world, .generation = 1, .blocks = {Index{0}, 1}, .members = 3, .kind = Kind::exchange, .phase = 1};
+    const MessageHeader header{.signature = world,
+                               .generation = 1,
+                               .blocks = {Index{0}, 1},
+                               .members = 3,
+                               .kind = Kind::exchange,
+                               .phase = 1};
     static const Block payload(2000);
     auto& sending = sendings.emplace_back();
     sending.done = [](mesh::Work&, Result<void>) noexcept {};
@@ -262,8 +266,10 @@ TEST_F(EngineTest, a_member_that_cannot_send_to_another_ends_it_for_those_that_i
   start(4, {.rule = Rule(*parse_choice("dissemination:1"))}, {},
         [](NodeNumber one, NodeNumber other) { return one != 2 || other != 3; });
   for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
-  ASSERT_TRUE(until([&] { return all[0]->told[0].times + all[1]->told[0].times + all[2]->told[0].times == 3; }));
-  for (const NodeNumber n : {0u, 1u, 2u}) EXPECT_EQ(all[n]->told[0].result.error().code, Errc::not_found) << n;
+  ASSERT_TRUE(
+      until([&] { return all[0]->told[0].times + all[1]->told[0].times + all[2]->told[0].times == 3; }));
+  for (const NodeNumber n : {0u, 1u, 2u})
+    EXPECT_EQ(all[n]->told[0].result.error().code, Errc::not_found) << n;
 }
 
 /// What was kept early for a collective is given back when it begins, all of it and no more: neither does the room that

@@ -78,8 +78,9 @@ struct EngineNode : mesh::Watcher {
 class Engines : public ::testing::Test {
  protected:
   using Knows = bool (*)(NodeNumber one, NodeNumber other);
-  void start(NodeNumber nodes, const Engine::Options& options = {}, const faulty::Plan& plan = {},
-             Knows knows = [](NodeNumber, NodeNumber) { return true; }) {
+  void start(
+      NodeNumber nodes, const Engine::Options& options = {}, const faulty::Plan& plan = {},
+      Knows knows = [](NodeNumber, NodeNumber) { return true; }) {
     sim_ = std::make_unique<sim::SimTransport>(network);
     faulty_ = std::make_unique<faulty::FaultyTransport>(*sim_, plan);
     for (NodeNumber n = 0; n < nodes; ++n)

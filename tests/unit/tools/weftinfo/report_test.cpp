@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <pmix.h>
 
-
 namespace weft::weftinfo {
 namespace {
 

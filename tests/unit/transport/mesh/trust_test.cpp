@@ -128,7 +128,8 @@ TEST_F(TrustTest, a_message_of_another_version_is_refused_by_both_numbers) {
   EXPECT_EQ(a->count, 0u);
   EXPECT_EQ(refused(Refusal::other_version), 1u);
   const auto theirs = std::to_string(protocol_version ^ 1);
-  EXPECT_EQ(a->refused, std::vector<std::string>{"1: " + std::string(to_text(Refusal::other_version)) + " " + theirs});
+  EXPECT_EQ(a->refused,
+            std::vector<std::string>{"1: " + std::string(to_text(Refusal::other_version)) + " " + theirs});
   throw_at_a(sealed(key, me, {.id = 1, .from = sender, .sequence = 1}));
   EXPECT_EQ(a->count, 1u) << "its sequence number was not used up";
 }

@@ -276,8 +276,10 @@ TEST_F(ServerNodes, one_of_another_version_is_refused_by_name_and_counts_as_lost
   const auto refused = one.deliver(of_another_version(other.contact()));
   const auto said = error.line_with("host1 (node 1)");
   EXPECT_EQ(refused, PMIX_ERR_BAD_PARAM);
-  const auto here = std::to_string(mesh::protocol_version), theirs = std::to_string(mesh::protocol_version ^ 0x40);
-  for (const auto& part : {"host1 (node 1)"s, "version " + theirs, "host0"s, "version " + here, "from one release"s})
+  const auto here = std::to_string(mesh::protocol_version),
+             theirs = std::to_string(mesh::protocol_version ^ 0x40);
+  for (const auto& part :
+       {"host1 (node 1)"s, "version " + theirs, "host0"s, "version " + here, "from one release"s})
     EXPECT_NE(said.find(part), std::string::npos) << part << " in: " << said;
   one.heard.wait_for(1);
   EXPECT_EQ(one.heard.so_far(), std::vector<std::string>{std::to_string(PMIX_EVENT_NODE_DOWN) + " of 1"});

@@ -187,8 +187,8 @@ TEST_F(RpcTest, what_is_too_long_before_its_turn_is_not_kept) {
   const auto request = [&](std::uint64_t number) {
     auto& sending = sendings.emplace_back();
     sending.done = [](mesh::Work&, Result<void>) noexcept {};
-    const auto header =
-        base::encode_fixed(RpcHeader{.number = number, .type = static_cast<std::uint16_t>(RequestType::card)});
+    const auto header = base::encode_fixed(
+        RpcHeader{.number = number, .type = static_cast<std::uint16_t>(RequestType::card)});
     ASSERT_TRUE(a->mesh->send(1, message_id, header, body, sending));
     ASSERT_TRUE(until([&] { return b->mesh->counters().messages_received == sendings.size(); }));
   };
