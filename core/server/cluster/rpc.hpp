@@ -96,7 +96,8 @@ class Rpc {
   mesh::Mesh& mesh_;
   mesh::Outbox outbox_;
   bool is_closed_ = false;
-  std::uint64_t unsent_ = std::uint64_t{1} << 63;  ///< the last number of a request that did not leave; beyond all others
+  std::uint64_t unsent_ = std::uint64_t{1}
+                          << 63;  ///< the last number of a request that did not leave; beyond all others
   std::map<RequestType, Handler> handlers_;
   std::map<NodeNumber, PeerState> peers_;
   std::deque<Incoming> inbox_;
