@@ -43,7 +43,7 @@
 #include <unistd.h>
 
 static pmix_proc_t me;
-static int tolerant;         // after the word "try"
+static int tolerant;          // after the word "try"
 static int holds_at_connect;  // after the word "hold_connect"
 
 static void fail(const char* what, pmix_status_t status) {

@@ -207,7 +207,8 @@ std::string seen_from(std::string_view host, std::string_view why) {
 }
 
 std::string launcher_lost(std::string_view host, std::string_view launcher, std::string_view why) {
-  return fmt::format("weftd: [{}] weftrun on {} is lost: {}\n", host, launcher, why.empty() ? "it does not answer" : why);
+  return fmt::format("weftd: [{}] weftrun on {} is lost: {}\n", host, launcher,
+                     why.empty() ? "it does not answer" : why);
 }
 
 std::string damaged_report(std::string_view host, std::string_view consequence) {
@@ -252,7 +253,8 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
 
 std::string timed_out_at_start(double seconds) {
   return fmt::format(
-      "the job did not end within --timeout {:g} seconds: it was still being started, and was ended. Give it more "
+      "the job did not end within --timeout {:g} seconds: it was still being started, and was ended. Give it "
+      "more "
       "time, or see what its nodes wait for: --verbose",
       seconds);
 }

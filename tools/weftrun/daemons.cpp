@@ -318,8 +318,9 @@ void Daemons::on_started(std::uint32_t from, const channel::report::Started& sta
 /// their calls fail would be taken for the reason.
 void Daemons::on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer) {
   if (!is_daemon(peer.node) || continues_ || is_ending_ || nodes_[peer.node].is_settled) return;
-  mark_lost({peer.node}, messages::node_lost(nodes_[peer.node].host, messages::seen_from(nodes_[from].host, peer.why),
-                                             consequence({peer.node})));
+  mark_lost({peer.node},
+            messages::node_lost(nodes_[peer.node].host, messages::seen_from(nodes_[from].host, peer.why),
+                                consequence({peer.node})));
 }
 
 void Daemons::settle(std::uint32_t node) {
