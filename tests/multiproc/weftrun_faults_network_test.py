@@ -5,11 +5,10 @@ All cells of a row's kind share one outage: their jobs are at their moments when
 be made here; the reason is printed.
 """
 import os
-import signal
 import sys
 import time
 
-from weftrun_common import HOSTS_SCRIPT, hosts, left_on, wait_until
+from weftrun_common import HOSTS_SCRIPT, hosts, left_on, on_hosts, wait_until
 from weftrun_faults_cells import SAYING, bound_of, complaints, details, words_of
 from weftrun_faults_driver import Job, Shape
 from weftrun_faults_table import ROWS
@@ -67,15 +66,4 @@ def main():
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
-    made = hosts("up", "--set", SET, len(HOSTS))
-    if made.returncode == 3:
-        print(f"skipped: {made.stderr}", end="")
-        sys.exit(77)
-    if made.returncode != 0:
-        sys.exit(made.stderr)
-    try:
-        main()
-    finally:
-        hosts("down", "--set", SET)
+    on_hosts(SET, len(HOSTS), main)

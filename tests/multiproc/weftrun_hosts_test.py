@@ -5,14 +5,12 @@
 Exit status 77: skipped, hosts cannot be made here; the reason is printed.
 """
 import os
-import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 import uuid
 
-from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_quietly, left_on, lives, own_lines, \
+from weftrun_common import CLIENT, HOSTS_SCRIPT, WEFTRUN, finish, hosts, kill_quietly, left_on, lives, on_hosts, own_lines, \
     read_lines, wait_until, with_variable
 
 SET = f"w{os.getpid()}h"
@@ -81,15 +79,4 @@ class NetworkGoesAway(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
-    made = hosts("up", "--set", SET, len(HOSTS))
-    if made.returncode == 3:
-        print(f"skipped: {made.stderr}", end="")
-        sys.exit(77)
-    if made.returncode != 0:
-        sys.exit(made.stderr)
-    try:
-        unittest.main()
-    finally:
-        hosts("down", "--set", SET)
+    on_hosts(SET, len(HOSTS), unittest.main)

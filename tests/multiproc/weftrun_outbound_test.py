@@ -5,13 +5,11 @@
 Exit status 77: skipped, hosts cannot be made here; the reason is printed.
 """
 import os
-import signal
 import subprocess
-import sys
 import tempfile
 import unittest
 
-from weftrun_common import CLIENT, HOSTS_SCRIPT, WATCHDOG, WEFTRUN, hosts, left_on, own_lines
+from weftrun_common import CLIENT, HOSTS_SCRIPT, WATCHDOG, WEFTRUN, left_on, on_hosts, own_lines
 
 SET = f"w{os.getpid()}o"
 HOSTS = [f"{SET}{number}" for number in range(3)]
@@ -77,15 +75,4 @@ exec {HOSTS_SCRIPT} run "$host" sh -c "$*"
 
 
 if __name__ == "__main__":
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
-    made = hosts("up", "--set", SET, len(HOSTS))
-    if made.returncode == 3:
-        print(f"skipped: {made.stderr}", end="")
-        sys.exit(77)
-    if made.returncode != 0:
-        sys.exit(made.stderr)
-    try:
-        unittest.main()
-    finally:
-        hosts("down", "--set", SET)
+    on_hosts(SET, len(HOSTS), unittest.main)

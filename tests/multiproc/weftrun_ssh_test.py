@@ -21,7 +21,7 @@ import threading
 import time
 import unittest
 
-from weftrun_common import CLIENT, HOSTS_SCRIPT, WATCHDOG, WEFTRUN, finish, hosts, kill_quietly, left_on, own_lines, \
+from weftrun_common import CLIENT, HOSTS_SCRIPT, WATCHDOG, WEFTRUN, finish, hosts, kill_quietly, left_on, on_hosts, own_lines, \
     parent, python, read_lines, wait_until
 
 WEFTD = os.environ["WEFTD"]
@@ -389,24 +389,18 @@ def skip(why):
 
 
 def main():
-    global SITE
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: sys.exit(1))
     os.environ["PATH"] = os.environ.get("PATH", os.defpath) + ":/usr/sbin"
     for program, package in (("sshd", "openssh-server"), ("ssh", "openssh-client"), ("ssh-keygen", "openssh-client")):
         if shutil.which(program) is None:
             skip(f"there is no program '{program}' (Debian: {package})")
-    made = hosts("up", "--set", SET, len(HOSTS))
-    if made.returncode == 3:
-        skip(made.stderr.rstrip())
-    if made.returncode != 0:
-        sys.exit(made.stderr)
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            SITE = Site(folder)
-            unittest.main()
-    finally:
-        hosts("down", "--set", SET)
+    on_hosts(SET, len(HOSTS), run_tests)
+
+
+def run_tests():
+    global SITE
+    with tempfile.TemporaryDirectory() as folder:
+        SITE = Site(folder)
+        unittest.main()
 
 
 if __name__ == "__main__":

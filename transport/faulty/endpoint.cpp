@@ -2,6 +2,7 @@
 #include "transport/faulty/endpoint.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 namespace weft::faulty {
@@ -42,6 +43,10 @@ FaultyEndpoint::~FaultyEndpoint() {
 }
 
 Result<std::unique_ptr<Peer>> FaultyEndpoint::reach(const Address& address) {
+  if (reaches_ < plan_.failed_reaches) {
+    ++reaches_;
+    return fail(Errc::os, "no descriptor is left", EMFILE);
+  }
   auto peer = inner_->reach(address);
   if (!peer) return fail(peer.error());
   return std::make_unique<FaultyPeer>(*this, std::move(*peer));

@@ -99,6 +99,7 @@ class FaultyEndpoint final : public Endpoint {
   std::uint64_t later() { return round_ + 1 + random_() % plan_.delay_rounds; }
 
   Plan plan_;
+  unsigned reaches_ = 0;  ///< calls of reach() that have failed
   std::mt19937_64 random_;
   std::unique_ptr<Endpoint> inner_;
   transport::Operations operations_;

@@ -12,10 +12,12 @@ namespace weft::faulty {
 
 struct Plan {
   std::uint64_t seed = 1;
-  unsigned burst_percent = 0;      ///< percentage of operations that fail with `again`...
-  unsigned burst_length = 8;       ///< ...this many times in a row
-  unsigned delay_percent = 0;      ///< percentage of completions and messages that are delayed...
-  unsigned delay_rounds = 4;       ///< ...for up to this many progress() calls
+  unsigned burst_percent = 0;  ///< percentage of operations that fail with `again`...
+  unsigned burst_length = 8;   ///< ...this many times in a row
+  unsigned delay_percent = 0;  ///< percentage of completions and messages that are delayed...
+  unsigned delay_rounds = 4;   ///< ...for up to this many progress() calls
+  unsigned failed_reaches =
+      0;  ///< calls of reach() of an endpoint that fail first, as without a free descriptor
   std::uint64_t lose_peer_at = 0;  ///< each peer is lost at its operation of this number; 0: none is
 };
 

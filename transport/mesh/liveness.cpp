@@ -28,15 +28,18 @@ void Mesh::check_liveness(TimePoint now) noexcept {
   last_check_ = now;
   next_check_ = TimePoint::max();
   for (const auto& entry : nodes_) {
-    if (entry == nullptr || entry->state != NodeState::reached) continue;
+    if (entry == nullptr) continue;
     Node& node = *entry;
+    if (node.state != NodeState::reached && !node.is_postponed) continue;
     if (was_away) node.heard = now;
     const auto silent = now - node.heard;
     if (silent >= limits_.lost_after) {
-      lose(node, "nothing was heard of it for too long");
+      lose(node, node.is_postponed ? "this node has no descriptor or memory left to reach it with"
+                                   : "nothing was heard of it for too long");
       continue;
     }
-    next_check_ = now + limits_.probe_after / 2;
+    if (node.is_postponed && !reachable(node.number)) continue;  // which says when to try again
+    next_check_ = std::min(next_check_, now + limits_.probe_after / 2);
     if (silent >= limits_.probe_after) send_probe(node, flag::probe);
   }
 }

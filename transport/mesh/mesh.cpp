@@ -8,6 +8,14 @@
 #include "transport/mesh/flags.hpp"
 
 namespace weft::mesh {
+namespace {
+
+/// Of reach(): another time it may work.
+bool is_lack(Errc code) noexcept {
+  return code == Errc::os || code == Errc::no_memory || code == Errc::no_space || code == Errc::again;
+}
+
+}  // namespace
 
 const char* to_text(Refusal why) noexcept {
   switch (why) {
@@ -121,6 +129,14 @@ Result<void> Mesh::expect_earlier(NodeNumber number, std::uint64_t incarnation) 
   return expect(number);
 }
 
+/// This process has nothing left to reach the node with, for now: the caller and check_liveness() try again, until the
+/// latter gives the node up.
+Error Mesh::postpone(Node& node) noexcept {
+  if (!std::exchange(node.is_postponed, true)) node.heard = now_;
+  next_check_ = std::min(next_check_, now_ + reach_pause);
+  return {Errc::again, 0, "no descriptor or memory is left to reach that node with"};
+}
+
 Result<Node*> Mesh::reachable(NodeNumber number) {
   Node* node = find(number);
   if (node == nullptr) return fail(Errc::not_found, "nothing is known of that node");
@@ -138,8 +154,9 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
   const auto contact = unpack_contact(node->contact);
   if (!contact) return fail(contact.error());
   auto peer = endpoint_.reach(contact->address);
-  if (!peer) return fail(peer.error());
+  if (!peer) return fail(is_lack(peer.error().code) ? postpone(*node) : peer.error());
   node->peer = std::move(*peer);
+  node->is_postponed = false;
   node->keys.resize(contact->keys.size());
   node->state = NodeState::reached;
   node->heard = now_;

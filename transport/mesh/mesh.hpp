@@ -132,6 +132,7 @@ class Mesh {
   // mesh.cpp: the table, and what arrives
   Node* find(NodeNumber number) const noexcept;
   Result<void> expect_earlier(NodeNumber number, std::uint64_t incarnation);
+  Error postpone(Node& node) noexcept;
   Result<Node*> reachable(NodeNumber number);
   void receive(const Message& message) noexcept;
   void refuse(Node* node, const Claim& claim, Refusal why) noexcept;
@@ -162,6 +163,9 @@ class Mesh {
   void lose(Node& node, const char* why) noexcept;
   void reap_lost() noexcept;
   void end_work(Node& node) noexcept;
+
+  static constexpr std::chrono::milliseconds reach_pause{
+      50};  ///< before a postponed node is tried again at the latest
 
   Endpoint& endpoint_;
   JobKey key_;

@@ -29,8 +29,9 @@ struct Node {
 
   NodeNumber number;
   NodeState state = NodeState::expected;
-  bool is_stalled = false;   ///< in stalled_: the endpoint had no room
-  bool is_reported = false;  ///< a refused message in its name has been reported
+  bool is_stalled = false;    ///< in stalled_: the endpoint had no room
+  bool is_reported = false;   ///< a refused message in its name has been reported
+  bool is_postponed = false;  ///< known, but nothing was left here to reach it with
   std::uint32_t open_work = 0, in_flight = 0;
   std::uint64_t incarnation = 0;   ///< 0: none yet; expected: it has to be later than this
   std::vector<std::byte> contact;  ///< packed, because it is rarely read
@@ -39,7 +40,7 @@ struct Node {
   ReplayWindow window;
   std::unique_ptr<Assemblies> assemblies;
   std::uint64_t last_sequence = 0, last_number = 0;
-  TimePoint heard{};
+  TimePoint heard{};                       ///< while it is postponed: or when that began
   Work *first = nullptr, *last = nullptr;  ///< waiting to be begun
   Operation *first_open = nullptr,
             *last_open = nullptr;  ///< messages, in the order of their sequence numbers

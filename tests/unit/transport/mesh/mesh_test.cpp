@@ -171,6 +171,60 @@ class BadDay : public Nodes {
   faulty::FaultyTransport faulty_{sim_, {.seed = 5, .burst_percent = 20, .delay_percent = 30}};
 };
 
+/// Endpoints that have no descriptor for a peer at first.
+struct Lack : Nodes {
+  explicit Lack(unsigned times) : faulty_(sim_, {.failed_reaches = times}) {}
+  Transport& transport() override { return faulty_; }
+  Errc send() {
+    const auto sent = a->mesh->send(1, 1, {}, {}, keep<Sending>().next());
+    return sent ? Errc{-1} : sent.error().code;
+  }
+
+ private:
+  sim::SimTransport sim_{network};
+  faulty::FaultyTransport faulty_;
+};
+struct ShortLack : Lack {
+  ShortLack() : Lack(3) {}
+};
+struct LongLack : Lack {
+  LongLack() : Lack(1'000'000) {}
+};
+
+TEST_F(ShortLack, of_descriptors_is_waited_for) {
+  pair();
+  for (int i = 0; i < 3; ++i) {
+    turn();
+    EXPECT_EQ(send(), Errc::again);
+    EXPECT_LE(a->mesh->deadline(), now + std::chrono::milliseconds(50)) << "it is tried again by then";
+  }
+  EXPECT_EQ(send(), Errc{-1});
+  EXPECT_TRUE(until([&] { return b->count == 1; }));
+  pass(std::chrono::seconds(10));
+  EXPECT_TRUE(a->lost.empty());
+}
+
+TEST_F(ShortLack, is_over_without_a_caller_that_tries_again) {
+  pair();
+  EXPECT_FALSE(a->mesh->connect(1));
+  pass(std::chrono::seconds(10));
+  EXPECT_TRUE(a->lost.empty());
+  EXPECT_EQ(a->mesh->state(1), NodeState::reached);
+}
+
+TEST_F(LongLack, of_descriptors_is_a_loss_in_the_end) {
+  pair({.lost_after = std::chrono::seconds(4)});
+  EXPECT_EQ(send(), Errc::again);
+  pass(std::chrono::seconds(3));
+  EXPECT_EQ(send(), Errc::again);
+  EXPECT_TRUE(a->lost.empty());
+  pass(std::chrono::seconds(2));
+  EXPECT_EQ(a->lost,
+            std::vector<std::string>{"1: this node has no descriptor or memory left to reach it with"});
+  EXPECT_EQ(send(), Errc::peer_lost);
+  EXPECT_TRUE(b->lost.empty()) << "it was not tried from there";
+}
+
 TEST_F(BadDay, messages_of_all_sizes_and_reads_at_once) {
   pair();
   constexpr unsigned count = 3000;
