@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 
 #include "tests/conformance/fabric.hpp"
 
@@ -32,7 +33,8 @@ struct Node : mesh::Watcher {
         1,
         [](void* node, mesh::NodeNumber, Bytes header, Bytes payload) noexcept {
           std::uint32_t number = 0;
-          std::memcpy(&number, header.data(), std::min(header.size(), sizeof number));
+          std::copy_n(header.begin(), std::min(header.size(), sizeof number),
+                      std::as_writable_bytes(std::span(&number, 1)).begin());
           static_cast<Node*>(node)->heard.push_back({number, {payload.begin(), payload.end()}});
         },
         this);

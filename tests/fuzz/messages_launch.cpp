@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Between weftrun and weftd.
+#include <array>
+
 #include "tests/fuzz/decoders.hpp"
 #include "tools/channel/launch_order.hpp"
 #include "tools/channel/protocol.hpp"
@@ -73,6 +75,7 @@ launch::StartMessage a_start() {
   out.nspace = "weft-head-77";
   out.servers = 3;
   out.launcher = {2, "head"};
+  out.key = base::Secret(std::array<std::byte, launch::StartMessage::key_bytes>{});
   out.transport = "tcp";
   out.contact = std::string("\0\n\xff contact", 11);
   out.settings = {"WEFT_FENCE=full", "FI_PROVIDER=a=\n%"};

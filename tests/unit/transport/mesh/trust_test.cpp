@@ -57,7 +57,7 @@ TEST_F(TrustTest, noise_is_counted_and_told_once) {
   std::mt19937 random(7);
   for (unsigned i = 0; i < 3000; ++i) {
     auto noise = pattern(random() % 200, i);
-    if (!noise.empty() && random() % 2 == 0) noise[0] = std::byte{protocol_version}, noise[1] = {};
+    if (noise.size() >= 2 && random() % 2 == 0) noise[0] = std::byte{protocol_version}, noise[1] = {};
     if (noise.size() >= 8 && random() % 2 == 0)
       noise[4] = std::byte(random() % 20), noise[5] = noise[6] = noise[7] = {};
     const auto split = noise.empty() ? 0 : random() % noise.size();
