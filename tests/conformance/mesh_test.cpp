@@ -3,7 +3,6 @@
 #include "transport/mesh/mesh.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <span>
 
 #include "tests/conformance/fabric.hpp"
