@@ -164,7 +164,8 @@ class NetworkStranger(unittest.TestCase):
         yield {pid: descriptors for pid, (_, descriptors) in before.items()}
         for pid, (memory, descriptors) in before.items():
             wait_until(lambda pid=pid, most=descriptors: count_descriptors(pid) <= most, "descriptors that come back")
-            self.assertLess(memory_of(pid) - memory, MOST_MEMORY)
+            if not os.environ.get("WEFT_TEST_SANITIZE"):  # AddressSanitizer keeps for a while what was freed
+                self.assertLess(memory_of(pid) - memory, MOST_MEMORY)
 
     def test_bytes_of_all_kinds(self):
         recorder = Recorder() if os.getuid() == 0 else None

@@ -3,7 +3,7 @@
 import re
 
 from weftrun_faults_driver import MOMENTS, VICTIM, Job, describe_command
-from weftrun_faults_faults import FAULTS
+from weftrun_faults_faults import FAULTS, FROM_THE_START
 
 SAYING = {"launch": 2, "end": 3}  # how many processes say that the moment is there
 
@@ -48,7 +48,7 @@ def run_cell(row, moment, shape):
     """Complaints, empty where all is as promised."""
     with Job(shape, words_of(row, moment), row.options, row.env, row.prefix, row.ranks, row.do != "read late") as job:
         # From the start on: there is no moment to wait for.
-        ranks = job.reach(moment, SAYING.get(moment, 1)) if row.do != "from the start" else {}
+        ranks = job.reach(moment, SAYING.get(moment, 1)) if row.do not in FROM_THE_START else {}
         FAULTS[row.do](job, ranks, moment)
         outcome = job.finish(bound_of(row))
         found = complaints(row, job, ranks, outcome)

@@ -10,6 +10,8 @@ from weftrun_faults_driver import VICTIM, process_state
 
 FREEZER = "/sys/fs/cgroup/freezer"
 MEMORY = "/sys/fs/cgroup/memory"
+# Faults that weftrun is started with.
+FROM_THE_START = ("from the start", "few descriptors")
 
 
 def server_of_victim(job, ranks, moment):
@@ -156,7 +158,7 @@ FAULTS = {
     "freeze rank": freeze,
     "limit memory": limit_memory,
     "let go": lambda job, *_: job.release(),
-    "from the start": lambda *_: None,
+    **{name: lambda *_: None for name in FROM_THE_START},
     "no more descriptors": no_more_descriptors(server_of_victim),
     "read late": read_late,
 }
@@ -164,7 +166,7 @@ FAULTS = {
 
 def why_not(name):
     """Why the fault cannot be had here; empty if it can."""
-    if name == "no more descriptors" and os.environ.get("WEFT_TEST_SANITIZE"):
+    if name in ("no more descriptors", "few descriptors") and os.environ.get("WEFT_TEST_SANITIZE"):
         return "UBSan reads objects through a pipe, and takes one for wrong when it cannot open it"
     for fault, root, what in (("freeze rank", FREEZER, "a cgroup v1 freezer (one of v2 lets SIGKILL through)"),
                               ("limit memory", MEMORY, "cgroup v1 limits of memory")):

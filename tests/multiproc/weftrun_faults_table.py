@@ -160,7 +160,7 @@ LIMITS = [
         do="from the start", shapes=("one node",), env=(("WEFT_SEGMENT_BYTES", "1048576"),), words=("PMIX_ERR_OUT_OF_RESOURCE; nothing was started",)),
     Row("full segment, full card", tuple(m for m in ALL if m not in ("put and commit", "launch")), "",
         "places are given out when the job starts, and only `PMIx_Put` takes of them", "", ""),
-    Row("descriptor limit of the launcher", ("launch",), 125, "pipes, `ulimit -n`", "are ended", 15, group="limits", do="from the start",
+    Row("descriptor limit of the launcher", ("launch",), 125, "pipes, `ulimit -n`", "are ended", 15, group="limits", do="few descriptors",
         shapes=("one node", "virtual"), prefix=("prlimit", "--nofile=24:24"), ranks=16, words=("cannot make the pipes for the ranks.*ulimit -n",)),
     Row("descriptor limit of a rank", RUNNING, "the rank's", "", "`PMIx_Init` fails, with a line", "", "`multiproc.LimitTest.a_client_without_descriptors`"),
     Row("descriptor limit of a server", RUNNING, (0, 124), "`--timeout`, where the job does not get on; a server without a descriptor for a client says so",
