@@ -235,8 +235,8 @@ std::size_t TcpEndpoint::progress() noexcept {
   const bool was_asleep = std::exchange(is_armed_, false);
   if (recent_ != nullptr) handled += read_recent();
   // N5
-  const bool may_be_elsewhere = handled == 0 && (was_asleep || connections_.size() > 1);
-  if (recent_ == nullptr || ++calls_ % look_everywhere_every == 0 || may_be_elsewhere) handled += poll_sockets();
+  if (recent_ == nullptr || ++calls_ % look_everywhere_every == 0 || (was_asleep && handled == 0))
+    handled += poll_sockets();
   if (!to_self_.empty()) handled += deliver_to_self();
   handled += end_operations();
   if (std::exchange(some_closed_, false))

@@ -9,8 +9,8 @@
 // N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone there.
 //     send() answers `again` when more than most_backlog bytes lie here.
 // N4  A get is a request, and a reply that the target's progress() sends in pieces while the socket takes them.
-// N5  The connection that was heard last is looked at first, without asking which are ready: a peer that has sent sends again. Where it
-//     has not, the others are asked in the same call: between two calls a caller may give its core away.
+// N5  The connection that was heard last is looked at first, without asking which are ready: a peer that has sent sends again, and
+//     what there is elsewhere is found a few calls later, or at once after a sleep.
 #pragma once
 
 #include <cstring>
