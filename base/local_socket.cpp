@@ -105,7 +105,7 @@ Result<std::size_t> send_some(int socket, Bytes bytes, std::span<const int> desc
 }
 
 Result<std::size_t> receive_some(int socket, MutableBytes into, std::vector<Fd>* descriptors,
-                                 Blocking blocking) {
+                                 Blocking blocking, Take take) {
   iovec part{into.data(), into.size()};
   alignas(cmsghdr) Control control{};
   msghdr message{};
@@ -117,7 +117,8 @@ Result<std::size_t> receive_some(int socket, MutableBytes into, std::vector<Fd>*
   }
   ssize_t got;
   do {
-    got = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC | flag_of(blocking));
+    got = ::recvmsg(socket, &message,
+                    MSG_CMSG_CLOEXEC | flag_of(blocking) | (take == Take::copy ? MSG_PEEK : 0));
   } while (got < 0 && errno == EINTR);
   if (got < 0) return failed("receive");
   for (auto* head = CMSG_FIRSTHDR(&message); head != nullptr; head = CMSG_NXTHDR(&message, head)) {

@@ -40,9 +40,11 @@ inline constexpr std::size_t most_descriptors = 8;
 /// the first byte. Number of bytes that went. Errors: again (Blocking::no, or a socket that does not block), peer_lost, os.
 Result<std::size_t> send_some(int socket, Bytes bytes, std::span<const int> descriptors, Blocking blocking);
 
+enum class Take { bytes, copy };  ///< copy: the bytes, and descriptors with them, stay to be received again
+
 /// One recvmsg(), in the same way. Descriptors that came along are appended, if there is a list; else the kernel closes
-/// them. Errors: again, peer_lost (closed), corrupt (more than most_descriptors; all are closed), os.
+/// them. Errors: again, peer_lost (closed), corrupt (more than most_descriptors, or than are free here; all are closed), os.
 Result<std::size_t> receive_some(int socket, MutableBytes into, std::vector<Fd>* descriptors,
-                                 Blocking blocking);
+                                 Blocking blocking, Take take = Take::bytes);
 
 }  // namespace weft::base

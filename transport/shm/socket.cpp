@@ -38,10 +38,13 @@ Result<void> send_descriptor(const Fd& socket, Bytes bytes, int descriptor) {
 
 Result<Fd> receive_descriptor(const Fd& socket, MutableBytes bytes) {
   std::vector<Fd> descriptors;
-  const auto got = base::receive_some(socket.get(), bytes, &descriptors, base::Blocking::no);
+  // Looked at first: what the kernel hands over while no descriptor is free is gone with its packet.
+  auto got = base::receive_some(socket.get(), bytes, &descriptors, base::Blocking::no, base::Take::copy);
   if (!got && got.error().code == Errc::again) return fail(Errc::again);
-  if (!got && got.error().code != Errc::corrupt) return fail(Errc::peer_lost);
-  if (!got || *got != bytes.size() || descriptors.size() != 1)
+  if (!got && got.error().code == Errc::corrupt) return fail(Errc::no_space, "no descriptor is free");
+  if (got) got = base::receive_some(socket.get(), bytes, nullptr, base::Blocking::no);
+  if (!got) return fail(Errc::peer_lost);
+  if (*got != bytes.size() || descriptors.size() != 1)
     return fail(Errc::corrupt, "not the greeting of a peer");
   return std::move(descriptors[0]);
 }

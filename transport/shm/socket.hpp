@@ -21,7 +21,8 @@ Result<pid_t> same_user_at(const Fd& socket);
 
 /// One packet with a descriptor. Errors: peer_lost, os.
 Result<void> send_descriptor(const Fd& socket, Bytes bytes, int descriptor);
-/// Fills `bytes`. Errors: again, peer_lost (closed), corrupt (anything else than what send_descriptor() sends).
+/// Fills `bytes`. Errors: again, no_space (no descriptor is free here: the packet waits), peer_lost (closed), corrupt (anything
+/// else than what send_descriptor() sends).
 Result<Fd> receive_descriptor(const Fd& socket, MutableBytes bytes);
 
 /// A byte that says nothing but "look". Lost only where the other end has unread ones, and so will look anyway.

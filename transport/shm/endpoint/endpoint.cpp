@@ -244,7 +244,7 @@ std::size_t ShmEndpoint::poll_sockets() noexcept {
         case EventSource::Kind::retry:
           std::uint64_t expirations;
           (void)!::read(retry_.get(), &expirations, sizeof expirations);
-          if (!watch(listener_, listener_source_)) pause_accepting();
+          go_on_accepting();
           break;
         case EventSource::Kind::incoming:
           on_readable(static_cast<Incoming&>(watched));
@@ -269,6 +269,13 @@ void ShmEndpoint::pause_accepting() noexcept {
   itimerspec after{};
   after.it_value.tv_nsec = std::chrono::nanoseconds(base::shortage_pause).count();
   ::timerfd_settime(retry_.get(), 0, &after, nullptr);
+}
+
+void ShmEndpoint::go_on_accepting() noexcept {
+  for (const auto& incoming : incoming_)
+    if (std::exchange(incoming->is_paused, false) && !watch(incoming->socket, *incoming))
+      close_incoming(*incoming);
+  if (!watch(listener_, listener_source_)) pause_accepting();
 }
 
 std::size_t ShmEndpoint::accept_all() noexcept {
@@ -299,6 +306,11 @@ void ShmEndpoint::accept_ring(Incoming& incoming) noexcept {
   std::array<std::byte, base::fixed_bytes<RingOffer>> offer;
   auto memfd = receive_descriptor(incoming.socket, offer);
   if (!memfd && memfd.error().code == Errc::again) return;
+  if (!memfd && memfd.error().code == Errc::no_space) {
+    unwatch(incoming.socket);
+    incoming.is_paused = true;
+    return pause_accepting();
+  }
   if (!memfd || !base::decode<RingOffer>(offer) || !is_sealed(*memfd, ring_bytes))
     return close_incoming(incoming);
   auto memory = Window::map(memfd->get(), 0, ring_bytes, Window::Access::write);

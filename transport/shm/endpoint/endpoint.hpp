@@ -66,6 +66,7 @@ class ShmEndpoint final : public Endpoint {
     Window memory;
     std::optional<RingReader> ring;  ///< set once the offer of the ring was received
     bool ended = false;              ///< the sender has ended; the ring may hold messages still
+    bool is_paused = false;          ///< not watched: no descriptor was free for its ring
   };
 
   ShmEndpoint(Memory shared, Fd listener, Fd retry, Fd epoll, Fd self_event, const Nonce& nonce);
@@ -86,6 +87,7 @@ class ShmEndpoint final : public Endpoint {
   std::size_t poll_sockets() noexcept;
   std::size_t accept_all() noexcept;
   void pause_accepting() noexcept;
+  void go_on_accepting() noexcept;
   void accept_ring(Incoming& incoming) noexcept;
   void on_readable(Incoming& incoming) noexcept;
   void close_incoming(Incoming& incoming) noexcept;

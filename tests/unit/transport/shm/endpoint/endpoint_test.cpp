@@ -202,10 +202,10 @@ TEST(ShmEndpoint, strangers_do_no_harm) {
   EXPECT_EQ(received, 1u);
 }
 
-/// A peer that connects while there is no descriptor is heard later, and the endpoint sleeps meanwhile.
-TEST(ShmEndpoint, waits_for_descriptors_asleep) {
+/// A peer that connects while there are too few descriptors is heard later, and the endpoint sleeps meanwhile.
+void expect_sleep_until_there_are_descriptors(rlim_t left) {
   testing::Watchdog watchdog;
-  const auto child = testing::start_child([] {
+  const auto child = testing::start_child([left] {
     std::size_t received = 0;
     const auto a = open_one(), b = open_one(&received);
     if (!a || !b) return false;
@@ -213,13 +213,12 @@ TEST(ShmEndpoint, waits_for_descriptors_asleep) {
     Ends ends;
     if (!peer || !a->send(**peer, 1, {{}, {}}, ends)) return false;
     turn({a.get()});
-    // All that are left.
     rlimit few{};
     ::getrlimit(RLIMIT_NOFILE, &few);
     const int lowest = ::dup(STDIN_FILENO);
     ::close(lowest);
-    const rlimit none{static_cast<rlim_t>(lowest), few.rlim_max};
-    if (::setrlimit(RLIMIT_NOFILE, &none) != 0) return false;
+    const rlimit fewer{static_cast<rlim_t>(lowest) + left, few.rlim_max};
+    if (::setrlimit(RLIMIT_NOFILE, &fewer) != 0) return false;
     turn({b.get()});
     pollfd ready{*b->wait_fd(), POLLIN, 0};
     const bool sleeps = b->arm() && ::poll(&ready, 1, 0) == 0;
@@ -229,6 +228,15 @@ TEST(ShmEndpoint, waits_for_descriptors_asleep) {
     return sleeps && wakes;
   });
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
+}
+
+TEST(ShmEndpoint, waits_for_descriptors_asleep) {
+  expect_sleep_until_there_are_descriptors(0);
+}
+
+/// For the connection there is a descriptor, for the ring that comes with it there is none.
+TEST(ShmEndpoint, waits_for_the_second_descriptor_asleep) {
+  expect_sleep_until_there_are_descriptors(1);
 }
 
 TEST(ShmEndpoint, a_key_fits_only_its_endpoint) {
