@@ -22,7 +22,7 @@ pmix_status_t Server::await(const std::function<void(Done)>& start) {
   for (;;) {
     if (const auto status = waits_.look(wait)) return *status;
     drain_notices();
-    if (cluster_) progress_cluster();
+    if (cluster_) progress_cluster(false);
     loop_.run_one_for(std::chrono::milliseconds(1));
   }
 }

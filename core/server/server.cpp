@@ -180,22 +180,34 @@ void Server::run() {
   const auto guard = asio::make_work_guard(loop_);
   while (!is_stopping_.load(std::memory_order_acquire)) {
     drain_notices();
-    if (loop_.poll() != 0) continue;
-    if (cluster_ && progress_cluster()) continue;
+    const bool is_busy = run_ready();
+    if (cluster_ && progress_cluster(!is_busy)) continue;
+    if (is_busy) continue;
     answer_doorbells(false);
     drain_notices();
     if (!cluster_ || cluster_->sleep()) loop_.run_one();
     answer_doorbells(true);
   }
   if (is_abandoned_) return;
-  loop_.poll();  // what close() posted
+  bool is_past_end = false;  // what close() posted, and nothing that comes behind it
+  asio::post(loop_, [&is_past_end] { is_past_end = true; });
+  while (!is_past_end) loop_.run_one();
   if (cluster_) leave_cluster();
 }
 
+/// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its
+/// turn as well. True: something was ready.
+bool Server::run_ready() {
+  constexpr int most_in_a_row = 64;
+  for (int ran = 0; ran < most_in_a_row; ++ran)
+    if (loop_.poll_one() == 0) return ran != 0;
+  return true;
+}
+
 /// True: something has happened, or may at any moment.
-bool Server::progress_cluster() {
+bool Server::progress_cluster(bool may_rest) {
   const LoopWatch::Work work(watch_, "what came from other nodes");
-  bool has_moved = cluster_->turn();
+  bool has_moved = cluster_->turn(may_rest);
   has_moved |= rooms_->cards.progress() != 0;
   for (const auto& [node, why] : cluster_->take_lost()) {
     rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);

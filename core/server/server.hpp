@@ -84,7 +84,8 @@ class Server final : ClientConnection::Owner {
 
   // The loop.
   void run();
-  bool progress_cluster();
+  bool run_ready();
+  bool progress_cluster(bool may_rest);
   void leave_cluster();
   void drain_notices();
   void answer_doorbells(bool is_awake);

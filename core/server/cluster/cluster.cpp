@@ -173,8 +173,8 @@ std::vector<NodeNumber> Cluster::others() const {
   return out;
 }
 
-bool Cluster::turn() {
-  bool happened = fabric_->turn();
+bool Cluster::turn(bool may_rest) {
+  bool happened = fabric_->turn(may_rest);
   // What ends because of a loss ends in the next turn, when the loss has been announced: so the host hears of it before it
   // hears of what clients do about it.
   if (lost_.empty()) happened |= engine_->progress() != 0;

@@ -76,7 +76,7 @@ class Cluster final : mesh::Watcher {
   std::vector<NodeNumber> others() const;
 
   /// As Fabric.
-  bool turn();
+  bool turn(bool may_rest = true);
   /// Nodes that were lost in turn() since the last call, and had not said that they leave.
   std::vector<Lost> take_lost();
   bool sleep() noexcept { return fabric_->sleep(); }

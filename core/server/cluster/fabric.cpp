@@ -69,12 +69,13 @@ Fabric::~Fabric() {
   if (watch_) watch_->release();  // the descriptor is the endpoint's
 }
 
-bool Fabric::turn() noexcept {
+bool Fabric::turn(bool may_rest) noexcept {
   const auto now = Clock::now();
   if (mesh_->progress(now) != 0) {
     awake_since_ = now;
     return true;
   }
+  if (!may_rest) return true;
   const auto idle = now - awake_since_;
   if (idle >= wait_.spin + wait_.yield) return false;
   if (idle < wait_.spin) {

@@ -54,8 +54,9 @@ class Fabric {
   /// Ends the mesh and with it all work: regions that it read and that others read may go, before the endpoint does.
   void stop() noexcept { mesh_.reset(); }
 
-  /// One round of progress. True: something happened, or may at any moment; call it again without sleeping.
-  bool turn() noexcept;
+  /// One round of progress. True: something happened, or may at any moment; call it again without sleeping. Without `may_rest`
+  /// the loop has other work, and the core is not given to others.
+  bool turn(bool may_rest = true) noexcept;
   /// Something is about to come: looks for it for a while before it sleeps, as after traffic.
   void stay_awake() noexcept { awake_since_ = std::chrono::steady_clock::now(); }
   /// clients: local processes that want their cores, too.
