@@ -44,22 +44,13 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
   auto& plain = buffers.plain;
   for (;;) {
     const Bytes at_hand = Bytes(plain).subspan(buffers.first, buffers.last - buffers.first);
-    if (reply_left_ != 0) {
-      if (!at_hand.empty()) {
-        const Bytes piece = at_hand.first(std::min(at_hand.size(), reply_left_));
-        buffers.first += piece.size();
-        reply_left_ -= piece.size();
-        return Frame{reply_, piece};
-      }
-      if (auto into = landing(self, reply_.number); !into.empty()) {
-        into = into.first(std::min(into.size(), reply_left_));
-        const auto more = tls_->read(into);
-        if (!more) return fail(more.error());
-        if (*more == 0) return std::nullopt;
-        reply_left_ -= *more;
-        return Frame{reply_, into.first(*more)};
-      }
-    } else {
+    if (reply_left_ != 0 && !at_hand.empty()) {
+      const Bytes piece = at_hand.first(std::min(at_hand.size(), reply_left_));
+      buffers.first += piece.size();
+      reply_left_ -= piece.size();
+      return Frame{reply_, piece};
+    }
+    if (reply_left_ == 0) {
       const auto frame = first_frame(at_hand);
       if (!frame) return fail(frame.error());
       if (*frame) {
@@ -69,6 +60,20 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
         return *frame;
       }
     }
+    const auto coming = tls_->coming();
+    if (!coming) return fail(coming.error());
+    if (*coming == 0) {
+      partial_.assign(at_hand.begin(), at_hand.end());
+      return std::nullopt;
+    }
+    if (*coming > AesGcm::short_bytes && *coming <= reply_left_) {  // what is shorter is copied, and may be TLS's own
+      if (const auto into = landing(self, reply_.number); into.size() >= *coming) {
+        const auto landed = tls_->read(into.first(*coming));
+        if (!landed) return fail(landed.error());
+        reply_left_ -= *landed;
+        return Frame{reply_, into.first(*landed)};
+      }
+    }
     if (buffers.first != 0 && plain.size() - buffers.last < TlsStream::record_bytes) {
       std::memmove(plain.data(), at_hand.data(), at_hand.size());
       buffers.last = at_hand.size();
@@ -76,11 +81,6 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
     }
     const auto more = tls_->read(MutableBytes(plain).subspan(buffers.last));
     if (!more) return fail(more.error());
-    if (*more == 0) {
-      partial_.assign(plain.begin() + static_cast<std::ptrdiff_t>(buffers.first),
-                      plain.begin() + static_cast<std::ptrdiff_t>(buffers.last));
-      return std::nullopt;
-    }
     buffers.last += *more;
   }
 }

@@ -15,7 +15,7 @@ namespace weft::tcp {
 namespace {
 
 constexpr std::size_t max_get = std::size_t{4} << 20;
-constexpr unsigned look_everywhere_every = 4;  // calls of progress(); a look at one socket costs half of that
+constexpr unsigned look_everywhere_every = 1;  // calls of progress(); a look at one socket costs half of that
 
 }  // namespace
 

@@ -6,21 +6,25 @@
 #include <openssl/err.h>
 #include <openssl/hmac.h>
 #include <openssl/ssl.h>
+#include <sodium.h>
 
 #include <algorithm>
 #include <cstring>
 #include <new>
+#include <utility>
 
 namespace weft::tcp {
 namespace {
 
-constexpr unsigned char cipher_number[] = {0x13, 0x01};  // TLS_AES_128_GCM_SHA256
-constexpr const char* cipher_name = "TLS_AES_128_GCM_SHA256";
+constexpr unsigned char cipher_number[] = {0x13, 0x02};  // TLS_AES_256_GCM_SHA384
+constexpr const char* cipher_name = "TLS_AES_256_GCM_SHA384";
 constexpr const char* groups = "X25519:P-256";
 // AES-GCM is good for 2^24.5 records under one key; this is a good deal less.
 constexpr std::uint64_t bytes_a_key = std::uint64_t{32} << 30;
 // A buffer above this goes to the connection that writes next.
 constexpr std::size_t output_kept = 512;
+// "The sender's key changes now; yours need not": handshake message 24 of one byte.
+constexpr std::array key_update{std::byte{24}, std::byte{0}, std::byte{0}, std::byte{1}, std::byte{0}};
 
 constexpr std::string_view label = Introduction::label;
 
@@ -55,12 +59,15 @@ void TlsContext::Free::operator()(BIO_METHOD* method) const noexcept {
 void TlsContext::Free::operator()(OSSL_LIB_CTX* library) const noexcept {
   ::OSSL_LIB_CTX_free(library);
 }
+void TlsContext::Free::operator()(EVP_CIPHER* cipher) const noexcept {
+  ::EVP_CIPHER_free(cipher);
+}
 void TlsStream::Free::operator()(SSL* ssl) const noexcept {
   ::SSL_free(ssl);
 }
 
 Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
-  constexpr auto lacking = "OpenSSL lacks TLS 1.3 with AES-128-GCM here";
+  constexpr auto lacking = "OpenSSL lacks TLS 1.3 with AES-256-GCM here";
   if (key.size() < 16) return fail(Errc::invalid, "the transport tcp needs the key of the job");
   // No handler at exit: threads of the embedding program may still be in here then.
   ::OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
@@ -87,14 +94,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
     auto& stream = *static_cast<TlsStream*>(::BIO_get_data(bio));
     ::BIO_clear_retry_flags(bio);
     try {
-      const auto* first = reinterpret_cast<const std::byte*>(from);
-      auto& output = stream.output_;
-      // What has left makes room before more memory is taken.
-      if (stream.sent_ != 0 && output.size() + static_cast<std::size_t>(bytes) > output.capacity()) {
-        output.erase(output.begin(), output.begin() + static_cast<std::ptrdiff_t>(stream.sent_));
-        stream.sent_ = 0;
-      }
-      output.insert(output.end(), first, first + bytes);
+      std::memcpy(stream.add_output(static_cast<std::size_t>(bytes)), from, static_cast<std::size_t>(bytes));
     } catch (const std::bad_alloc&) {
       return -1;
     }
@@ -111,7 +111,6 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
       ::SSL_CTX_set1_groups_list(context, groups) != 1 || ::SSL_CTX_set_num_tickets(context, 0) != 1)
     return fail(Errc::not_supported, lacking);
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  ::SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   ::SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
   ::SSL_CTX_set_psk_use_session_callback(context, [](SSL* ssl, const EVP_MD*, const unsigned char** id,
                                                      std::size_t* length, SSL_SESSION** session) {
@@ -135,6 +134,13 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
         *session = stream.context_.session_.get();
         return ::SSL_SESSION_up_ref(*session);
       });
+
+  // How OpenSSL hands out what the records of both sides are sealed under.
+  ::SSL_CTX_set_keylog_callback(context, [](const SSL* ssl, const char* line) {
+    static_cast<TlsStream*>(SSL_get_app_data(ssl))->keep_secret(line);
+  });
+  self->cipher_.reset(::EVP_CIPHER_fetch(self->library_.get(), "AES-256-GCM", nullptr));
+  if (!self->cipher_) return fail(Errc::not_supported, lacking);
 
   unsigned char derived[32];
   unsigned int length = sizeof derived;
@@ -168,6 +174,7 @@ TlsStream::TlsStream(TlsContext& context) : context_(context), ssl_(::SSL_new(co
 
 TlsStream::TlsStream(TlsContext& context, const Introduction& self) : TlsStream(context) {
   introduction_ = self;
+  is_client_ = true;
   auto* at = std::copy(label.begin(), label.end(), identity_.begin());
   std::memcpy(at, self.to.data(), sizeof(EndpointId));
   std::memcpy(at + sizeof(EndpointId), self.from.data(), sizeof(EndpointId));
@@ -198,8 +205,26 @@ TlsStream::State TlsStream::step() noexcept {
   if (code != 1) return fail_handshake(code);
   // S1, once more: a handshake without the key is none, whatever the library thinks.
   if (::SSL_session_reused(ssl_.get()) != 1) return state_ = State::refused;
+  if (!from_client_ || !from_server_) return state_ = State::broken;
+  ssl_.reset();
   accepts_ = nullptr;
   return state_ = State::open;
+}
+
+/// "LABEL random secret", the latter two in hexadecimal digits.
+void TlsStream::keep_secret(std::string_view line) noexcept try {
+  constexpr std::string_view of_client = "CLIENT_TRAFFIC_SECRET_0 ", of_server = "SERVER_TRAFFIC_SECRET_0 ";
+  if (!line.starts_with(of_client) && !line.starts_with(of_server)) return;
+  auto& key = line.starts_with(of_client) ? from_client_ : from_server_;
+  const auto digits = line.substr(line.rfind(' ') + 1);
+  RecordKey::Secret secret;
+  std::size_t bytes = 0;
+  if (::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.data()), secret.size(), digits.data(), digits.size(), nullptr,
+                       &bytes, nullptr) == 0 &&
+      bytes == secret.size())
+    key = RecordKey::make(*context_.library_, *context_.cipher_, secret);
+  ::OPENSSL_cleanse(secret.data(), secret.size());
+} catch (const std::bad_alloc&) {  // step() sees that there is none
 }
 
 TlsStream::State TlsStream::fail_handshake(int code) noexcept {
@@ -211,45 +236,120 @@ TlsStream::State TlsStream::fail_handshake(int code) noexcept {
   return state_ = State::broken;
 }
 
-Result<std::size_t> TlsStream::read(MutableBytes into) noexcept {
-  // A record is never read beyond its end, so there is none when all of the input is used up.
-  if (input_.empty() && ::SSL_pending(ssl_.get()) == 0) return 0;
-  std::size_t bytes = 0;
-  const ErrorQueue errors;
-  const int code = ::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
-  if (code == 1) return bytes;
-  switch (::SSL_get_error(ssl_.get(), code)) {
-    case SSL_ERROR_WANT_READ:
-      return 0;
-    case SSL_ERROR_ZERO_RETURN:
-      return fail(Errc::peer_lost, "the peer has closed the connection");
-    default:
-      state_ = State::broken;
-      return fail(Errc::corrupt, "bytes that the peer did not send");
+/// The next record, if all of it is there. What there is of another is kept.
+Result<Bytes> TlsStream::next_record() {
+  const auto begin_of = [](Bytes bytes) { return bytes.first<RecordKey::header_bytes>(); };
+  if (partial_.empty() && input_.size() >= RecordKey::header_bytes) {
+    const auto length = RecordKey::length(begin_of(input_));
+    if (!length) return fail(length.error());
+    if (input_.size() >= *length) return input_.first(*length);
   }
+  const auto complete = [this](std::size_t bytes) {
+    if (partial_.size() < bytes) {
+      const auto more = input_.first(std::min(bytes - partial_.size(), input_.size()));
+      partial_.insert(partial_.end(), more.begin(), more.end());
+      input_ = input_.subspan(more.size());
+    }
+    return partial_.size() >= bytes;
+  };
+  if (input_.empty() && partial_.empty()) return Bytes();
+  if (!complete(RecordKey::header_bytes)) return Bytes();
+  const auto length = RecordKey::length(begin_of(partial_));
+  if (!length) return fail(length.error());
+  return complete(*length) ? Bytes(partial_) : Bytes();
+}
+
+void TlsStream::drop_record(std::size_t bytes) noexcept {
+  if (partial_.empty())
+    input_ = input_.subspan(bytes);
+  else
+    partial_ = {};
+}
+
+Result<std::size_t> TlsStream::coming() noexcept try {
+  const auto record = next_record();
+  if (!record) {
+    state_ = State::broken;
+    return fail(record.error());
+  }
+  return record->empty() ? 0 : record->size() - RecordKey::around_bytes;
+} catch (const std::bad_alloc&) {
+  return fail(Errc::no_memory, "no memory for what a peer sent");
+}
+Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
+  const auto record = next_record();
+  if (!record) return fail(record.error());
+  if (record->empty()) return 0;
+  const auto text = into.first(record->size() - RecordKey::around_bytes);
+  const auto content = (is_client_ ? *from_server_ : *from_client_).open(*record, text);
+  drop_record(record->size());
+  if (!content) {
+    state_ = State::broken;
+    return fail(content.error());
+  }
+  if (*content == Content::data) return text.size();
+  if (auto right = heard(*content, text); !right) return fail(right.error());
+  return 0;
+} catch (const std::bad_alloc&) {
+  return fail(Errc::no_memory, "no memory for what a peer sent");
+}
+
+/// What the peer's TLS says to this one.
+Result<void> TlsStream::heard(Content content, Bytes text) noexcept {
+  if (content == Content::alert) return fail(Errc::peer_lost, "the peer has closed the connection");
+  if (content == Content::handshake && std::equal(text.begin(), text.end(), key_update.begin(), key_update.end()))
+    return (is_client_ ? *from_server_ : *from_client_).renew();
+  state_ = State::broken;
+  return fail(Errc::corrupt, "the peer says what no endpoint does");
 }
 
 Result<void> TlsStream::write(Bytes plain) noexcept {
-  const ErrorQueue errors;
-  if (written_ + plain.size() > bytes_a_key) {
-    ::SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED);
-    written_ = 0;
-  }
+  if (written_ + plain.size() > bytes_a_key)
+    if (auto renewed = renew_key(); !renewed) return renewed;
   written_ += plain.size();
-  if (output_.empty() && output_.capacity() <= output_kept) output_.swap(context_.spare_output_);
-  std::size_t bytes = 0;
-  if (::SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &bytes) == 1) return {};
+  for (Bytes piece; !plain.empty(); plain = plain.subspan(piece.size())) {
+    piece = plain.first(std::min(plain.size(), record_bytes));
+    if (auto sealed = seal(Content::data, piece); !sealed) return sealed;
+  }
+  return {};
+}
+
+Result<void> TlsStream::renew_key() noexcept {
+  written_ = 0;
+  if (auto sealed = seal(Content::handshake, key_update); !sealed) return sealed;
+  return (is_client_ ? *from_client_ : *from_server_).renew();
+}
+
+Result<void> TlsStream::seal(Content content, Bytes text) noexcept try {
+  const auto bytes = text.size() + RecordKey::around_bytes;
+  auto sealed = (is_client_ ? *from_client_ : *from_server_).seal(content, text, add_output(bytes));
+  if (sealed) return {};
+  said_ -= bytes;
+  state_ = State::broken;
+  return sealed;
+} catch (const std::bad_alloc&) {
   state_ = State::broken;
   return fail(Errc::no_memory, "no memory for a message's record");
 }
 
+/// Room for so much more of it.
+std::byte* TlsStream::add_output(std::size_t bytes) {
+  auto& spare = context_.spare_output_;
+  if (said_ == 0 && bytes > output_.size() && spare.size() > output_.size()) output_.swap(spare);
+  if (said_ + bytes > output_.size() && sent_ != 0) {  // what has left makes room before more memory is taken
+    std::memmove(output_.data(), output_.data() + sent_, said_ - sent_);
+    said_ -= std::exchange(sent_, 0);
+  }
+  if (said_ + bytes > output_.size()) output_.resize(std::max(said_ + bytes, 2 * said_));
+  return output_.data() + std::exchange(said_, said_ + bytes);
+}
+
 void TlsStream::sent(std::size_t bytes) noexcept {
   sent_ += bytes;
-  if (sent_ < output_.size()) return;
-  sent_ = 0;
-  output_.clear();
-  if (output_.capacity() <= output_kept) return;
-  if (output_.capacity() > context_.spare_output_.capacity()) output_.swap(context_.spare_output_);
+  if (sent_ < said_) return;
+  sent_ = said_ = 0;
+  if (output_.size() <= output_kept) return;
+  if (output_.size() > context_.spare_output_.size()) output_.swap(context_.spare_output_);
   output_ = {};
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as bytes of
-// the caller's, and the other way round.
+// the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and records.hpp seals and opens.
 //
 // S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with a peer that
 //     has the key: there are no certificates, so no other way to authenticate.
@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/tcp/records.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
@@ -26,7 +27,6 @@ using SSL_CTX = struct ssl_ctx_st;
 using SSL_SESSION = struct ssl_session_st;
 using BIO = struct bio_st;
 using BIO_METHOD = struct bio_method_st;
-using OSSL_LIB_CTX = struct ossl_lib_ctx_st;
 
 namespace weft::tcp {
 
@@ -36,7 +36,7 @@ using EndpointId = std::array<std::byte, 16>;
 /// What the connecting side says of itself and of the endpoint that it means.
 struct Introduction {
   static constexpr std::string_view label =
-      "weft transport tcp 1";  ///< changes with every change of what is spoken
+      "weft transport tcp 2";  ///< changes with every change of what is spoken
   static constexpr std::size_t bytes = label.size() + 2 * sizeof(EndpointId);
   EndpointId from{}, to{};
 };
@@ -55,19 +55,21 @@ class TlsContext {
     void operator()(SSL_SESSION* session) const noexcept;
     void operator()(BIO_METHOD* method) const noexcept;
     void operator()(OSSL_LIB_CTX* library) const noexcept;
+    void operator()(EVP_CIPHER* cipher) const noexcept;
   };
   TlsContext() = default;
   std::unique_ptr<OSSL_LIB_CTX, Free> library_;
   std::unique_ptr<BIO_METHOD, Free> method_;
   std::unique_ptr<SSL_CTX, Free> context_;
   std::unique_ptr<SSL_SESSION, Free> session_;  ///< holds the derived key
+  std::unique_ptr<EVP_CIPHER, Free> cipher_;    ///< of records
   std::vector<std::byte> spare_output_;  ///< the memory of one output, for whichever stream writes next
 };
 
 /// One connection. Its address is known to OpenSSL: it does not move.
 class TlsStream {
  public:
-  static constexpr std::size_t record_bytes = 16384;  ///< of the caller's in one record, at most
+  static constexpr std::size_t record_bytes = RecordKey::most_bytes;  ///< of the caller's in one record, at most
   static constexpr std::size_t most_before_proof =
       8192;  ///< bytes of a peer that has not proved that it has the key
 
@@ -93,18 +95,22 @@ class TlsStream {
   /// Of the accepting side; nothing is proved before the state is open.
   const Introduction& introduction() const noexcept { return introduction_; }
 
-  /// Bytes of the network; they stay the caller's, unchanged, until read() says that there is no more.
+  /// Bytes of the network; they stay the caller's, unchanged, until coming() says that there is no more.
   void feed(Bytes received) noexcept;
   /// The handshake, as far as it goes with what was fed; output() has what it says.
   State step() noexcept;
-  /// Up to into.size() bytes of one record; 0: all that was fed is used up. Errors: corrupt (not from the peer, or
-  /// altered), peer_lost (the peer has closed).
+  /// Bytes of the next record, which is there as a whole; 0: all that was fed is used up. Errors: corrupt.
+  Result<std::size_t> coming() noexcept;
+  /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's. Errors: corrupt (not from
+  /// the peer, or altered; `into` is undefined), peer_lost (the peer has closed).
   Result<std::size_t> read(MutableBytes into) noexcept;
-  /// Seals all of `plain` into output(). Errors: no_memory, corrupt.
+  /// Seals all of `plain` into output(). Errors: no_memory.
   Result<void> write(Bytes plain) noexcept;
+  /// From here on write() seals under another key; it calls this by itself in time. Errors: no_memory.
+  Result<void> renew_key() noexcept;
 
   /// What is to be sent, in this order.
-  Bytes output() const noexcept { return Bytes(output_).subspan(sent_); }
+  Bytes output() const noexcept { return Bytes(output_).subspan(sent_, said_ - sent_); }
   void sent(std::size_t bytes) noexcept;
 
  private:
@@ -114,12 +120,23 @@ class TlsStream {
   };
   TlsStream(TlsContext& context);
   State fail_handshake(int code) noexcept;
+  void keep_secret(std::string_view line) noexcept;
+  bool begin_records() noexcept;
+  Result<Bytes> next_record();
+  void drop_record(std::size_t bytes) noexcept;
+  Result<void> heard(Content content, Bytes text) noexcept;
+  std::byte* add_output(std::size_t bytes);
+  Result<void> seal(Content content, Bytes text) noexcept;
 
   TlsContext& context_;
-  std::unique_ptr<SSL, Free> ssl_;
+  std::unique_ptr<SSL, Free> ssl_;  ///< until the handshake is complete
+  bool is_client_ = false;
+  /// What the handshake has agreed on: the secrets of the connecting side's records and of the other's; NULL: not yet.
+  std::unique_ptr<RecordKey> from_client_, from_server_;
   Bytes input_;
-  std::vector<std::byte> output_;
-  std::size_t sent_ = 0;
+  std::vector<std::byte> partial_;  ///< the beginning of a record; input_ goes on with it
+  std::vector<std::byte> output_;   ///< bytes sent_ to said_ are to be sent, those behind are room
+  std::size_t sent_ = 0, said_ = 0;
   std::size_t fed_before_proof_ = 0;
   std::uint64_t written_ = 0;  ///< bytes under the present keys
   State state_ = State::handshaking;

@@ -60,9 +60,11 @@ class TlsTest : public ::testing::Test {
     std::vector<std::byte> plain(100'000);
     stream.feed(wire);
     for (;;) {
+      const auto coming = stream.coming();
+      if (!coming) return fail(coming.error());
+      if (*coming == 0) return out;
       const auto bytes = stream.read(plain);
       if (!bytes) return fail(bytes.error());
-      if (*bytes == 0) return out;
       out += as_text(Bytes(plain).first(*bytes));
     }
   }
