@@ -9,8 +9,9 @@
 // N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone there.
 //     send() answers `again` when more than most_backlog bytes lie here.
 // N4  A get is a request, and a reply that the target's progress() sends in pieces while the socket takes them.
-// N5  The connection that was heard last is looked at first, without asking which are ready: a peer that has sent sends again, and
-//     what there is elsewhere is found a few calls later, or at once after a sleep.
+// N5  Where there is a single connection it is looked at first, without asking what is ready, and what else there may be is found a few
+//     calls later, or at once after a sleep. Where there are several, each call asks which are ready: a fence's next message comes from another
+//     peer than the last.
 #pragma once
 
 #include <cstring>
