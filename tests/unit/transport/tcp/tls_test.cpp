@@ -89,6 +89,29 @@ TEST_F(TlsTest, what_is_written_is_read_also_byte_by_byte) {
   }
 }
 
+TEST_F(TlsTest, records_come_in_pieces) {
+  shake_hands();
+  std::string text;
+  for (const std::size_t bytes : {5, 3000, 40'000, 1}) {
+    text += std::string(bytes, static_cast<char>('a' + bytes % 26));
+    ASSERT_TRUE(client->write(as_bytes(std::string_view(text).substr(text.size() - bytes))));
+  }
+  const auto wire = take(*client);
+  for (const std::size_t most : {1, 7, 4096, 17'000, 20'000}) {
+    SCOPED_TRACE(most);
+    ASSERT_TRUE(server->write(as_bytes(text)));
+    const auto back = take(*server);
+    std::string got;
+    for (Bytes rest = back; !rest.empty(); rest = rest.subspan(std::min(most, rest.size()))) {
+      const auto more = read(*client, rest.first(std::min(most, rest.size())));
+      ASSERT_TRUE(more);
+      got += *more;
+    }
+    EXPECT_EQ(got, text);
+  }
+  EXPECT_EQ(read(*server, wire), text);
+}
+
 TEST_F(TlsTest, another_key_is_refused_on_both_sides) {
   const auto other = std::move(*TlsContext::make(key_of(8)));
   client = std::make_unique<TlsStream>(*other, Introduction{client_id, server_id});
