@@ -47,7 +47,8 @@ AesGcm::~AesGcm() {
 EVP_CIPHER_CTX* AesGcm::context(bool for_sealing) noexcept {
   if (context_) return context_.get();
   std::unique_ptr<EVP_CIPHER_CTX, Free> made(::EVP_CIPHER_CTX_new());
-  if (!made || ::EVP_CipherInit_ex2(made.get(), &cipher_, raw(key_), nullptr, for_sealing ? 1 : 0, nullptr) != 1)
+  if (!made ||
+      ::EVP_CipherInit_ex2(made.get(), &cipher_, raw(key_), nullptr, for_sealing ? 1 : 0, nullptr) != 1)
     return nullptr;
   context_ = std::move(made);
   return context_.get();
@@ -58,8 +59,8 @@ bool AesGcm::seal(Nonce nonce, Bytes covered, Bytes plain, std::byte last, std::
     std::array<std::byte, short_bytes + 1> text;
     *std::copy(plain.begin(), plain.end(), text.begin()) = last;
     return ::crypto_aead_aes256gcm_encrypt_afternm(raw(out), nullptr, raw(text.data()), plain.size() + 1,
-                                                   raw(covered.data()), covered.size(), nullptr, raw(nonce.data()),
-                                                   &short_->state) == 0;
+                                                   raw(covered.data()), covered.size(), nullptr,
+                                                   raw(nonce.data()), &short_->state) == 0;
   }
   EVP_CIPHER_CTX* const at = context(true);
   int bytes = 0;
@@ -76,9 +77,9 @@ bool AesGcm::open(Nonce nonce, Bytes covered, Bytes sealed, MutableBytes plain, 
   const Bytes text = sealed.first(plain.size()), tag = sealed.last(tag_bytes);
   if (short_ && plain.size() <= short_bytes) {
     std::array<std::byte, short_bytes + 1> opened;
-    if (::crypto_aead_aes256gcm_decrypt_afternm(raw(opened.data()), nullptr, nullptr, raw(sealed.data()), sealed.size(),
-                                                raw(covered.data()), covered.size(), raw(nonce.data()),
-                                                &short_->state) != 0)
+    if (::crypto_aead_aes256gcm_decrypt_afternm(raw(opened.data()), nullptr, nullptr, raw(sealed.data()),
+                                                sealed.size(), raw(covered.data()), covered.size(),
+                                                raw(nonce.data()), &short_->state) != 0)
       return false;
     std::copy_n(opened.begin(), plain.size(), plain.begin());
     last = opened[plain.size()];

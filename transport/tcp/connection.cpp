@@ -66,7 +66,8 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
       partial_.assign(at_hand.begin(), at_hand.end());
       return std::nullopt;
     }
-    if (*coming > AesGcm::short_bytes && *coming <= reply_left_) {  // what is shorter is copied, and may be TLS's own
+    if (*coming > AesGcm::short_bytes &&
+        *coming <= reply_left_) {  // what is shorter is copied, and may be TLS's own
       if (const auto into = landing(self, reply_.number); into.size() >= *coming) {
         const auto landed = tls_->read(into.first(*coming));
         if (!landed) return fail(landed.error());

@@ -16,7 +16,8 @@ namespace {
 constexpr std::array outside{std::byte{23}, std::byte{3}, std::byte{3}};
 
 std::array<std::byte, RecordKey::header_bytes> header_of(std::size_t sealed) noexcept {
-  return {outside[0], outside[1], outside[2], static_cast<std::byte>(sealed >> 8), static_cast<std::byte>(sealed)};
+  return {outside[0], outside[1], outside[2], static_cast<std::byte>(sealed >> 8),
+          static_cast<std::byte>(sealed)};
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ RecordKey::~RecordKey() {
   ::OPENSSL_cleanse(secret_.data(), secret_.size());
 }
 
-std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, const Secret& secret) {
+std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher,
+                                           const Secret& secret) {
   std::unique_ptr<RecordKey> self(new RecordKey(library, cipher, secret));
   return self->derive() ? std::move(self) : nullptr;
 }
@@ -47,8 +49,9 @@ bool RecordKey::expand(const char* label, MutableBytes out) noexcept {
   *at++ = 0;  // the context
   *at++ = 1;  // the first block
   std::array<unsigned char, secret_bytes> block;
-  const bool is_done = ::EVP_Q_mac(&library_, "HMAC", nullptr, "SHA384", nullptr, secret_.data(), secret_.size(), info.data(),
-                                   static_cast<std::size_t>(at - info.data()), block.data(), block.size(), nullptr) != nullptr;
+  const bool is_done =
+      ::EVP_Q_mac(&library_, "HMAC", nullptr, "SHA384", nullptr, secret_.data(), secret_.size(), info.data(),
+                  static_cast<std::size_t>(at - info.data()), block.data(), block.size(), nullptr) != nullptr;
   std::memcpy(out.data(), block.data(), out.size());
   ::OPENSSL_cleanse(block.data(), block.size());
   return is_done;
@@ -91,7 +94,8 @@ Result<void> RecordKey::seal(Content content, Bytes text, std::byte* out) noexce
 
 Result<std::size_t> RecordKey::length(std::span<const std::byte, header_bytes> header) noexcept {
   const auto sealed = std::to_integer<std::size_t>(header[3]) << 8 | std::to_integer<std::size_t>(header[4]);
-  const bool can_be = std::equal(outside.begin(), outside.end(), header.begin()) && sealed > around_bytes - header_bytes &&
+  const bool can_be = std::equal(outside.begin(), outside.end(), header.begin()) &&
+                      sealed > around_bytes - header_bytes &&
                       sealed <= most_bytes + around_bytes - header_bytes;
   if (!can_be) return fail(Errc::corrupt, "bytes that the peer did not send");
   return header_bytes + sealed;

@@ -26,12 +26,14 @@ class RecordKey {
  public:
   static constexpr std::size_t secret_bytes = 48;
   static constexpr std::size_t header_bytes = 5;
-  static constexpr std::size_t around_bytes = header_bytes + 1 + AesGcm::tag_bytes;  ///< of a record, beside the text
-  static constexpr std::size_t most_bytes = 16384;                                  ///< of text in a record
+  static constexpr std::size_t around_bytes =
+      header_bytes + 1 + AesGcm::tag_bytes;         ///< of a record, beside the text
+  static constexpr std::size_t most_bytes = 16384;  ///< of text in a record
   using Secret = std::array<std::byte, secret_bytes>;
 
   /// secret: the application traffic secret of the direction. NULL: OpenSSL cannot.
-  static std::unique_ptr<RecordKey> make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, const Secret& secret);
+  static std::unique_ptr<RecordKey> make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher,
+                                         const Secret& secret);
   ~RecordKey();
   RecordKey(const RecordKey&) = delete;
   RecordKey& operator=(const RecordKey&) = delete;

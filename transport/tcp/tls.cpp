@@ -219,8 +219,8 @@ void TlsStream::keep_secret(std::string_view line) noexcept try {
   const auto digits = line.substr(line.rfind(' ') + 1);
   RecordKey::Secret secret;
   std::size_t bytes = 0;
-  if (::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.data()), secret.size(), digits.data(), digits.size(), nullptr,
-                       &bytes, nullptr) == 0 &&
+  if (::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.data()), secret.size(), digits.data(),
+                       digits.size(), nullptr, &bytes, nullptr) == 0 &&
       bytes == secret.size())
     key = RecordKey::make(*context_.library_, *context_.cipher_, secret);
   ::OPENSSL_cleanse(secret.data(), secret.size());
@@ -297,7 +297,8 @@ Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
 /// What the peer's TLS says to this one.
 Result<void> TlsStream::heard(Content content, Bytes text) noexcept {
   if (content == Content::alert) return fail(Errc::peer_lost, "the peer has closed the connection");
-  if (content == Content::handshake && std::equal(text.begin(), text.end(), key_update.begin(), key_update.end()))
+  if (content == Content::handshake &&
+      std::equal(text.begin(), text.end(), key_update.begin(), key_update.end()))
     return (is_client_ ? *from_server_ : *from_client_).renew();
   state_ = State::broken;
   return fail(Errc::corrupt, "the peer says what no endpoint does");

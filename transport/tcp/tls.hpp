@@ -69,7 +69,8 @@ class TlsContext {
 /// One connection. Its address is known to OpenSSL: it does not move.
 class TlsStream {
  public:
-  static constexpr std::size_t record_bytes = RecordKey::most_bytes;  ///< of the caller's in one record, at most
+  static constexpr std::size_t record_bytes =
+      RecordKey::most_bytes;  ///< of the caller's in one record, at most
   static constexpr std::size_t most_before_proof =
       8192;  ///< bytes of a peer that has not proved that it has the key
 

@@ -63,7 +63,8 @@ TEST_F(Records, of_all_lengths_open_in_their_order) {
 TEST_F(Records, a_changed_bit_anywhere_is_seen) {
   for (const auto length : lengths) {
     const std::string text(length, 'x');
-    for (const std::size_t place : {std::size_t{0}, std::size_t{4}, std::size_t{5}, 5 + length, 5 + length + 1, 5 + length + 16}) {
+    for (const std::size_t place :
+         {std::size_t{0}, std::size_t{4}, std::size_t{5}, 5 + length, 5 + length + 1, 5 + length + 16}) {
       const auto sealer = key(), opener = key();
       auto record = seal(*sealer, text);
       record[place] ^= std::byte{1};
@@ -106,8 +107,9 @@ TEST_F(Records, of_another_secret_or_an_earlier_key_do_not_open) {
 
 TEST_F(Records, no_other_header_announces_one) {
   const auto length = [](unsigned type, unsigned major, unsigned minor, unsigned sealed) {
-    const std::array header{static_cast<std::byte>(type), static_cast<std::byte>(major), static_cast<std::byte>(minor),
-                            static_cast<std::byte>(sealed >> 8), static_cast<std::byte>(sealed)};
+    const std::array header{static_cast<std::byte>(type), static_cast<std::byte>(major),
+                            static_cast<std::byte>(minor), static_cast<std::byte>(sealed >> 8),
+                            static_cast<std::byte>(sealed)};
     return RecordKey::length(std::span<const std::byte, RecordKey::header_bytes>(header));
   };
   constexpr unsigned most = RecordKey::most_bytes + 1 + AesGcm::tag_bytes;
@@ -158,7 +160,8 @@ class BesideOpenSsl : public ::testing::Test {
     ::SSL_set_bio(peer_, in_, out_);
     ::SSL_set_accept_state(peer_);
     stream_->step();
-    for (int i = 0; i < 3 && (stream_->state() != TlsStream::State::open || ::SSL_is_init_finished(peer_) == 0); ++i) {
+    for (int i = 0;
+         i < 3 && (stream_->state() != TlsStream::State::open || ::SSL_is_init_finished(peer_) == 0); ++i) {
       to_peer();
       ::SSL_do_handshake(peer_);
       from_peer();
