@@ -19,7 +19,7 @@ import unittest
 
 import strangers
 from strangers import Beside, connect_local, daemons_of, free_users, local_names, read_to_end, run_as, tcp_ports, text
-from weftrun_common import CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, wait_until
+from weftrun_common import CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, name_of, wait_until
 
 NODES = {"one node": [], "two nodes": ["--virtual-nodes", "2"]}
 WEFTINFO = os.environ["WEFTINFO"]
@@ -85,7 +85,7 @@ class SecondUser(unittest.TestCase):
 
     def servers(self, job, nodes):
         """The processes of the job that serve ranks."""
-        wait_until(lambda: strangers.name_of(job.pid) == "weftrun" and local_names(job.pid), "a weftrun that listens")
+        wait_until(lambda: name_of(job.pid) == "weftrun" and local_names(job.pid), "a weftrun that listens")
         return daemons_of(job.pid, 2) if nodes else [job.pid]
 
     def rendezvous(self, servers):

@@ -9,7 +9,7 @@ import socket
 import struct
 import traceback
 
-from weftrun_common import WATCHDOG, lives, wait_until
+from weftrun_common import WATCHDOG, lives, name_of, wait_until
 
 FRAME = struct.Struct("<IHHQ")  # core/link/frame.hpp: length of the payload, type, 0, tag
 HELLO, WELCOME, REFUSED, HELLO_TOOL, RESULTS = 1, 2, 3, 19, 21
@@ -174,12 +174,6 @@ def descendants(pid):
         with contextlib.suppress(FileNotFoundError):
             found += children(child)
     return found
-
-
-def name_of(pid):
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError), open(f"/proc/{pid}/comm", encoding="utf-8") as file:
-        return file.read().strip()
-    return ""
 
 
 def daemons_of(pid, count):

@@ -72,6 +72,15 @@ def parent(pid):
         return 0
 
 
+def name_of(pid):
+    """What the process calls itself; empty for one that has gone."""
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8") as comm:
+            return comm.read().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
+
+
 def with_variable(assignment):
     """The processes that have "NAME=VALUE" in their environment."""
     found = []

@@ -19,7 +19,8 @@ import threading
 import time
 import uuid
 
-from weftrun_common import CLIENT, WATCHDOG, WEFTRUN, lives, own_lines, parent, wait_until, with_variable
+from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, lives, name_of, own_lines, parent, wait_until,
+                            with_variable)
 
 VICTIM = 3  # the rank, on the last node, that faults of a rank meet
 TWO_NODES = ("--virtual-nodes", "2")
@@ -60,13 +61,6 @@ MOMENTS = {
     "end": ["init", "stubborn", "fence", "only:0", "exit:3", "all", "wait"],
 }
 IN_A_CALL = ("fence", "direct modex", "finalize")
-
-
-def process_name(pid):
-    """What the process calls itself; empty if it has ended."""
-    with contextlib.suppress(OSError), open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-        return comm.read().strip()
-    return ""
 
 
 def process_state(pid):
@@ -182,7 +176,7 @@ class Job:
     def daemons(self, count):
         """Pids, once so many run and have their guard; in the order of their start."""
         def found():
-            all_of_them = [pid for pid in self.marked() if process_name(pid) == "weftd"]
+            all_of_them = [pid for pid in self.marked() if name_of(pid) == "weftd"]
             return [pid for pid in all_of_them if parent(pid) not in all_of_them]
         wait_until(lambda: len(found()) == count, f"{count} daemons")
         return sorted(found())
@@ -193,7 +187,7 @@ class Job:
 
     def guard_of(self, server):
         def found():
-            return [pid for pid in self.marked() if parent(pid) == server and process_name(pid) == "weftrun-guard"]
+            return [pid for pid in self.marked() if parent(pid) == server and name_of(pid) == "weftrun-guard"]
         wait_until(found, f"the guard of {server}")
         return found()[0]
 
@@ -204,10 +198,6 @@ class Job:
                                      ",".join(map(str, self.marked() or [1]))], text=True, capture_output=True, check=False)
             return listed.stdout + b"".join(reader.bytes for reader in self.readers).decode(errors="replace")
         return ""
-
-    @staticmethod
-    def name_of(pid):
-        return process_name(pid)
 
     # ---- the end
 
@@ -229,7 +219,7 @@ class Job:
         """What the job has left behind, when so many seconds have passed or nothing is: descriptions."""
         end = time.monotonic() + seconds
         while True:
-            found = [f"{pid} {process_name(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
+            found = [f"{pid} {name_of(pid)} {process_state(pid)}" for pid in self.marked() if lives(pid)]
             found += ["/dev/shm/" + name for name in os.listdir("/dev/shm") if self.is_named(r"weft-.*-(\d+)-weftrun\.", name)]
             with open("/proc/net/unix", encoding="utf-8", errors="replace") as names:
                 found += [line.split()[-1] for line in names if self.is_named(r".* @weft-(\d+)-", line)]
@@ -241,7 +231,7 @@ class Job:
     def send(self, number, spared=""):
         """To all processes of the job but those that are called so."""
         for pid in self.marked():
-            if process_name(pid) != spared:
+            if name_of(pid) != spared:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, number)
 

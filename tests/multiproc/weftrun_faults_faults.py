@@ -5,7 +5,7 @@ import os
 import resource
 import signal
 
-from weftrun_common import wait_until
+from weftrun_common import name_of, wait_until
 from weftrun_faults_driver import VICTIM, process_state
 
 FREEZER = "/sys/fs/cgroup/freezer"
@@ -64,7 +64,7 @@ def stopped_until_the_others_are_gone(job, ranks, moment):
     """The launcher; what its daemons have started ends without it. Agents that wait are its own."""
     stop(job.process.pid)
     names = ("sh",) if moment == "launch" else ()
-    wait_until(lambda: all(pid == job.process.pid or job.name_of(pid) in names for pid in job.marked()),
+    wait_until(lambda: all(pid == job.process.pid or name_of(pid) in names for pid in job.marked()),
                "the end of all but the launcher")
     os.kill(job.process.pid, signal.SIGCONT)
 

@@ -7,8 +7,8 @@ import shutil
 import tempfile
 import unittest
 
-from strangers import descendants, local_names, name_of
-from weftrun_common import CLIENT, PYTHON, finish, kill_quietly, read_lines, start, wait_until
+from strangers import descendants, local_names
+from weftrun_common import CLIENT, PYTHON, finish, kill_quietly, name_of, read_lines, start, wait_until
 
 # An agent that writes down the start message, and hands it on.
 AGENT = """#!{python} -ES

@@ -10,19 +10,11 @@ import time
 import unittest
 import uuid
 
-from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines, parent, python, read_lines,
-                            run, wait_until, with_time_limits, with_variable)
+from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, name_of, own_lines, parent, python,
+                            read_lines, run, wait_until, with_time_limits, with_variable)
 
 HOST = os.uname().nodename
 TWO = ["--virtual-nodes", "2"]
-
-
-def name_of(pid):
-    try:
-        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-            return comm.read().strip()
-    except OSError:
-        return ""
 
 
 class Nodes(unittest.TestCase):

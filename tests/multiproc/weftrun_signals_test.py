@@ -7,18 +7,10 @@ import subprocess
 import time
 import unittest
 
-from weftrun_common import finish, kill_quietly, lives, own_lines, parent, python, read_lines, start, wait_until
+from weftrun_common import (finish, kill_quietly, lives, name_of, own_lines, parent, python, read_lines, start,
+                            wait_until)
 
 PTRACE_SEIZE = 0x4206
-
-
-def name_of(pid):
-    """What the process calls itself; empty if it has ended."""
-    try:
-        with open(f"/proc/{pid}/comm", encoding="ascii") as comm:
-            return comm.read().strip()
-    except OSError:
-        return ""
 
 
 class Signals(unittest.TestCase):

@@ -1,29 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The loop of a server: work of which there is always more holds nothing else up.
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <functional>
 
-#include "core/server/server.hpp"
-#include "tests/unit/transport/shm/testing.hpp"
+#include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
 namespace {
 
-TEST(ServerLoop, work_without_end_does_not_hold_up_an_end) {
-  testing::Watchdog watchdog;
-  auto started = Server::start(nullptr, nullptr, 0);
-  ASSERT_TRUE(started);
-  const auto server = std::move(*started);
+using ServerLoop = ServerHere;
+
+TEST_F(ServerLoop, work_without_end_does_not_hold_up_an_end) {
   std::atomic<bool> has_begun{false};
   std::function<void()> again = [&] {
     has_begun.store(true);
-    server->run_later(again);
+    server_->run_later(again);
   };
-  server->run_later(again);
+  server_->run_later(again);
   while (!has_begun.load()) std::this_thread::yield();
-  EXPECT_TRUE(server->stop());
+  EXPECT_TRUE(server_->stop());
 }
 
 }  // namespace

@@ -9,9 +9,7 @@
 #include <thread>
 
 #include "core/link/messages.hpp"
-#include "core/link/servers.hpp"
-#include "core/server/server.hpp"
-#include "tests/unit/transport/shm/testing.hpp"
+#include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
 namespace {
@@ -20,18 +18,8 @@ using link::MessageType;
 
 constexpr uid_t another_user = 54321;  // of no account
 
-class Strangers : public ::testing::Test {
+class Strangers : public ServerHere {
  protected:
-  void SetUp() override {
-    auto started = Server::start(nullptr, nullptr, 0);
-    ASSERT_TRUE(started);
-    server_ = std::move(*started);
-    const auto here = link::servers_here();
-    ASSERT_TRUE(here);
-    for (const auto& socket : *here)
-      if (socket.pid == ::getpid()) name_ = socket.name;
-    ASSERT_NE(name_, "");
-  }
   /// A client of the other user may come.
   void expect_client() {
     std::promise<pmix_status_t> done;
@@ -70,10 +58,6 @@ class Strangers : public ::testing::Test {
     auto frame = link::receive_frame(socket->get());
     return frame ? std::optional(std::move(*frame)) : std::nullopt;
   }
-
-  testing::Watchdog watchdog_;
-  Server::Owned server_;
-  std::string name_;
 };
 
 TEST_F(Strangers, are_hung_up_on_before_a_word_is_read) {

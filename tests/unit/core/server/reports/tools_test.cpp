@@ -4,27 +4,15 @@
 #include <unistd.h>
 
 #include "core/link/messages.hpp"
-#include "core/link/servers.hpp"
-#include "core/server/server.hpp"
-#include "tests/unit/transport/shm/testing.hpp"
+#include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
 namespace {
 
 using link::MessageType;
 
-class Tools : public ::testing::Test {
+class Tools : public ServerHere {
  protected:
-  void SetUp() override {
-    auto started = Server::start(nullptr, nullptr, 0);
-    ASSERT_TRUE(started);
-    server_ = std::move(*started);
-    const auto here = link::servers_here();
-    ASSERT_TRUE(here);
-    for (const auto& socket : *here)
-      if (socket.pid == ::getpid()) name_ = socket.name;
-    ASSERT_NE(name_, "");
-  }
   /// What the server says to this as the first message; nothing: it hangs up.
   std::optional<link::Frame> first(MessageType type, const std::vector<std::byte>& payload) {
     socket_ = std::move(*link::connect_to(name_));
@@ -48,9 +36,6 @@ class Tools : public ::testing::Test {
     return say_hello() && next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES})));
   }
 
-  testing::Watchdog watchdog_;
-  Server::Owned server_;
-  std::string name_;
   shm::Fd socket_;
 };
 
