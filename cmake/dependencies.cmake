@@ -20,6 +20,8 @@ function(weft_find_archive target package)
   find_library(${target}_ARCHIVE ${package}.a HINTS ${${target}_LIBRARY_DIRS})
   if(${target}_ARCHIVE)
     target_link_libraries(${target} INTERFACE ${${target}_ARCHIVE})
+    # Debian's archive is not position-independent throughout: in a module its symbols must be the module's own.
+    target_link_options(${target} INTERFACE LINKER:--exclude-libs,${package}.a)
   else()
     message(STATUS "${package}: no ${package}.a here, so whatever loads libpmix loads ${package}, too")
     target_link_libraries(${target} INTERFACE ${${target}_LINK_LIBRARIES})

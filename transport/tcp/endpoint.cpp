@@ -15,7 +15,6 @@ namespace weft::tcp {
 namespace {
 
 constexpr std::size_t max_get = std::size_t{4} << 20;
-constexpr unsigned look_everywhere_every = 4;  // calls of progress(); a look at one socket costs half of that
 
 }  // namespace
 
@@ -231,12 +230,7 @@ void TcpEndpoint::finish_get(TcpOperation& operation, Result<void> outcome) noex
 }
 
 std::size_t TcpEndpoint::progress() noexcept {
-  std::size_t handled = 0;
-  const bool was_asleep = std::exchange(is_armed_, false);
-  const bool is_only_one = recent_ != nullptr && connections_.size() == 1;  // N5
-  if (is_only_one) handled += read_recent();
-  if (!is_only_one || ++calls_ % look_everywhere_every == 0 || (was_asleep && handled == 0))
-    handled += poll_sockets();
+  std::size_t handled = poll_sockets();
   if (!to_self_.empty()) handled += deliver_to_self();
   handled += end_operations();
   if (std::exchange(some_closed_, false))
@@ -280,7 +274,6 @@ std::size_t TcpEndpoint::end_operations() noexcept {
 Result<void> TcpEndpoint::arm() noexcept {
   // What is in sockets keeps the descriptor readable by itself.
   if (ended_.size() != 0 || !to_self_.empty()) return weft::fail(Errc::again);
-  is_armed_ = true;
   return {};
 }
 

@@ -9,9 +9,6 @@
 // N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone there.
 //     send() answers `again` when more than most_backlog bytes lie here.
 // N4  A get is a request, and a reply that the target's progress() sends in pieces while the socket takes them.
-// N5  Where there is a single connection it is looked at first, without asking what is ready, and what else there may be is found a few
-//     calls later, or at once after a sleep. Where there are several, each call asks which are ready: a fence's next message comes from another
-//     peer than the last.
 #pragma once
 
 #include <cstring>
@@ -89,7 +86,6 @@ class TcpEndpoint final : public Endpoint {
 
   // traffic.cpp: what goes through open connections
   std::size_t poll_sockets() noexcept;
-  std::size_t read_recent() noexcept;
   std::size_t on_ready(Connection& connection, std::uint32_t events) noexcept;
   std::size_t read_frames(Connection& connection);
   bool handle(Connection& connection, const Frame& frame);
@@ -133,9 +129,6 @@ class TcpEndpoint final : public Endpoint {
   ReadBuffers buffers_;
   std::vector<std::unique_ptr<Connection>> connections_;
   bool some_closed_ = false;
-  Connection* recent_ = nullptr;  ///< open, heard last; NULL: none
-  unsigned calls_ = 0;
-  bool is_armed_ = false;
   std::vector<Connection*> strangers_;  ///< oldest first
   std::unordered_map<EndpointId, std::shared_ptr<Link>, IdHash> links_;
   std::vector<std::shared_ptr<Link>> trying_;

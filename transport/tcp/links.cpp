@@ -232,7 +232,6 @@ void TcpEndpoint::close(Connection& connection) noexcept {
   // Taken out first: a child between fork and exec holds a copy, which would keep it in the epoll set.
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, connection.socket().get(), nullptr);
   connection.close();
-  if (recent_ == &connection) recent_ = nullptr;
   some_closed_ = true;
 }
 

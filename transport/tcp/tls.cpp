@@ -205,7 +205,7 @@ TlsStream::State TlsStream::step() noexcept {
   if (code != 1) return fail_handshake(code);
   // S1, once more: a handshake without the key is none, whatever the library thinks.
   if (::SSL_session_reused(ssl_.get()) != 1) return state_ = State::refused;
-  if (!from_client_ || !from_server_) return state_ = State::broken;
+  if (!sending_ || !receiving_) return state_ = State::broken;
   ssl_.reset();
   accepts_ = nullptr;
   return state_ = State::open;
@@ -215,7 +215,7 @@ TlsStream::State TlsStream::step() noexcept {
 void TlsStream::keep_secret(std::string_view line) noexcept try {
   constexpr std::string_view of_client = "CLIENT_TRAFFIC_SECRET_0 ", of_server = "SERVER_TRAFFIC_SECRET_0 ";
   if (!line.starts_with(of_client) && !line.starts_with(of_server)) return;
-  auto& key = line.starts_with(of_client) ? from_client_ : from_server_;
+  auto& key = line.starts_with(of_client) == is_client_ ? sending_ : receiving_;
   const auto digits = line.substr(line.rfind(' ') + 1);
   RecordKey::Secret secret;
   std::size_t bytes = 0;
@@ -281,7 +281,7 @@ Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
   if (!record) return fail(record.error());
   if (record->empty()) return 0;
   const auto text = into.first(record->size() - RecordKey::around_bytes);
-  const auto content = (is_client_ ? *from_server_ : *from_client_).open(*record, text);
+  const auto content = receiving_->open(*record, text);
   drop_record(record->size());
   if (!content) {
     state_ = State::broken;
@@ -299,7 +299,7 @@ Result<void> TlsStream::heard(Content content, Bytes text) noexcept {
   if (content == Content::alert) return fail(Errc::peer_lost, "the peer has closed the connection");
   if (content == Content::handshake &&
       std::equal(text.begin(), text.end(), key_update.begin(), key_update.end()))
-    return (is_client_ ? *from_server_ : *from_client_).renew();
+    return receiving_->renew();
   state_ = State::broken;
   return fail(Errc::corrupt, "the peer says what no endpoint does");
 }
@@ -318,12 +318,12 @@ Result<void> TlsStream::write(Bytes plain) noexcept {
 Result<void> TlsStream::renew_key() noexcept {
   written_ = 0;
   if (auto sealed = seal(Content::handshake, key_update); !sealed) return sealed;
-  return (is_client_ ? *from_client_ : *from_server_).renew();
+  return sending_->renew();
 }
 
 Result<void> TlsStream::seal(Content content, Bytes text) noexcept try {
   const auto bytes = text.size() + RecordKey::around_bytes;
-  auto sealed = (is_client_ ? *from_client_ : *from_server_).seal(content, text, add_output(bytes));
+  auto sealed = sending_->seal(content, text, add_output(bytes));
   if (sealed) return {};
   said_ -= bytes;
   state_ = State::broken;

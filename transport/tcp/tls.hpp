@@ -100,6 +100,7 @@ class TlsStream {
   void feed(Bytes received) noexcept;
   /// The handshake, as far as it goes with what was fed; output() has what it says.
   State step() noexcept;
+  // When the state is open:
   /// Bytes of the next record, which is there as a whole; 0: all that was fed is used up. Errors: corrupt.
   Result<std::size_t> coming() noexcept;
   /// What is in that record. into: of coming() bytes at least. Number of bytes; 0: nothing of the caller's. Errors: corrupt (not from
@@ -122,7 +123,6 @@ class TlsStream {
   TlsStream(TlsContext& context);
   State fail_handshake(int code) noexcept;
   void keep_secret(std::string_view line) noexcept;
-  bool begin_records() noexcept;
   Result<Bytes> next_record();
   void drop_record(std::size_t bytes) noexcept;
   Result<void> heard(Content content, Bytes text) noexcept;
@@ -132,8 +132,7 @@ class TlsStream {
   TlsContext& context_;
   std::unique_ptr<SSL, Free> ssl_;  ///< until the handshake is complete
   bool is_client_ = false;
-  /// What the handshake has agreed on: the secrets of the connecting side's records and of the other's; NULL: not yet.
-  std::unique_ptr<RecordKey> from_client_, from_server_;
+  std::unique_ptr<RecordKey> sending_, receiving_;  ///< NULL: the handshake has not come to them
   Bytes input_;
   std::vector<std::byte> partial_;  ///< the beginning of a record; input_ goes on with it
   std::vector<std::byte> output_;   ///< bytes sent_ to said_ are to be sent, those behind are room

@@ -35,18 +35,6 @@ std::size_t TcpEndpoint::on_ready(Connection& connection, std::uint32_t events) 
   }
 }
 
-std::size_t TcpEndpoint::read_recent() noexcept {
-  try {
-    Connection& connection = *recent_;
-    const auto handled = read_frames(connection);
-    if (handled != 0 && connection.state() != Connection::State::closed) flush(connection);
-    return handled;
-  } catch (const std::bad_alloc&) {
-    if (recent_ != nullptr) fail(*recent_, "no memory for what a peer sent");
-    return 0;
-  }
-}
-
 std::size_t TcpEndpoint::read_frames(Connection& connection) {
   std::size_t handled = 0;
   for (int i = 0; i < reads_a_turn; ++i) {
@@ -75,7 +63,6 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
       }
     }
     if (connection.state() == Connection::State::closed) return handled;
-    if (connection.is_open()) recent_ = &connection;
     if (*received < buffers_.wire.size()) return handled;
   }
   return handled;
