@@ -93,12 +93,12 @@ Result<void> Connection::seal(Bytes plain) noexcept {
 Result<void> Connection::write(const FrameHeader& header, Bytes first, Bytes second) noexcept {
   std::array<std::byte, TlsStream::record_bytes> record;
   auto* at = base::write_fixed(record.data(), header);
-  // The first record has the header and as much as fits; what is left is sealed where it lies.
-  for (Bytes* part : {&first, &second}) {
-    const auto bytes = std::min(part->size(), static_cast<std::size_t>(record.end() - at));
-    at = std::copy_n(part->begin(), bytes, at);
-    *part = part->subspan(bytes);
-  }
+  // What does not fit into one record is sealed where it lies, so that a reader can have it opened where it belongs.
+  if (first.size() + second.size() <= static_cast<std::size_t>(record.end() - at))
+    for (Bytes* part : {&first, &second}) {
+      at = std::copy(part->begin(), part->end(), at);
+      *part = {};
+    }
   if (auto done = seal(Bytes(record.data(), static_cast<std::size_t>(at - record.data()))); !done)
     return done;
   if (auto done = seal(first); !done) return done;

@@ -32,7 +32,7 @@ constexpr void fields(Archive& archive, FrameHeader& m) {
 }
 inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
 inline constexpr std::size_t most_body_bytes = std::size_t{64} << 10;
-/// Several records: all but the first are sealed where the memory lies, and opened where the reader wants it.
+/// Several records behind that of the header: sealed where the memory lies, and opened where the reader wants it.
 inline constexpr std::size_t most_reply_bytes = std::size_t{128} << 10;
 
 struct GetRequest {
