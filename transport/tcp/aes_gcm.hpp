@@ -17,7 +17,7 @@ namespace weft::tcp {
 class AesGcm {
  public:
   static constexpr std::size_t key_bytes = 32, nonce_bytes = 12, tag_bytes = 16;
-  static constexpr std::size_t short_bytes = 2048;  ///< at most, for libsodium
+  static constexpr std::size_t short_bytes = 512;  ///< at most, for libsodium
   using Key = std::span<const std::byte, key_bytes>;
   using Nonce = std::span<const std::byte, nonce_bytes>;
 
