@@ -17,14 +17,14 @@ if(WEFT_SANITIZE)
 endif()
 
 # What parses bytes of other processes has a second line behind its checks. Sanitizers bring their own; without optimization
-# there is no fortification. Targets that a Get runs through (WEFT_ON_GET_PATH) guard the frames that have buffers: guards of all frames with a local
-# that has an address are a tenth of a Get. Of control flow the returns are marked: no kernel checks the branches of a program.
+# there is no fortification. Targets of the client that a Get runs through and that decode no bytes of others themselves
+# (WEFT_ON_GET_PATH) guard the frames that have buffers only: such guards are a twentieth of a Get.
 if(NOT WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE
     $<IF:$<BOOL:$<TARGET_PROPERTY:WEFT_ON_GET_PATH>>,-fstack-protector,-fstack-protector-strong>
     $<$<CONFIG:RelWithDebInfo,Release>:-U_FORTIFY_SOURCE>
     $<$<CONFIG:RelWithDebInfo,Release>:-D_FORTIFY_SOURCE=3>
-    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection=return>)
+    $<$<STREQUAL:${CMAKE_SYSTEM_PROCESSOR},x86_64>:-fcf-protection>)
   target_link_options(weft_flags INTERFACE LINKER:-z,relro LINKER:-z,now LINKER:-z,noexecstack)
 endif()
 

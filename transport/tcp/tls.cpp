@@ -276,6 +276,7 @@ Result<std::size_t> TlsStream::coming() noexcept try {
 } catch (const std::bad_alloc&) {
   return fail(Errc::no_memory, "no memory for what a peer sent");
 }
+
 Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
   const auto record = next_record();
   if (!record) return fail(record.error());
