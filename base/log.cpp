@@ -158,6 +158,15 @@ LogThread::~LogThread() {
   (void)worker->wait(patience, patience);
 }
 
+void LogThread::flush() {
+  Worker* worker = nullptr;  // which stays as long as this object
+  {
+    const std::lock_guard lock(background().mutex);
+    worker = background().worker.get();
+  }
+  (void)worker->wait(patience, patience);
+}
+
 std::string_view to_text(LogLevel level) noexcept {
   return level_names[static_cast<std::size_t>(level)];
 }

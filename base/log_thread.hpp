@@ -17,6 +17,8 @@ class LogThread {
   /// Lines that wait are written, if that takes no longer than this.
   ~LogThread();
   static constexpr std::chrono::seconds patience{1};
+  /// Lines that wait are written when this returns, if that takes no longer than `patience`. For a last line of a thread that stays.
+  void flush();
   LogThread(const LogThread&) = delete;
 };
 

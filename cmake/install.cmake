@@ -3,7 +3,7 @@
 include(CMakePackageConfigHelpers)
 configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-install(FILES docs/man/weftrun.1 docs/man/weftd.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES docs/man/weftrun.1 docs/man/weftd.1 docs/man/weftpmi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/weft.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)
 
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/weft)

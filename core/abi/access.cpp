@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapters "Data access and sharing" and "Process-related non-reserved keys".
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <optional>
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
+#include "core/data/qualified_key.hpp"
 #include "core/data/types.hpp"
 #include "core/store/lookup.hpp"
 #include "pmix.h"
@@ -24,15 +28,34 @@ bool bad_key(std::string_view key) noexcept {
   return key.size() > PMIX_MAX_KEYLEN;
 }
 
-/// The process that is meant: NULL is the caller's own for reserved keys, any rank of the job for others.
-pmix_proc_t target(const Role& role, const pmix_proc_t* proc, std::string_view key) {
+/// The process that is meant: NULL is the caller, an empty namespace the caller's.
+pmix_proc_t target(const Role& role, const pmix_proc_t* proc) {
   if (proc != nullptr && proc->nspace[0] != '\0') return *proc;
   pmix_proc_t out = role.self();
-  if (proc != nullptr)
-    out.rank = proc->rank;
-  else if (!weft::store::is_reserved(key))
-    out.rank = PMIX_RANK_UNDEF;
+  if (proc != nullptr) out.rank = proc->rank;
   return out;
+}
+
+/// Keys that name the caller itself, whichever process the Get names: PMIX_PROCID; PMIX_NSPACE of NULL; PMIX_RANK of a rank
+/// that is none, as wildcards are. Nothing: another key, or a question about some process.
+std::optional<Value> caller_itself(const Role& role, const pmix_proc_t* proc, std::string_view key) {
+  const auto& self = role.self();
+  if (key == PMIX_PROCID) return Value::of_proc(self);
+  if (key == PMIX_NSPACE && proc == nullptr) return Value::of(text_of(self.nspace, PMIX_MAX_NSLEN));
+  if (key == PMIX_RANK && (proc == nullptr || proc->rank > PMIX_RANK_VALID)) return Value::of_rank(self.rank);
+  return std::nullopt;
+}
+
+/// Where directives are qualifiers of the key: its name becomes `qualified`, which `name` then borrows from. False: too long.
+bool add_qualifiers(std::string_view& name, std::string& qualified, const pmix_info_t* infos,
+                    std::size_t count) {
+  const auto is_one = [](const pmix_info_t& info) { return (info.flags & PMIX_INFO_QUALIFIER) != 0; };
+  if (name.empty() || std::none_of(infos, infos + count, is_one)) return true;
+  auto made = weft::data::qualified_key(name, infos, count);
+  if (!made) return false;
+  qualified = std::move(*made);
+  name = qualified;
+  return true;
 }
 
 /// Hands a found value to the caller in the way its directives ask for.
@@ -56,6 +79,8 @@ pmix_status_t deliver(Role& role, Value&& found, const GetDirectives& how, pmix_
 }  // namespace
 
 /// PMIx_Put: stages a value in the own process; no other process sees it before PMIx_Commit.
+///   key    of PMIX_QUALIFIED_VALUE the value is an array: key and value, then the infos that a Get must name, too, marked
+///          PMIX_INFO_QUALIFIER, in any order
 ///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process)
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is there stays)
 ///   Cost: one encode and one copy; no system call.
@@ -66,7 +91,9 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) 
     const auto name = text_of(key, longest_key);
     if (val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
     if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    return client->put(scope, name, *val);
+    if (name != PMIX_QUALIFIED_VALUE) return client->put(scope, name, *val);
+    const auto qualified = weft::data::read_qualified(*val);
+    return qualified ? client->put(scope, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
   });
 }
 
@@ -86,38 +113,47 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
     const auto name = text_of(key, longest_key);
     if (proc == nullptr || val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
     if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    return role->store_internal(*proc, name, *val);
+    if (name != PMIX_QUALIFIED_VALUE) return role->store_internal(*proc, name, *val);
+    const auto qualified = weft::data::read_qualified(*val);
+    return qualified ? role->store_internal(*proc, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
   });
 }
 
 /// PMIx_Get: what (proc, key) is known to be.
-///   proc  whose; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF = whichever rank has it; NULL = see target()
+///   proc  whose; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF = whichever rank has it; NULL = the caller's
 ///   key   NULL: everything known, as a PMIX_DATA_ARRAY of pmix_info_t
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
-///         _GET_POINTER_VALUES, _SESSION_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO (with _APPNUM)
-///   val   written on success; malloc'ed unless the directives say otherwise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE, _TIMEOUT (that of the directive has passed),
+///         _GET_POINTER_VALUES, _SESSION_INFO (with _SESSION_ID), _JOB_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO
+///         (with _APPNUM)
+///   val   malloc'ed unless the directives say otherwise; NULL where the Get fails, untouched with _GET_STATIC_VALUES
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE (with _DATA_SCOPE), _TIMEOUT (that of the directive has passed),
 ///   _UNREACH (that process has ended and never committed, or its node is lost), _LOST_CONNECTION
 ///   Cost: a lock-free read, two mallocs and a copy for whatever the node knows; else a round trip to the server, which
 ///   waits for the rank's first commit, and WEFT_GET_WAIT for a key of a later one (docs/design/modex.md has the table).
+///   In a server: a lock-free read of what is here, whatever the directives; neither the host nor another thread is waited for.
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                        pmix_value_t** val) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr) return PMIX_ERR_INIT;
-    const auto name = text_of(key, longest_key);
+    auto name = text_of(key, longest_key);
     if (val == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
         (proc == nullptr && key == nullptr))
       return PMIX_ERR_BAD_PARAM;
     GetDirectives how;
+    std::string qualified;
     if (ninfo != 0) {
+      if (!add_qualifiers(name, qualified, info, ninfo)) return PMIX_ERR_BAD_PARAM;
       const auto parsed = GetDirectives::parse(info, ninfo);
       if (!parsed) return PMIX_ERR_BAD_PARAM;
       how = *parsed;
     }
+    // Programs look at it after a failure, too.
+    if (!how.static_values) *val = nullptr;
+    if (auto self = caller_itself(*role, proc, name)) return deliver(*role, std::move(*self), how, val);
     const bool here = proc != nullptr && proc->nspace[0] != '\0';
     pmix_proc_t named;
-    if (!here) named = target(*role, proc, name);
+    if (!here) named = target(*role, proc);
     Value found;
     const auto status = role->get(here ? *proc : named, name, info, ninfo, how, found);
     return status == PMIX_SUCCESS ? deliver(*role, std::move(found), how, val) : status;
@@ -131,16 +167,24 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr) return PMIX_ERR_INIT;
-    const auto name = text_of(key, longest_key);
+    auto name = text_of(key, longest_key);
     if (cbfunc == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
         (proc == nullptr && key == nullptr))
       return PMIX_ERR_BAD_PARAM;
+    std::string qualified;
+    if (!add_qualifiers(name, qualified, info, ninfo)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos || !GetDirectives::parse(info, ninfo)) return PMIX_ERR_BAD_PARAM;
     const auto done = [cbfunc, cbdata](pmix_status_t status, Value value) {
       cbfunc(status, status == PMIX_SUCCESS ? &value.get() : nullptr, cbdata);
     };
-    return role->get_later(target(*role, proc, name), std::string(name), std::move(*infos), done);
+    if (auto self = caller_itself(*role, proc, name)) {
+      role->run_later([done, found = std::make_shared<Value>(std::move(*self))] {
+        done(PMIX_SUCCESS, std::move(*found));
+      });
+      return PMIX_SUCCESS;
+    }
+    return role->get_later(target(*role, proc), std::string(name), std::move(*infos), done);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "core/abi/guard.hpp"
+#include "core/data/compress.hpp"
 #include "core/data/element.hpp"
 #include "core/data/memory.hpp"
 #include "core/data/types.hpp"
@@ -86,6 +87,27 @@ pmix_status_t unpack(pmix_data_buffer_t& buffer, void* dest, std::int32_t& count
   if (taken < item.count) return PMIX_ERR_UNPACK_INADEQUATE_SPACE;
   buffer.unpack_ptr = buffer.base_ptr + (buffer.bytes_used - in.left());
   return PMIX_SUCCESS;
+}
+
+}  // namespace
+
+namespace {
+
+weft::Bytes bytes_of(const std::uint8_t* in, std::size_t size) {
+  return in == nullptr ? weft::Bytes() : weft::Bytes(reinterpret_cast<const std::byte*>(in), size);
+}
+
+/// The outputs of a call that says only whether it worked.
+template <class Make>
+bool hand_out(std::uint8_t** out, std::size_t* nbytes, Make&& make) {
+  if (out == nullptr || nbytes == nullptr) return false;
+  *out = nullptr;
+  *nbytes = 0;
+  const weft::Result<data::Packed> packed = make();
+  if (!packed) return false;
+  *out = reinterpret_cast<std::uint8_t*>(packed->bytes);
+  *nbytes = packed->size;
+  return true;
 }
 
 }  // namespace
@@ -205,15 +227,13 @@ pmix_status_t PMIx_Data_embed(pmix_data_buffer_t* buffer, const pmix_byte_object
   return PMIX_SUCCESS;
 }
 
-/// Always false, which the Standard allows: no compression is built in, so that a client process loads no
-/// library for it. What compressed data is there came from another library, so it cannot be read either.
-/// Not yet: any compression (always false).
-bool PMIx_Data_compress(const std::uint8_t*, std::size_t, std::uint8_t**, std::size_t*) {
-  return false;
+/// PMIx_Data_compress: one zstd frame, from malloc. False: it would be no smaller, or it is above 1 GiB; the outputs are 0 then.
+bool PMIx_Data_compress(const std::uint8_t* in, std::size_t size, std::uint8_t** out, std::size_t* nbytes) {
+  return hand_out(out, nbytes, [&] { return data::compress(bytes_of(in, size)); });
 }
-/// Not yet: any compression (always false).
-bool PMIx_Data_decompress(const std::uint8_t*, std::size_t, std::uint8_t**, std::size_t*) {
-  return false;
+/// PMIx_Data_decompress: what PMIx_Data_compress of Weft made. False: anything else, and what claims more than 1 GiB.
+bool PMIx_Data_decompress(const std::uint8_t* in, std::size_t size, std::uint8_t** out, std::size_t* nbytes) {
+  return hand_out(out, nbytes, [&] { return data::expand(bytes_of(in, size)); });
 }
 
 }  // extern "C"

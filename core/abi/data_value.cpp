@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "core/abi/data_load.hpp"
 #include "core/abi/guard.hpp"
@@ -65,8 +66,23 @@ pmix_status_t store(void* dest, std::size_t width, T number) noexcept {
   return PMIX_SUCCESS;
 }
 
+/// A real that is a whole number, as one; nothing: it has a fraction, or is wider than 64 bits.
+std::optional<Number> whole_number(double real) noexcept {
+  constexpr double past_integer = 9223372036854775808.0, past_natural = 18446744073709551616.0;
+  if (std::isnan(real) || std::trunc(real) != real) return std::nullopt;
+  Number out{Shape::natural};
+  if (real >= 0 && real < past_natural) {
+    out.natural = static_cast<std::uint64_t>(real);
+  } else if (real >= -past_integer && real < 0) {
+    out.shape = Shape::integer;
+    out.integer = static_cast<std::int64_t>(real);
+  } else {
+    return std::nullopt;
+  }
+  return out;
+}
+
 pmix_status_t store_natural(const Number& in, void* dest, std::size_t width) noexcept {
-  if (in.shape == Shape::real) return PMIX_ERR_LOST_PRECISION;
   if (in.shape == Shape::integer && in.integer < 0) return PMIX_ERR_CHANGE_SIGN;
   const std::uint64_t number =
       in.shape == Shape::integer ? static_cast<std::uint64_t>(in.integer) : in.natural;
@@ -75,7 +91,6 @@ pmix_status_t store_natural(const Number& in, void* dest, std::size_t width) noe
 }
 
 pmix_status_t store_integer(const Number& in, void* dest, std::size_t width) noexcept {
-  if (in.shape == Shape::real) return PMIX_ERR_LOST_PRECISION;
   const auto highest = static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - 8 * width));
   if (in.shape == Shape::natural) {
     if (in.natural > static_cast<std::uint64_t>(highest)) return PMIX_ERR_LOST_PRECISION;
@@ -126,6 +141,11 @@ pmix_status_t get_number(const pmix_value_t& value, void* dest, pmix_data_type_t
   if (from->shape == Shape::natural) number.natural = data::natural_at(&value.data, from->width);
   if (from->shape == Shape::integer) number.integer = data::integer_at(&value.data, from->width);
   if (from->shape == Shape::real) number.real = data::real_at(&value.data, from->width);
+  if (from->shape == Shape::real && to->shape != Shape::real) {
+    const auto whole = whole_number(number.real);
+    if (!whole) return PMIX_ERR_LOST_PRECISION;
+    number = *whole;
+  }
   if (to->shape == Shape::natural) return store_natural(number, dest, to->width);
   if (to->shape == Shape::integer) return store_integer(number, dest, to->width);
   return store_real(number, dest, to->width);

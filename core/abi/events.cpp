@@ -21,7 +21,8 @@ pmix_status_t registration_status(const weft::Error& error) {
 
 }  // namespace
 
-/// PMIx_Register_event_handler: evhdlr runs on the library's thread for each event that matches.
+/// PMIx_Register_event_handler: evhdlr runs on the library's thread for each event that matches, and before that for each
+/// that has come already and is kept (PMIx_Notify_event), oldest first.
 ///   codes [ncodes]  none = a default handler
 ///   cbfunc          told the handler's reference, whatever happens; NULL: the call waits and returns the reference
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EVENT_REGISTRATION (the only first or last place is taken)
@@ -42,8 +43,10 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
     }
     if (cbfunc != nullptr) {
       role->subscribe({codes, codes + ncodes}, [=](pmix_status_t status) {
+        auto* live = registry();
+        if (status != PMIX_SUCCESS && live != nullptr) (void)live->remove(*id);
         cbfunc(status, *id, cbdata);
-        if (auto* live = registry()) live->activate(*id);
+        if (auto* still = registry()) still->activate(*id);
       });
       return PMIX_SUCCESS;
     }
@@ -54,7 +57,10 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
       const auto status = role->await([&](Done done) {
         role->subscribe({codes, codes + ncodes}, std::move(done));
       });
-      if (status != PMIX_SUCCESS) return status;
+      if (status != PMIX_SUCCESS) {
+        if (auto* live = registry()) (void)live->remove(*id);
+        return status;
+      }
     }
     events->activate(*id);
     return static_cast<pmix_status_t>(*id);
@@ -83,13 +89,19 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 }
 
 /// PMIx_Notify_event: raises an event; own handlers see it too. cbfunc NULL: the call waits for the server's answer.
-/// Not yet: telling a server's own handlers of what it raises itself; keeping events for clients that register later.
+///   range   PMIX_RANGE_RM: for the host alone, by its notify_event, else by its handlers; a singleton has none: PMIX_ERR_UNREACH
+///   info    PMIX_EVENT_DO_NOT_CACHE (bool), _CUSTOM_RANGE, _NON_DEFAULT (bool); others go along. PMIX_EVENT_TIMESTAMP is added
+///   Handlers that are registered later hear it once, too, in every process of the range: a server and each process keep the
+///   latest 512 events, of at most 1 MiB, a process not those that a handler completed with PMIX_EVENT_ACTION_COMPLETE.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: no such range), _LOST_CONNECTION, and those of the host's notify_event
+///   Source: PMIx Standard, chapter "Event Notification". Tests: tests/multiproc/event_test.cpp
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr || role->events() == nullptr) return PMIX_ERR_INIT;
+    if (!weft::events::is_range(range)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     weft::events::Event event{status, source != nullptr ? *source : role->self(), range, std::move(*infos)};

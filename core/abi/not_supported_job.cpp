@@ -1,17 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job Management and Reporting": what is not implemented yet.
-// Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_Heartbeat: nothing) and leaves its out-parameters alone; no
-// callback is ever called.
+// Each returns PMIX_ERR_NOT_SUPPORTED and leaves its out-parameters alone; no callback is ever called.
 #include "pmix.h"
-
-pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_t**, size_t*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t, pmix_info_t*, size_t, pmix_info_cbfunc_t,
-                                         void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
 
 pmix_status_t PMIx_Session_control(uint32_t, const pmix_info_t*, size_t, pmix_info_cbfunc_t, void*) {
   return PMIX_ERR_NOT_SUPPORTED;
@@ -26,18 +16,3 @@ pmix_status_t PMIx_Resource_block_nb(pmix_resource_block_directive_t, char*, con
                                      size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
   return PMIX_ERR_NOT_SUPPORTED;
 }
-
-pmix_status_t PMIx_Process_monitor(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t,
-                                   pmix_info_t**, size_t*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_Process_monitor_nb(const pmix_info_t*, pmix_status_t, const pmix_info_t*, size_t,
-                                      pmix_info_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-// The header's macro of that name goes through PMIx_Process_monitor_nb; this is the function of newer
-// libraries.
-#undef PMIx_Heartbeat
-void PMIx_Heartbeat() {}

@@ -15,11 +15,6 @@ pmix_status_t PMIx_server_collect_job_info(pmix_proc_t*, size_t, pmix_data_buffe
   return PMIX_ERR_NOT_SUPPORTED;
 }
 
-pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t*, pmix_iof_channel_t, const pmix_byte_object_t*,
-                                      const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
 pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t*, pmix_iof_channel_t, bool, const pmix_info_t*,
                                            size_t, pmix_op_cbfunc_t, void*) {
   return PMIX_ERR_NOT_SUPPORTED;

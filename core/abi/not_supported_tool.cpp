@@ -26,17 +26,3 @@ pmix_status_t PMIx_tool_set_server(const pmix_proc_t*, pmix_info_t*, size_t) {
 pmix_status_t PMIx_tool_set_server_module(pmix_server_module_t*) {
   return PMIX_ERR_NOT_SUPPORTED;
 }
-
-pmix_status_t PMIx_IOF_pull(const pmix_proc_t*, size_t, const pmix_info_t*, size_t, pmix_iof_channel_t,
-                            pmix_iof_cbfunc_t, pmix_hdlr_reg_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_IOF_deregister(size_t, const pmix_info_t*, size_t, pmix_op_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
-pmix_status_t PMIx_IOF_push(const pmix_proc_t*, size_t, pmix_byte_object_t*, const pmix_info_t*, size_t,
-                            pmix_op_cbfunc_t, void*) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}

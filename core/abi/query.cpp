@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job Management and Reporting": queries.
 #include <memory>
+#include <utility>
 
 #include "core/abi/guard.hpp"
+#include "core/abi/results.hpp"
 #include "core/abi/role.hpp"
-#include "core/data/memory.hpp"
 #include "pmix.h"
 
+using weft::Result;
 using weft::abi::guarded_status;
 using weft::abi::Role;
 using weft::abi::roles;
 using weft::data::Infos;
+using weft::data::Value;
 using weft::link::Query;
 
 namespace {
@@ -30,26 +33,52 @@ pmix_status_t read_query(const pmix_query_t* queries, size_t count, Query& out) 
   return PMIX_SUCCESS;
 }
 
-/// The caller owns it: PMIX_INFO_FREE().
-pmix_status_t hand_over(Infos infos, pmix_info_t** results, size_t* nresults) {
-  pmix_info_t* out = nullptr;
-  if (infos.size() != 0) {
-    out = static_cast<pmix_info_t*>(weft::data::new_elements(sizeof(pmix_info_t), infos.size()));
-    if (out == nullptr) return PMIX_ERR_NOMEM;
-    for (size_t i = 0; i < infos.size(); ++i) {
-      out[i] = infos.data()[i];
-      infos.data()[i].value.type = PMIX_UNDEF;  // what it held is the caller's now
-    }
-  }
-  *results = out;
-  *nresults = infos.size();
-  return PMIX_SUCCESS;
+/// What the library knows of itself, in whatever role and before it has one.
+Result<Value> value_of_library(std::string_view key) {
+  // Observed: a library 4.2.2 names these numbers in PMIx_Get_version(); the ABI of later standards is not claimed (docs/decisions/0001-header-version.md).
+  if (key == PMIX_QUERY_STABLE_ABI_VERSION || key == PMIX_QUERY_PROVISIONAL_ABI_VERSION)
+    return Value::of("0.0");
+  if (key == PMIX_VERSION_INFO) return Value::of(PMIx_Get_version());
+  if (key == PMIX_VERSION_NUMERIC) return Value::of(std::uint32_t{PMIX_NUMERIC_VERSION});
+  return weft::fail(weft::Errc::not_found);
+}
+
+/// Answers what is about the library, and leaves the rest in `query`. Returns how many keys it answered.
+size_t answer_of_library(Query& query, Infos& out) {
+  size_t answered = 0;
+  for (auto& item : query.items)
+    std::erase_if(item.keys, [&](const std::string& key) {
+      auto value = value_of_library(key);
+      if (!value) return false;
+      out.add(key, std::move(*value));
+      ++answered;
+      return true;
+    });
+  std::erase_if(query.items, [](const Query::Item& item) { return item.keys.empty(); });
+  return answered;
 }
 
 /// PMIX_SUCCESS: there is a server to ask.
 pmix_status_t can_ask() {
   const auto* role = roles().asking();
   return role == nullptr ? PMIX_ERR_INIT : role->can_query();
+}
+
+/// How a query ended of which the library has answered a part before the server did the rest.
+pmix_status_t with_part_of_library(pmix_status_t status) {
+  return status == PMIX_ERR_NOT_FOUND ? PMIX_ERR_PARTIAL_SUCCESS : status;
+}
+
+bool has_results(pmix_status_t status) {
+  return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+}
+
+void append(Infos& to, Infos&& more) {
+  for (size_t i = 0; i < more.size(); ++i) {
+    auto& info = more.data()[i];
+    to.add(weft::data::key_of(info), Value::adopt(std::exchange(info.value, weft::data::empty_value())),
+           info.flags);
+  }
 }
 
 pmix_status_t ask(Query query, Infos& out) {
@@ -61,52 +90,76 @@ pmix_status_t ask(Query query, Infos& out) {
       done(answer);
     });
   });
-  if (status == PMIX_SUCCESS || status == PMIX_QUERY_PARTIAL_SUCCESS) out = std::move(*results);
+  if (has_results(status)) append(out, std::move(*results));
   return status;
 }
 
 }  // namespace
 
-/// PMIx_Query_info: asks the server; as a server, oneself.
-///   queries   keys: PMIX_QUERY_NAMESPACES (char*, separated by commas);
+/// PMIx_Query_info: asks the server; as a server, oneself. Of the library itself also before PMIx_Init.
+///   queries   keys, each with the qualifiers of its query; PMIX_NSPACE, or PMIX_PROCID, or PMIX_NSPACE and PMIX_RANK say whose:
+///             PMIX_QUERY_STABLE_ABI_VERSION, _PROVISIONAL_ABI_VERSION, PMIX_VERSION_INFO, _NUMERIC (of the library)
+///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of this one)
+///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of that node), PMIX_PROC_PID,
+///             PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t: PMIX_SUCCESS, or that a process of this node was lost)
+///             PMIX_QUERY_NUM_PSETS, _PSET_NAMES, _SPAWN_SUPPORT, _DEBUG_SUPPORT (none), PMIX_QUERY_SUPPORTED_KEYS
+///             PMIX_QUERY_MEMORY_USAGE, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY (MiB, of this node)
+///             keys of a realm, as PMIX_JOB_SIZE, by the directives of PMIx_Get (PMIX_SESSION_INFO, PMIX_APPNUM, ...)
 ///             weft.cluster (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node only;
 ///             a tool may ask for PMIX_QUERY_AVAIL_SERVERS, alone: PMIX_SERVER_INFO_ARRAYs of the servers of this
 ///             machine that would let it in, with PMIX_SERVER_NSPACE, _RANK and _PIDINFO
-///   results   one info a key, to be freed with PMIX_INFO_FREE
-///   Returns PMIX_SUCCESS; PMIX_QUERY_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_SUPPORTED if none is;
+///             PMIX_QUERY_SUPPORTED_QUALIFIERS (bool), as a qualifier: which qualifiers each key takes, and not its value
+///   results   one info a key that is answered, to be freed with PMIX_INFO_FREE
+///   Returns PMIX_SUCCESS; PMIX_ERR_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_FOUND if none is;
 ///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
-///   Cost: weft.cluster: one or two messages to each node, and at most four seconds where one is silent.
-/// Not yet: keys other than PMIX_QUERY_NAMESPACES, PMIX_QUERY_AVAIL_SERVERS and weft.cluster, and qualifiers other than
-/// PMIX_QUERY_LOCAL_ONLY; the host is not asked for them.
+///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
+///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
+///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/info_test.cpp
+/// Not yet: PMIX_QUERY_ATTRIBUTE_SUPPORT, queues, allocations and groups, unless the host knows them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
-    if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
-    if (results == nullptr || nresults == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (results == nullptr || nresults == nullptr)
+      return can_ask() == PMIX_ERR_INIT ? PMIX_ERR_INIT : PMIX_ERR_BAD_PARAM;
     Query query;
-    if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
+    if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS)
+      return can_ask() == PMIX_ERR_INIT ? PMIX_ERR_INIT : status;
     Infos infos;
-    const auto status = ask(std::move(query), infos);
-    if (status != PMIX_SUCCESS && status != PMIX_QUERY_PARTIAL_SUCCESS) return status;
-    const auto handed = hand_over(std::move(infos), results, nresults);
+    const bool has_part = answer_of_library(query, infos) != 0;
+    auto status = PMIX_SUCCESS;
+    if (!has_part || !query.items.empty()) {
+      status = can_ask();
+      if (status == PMIX_SUCCESS) status = ask(std::move(query), infos);
+      if (has_part) status = with_part_of_library(status);
+    }
+    if (!has_results(status)) return status;
+    const auto handed = weft::abi::hand_over(std::move(infos), results, nresults);
     return handed == PMIX_SUCCESS ? status : handed;
   });
 }
 
-/// PMIx_Query_info_nb: the results are the library's until the callback's release function is called.
-/// Not yet: the keys that PMIx_Query_info lacks; there is no limit on how long a stopped server may take.
+/// PMIx_Query_info_nb: the results are the library's until the callback's release function is called. Not before PMIx_Init.
+/// Not yet: what PMIx_Query_info lacks; there is no limit on how long a stopped server may take.
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
+    if (roles().asking() == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
-    roles().asking()->query(std::move(query), [cbfunc, cbdata](pmix_status_t status, Infos infos) {
-      auto* held = new Infos(std::move(infos));
-      const auto release = [](void* kept) { delete static_cast<Infos*>(kept); };
-      cbfunc(status, held->data(), held->size(), cbdata, release, held);
-    });
+    const auto part = std::make_shared<Infos>();
+    const bool has_part = answer_of_library(query, *part) != 0;
+    const auto reply = [cbfunc, cbdata, part, has_part](pmix_status_t status, Infos infos) {
+      if (has_part) status = with_part_of_library(status);
+      if (has_results(status)) append(*part, std::move(infos));
+      weft::abi::lend(status, has_results(status) ? std::move(*part) : Infos(), cbfunc, cbdata);
+    };
+    if (has_part && query.items.empty()) {
+      weft::abi::run_later([reply] { reply(PMIX_SUCCESS, Infos()); });
+      return PMIX_SUCCESS;
+    }
+    if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
+    roles().asking()->query(std::move(query), reply);
     return PMIX_SUCCESS;
   });
 }

@@ -59,6 +59,7 @@ void Roles::set_client(std::unique_ptr<client::Client> client) {
 void Roles::set_server(server::Server::Owned server) {
   topology::install_opaque_types();
   watch_forks();
+  children_.store(server != nullptr ? &server->children() : nullptr, std::memory_order_release);
   replace<ServerRole>(server_, server_role_, server_now_, std::move(server), [this] { choose(); });
 }
 
@@ -78,6 +79,7 @@ void Roles::forget_parent() noexcept {
   static std::array<void*, 6> of_parent;
   of_parent = {client_.release(),      server_.release(),      tool_.release(),
                client_role_.release(), server_role_.release(), tool_role_.release()};
+  // children_ stays: a host may set the environment of what it forks up here, too.
   client_count = server_count = tool_count = 0;
   client_now_ = nullptr;
   server_now_ = nullptr;

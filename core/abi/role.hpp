@@ -63,6 +63,10 @@ class Roles {
   /// Loads only. What is there is valid as long as the call that asks for it (calls.hpp).
   client::Client* client() const noexcept { return client_now_.load(std::memory_order_acquire); }
   server::Server* server() const noexcept { return server_now_.load(std::memory_order_acquire); }
+  /// For PMIx_server_setup_fork, also in a child that a server has forked, where server() is null.
+  const server::ChildEnvironment* children() const noexcept {
+    return children_.load(std::memory_order_acquire);
+  }
   client::Tool* tool() const noexcept { return tool_now_.load(std::memory_order_acquire); }
   /// The client, else the server, else the tool; NULL: none.
   Role* acting() const noexcept { return acting_.load(std::memory_order_acquire); }
@@ -100,6 +104,7 @@ class Roles {
   std::atomic<client::Client*> client_now_{nullptr};
   std::atomic<server::Server*> server_now_{nullptr};
   std::atomic<client::Tool*> tool_now_{nullptr};
+  std::atomic<const server::ChildEnvironment*> children_{nullptr};
   std::atomic<Role*> acting_{nullptr}, asking_{nullptr};
 };
 

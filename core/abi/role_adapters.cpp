@@ -3,6 +3,8 @@
 
 #include <memory>
 
+#include "core/data/status.hpp"
+
 namespace weft::abi {
 
 using data::Infos;
@@ -64,19 +66,16 @@ pmix_status_t ServerRole::store_internal(const pmix_proc_t& proc, std::string_vi
   return server_.store_internal(proc, key, value);
 }
 
-pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
-                              std::size_t ninfo, const store::GetDirectives&, Value& found) {
-  auto copy = Infos::copy_of(infos, ninfo);
-  if (!copy) return PMIX_ERR_BAD_PARAM;
-  const auto taken = std::make_shared<Value>();
-  const auto status = await([&](const Done& done) {
-    server_.get(proc, std::string(key), std::move(*copy), [taken, done](pmix_status_t got, Value value) {
-      *taken = std::move(value);
-      done(got);
-    });
-  });
-  if (status == PMIX_SUCCESS) found = std::move(*taken);
-  return status;
+/// A host may call this on the only thread that could do what a longer wait is for.
+pmix_status_t ServerRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t*, std::size_t,
+                              const store::GetDirectives& how, Value& found) {
+  auto known = server_.look_up(proc, key, how);
+  if (known) {
+    found = std::move(*known);
+    return PMIX_SUCCESS;
+  }
+  const bool is_hidden = known.error().code == Errc::outside_scope && how.scope == PMIX_SCOPE_UNDEF;
+  return is_hidden ? PMIX_ERR_NOT_FOUND : data::to_status(known.error());  // as decide_get() has it
 }
 
 pmix_status_t ServerRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {

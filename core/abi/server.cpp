@@ -6,6 +6,7 @@
 #include "pmix_server.h"
 
 #include "core/abi/guard.hpp"
+#include "core/abi/results.hpp"
 #include "core/abi/role.hpp"
 #include "core/server/host/launch_info.hpp"
 
@@ -40,8 +41,7 @@ bool valid(const pmix_proc_t* proc) {
 ///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// Not yet: other attributes (ignored); upcalls other than client_connected, client_connected2,
-/// client_finalized, abort, fence_nb, direct_modex, notify_event and log.
+/// Not yet: other attributes (ignored); of the upcalls listener, group and tool_connected are never called.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
@@ -71,7 +71,7 @@ pmix_status_t PMIx_server_finalize(void) {
 
 /// PMIx_server_register_nspace: lays a job out in the node segment; its clients may come from then on.
 ///   nlocalprocs  local ranks; info as in the Standard's list of job-level information
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (a malformed map or array), _OUT_OF_RESOURCE (the segment is full)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (malformed or contradictory: a line on stderr says which attribute; nothing is kept), _OUT_OF_RESOURCE (the segment is full)
 pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocalprocs, pmix_info_t info[],
                                           size_t ninfo, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
@@ -117,13 +117,14 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
 
-/// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Does not wait for the loop.
+/// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Takes no lock and waits for nothing: a
+/// host may call it before the client or its namespace is registered, and in a child that it has forked.
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* server = roles().server();
-    if (server == nullptr) return PMIX_ERR_INIT;
+    const auto* children = roles().children();
+    if (children == nullptr) return PMIX_ERR_INIT;
     if (!valid(proc) || env == nullptr) return PMIX_ERR_BAD_PARAM;
-    return server->setup_fork(*proc, env);
+    return children->set_up(*proc, env);
   });
 }
 
@@ -187,10 +188,7 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
     if (server == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
     server->collect_inventory([cbfunc, cbdata](pmix_status_t status, weft::data::Infos infos) {
-      // The host reads the answer until it says so: the array lives until then.
-      auto* held = new weft::data::Infos(std::move(infos));
-      const auto release = [](void* kept) { delete static_cast<weft::data::Infos*>(kept); };
-      cbfunc(status, held->data(), held->size(), cbdata, release, held);
+      weft::abi::lend(status, std::move(infos), cbfunc, cbdata);
     });
     return PMIX_SUCCESS;
   });
@@ -207,6 +205,25 @@ pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pm
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
       server.deliver_inventory(std::move(*infos), std::move(done));
+    });
+  });
+}
+
+/// PMIx_server_IOF_deliver: hands bytes that a process has written to the clients of this server that pull its output.
+///   cbfunc  NULL: the call waits. Clients that do not read lose what lies above 64 MiB, with a line in the log.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM. Source: PMIx Standard, chapter "Server-specific interfaces".
+pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channel_t channel,
+                                      const pmix_byte_object_t* bytes, const pmix_info_t info[], size_t ninfo,
+                                      pmix_op_cbfunc_t cbfunc, void* cbdata) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (!valid(source) || bytes == nullptr || (bytes->bytes == nullptr && bytes->size != 0) ||
+        (info == nullptr && ninfo != 0))
+      return PMIX_ERR_BAD_PARAM;
+    auto infos = weft::data::Infos::copy_of(info, ninfo);
+    if (!infos) return PMIX_ERR_BAD_PARAM;
+    const auto all = weft::as_bytes({bytes->bytes, bytes->size});
+    return run(cbfunc, cbdata, [&](auto& server, Done done) {
+      server.deliver_output({*source, channel, {all.begin(), all.end()}, std::move(*infos)}, std::move(done));
     });
   });
 }

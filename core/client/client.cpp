@@ -77,7 +77,19 @@ void Client::become_singleton() {
   for (const char* one : {PMIX_JOB_SIZE, PMIX_LOCAL_SIZE, PMIX_UNIV_SIZE, PMIX_MAX_PROCS, PMIX_NUM_NODES,
                           PMIX_JOB_NUM_APPS, PMIX_APP_SIZE, PMIX_NODE_SIZE})
     add(PMIX_RANK_WILDCARD, one, data::Value::of(std::uint32_t{1}));
+  add(PMIX_RANK_WILDCARD, PMIX_NUM_SLOTS, data::Value::of(std::uint32_t{1}));
   for (const char* zero : {PMIX_NODEID, PMIX_APPNUM}) add(0, zero, data::Value::of(std::uint32_t{0}));
+  add(PMIX_RANK_WILDCARD, PMIX_NODEID, data::Value::of(std::uint32_t{0}));
+  add(0, PMIX_REINCARNATION, data::Value::of(std::uint32_t{0}));
+  add(0, PMIX_SPAWNED, data::Value::of(false));
+  for (const char* name : {PMIX_NSPACE, PMIX_JOBID})
+    add(PMIX_RANK_WILDCARD, name, data::Value::of(link::nspace_of(self_)));
+  for (const char* map : {PMIX_NODE_MAP, PMIX_NODE_MAP_RAW, PMIX_ALLOCATED_NODELIST})
+    add(PMIX_RANK_WILDCARD, map, data::Value::of(std::string_view(host)));
+  for (const char* map : {PMIX_PROC_MAP, PMIX_PROC_MAP_RAW})
+    add(PMIX_RANK_WILDCARD, map, data::Value::of("0"));
+  add(PMIX_RANK_WILDCARD, PMIX_ANL_MAP, data::Value::of("(vector,(0,1,1))"));
+  add(PMIX_RANK_WILDCARD, PMIX_APPLDR, data::Value::of_rank(0));
   for (const char* zero : {PMIX_LOCAL_RANK, PMIX_NODE_RANK}) add(0, zero, data::Value::of(std::uint16_t{0}));
   for (const char* first : {PMIX_RANK, PMIX_APP_RANK, PMIX_GLOBAL_RANK})
     add(0, first, data::Value::of_rank(0));

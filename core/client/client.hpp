@@ -4,12 +4,14 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/client/connection.hpp"
 #include "core/client/control.hpp"
 #include "core/client/fences.hpp"
+#include "core/client/outputs.hpp"
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
@@ -64,7 +66,6 @@ class Client {
   void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
   /// done runs on the connection's thread.
   void query_later(link::Query query, std::function<void(pmix_status_t, data::Infos)> done);
-  pmix_status_t cleanup(const pmix_info_t* infos, std::size_t ninfo);
   pmix_status_t finalize(const pmix_info_t* infos, std::size_t ninfo);
 
   // Events: client_events.cpp.
@@ -72,6 +73,7 @@ class Client {
   void subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done);
   void notify(events::Event event, std::function<void(pmix_status_t)> done);
 
+  Outputs& outputs() noexcept { return outputs_; }
   /// Its thread is the library's.
   Connection& connection() noexcept { return *connection_; }
 
@@ -91,6 +93,7 @@ class Client {
   Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();
+  bool has_subscribed(const std::vector<pmix_status_t>& codes);
 
   std::optional<store::JobView> job(std::string_view nspace) const;
   // What this process reads by itself; each says where it looks.
@@ -125,10 +128,11 @@ class Client {
   std::optional<std::chrono::milliseconds>
       key_wait_;  ///< WEFT_GET_WAIT of this process; nothing: its server's holds
   pmix_proc_t server_{};
+  Outputs outputs_;  ///< before the connection, whose thread uses it
   std::unique_ptr<Connection> connection_;
   std::unique_ptr<events::Registry> events_;
   std::mutex subscribed_mutex_;
-  std::vector<pmix_status_t> subscribed_;
+  std::set<pmix_status_t> subscribed_;
   bool subscribed_all_ = false;
 
   // The segment; all empty without one.

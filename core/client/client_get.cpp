@@ -73,6 +73,8 @@ Result<data::Value> Client::segment_or_private_value(const pmix_proc_t& proc, st
                                                      const GetDirectives& how) const {
   auto value = segment_value(proc, key, how);
   if (value || value.error().code != Errc::not_found) return value;
+  if (how.realm == store::Realm::session && how.session && segment_)
+    if (auto other = store::lookup_session(segment_.bytes(), *how.session, key)) return other;
   // Of what was put without a card the server knows the scope, and this process only the value.
   if (segment_ || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
   return value;

@@ -37,12 +37,4 @@ void Client::query_later(link::Query query, std::function<void(pmix_status_t, da
   query_through(*connection_, query, std::move(done));
 }
 
-pmix_status_t Client::cleanup(const pmix_info_t* infos, std::size_t ninfo) {
-  if (singleton_) return PMIX_ERR_UNREACH;
-  auto copy = data::Infos::copy_of(infos, ninfo);
-  if (!copy) return PMIX_ERR_BAD_PARAM;
-  const auto sent = connection_->send(MessageType::cleanup, link::encode(link::Cleanup{std::move(*copy)}));
-  return sent ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
-}
-
 }  // namespace weft::client

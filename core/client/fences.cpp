@@ -71,6 +71,8 @@ bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
     wildcard |= procs[i].rank == PMIX_RANK_WILDCARD;
   }
   if (wildcard) return true;
+  if (is_alone_)
+    return std::all_of(procs, procs + nprocs, [&](const auto& p) { return p.rank == self_.rank; });
   if (!job_ || nprocs < job_.ranks()) return false;
   std::vector<bool> named(job_.ranks());
   for (std::size_t i = 0; i < nprocs; ++i) {

@@ -130,9 +130,10 @@ class Copier {
     out.type = in.type;
     const void* from = payload(in, *type);
     if (type->place == Place::inside) return one(*type, &out.data, from);
-    if (from == nullptr) return true;
+    if (from == nullptr && type->shape != Shape::array) return true;
     out.data.ptr = new_elements(type->width, 1);
-    return out.data.ptr != nullptr && one(*type, out.data.ptr, from);
+    // Programs look into the copy of an array that was not there: it is an empty one.
+    return out.data.ptr != nullptr && (from == nullptr || one(*type, out.data.ptr, from));
   }
 
  private:

@@ -16,4 +16,9 @@ Result<Timeout> timeout_of(const pmix_value_t& value) {
   return Timeout(std::chrono::seconds(std::min<std::uint64_t>(*seconds, longest)));
 }
 
+Result<Timeout> timeout_in(const Infos& directives) {
+  const auto* info = directives.find(PMIX_TIMEOUT);
+  return info != nullptr ? timeout_of(info->value) : Timeout();
+}
+
 }  // namespace weft::data

@@ -11,6 +11,8 @@
 
 namespace weft::data {
 
+class Infos;
+
 using Timeout = std::optional<std::chrono::seconds>;  ///< nothing: no limit
 using Deadline = std::optional<std::chrono::steady_clock::time_point>;
 
@@ -20,6 +22,9 @@ inline constexpr std::chrono::seconds longest_timeout{1'000'000'000};
 
 /// In seconds; 0 is no limit. Errors: type_mismatch, for a value that is no whole number or is negative.
 Result<Timeout> timeout_of(const pmix_value_t& value);
+
+/// Of PMIX_TIMEOUT among these; none: no limit. Errors: as timeout_of.
+Result<Timeout> timeout_in(const Infos& directives);
 
 /// The end of a wait that begins now. Inline: every fence without a timeout comes through here.
 inline Deadline deadline_after(const Timeout& timeout) noexcept {

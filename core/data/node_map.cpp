@@ -61,6 +61,9 @@ class Scanner {
   std::string_view left_;
 };
 
+// What PMIx_generate_regex and PMIx_generate_ppn of OpenPMIx write around names and ranks, as Open MPI and Slurm pass it on.
+constexpr std::string_view openpmix_tag = "pmix[";
+
 // A string that names its format, but none that is read here. Without this check "pmix:..." would be taken
 // for the name of a node.
 bool is_foreign(std::string_view text) noexcept {
@@ -88,6 +91,7 @@ void append_number(std::string& out, std::uint64_t value, std::size_t width = 0)
 
 // A name cut at one run of digits. Such runs have at most 18 digits: they fit 64 bits with room for +1.
 constexpr std::size_t max_width = 18;
+constexpr std::uint64_t highest_number = 999'999'999'999'999'999;
 struct NumberedName {
   std::string_view prefix, suffix;
   std::uint64_t number = 0;
@@ -201,6 +205,62 @@ Result<std::string> parse_text(Scanner& in) {
     out += *escaped;
   }
   return out;
+}
+
+/// Takes the brackets of "pmix[...]" away.
+Result<std::string_view> inside_openpmix(std::string_view text) {
+  text.remove_prefix(openpmix_tag.size());
+  if (text.empty() || text.back() != ']') return fail(Errc::invalid, "a map without its closing bracket");
+  text.remove_suffix(1);
+  return text;
+}
+
+std::string take_plain_text(Scanner& in) {
+  std::string out;
+  for (auto c = in.peek(); c && *c != ',' && *c != '[' && *c != ']'; c = in.peek()) out += in.take_any();
+  return out;
+}
+
+/// "prefix[width:1-3,5]suffix", or a name. Numbers are padded with zeros to the width.
+Result<void> parse_openpmix_group(Scanner& in, NameList& names) {
+  const auto prefix = take_plain_text(in);
+  if (!in.take('[')) return names.add(prefix);
+  const auto width = in.take_number();
+  if (!width || *width > max_width || !in.take(':')) return fail(Errc::invalid, "bad width in a node map");
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ranges;
+  do {
+    const auto from = in.take_number();
+    if (!from) return fail(Errc::invalid, "bad range in a node map");
+    auto to = from;
+    if (in.take('-')) to = in.take_number();
+    if (!to || *to < *from || *to > highest_number) return fail(Errc::invalid, "bad range in a node map");
+    if (*to - *from >= max_map_nodes || ranges.size() >= max_map_nodes)
+      return fail(Errc::no_space, "range in a node map");
+    ranges.emplace_back(*from, *to);
+  } while (in.take(','));
+  if (!in.take(']')) return fail(Errc::invalid, "bad range in a node map");
+  const auto suffix = take_plain_text(in);
+  for (const auto& [from, to] : ranges)
+    for (auto number = from; number <= to; ++number) {
+      auto name = prefix;
+      append_number(name, number, static_cast<std::size_t>(*width));
+      name += suffix;
+      if (auto added = names.add(std::move(name)); !added) return added;
+    }
+  return {};
+}
+
+Result<std::vector<std::string>> parse_openpmix_names(std::string_view text) {
+  const auto inside = inside_openpmix(text);
+  if (!inside) return fail(inside.error());
+  if (inside->find('\0') != std::string_view::npos) return fail(Errc::invalid, "NUL in a node name");
+  Scanner in(*inside);
+  NameList names;
+  do {
+    if (const auto group = parse_openpmix_group(in, names); !group) return fail(group.error());
+  } while (in.take(','));
+  if (!in.at_end()) return fail(Errc::invalid, "bytes after a node map");
+  return std::move(names).take();
 }
 
 struct NumberRange {
@@ -430,6 +490,7 @@ Result<std::string> encode_proc_map(std::span<const std::vector<std::uint32_t>> 
 Result<std::vector<std::string>> parse_node_map(std::string_view text) {
   Scanner in(text);
   if (!in.take(tag)) {
+    if (text.starts_with(openpmix_tag)) return parse_openpmix_names(text);
     if (is_foreign(text)) return fail(Errc::not_supported, "node map in another library's spelling");
     if (text.starts_with("raw:")) {
       text.remove_prefix(4);
@@ -446,6 +507,12 @@ Result<std::vector<std::string>> parse_node_map(std::string_view text) {
 }
 
 Result<std::vector<std::vector<std::uint32_t>>> parse_proc_map(std::string_view text) {
+  if (text.starts_with(openpmix_tag)) {
+    const auto inside = inside_openpmix(text);
+    if (!inside) return fail(inside.error());
+    if (inside->empty()) return fail(Errc::invalid, "empty process map");
+    text = *inside;
+  }
   Scanner in(text);
   const bool encoded = in.take(tag);
   if (!encoded) {
@@ -459,6 +526,16 @@ Result<std::vector<std::vector<std::uint32_t>>> parse_proc_map(std::string_view 
   } while (in.take(';'));
   if (!in.at_end()) return fail(Errc::invalid, "bytes after a process map");
   return std::move(list).take();
+}
+
+std::string_view map_text(const pmix_value_t& value) noexcept {
+  if (value.type == PMIX_STRING && value.data.string != nullptr) return value.data.string;
+  if ((value.type != PMIX_REGEX && value.type != PMIX_BYTE_OBJECT) || value.data.bo.bytes == nullptr)
+    return {};
+  // As bytes the tag may end with a NUL: "raw:", NUL, text.
+  const std::string_view bytes(value.data.bo.bytes, value.data.bo.size);
+  const std::size_t from = bytes.starts_with(std::string_view("raw:\0", 5)) ? 5 : 0;
+  return bytes.substr(0, bytes.find('\0', from));
 }
 
 }  // namespace weft::data

@@ -71,13 +71,13 @@ void Chain::drive() {
 
 // True: this thread continues the chain. False: another thread may be continuing it already; touch nothing.
 bool Chain::call(const HandlerRef& handler) {
-  Step& step = steps_.emplace_back(Step{this, handler, infos_for(event_, handler->spec)});
+  Step& step = steps_.emplace_back(Step{this, handler, infos_for(*event_, handler->spec)});
   {
     const std::lock_guard lock(mutex_);
     self_ = shared_from_this();
   }
   // results_ changes when this step is completed; from then on the handler must not read it.
-  handler->spec.call(handler->id, event_.code, &event_.source,
+  handler->spec.call(handler->id, event_->code, &event_->source,
                      step.infos.empty() ? nullptr : step.infos.data(), step.infos.size(), results_.data(),
                      results_.size(), &Chain::on_completed, &step);
   gate_->end_call(*handler);
@@ -144,7 +144,7 @@ void Chain::finish(Outcome outcome) {
     const std::lock_guard lock(mutex_);
     done = std::exchange(done_, nullptr);
   }
-  gate_->chain_ended(shared_from_this());
+  gate_->chain_ended(shared_from_this(), outcome);
   if (done) done(outcome);
 }
 

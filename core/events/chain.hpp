@@ -14,6 +14,7 @@
 #include <mutex>
 #include <vector>
 
+#include "core/events/event_cache.hpp"
 #include "core/events/handler_table.hpp"
 #include "core/events/step.hpp"
 
@@ -22,7 +23,7 @@ namespace weft::events {
 enum class Outcome : std::uint8_t {
   finished,          ///< every handler was called
   ended_by_handler,  ///< a handler completed with PMIX_EVENT_ACTION_COMPLETE
-  no_handler,        ///< no handler matches; the event was cached if that is allowed
+  no_handler,        ///< no handler matches
   closed,            ///< the registry was destroyed before
 };
 /// Runs exactly once an event, on the thread that ends the chain, outside of all locks.
@@ -38,12 +39,15 @@ class Chain : public std::enable_shared_from_this<Chain> {
     /// was destroyed; the chain skips the handler.
     virtual bool begin_call(Handler& handler) = 0;
     virtual void end_call(Handler& handler) = 0;
-    virtual void chain_ended(const std::shared_ptr<Chain>& chain) = 0;
+    virtual void chain_ended(const std::shared_ptr<Chain>& chain, Outcome outcome) = 0;
   };
 
-  Chain(std::shared_ptr<Gate> gate, Event event, std::vector<HandlerRef> handlers, Done done)
+  /// number: of the event in the cache of its registry; 0: it is not there.
+  Chain(std::shared_ptr<Gate> gate, EventRef event, std::uint64_t number, std::vector<HandlerRef> handlers,
+        Done done)
       : gate_(std::move(gate)),
         event_(std::move(event)),
+        number_(number),
         handlers_(std::move(handlers)),
         done_(std::move(done)) {}
 
@@ -53,6 +57,8 @@ class Chain : public std::enable_shared_from_this<Chain> {
   /// Ends the chain now; a handler that still runs, or has returned without completing, may complete later
   /// without effect.
   void abandon();
+
+  std::uint64_t number() const noexcept { return number_; }
 
  private:
   struct Step {
@@ -76,7 +82,8 @@ class Chain : public std::enable_shared_from_this<Chain> {
   void finish(Outcome outcome);
 
   const std::shared_ptr<Gate> gate_;
-  Event event_;
+  const EventRef event_;
+  const std::uint64_t number_;
   const std::vector<HandlerRef> handlers_;
   std::size_t next_ = 0;    // drive() only
   std::deque<Step> steps_;  // kept to the end, so that a late second completion finds the state `over`

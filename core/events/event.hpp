@@ -16,7 +16,11 @@ struct Event {
   /// Number of the server whose host raised the event, by what this library knows of the message; nothing: a process
   /// raised it. Handlers find it under server_attribute. It is never part of a message.
   std::optional<pmix_rank_t> server = std::nullopt;
+  std::size_t wire_bytes = 0;  ///< of the message that brought it; 0: it came in none
 };
+
+/// Adds PMIX_EVENT_TIMESTAMP, now, where the event has none.
+void stamp(Event& event);
 
 inline constexpr const char* server_attribute = "weft.server";  ///< PMIX_PROC_RANK
 

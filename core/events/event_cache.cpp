@@ -1,26 +1,57 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/events/event_cache.hpp"
 
+#include <algorithm>
+#include <ctime>
+
 #include "core/events/range.hpp"
 
 namespace weft::events {
+namespace {
 
-void EventCache::add(Event event) {
-  const pmix_info_t* const opt_out = event.infos.find(PMIX_EVENT_DO_NOT_CACHE);
-  if (capacity_ == 0 || (opt_out != nullptr && data::is_true(opt_out->value))) return;
-  if (events_.size() == capacity_) {
-    events_.pop_front();
-    ++dropped_;
-  }
-  events_.push_back(std::move(event));
+/// As many bytes as a message with its infos has, and the event's own.
+std::size_t bytes_of(const Event& event) {
+  if (event.wire_bytes != 0) return sizeof(Event) + event.wire_bytes;
+  data::Writer infos;
+  (void)data::encode_infos(infos, event.infos.data(), event.infos.size());
+  return sizeof(Event) + infos.size();
+}
+
+bool says(const Event& event, const char* directive) {
+  const pmix_info_t* const info = event.infos.find(directive);
+  return info != nullptr && data::is_true(info->value);
+}
+
+}  // namespace
+
+void stamp(Event& event) {
+  if (event.infos.find(PMIX_EVENT_TIMESTAMP) != nullptr) return;
+  pmix_value_t now{};
+  now.type = PMIX_TIME;
+  now.data.time = std::time(nullptr);
+  event.infos.add(PMIX_EVENT_TIMESTAMP, data::Value::adopt(now));
+}
+
+bool may_be_cached(const Event& event) {
+  return !says(event, PMIX_EVENT_DO_NOT_CACHE);
+}
+
+bool is_for_default_handlers(const Event& event) {
+  return !says(event, PMIX_EVENT_NON_DEFAULT);
+}
+
+bool concerns(const Event& event, std::string_view nspace) {
+  if (name_of(event.source) == nspace) return true;
+  const auto affected = affected_by(event);
+  return std::any_of(affected.begin(), affected.end(), [&](const auto& p) { return name_of(p) == nspace; });
+}
+
+std::uint64_t EventCache::add(const EventRef& event) {
+  return may_be_cached(*event) ? events_.add(event, bytes_of(*event)) : 0;
 }
 
 void EventCache::forget(std::string_view nspace) {
-  std::erase_if(events_, [&](const Event& event) {
-    if (name_of(event.source) == nspace) return true;
-    const auto affected = affected_by(event);
-    return std::any_of(affected.begin(), affected.end(), [&](const auto& p) { return name_of(p) == nspace; });
-  });
+  events_.erase_if([&](const EventRef& event) { return concerns(*event, nspace); });
 }
 
 }  // namespace weft::events

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Events that have matched no handler yet, oldest first, at most `capacity` of them. Not thread-safe.
+// The latest events of this process, for handlers that are registered later. Not thread-safe.
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <deque>
-#include <optional>
+#include <memory>
 #include <string_view>
 
 #include "core/events/event.hpp"
+#include "core/events/recent.hpp"
 
 namespace weft::events {
 
+using EventRef = std::shared_ptr<const Event>;
+
+/// PMIX_EVENT_DO_NOT_CACHE: its source wants only handlers that are registered by now to have it.
+bool may_be_cached(const Event& event);
+
+/// PMIX_EVENT_NON_DEFAULT: handlers that named no code do not hear it.
+bool is_for_default_handlers(const Event& event);
+
+/// The event comes from that namespace, or affects a process of it.
+bool concerns(const Event& event, std::string_view nspace);
+
 class EventCache {
  public:
-  explicit EventCache(std::size_t capacity) noexcept : capacity_(capacity) {}
+  explicit EventCache(RecentBounds bounds = {}) noexcept : events_(bounds) {}
 
-  /// Adds an event, and drops the oldest if the cache is full. An event with PMIX_EVENT_DO_NOT_CACHE is not
-  /// kept.
-  void add(Event event);
-
-  /// Removes and returns the oldest event that `wanted(const Event&)` accepts.
-  template <class Wanted>
-  std::optional<Event> take(Wanted&& wanted) {
-    const auto at = std::find_if(events_.begin(), events_.end(), wanted);
-    if (at == events_.end()) return std::nullopt;
-    std::optional<Event> found(std::move(*at));
-    events_.erase(at);
-    return found;
+  /// Returns the number of the event; 0: it is not kept.
+  std::uint64_t add(const EventRef& event);
+  /// Calls see(number, const EventRef&) for each, oldest first.
+  template <class See>
+  void each(See&& see) const {
+    events_.each(see);
   }
-
-  /// Drops events that come from a namespace that has ended, or affect a process of it.
+  void erase(std::uint64_t number) { events_.erase(number); }
+  /// Drops events that concern a namespace that has ended.
   void forget(std::string_view nspace);
 
   std::size_t size() const noexcept { return events_.size(); }
-  std::uint64_t dropped() const noexcept { return dropped_; }  ///< for lack of room
+  std::uint64_t dropped() const noexcept { return events_.dropped(); }
 
  private:
-  const std::size_t capacity_;
-  std::deque<Event> events_;
-  std::uint64_t dropped_ = 0;
+  Recent<EventRef> events_;
 };
 
 }  // namespace weft::events

@@ -126,8 +126,7 @@ Result<HandlerSpec> read_spec(std::span<const pmix_status_t> codes, std::span<co
 
 bool HandlerSpec::matches(const Event& event, const Identity& identity) const {
   if (codes.empty()) {
-    const pmix_info_t* const non_default = event.infos.find(PMIX_EVENT_NON_DEFAULT);
-    if (non_default != nullptr && is_true(non_default->value)) return false;
+    if (!is_for_default_handlers(event)) return false;
   } else if (std::find(codes.begin(), codes.end(), event.code) == codes.end()) {
     return false;
   }

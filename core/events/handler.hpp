@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/events/event_cache.hpp"
 #include "core/events/range.hpp"
 
 namespace weft::events {
@@ -48,9 +50,12 @@ struct Handler {
   const std::size_t id;
   const HandlerSpec spec;
   bool live = false;  ///< may be called: its registration was confirmed, and it was not removed
-  std::vector<std::thread::id> calls;  ///< threads that are inside the function now
-  std::size_t calls_of_remover = 0;    ///< calls that cannot end before remove() returns
-  std::function<void()> when_drained;  ///< set by remove() if other threads are inside
+  /// While it is given cached events: those, then what has come meanwhile.
+  bool is_catching_up = false;
+  std::deque<std::pair<std::uint64_t, EventRef>> backlog;  ///< each with its number in the cache
+  std::vector<std::thread::id> calls;                      ///< threads that are inside the function now
+  std::size_t calls_of_remover = 0;                        ///< calls that cannot end before remove() returns
+  std::function<void()> when_drained;                      ///< set by remove() if other threads are inside
 };
 
 }  // namespace weft::events

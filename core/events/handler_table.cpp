@@ -103,7 +103,8 @@ std::vector<HandlerRef> HandlerTable::chain_for(const Event& event, const Identi
   for (const auto& list : lists_) {
     List part;
     for (const auto& handler : list) {
-      if (handler->live && handler->spec.matches(event, identity)) part.push_back(handler);
+      if (handler->live && !handler->is_catching_up && handler->spec.matches(event, identity))
+        part.push_back(handler);
     }
     honour_neighbours(part);
     chain.insert(chain.end(), part.begin(), part.end());

@@ -20,7 +20,7 @@ class HandlerTable {
   void remove(std::size_t id);
   std::size_t size() const noexcept;
 
-  /// The live handlers that match, in the order of calls: `first`, one code, several codes, any code, `last`.
+  /// The live handlers that match and are not catching up, in the order of calls: `first`, one code, several codes, any code, `last`.
   /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2; the Standard
   /// leaves it open); then before/after are honoured for neighbours that are in this chain and in the same
   /// category.

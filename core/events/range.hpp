@@ -26,6 +26,11 @@ std::vector<pmix_proc_t> affected_by(const Event& event);
 /// True unless the event carries a PMIX_EVENT_CUSTOM_RANGE that excludes `proc`.
 bool in_custom_range(const Event& event, const pmix_proc_t& proc);
 
+/// One of the Standard's ranges.
+constexpr bool is_range(pmix_data_range_t range) noexcept {
+  return range <= PMIX_RANGE_PROC_LOCAL;
+}
+
 /// What the server knows about a process that may receive an event.
 struct Recipient {
   pmix_proc_t proc{};

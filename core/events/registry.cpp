@@ -10,9 +10,9 @@
 namespace weft::events {
 
 // Shared with the chains, which may outlive the registry.
-class Registry::State final : public Chain::Gate {
+class Registry::State final : public Chain::Gate, public std::enable_shared_from_this<Registry::State> {
  public:
-  State(Identity own, std::size_t cached_events) : identity(std::move(own)), cache(cached_events) {}
+  State(Identity own, RecentBounds bounds) : identity(std::move(own)), cache(bounds) {}
 
   bool begin_call(Handler& handler) override {
     const std::lock_guard lock(mutex);
@@ -36,22 +36,66 @@ class Registry::State final : public Chain::Gate {
     if (drained) drained();
   }
 
-  void chain_ended(const std::shared_ptr<Chain>& chain) override {
+  void chain_ended(const std::shared_ptr<Chain>& chain, Outcome outcome) override {
     const std::lock_guard lock(mutex);
     open.erase(chain);
+    if (outcome == Outcome::ended_by_handler) cache.erase(chain->number());
+  }
+
+  // What follows is called with the mutex held.
+
+  void start_catching_up(const HandlerRef& handler) {
+    handler->live = handler->is_catching_up = true;
+    cache.each([&](std::uint64_t number, const EventRef& event) {
+      if (handler->spec.matches(*event, identity)) handler->backlog.emplace_back(number, event);
+    });
+    catching_up.push_back(handler);
+  }
+
+  /// Null: the handler has caught up, or is to be called no more.
+  std::shared_ptr<Chain> next_of_backlog(const HandlerRef& handler) {
+    if (closed || !handler->live || handler->backlog.empty()) {
+      handler->is_catching_up = false;
+      handler->backlog.clear();
+      std::erase(catching_up, handler);
+      return nullptr;
+    }
+    auto [number, event] = std::move(handler->backlog.front());
+    handler->backlog.pop_front();
+    return open_chain(std::move(event), number, {handler}, nullptr);
+  }
+
+  /// True: there was such a handler.
+  bool add_to_backlogs(const EventRef& event, std::uint64_t number) {
+    bool is_wanted = false;
+    for (const auto& handler : catching_up) {
+      if (!handler->live || !handler->spec.matches(*event, identity)) continue;
+      handler->backlog.emplace_back(number, event);
+      is_wanted = true;
+    }
+    return is_wanted;
+  }
+
+  std::shared_ptr<Chain> open_chain(EventRef event, std::uint64_t number, std::vector<HandlerRef> handlers,
+                                    Done done) {
+    auto chain = std::make_shared<Chain>(shared_from_this(), std::move(event), number, std::move(handlers),
+                                         std::move(done));
+    open.insert(chain);
+    return chain;
   }
 
   mutable std::mutex mutex;
   Identity identity;
   HandlerTable table;
   EventCache cache;
+  std::vector<HandlerRef> catching_up;
   std::set<std::shared_ptr<Chain>> open;
   std::size_t next_id = 0;
   bool closed = false;
 };
 
-Registry::Registry(Identity identity, std::size_t cached_events)
-    : state_(std::make_shared<State>(std::move(identity), cached_events)) {}
+Registry::Registry(Identity identity, RecentBounds cache)
+    : state_(std::make_shared<State>(std::move(identity), cache)) {}
 
 Registry::~Registry() {
   std::set<std::shared_ptr<Chain>> open;
@@ -86,21 +130,16 @@ void Registry::activate(std::size_t id) {
     const std::lock_guard lock(state_->mutex);
     handler = state_->table.find(id);
     if (handler == nullptr || handler->live) return;
-    handler->live = true;
+    state_->start_catching_up(handler);
   }
-  // Takes one event at a time: the handler may be removed, by itself or as a one-shot, while it receives
-  // cached events.
+  // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached events.
   for (;;) {
     std::shared_ptr<Chain> chain;
     {
       const std::lock_guard lock(state_->mutex);
-      if (!handler->live || state_->closed) return;
-      auto event =
-          state_->cache.take([&](const Event& e) { return handler->spec.matches(e, state_->identity); });
-      if (!event) return;
-      chain = std::make_shared<Chain>(state_, std::move(*event), std::vector{handler}, nullptr);
-      state_->open.insert(chain);
+      chain = state_->next_of_backlog(handler);
     }
+    if (!chain) return;
     chain->drive();
   }
 }
@@ -126,21 +165,19 @@ Result<void> Registry::remove(std::size_t id, std::function<void()> drained) {
 }
 
 void Registry::deliver(Event event, Done done) {
+  const auto held = std::make_shared<const Event>(std::move(event));
   std::shared_ptr<Chain> chain;
   auto outcome = Outcome::no_handler;
   {
     const std::lock_guard lock(state_->mutex);
-    auto handlers = in_custom_range(event, state_->identity.self)
-                        ? state_->table.chain_for(event, state_->identity)
-                        : std::vector<HandlerRef>();
     if (state_->closed) {
       outcome = Outcome::closed;
-    } else if (!handlers.empty()) {
-      chain = std::make_shared<Chain>(state_, std::move(event), std::move(handlers),
-                                      std::exchange(done, nullptr));
-      state_->open.insert(chain);
-    } else if (in_custom_range(event, state_->identity.self)) {
-      state_->cache.add(std::move(event));
+    } else if (in_custom_range(*held, state_->identity.self)) {
+      const auto number = state_->cache.add(held);
+      if (state_->add_to_backlogs(held, number)) outcome = Outcome::finished;
+      auto handlers = state_->table.chain_for(*held, state_->identity);
+      if (!handlers.empty())
+        chain = state_->open_chain(held, number, std::move(handlers), std::exchange(done, nullptr));
     }
   }
   if (chain) {

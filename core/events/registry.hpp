@@ -23,9 +23,9 @@ namespace weft::events {
 
 class Registry {
  public:
-  /// cached_events: capacity for events that matched no handler, kept for handlers that are registered later.
+  /// cache: how much is kept of the latest events, for handlers that are registered later.
   /// identity.on_my_node runs under the lock of the registry: it must not call the registry.
-  explicit Registry(Identity identity, std::size_t cached_events = 256);
+  explicit Registry(Identity identity, RecentBounds cache = {});
   ~Registry();
   Registry(const Registry&) = delete;
   Registry& operator=(const Registry&) = delete;
@@ -41,9 +41,9 @@ class Registry {
   Result<std::size_t> add(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
                           pmix_notification_fn_t call);
 
-  /// Lets the handler see events, and first gives it the cached events that match, oldest first. To be called
-  /// after the callback of the registration: the Standard allows no event before. Without effect on an
-  /// unknown reference.
+  /// Lets the handler see events, and first gives it the cached events that match, oldest first, each once. What comes
+  /// meanwhile follows them. To be called after the callback of the registration: the Standard allows no event before.
+  /// Without effect on an unknown reference.
   void activate(std::size_t id);
 
   /// Removes a handler. `drained` runs once, when no other thread is inside the handler any more; if none is,
@@ -51,7 +51,8 @@ class Registry {
   /// (unknown reference; PMIX_ERR_BAD_PARAM in the Standard), then `drained` does not run.
   Result<void> remove(std::size_t id, std::function<void()> drained = nullptr);
 
-  /// Runs an event through the handlers that match.
+  /// Runs an event through the handlers that match, and keeps it for those that are registered later, unless it has
+  /// PMIX_EVENT_DO_NOT_CACHE, or until a handler completes it with PMIX_EVENT_ACTION_COMPLETE.
   void deliver(Event event, Done done = nullptr);
 
   /// Drops cached events that come from a namespace or affect a process of it.

@@ -44,12 +44,49 @@ Result<void> receive_all(int socket, MutableBytes into, std::array<shm::Fd, welc
 }  // namespace
 
 std::string_view to_text(MessageType type) noexcept {
-  constexpr std::array<std::string_view, 23> names = {
-      "nothing",  "hello",   "welcome",     "refused",    "get",      "value",     "store",      "fence",
-      "withdraw", "done",    "board_moved", "abort",      "finalize", "subscribe", "notify",     "event",
-      "log",      "cleanup", "nudge",       "hello_tool", "query",    "results",   "board_offer"};
+  // In the order of the types.
+  constexpr std::string_view names[] = {"nothing",
+                                        "hello",
+                                        "welcome",
+                                        "refused",
+                                        "get",
+                                        "value",
+                                        "store",
+                                        "fence",
+                                        "withdraw",
+                                        "done",
+                                        "board_moved",
+                                        "abort",
+                                        "finalize",
+                                        "subscribe",
+                                        "notify",
+                                        "event",
+                                        "log",
+                                        "nudge",
+                                        "hello_tool",
+                                        "query",
+                                        "results",
+                                        "board_offer",
+                                        "publish",
+                                        "lookup",
+                                        "unpublish",
+                                        "spawn",
+                                        "connect",
+                                        "disconnect",
+                                        "allocate",
+                                        "job_control",
+                                        "monitor",
+                                        "get_credential",
+                                        "validate_credential",
+                                        "pull_output",
+                                        "stop_output",
+                                        "push_input",
+                                        "fabric",
+                                        "answer",
+                                        "output"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::output) + 1);
   const auto number = static_cast<std::size_t>(type);
-  return number < names.size() ? names[number] : "unknown";
+  return number < std::size(names) ? names[number] : "unknown";
 }
 
 Result<FrameHeader> read_header(Bytes front, std::uint32_t most) {

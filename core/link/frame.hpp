@@ -14,7 +14,7 @@
 namespace weft::link {
 
 /// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
-inline constexpr std::uint16_t wire_version = 2;
+inline constexpr std::uint16_t wire_version = 3;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
 
@@ -35,12 +35,29 @@ enum class MessageType : std::uint16_t {
   notify,       ///< client: an event it raises
   event,        ///< server: an event for this client
   log,          ///< client
-  cleanup,      ///< client: what to remove when it has ended
   nudge,        ///< client: look at the rings; says nothing itself
   hello_tool,   ///< tool: asks to be an observer; answered by welcome, without a segment, or refused
   query,        ///< client and tool: keys to be answered
   results,      ///< server: answers query
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
+  // What the server's host is asked for (requests.hpp); answered by done or answer.
+  publish,
+  lookup,
+  unpublish,
+  spawn,
+  connect,
+  disconnect,
+  allocate,
+  job_control,
+  monitor,
+  get_credential,
+  validate_credential,
+  pull_output,
+  stop_output,
+  push_input,
+  fabric,
+  answer,  ///< server: a status and what was asked for
+  output,  ///< server: bytes of a process whose output the client pulls
 };
 
 std::string_view to_text(MessageType type) noexcept;

@@ -195,14 +195,6 @@ void fields(Archive& archive, Log& m) {
   archive(m.records, m.directives);
 }
 
-struct Cleanup {
-  data::Infos infos;
-};
-template <class Archive>
-void fields(Archive& archive, Cleanup& m) {
-  archive(m.infos);
-}
-
 struct Query {
   struct Item {
     std::vector<std::string> keys;

@@ -4,6 +4,7 @@
 
 #include "base/log_format.hpp"
 #include "core/data/status.hpp"
+#include "core/server/jobs/job_level.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -37,6 +38,7 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
     if (cluster_) job.card_key = cluster_->card_key(nspace);
     bool is_new = false;
     if (const auto ok = rooms_->jobs.register_job(job, local_size, *held, is_new); !ok) {
+      if (!job.writer && job.clients.empty()) rooms_->jobs.erase(nspace);  // nothing stays of it
       const auto status = data::to_status(ok.error());
       const bool is_of_memory = status == PMIX_ERR_OUT_OF_RESOURCE || status == PMIX_ERR_NOMEM;
       return done(is_of_memory ? status : PMIX_ERR_BAD_PARAM);  // else what the host says makes no sense
@@ -72,6 +74,8 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   rooms_->fences.close_job(nspace);
   rooms_->cards.withdraw(nspace);
   rooms_->clients.forget(nspace);
+  children_->forget(nspace);
+  rooms_->events.forget(nspace);
   handlers_->forget_namespace(nspace);
   rooms_->jobs.erase(nspace);
   rooms_->gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
@@ -82,7 +86,7 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
   run_later([this, proc, client, done = answered_once(std::move(done))] {
     auto& job = rooms_->jobs.announce(std::string(link::nspace_of(proc)));
     job.clients[proc.rank] = client;
-    if (!job.writer) return done(PMIX_SUCCESS);
+    if (!job.writer || job.is_learned) return done(PMIX_SUCCESS);
     done(job.writer->add_local(proc.rank) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE);
   });
 }
@@ -109,8 +113,33 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
 
 void Server::dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done) {
   run_later([this, proc, done = answered_once(std::move(done))] {
+    if (proc.rank == PMIX_RANK_WILDCARD) {
+      const auto* job = rooms_->jobs.find(link::nspace_of(proc));
+      auto all = job != nullptr ? encode_job_level(job->view()) : fail(Errc::not_found);
+      return all ? done(PMIX_SUCCESS, std::move(*all)) : done(data::to_status(all.error()), {});
+    }
     rooms_->gets.card({proc}, [done](Gets::CardReply reply) { done(reply.status, std::move(reply.card)); });
   });
+}
+
+Result<data::Value> Server::look_up(const pmix_proc_t& proc, std::string_view key,
+                                    const store::GetDirectives& how) const {
+  const auto nspace = link::nspace_of(proc);
+  if (!key.empty())
+    if (auto value = private_.find(nspace, proc.rank, key)) return value;
+  const auto bytes = segment_->bytes();
+  const auto at = store::find_job(bytes, nspace);
+  const auto job = at ? store::JobView::open(bytes, *at) : fail(Errc::not_found);
+  if (!key.empty()) {
+    auto value = job ? store::lookup(*job, proc.rank, key, how, {}) : fail(Errc::not_found);
+    if (value || how.realm != store::Realm::session || !how.session) return value;
+    return store::lookup_session(bytes, *how.session, key);
+  }
+  auto all = job ? store::lookup_all(*job, proc.rank, {}) : fail(Errc::not_found);
+  if (all) return all;
+  data::Infos mine;
+  private_.collect(nspace, proc.rank, mine);
+  return mine.size() != 0 ? store::array_of(mine) : fail(Errc::not_found);
 }
 
 void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
@@ -118,11 +147,7 @@ void Server::get(pmix_proc_t proc, std::string key, data::Infos infos,
   auto held = std::make_shared<data::Infos>(std::move(infos));
   run_later([this, proc, key = std::move(key), held, done = answered_once(std::move(done))] {
     if (key.empty()) {
-      data::Infos all;
-      private_.collect(link::nspace_of(proc), proc.rank, all);
-      const auto* job = rooms_->jobs.find(link::nspace_of(proc));
-      auto value = job != nullptr ? store::lookup_all(job->view(), proc.rank, {}) : fail(Errc::not_found);
-      if (!value && all.size() != 0) value = store::array_of(all);
+      auto value = look_up(proc, key, {});
       return value ? done(PMIX_SUCCESS, std::move(*value)) : done(PMIX_ERR_NOT_FOUND, {});
     }
     if (auto value = private_.find(link::nspace_of(proc), proc.rank, key))
@@ -192,7 +217,15 @@ void Server::notify(events::Event event, Done done) {
 void Server::query(link::Query query, Queries::Replied done) {
   auto held = std::make_shared<link::Query>(std::move(query));
   run_later(
-      [this, held, done = answered_once(std::move(done))] { rooms_->queries.query(std::move(*held), done); });
+      [this, held, done = answered_once(std::move(done))] { rooms_->queries.query(self_, std::move(*held), done); });
+}
+
+void Server::deliver_output(OutputBytes output, Done done) {
+  auto held = std::make_shared<OutputBytes>(std::move(output));
+  run_later([this, held, done = answered_once(std::move(done))] {
+    rooms_->services.deliver(*held);
+    done(PMIX_SUCCESS);
+  });
 }
 
 void Server::collect_inventory(std::function<void(pmix_status_t, data::Infos)> done) {

@@ -59,9 +59,14 @@ void handle(Rooms& rooms, const Sender& from, link::Abort message) {
                    });
 }
 
-void handle(Rooms&, const Sender& from, link::Subscribe message) {
-  EventRelay::subscribe(*from.connection, message.codes);
-  from.connection->reply(from.tag, PMIX_SUCCESS);
+void handle(Rooms& rooms, const Sender& from, link::Subscribe message) {
+  auto& wanted = from.connection->wanted_events;
+  const auto before = static_cast<std::ptrdiff_t>(wanted.size());
+  const auto status = rooms.events.subscribe(*from.connection, message.codes);
+  if (status != PMIX_SUCCESS) return from.connection->reply(from.tag, status);
+  // The host may have to be asked for these events.
+  rooms.services.watch_events({from.connection, from.tag}, {wanted.begin() + before, wanted.end()},
+                              message.codes.empty());
 }
 
 void handle(Rooms& rooms, const Sender& from, events::Event event) {
@@ -75,12 +80,15 @@ void handle(Rooms& rooms, const Sender& from, link::Log message) {
                  });
 }
 
-void handle(Rooms& rooms, const Sender& from, link::Cleanup message) {
-  rooms.clients.add_cleanup(*from.connection, message);
-}
-
 void handle(Rooms& rooms, const Sender& from, link::Query message) {
   rooms.queries.query(from.connection, from.tag, std::move(message));
+}
+
+/// What the host is asked for.
+template <class Message>
+auto handle(Rooms& rooms, const Sender& from, Message message)
+    -> decltype(rooms.services.serve({from.connection, from.tag}, std::move(message))) {
+  rooms.services.serve({from.connection, from.tag}, std::move(message));
 }
 
 /// A malformed message is answered; the connection stays.
@@ -111,7 +119,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     if (frame.type == MessageType::hello) return rooms.clients.handshake(from, frame);
     return from->close();
   }
-  if (from->leaving && frame.type != MessageType::cleanup) return;
+  if (from->leaving && frame.type != MessageType::job_control) return;
   if (from->is_tool && frame.type != MessageType::query)
     return from->close();  // all else is for members of a job
   switch (frame.type) {
@@ -128,6 +136,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     case MessageType::abort:
       return decode_and_handle<link::Abort>(rooms, sender, frame);
     case MessageType::finalize:
+      rooms.services.finalized(from->proc);
       return rooms.clients.finalize(from, frame.tag);
     case MessageType::subscribe:
       return decode_and_handle<link::Subscribe>(rooms, sender, frame);
@@ -135,10 +144,38 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return handle_decoded(rooms, sender, decoded_event(frame.payload));
     case MessageType::log:
       return decode_and_handle<link::Log>(rooms, sender, frame);
-    case MessageType::cleanup:
-      return decode_and_handle<link::Cleanup>(rooms, sender, frame);
     case MessageType::query:
       return decode_and_handle<link::Query>(rooms, sender, frame);
+    case MessageType::publish:
+      return decode_and_handle<link::Publish>(rooms, sender, frame);
+    case MessageType::lookup:
+      return decode_and_handle<link::Lookup>(rooms, sender, frame);
+    case MessageType::unpublish:
+      return decode_and_handle<link::Unpublish>(rooms, sender, frame);
+    case MessageType::spawn:
+      return decode_and_handle<link::Spawn>(rooms, sender, frame);
+    case MessageType::connect:
+      return decode_and_handle<link::Connect>(rooms, sender, frame);
+    case MessageType::disconnect:
+      return decode_and_handle<link::Disconnect>(rooms, sender, frame);
+    case MessageType::allocate:
+      return decode_and_handle<link::Allocate>(rooms, sender, frame);
+    case MessageType::job_control:
+      return decode_and_handle<link::JobControl>(rooms, sender, frame);
+    case MessageType::monitor:
+      return decode_and_handle<link::Monitor>(rooms, sender, frame);
+    case MessageType::get_credential:
+      return decode_and_handle<link::GetCredential>(rooms, sender, frame);
+    case MessageType::validate_credential:
+      return decode_and_handle<link::ValidateCredential>(rooms, sender, frame);
+    case MessageType::pull_output:
+      return decode_and_handle<link::PullOutput>(rooms, sender, frame);
+    case MessageType::stop_output:
+      return decode_and_handle<link::StopOutput>(rooms, sender, frame);
+    case MessageType::push_input:
+      return decode_and_handle<link::PushInput>(rooms, sender, frame);
+    case MessageType::fabric:
+      return decode_and_handle<link::Fabric>(rooms, sender, frame);
     default:
       return from->close();  // a type that only servers send, or none at all
   }

@@ -9,6 +9,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/fences/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
+#include "core/server/services/services.hpp"
 
 namespace weft::server {
 
@@ -18,6 +19,7 @@ struct Rooms {
     store::Limits limits;
     std::chrono::seconds stuck_after{60};
     std::optional<bool> collects;
+    bool host_tells_ends = false;  ///< weft.tells_ends
     std::chrono::milliseconds key_wait{2000};
   };
   /// cluster: null where there is no other node.
@@ -33,11 +35,12 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
         fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.stuck_after),
-        events(loop, self, jobs, host, cluster, handlers),
+        events(loop, self, jobs, host, cluster, handlers, settings.host_tells_ends),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
+        services(loop, jobs, host, clients),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
-        queries(loop, std::string(link::nspace_of(self)), own_report, cluster) {}
+        queries(loop, self, jobs, host, own_report, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
@@ -51,6 +54,7 @@ struct Rooms {
   FenceWatch fence_watch;
   EventRelay events;
   Clients clients;
+  Services services;
   OwnReport own_report;
   Queries queries;
 };

@@ -63,6 +63,12 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
   return proc;
 }
 
+bool says(const pmix_info_t* infos, std::size_t ninfo, std::string_view directive) {
+  return std::any_of(infos, infos + ninfo, [&](const pmix_info_t& info) {
+    return data::key_of(info) == directive && data::is_true(info.value);
+  });
+}
+
 }  // namespace
 
 Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
@@ -80,6 +86,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   settings.host_name = server->host_name_;
   settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
   settings.collects = collects_setting();
+  settings.host_tells_ends = says(infos, ninfo, "weft.tells_ends");
   settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
   settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
@@ -97,6 +104,9 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
+  server->rooms_->jobs.tell_server(server->self_, std::string(link::nspace_of(server->self_)) + "." +
+                                                      std::to_string(server->self_.rank) +
+                                                      ";weft:" + server->socket_name_);
   server->listener_->start();
 
   server->thread_ = base::start_thread("weft-server", [s = server.get()] {
@@ -153,6 +163,7 @@ void Server::abandon() {
                                        : std::string("its loop turns, and its connections do not close");
   base::warn(base::LogPart::clients, "the server does not end{}: {}; its thread and memory stay",
              on_loop() ? std::string() : fmt::format(" within {} s", patience.count()), where);
+  log_thread_.flush();  // the process may end before the thread of the log gets its turn
   is_abandoned_ = true;
   is_stopping_ = true;
   rooms_->host.abandon();
@@ -214,7 +225,7 @@ bool Server::progress_cluster(bool may_rest) {
     rooms_->cards.node_lost(node);
     rooms_->jobs.each([&, lost = node](const Job& job) {
       for (const auto rank : job.view().ranks_on(lost))
-        rooms_->clients.remote_process_died(link::make_proc(job.nspace, rank));
+        rooms_->clients.remote_process_died(link::make_proc(job.nspace, rank), lost);
     });
   }
   rooms_->fence_watch.follow_exchanges();
@@ -317,7 +328,8 @@ void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
     const auto connection = weak.lock();
     return !connection || connection->is_known || !connection->has_unread_bytes();
   });
-  if (unread.empty() || std::chrono::steady_clock::now() >= limit) return then();
+  // A hello that was read out of its socket may be handled behind what is handled now.
+  if (unread.empty() || std::chrono::steady_clock::now() >= limit) return asio::post(loop_, std::move(then));
   asio::post(loop_, [this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
     await_hellos(std::move(unread), limit, std::move(then));
   });
@@ -333,6 +345,7 @@ void Server::on_closed(const ConnectionRef& connection) {
   std::erase(connections_, connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
+  rooms_->services.closed(connection);
   rooms_->clients.closed(connection, is_closing_);
 }
 

@@ -3,7 +3,7 @@
 // done for jobs and clients is done by the rooms (rooms.hpp).
 //
 // Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread. What locks
-//           for itself: Tokens, ChildEnvironment, the event registry, private values, kept values, Waits.
+//           for itself: the event registry, private values, kept values, Waits.
 //           Host upcalls and user callbacks run on the loop's thread, outside all locks.
 // End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
 //           the loop did not come to is answered with PMIX_ERR_INIT: to a thread that waits by stop(), to a callback by the
@@ -60,9 +60,14 @@ class Server final : ClientConnection::Owner {
   void deregister_nspace(std::string nspace, Done done);
   void register_client(pmix_proc_t proc, Registered client, Done done);
   void deregister_client(pmix_proc_t proc, Done done);
-  pmix_status_t setup_fork(const pmix_proc_t& proc, char*** env) { return children_->set_up(proc, env); }
+  /// Valid as long as the server, and in children that this process forks.
+  const ChildEnvironment& children() const noexcept { return *children_; }
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
+  /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but for private values.
+  /// key empty: everything about proc. Errors: not_found, outside_scope, corrupt, no_memory.
+  Result<data::Value> look_up(const pmix_proc_t& proc, std::string_view key,
+                              const store::GetDirectives& how) const;
   void get(pmix_proc_t proc, std::string key, data::Infos infos,
            std::function<void(pmix_status_t, data::Value)> done);
   pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key, const pmix_value_t& value);
@@ -75,6 +80,8 @@ class Server final : ClientConnection::Owner {
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);
+  /// To the clients of this server that pull the output of its source.
+  void deliver_output(OutputBytes output, Done done);
 
  private:
   Server() = default;

@@ -14,6 +14,12 @@ GetStep wait_if_asked_to(const GetFacts& facts) noexcept {
   return facts.late ? GetStep::timed_out : GetStep::wait_for_key;
 }
 
+/// Some rank will put it, or has put it and a fence has yet to bring it.
+GetStep wait_for_any_rank(const GetFacts& facts) noexcept {
+  if (facts.has_timeout || facts.immediate) return wait_if_asked_to(facts);
+  return facts.late || !facts.waits_for_keys ? GetStep::not_found : GetStep::wait_for_key;
+}
+
 /// The rank exists, and asking further servers helps no more.
 GetStep decide_by_state(const GetFacts& facts) noexcept {
   if (facts.ended) return facts.committed ? GetStep::not_found : GetStep::unreachable;
@@ -32,11 +38,15 @@ GetStep decide_get(const GetFacts& facts) noexcept {
       facts.where == Where::elsewhere && facts.can_ask && !facts.asked && !facts.reserved && !facts.late;
   if (may_ask_about_card && facts.refresh) return GetStep::ask;
   if (facts.lookup == Lookup::hit) return GetStep::value;
-  if (facts.lookup == Lookup::hidden) return GetStep::outside_scope;
+  if (facts.lookup == Lookup::hidden) return facts.names_scope ? GetStep::outside_scope : GetStep::not_found;
   if (facts.own && !facts.reserved) return GetStep::not_found;
   if (!facts.sees_jobs) return facts.can_ask ? GetStep::ask : GetStep::not_found;
   if (facts.optional) return GetStep::not_found;
-  if (facts.where == Where::unknown_job) return facts.can_ask ? GetStep::ask : GetStep::not_found;
+  if (facts.where == Where::unknown_job) {
+    if (facts.late && facts.has_timeout) return GetStep::timed_out;
+    return facts.can_ask ? GetStep::ask : GetStep::not_found;
+  }
+  if (facts.about == About::any_rank && !facts.reserved) return wait_for_any_rank(facts);
   if (facts.about != About::rank) return wait_if_asked_to(facts);
   if (facts.where == Where::no_such_rank || facts.reserved) return GetStep::not_found;
   if (facts.where == Where::elsewhere && !facts.asked && !facts.late)
@@ -75,6 +85,7 @@ GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives&
   facts.immediate = how.immediate;
   facts.refresh = how.refresh;
   facts.has_timeout = how.timeout.has_value();
+  facts.names_scope = how.scope != PMIX_SCOPE_UNDEF;
   return facts;
 }
 

@@ -18,7 +18,7 @@ namespace weft::store {
 enum class GetStep : std::uint8_t {
   value,            ///< end: the lookup found it
   not_found,        ///< end
-  outside_scope,    ///< end: the key is there, for other processes than the caller
+  outside_scope,    ///< end: the key is there, and not in the scope that the caller named
   unreachable,      ///< end: the rank is dead or finalized, and has committed nothing
   timed_out,        ///< end: the caller's PMIX_TIMEOUT has passed
   ask,              ///< the next server knows more: the client's own, or the one of the rank's node
@@ -38,6 +38,7 @@ struct GetFacts {
   bool immediate = false;    ///< PMIX_IMMEDIATE
   bool refresh = false;      ///< PMIX_GET_REFRESH_CACHE
   bool has_timeout = false;  ///< PMIX_TIMEOUT
+  bool names_scope = false;  ///< PMIX_DATA_SCOPE
 
   // The process that decides.
   bool sees_jobs = true;       ///< false: a client without the segment, which sees only its own values

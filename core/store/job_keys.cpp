@@ -3,7 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstdlib>
+#include <initializer_list>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "core/data/node_map.hpp"
 
 namespace weft::store {
 namespace {
@@ -117,6 +125,198 @@ Result<Value> offset_of_job(const JobView& job, std::uint32_t) {
   return job.ranks() == 0 ? Result<Value>(fail(Errc::not_found)) : a_rank(job.rank(0)->global_rank);
 }
 
+/// What the host registered; nothing is computed.
+Result<Value> stored(const JobView& job, KeyOwner owner, std::string_view key) {
+  const auto record = job.find_info(owner, key, hash_key(key));
+  if (!record) return fail(record.error());
+  data::Reader in(record->value);
+  return Value::decode(in);
+}
+
+/// The first of these keys that the host registered for the owner.
+Result<Value> first_stored(const JobView& job, KeyOwner owner, std::initializer_list<std::string_view> keys) {
+  for (const auto key : keys)
+    if (auto value = stored(job, owner, key)) return value;
+  return fail(Errc::not_found);
+}
+
+// ---- sessions
+
+/// PMIX_UNIV_SIZE, PMIX_MAX_PROCS and PMIX_NUM_SLOTS are names of one number.
+Result<Value> size_of_session(const JobView& job, std::uint32_t session) {
+  const auto most = {std::string_view(PMIX_UNIV_SIZE), std::string_view(PMIX_MAX_PROCS),
+                     std::string_view(PMIX_NUM_SLOTS)};
+  if (auto value = first_stored(job, {Realm::session, session}, most)) return value;
+  if (session != 0) return fail(Errc::not_found);
+  auto value = first_stored(job, {Realm::job, 0}, {PMIX_UNIV_SIZE});
+  return value ? std::move(value) : number(job.ranks());
+}
+
+/// Names of the nodes of a session, separated by commas: as the host registered them, else those of the job.
+Result<std::string> nodes_of_session(const JobView& job, std::uint32_t session) {
+  const auto list =
+      first_stored(job, {Realm::session, session}, {PMIX_NODE_LIST, PMIX_NODE_MAP_RAW, PMIX_NODE_MAP});
+  if (!list) return session == 0 ? Result<std::string>(node_names(job)) : fail(Errc::not_found);
+  const auto names = data::parse_node_map(data::map_text(list->get()));
+  if (!names) return fail(Errc::not_found);
+  std::string out;
+  for (const auto& name : *names) out += (out.empty() ? "" : ",") + name;
+  return out;
+}
+
+Result<Value> node_list_of_session(const JobView& job, std::uint32_t session) {
+  const auto names = nodes_of_session(job, session);
+  return names ? text(*names) : fail(names.error());
+}
+
+Result<Value> node_count_of_session(const JobView& job, std::uint32_t session) {
+  const auto names = nodes_of_session(job, session);
+  if (session == 0 && (!names || names->empty())) return number(job.nodes());
+  if (!names) return fail(names.error());
+  return number(static_cast<std::uint32_t>(std::count(names->begin(), names->end(), ',')) + 1);
+}
+
+Result<Value> id_of_session(const JobView& job, std::uint32_t session) {
+  if (session != 0) return number(session == none ? 0 : session);
+  return stored(job, {Realm::job, 0}, PMIX_SESSION_ID);
+}
+
+// ---- applications
+
+/// Calls see(node, rank) for each rank of the application that has a node, in order of the ranks.
+template <class See>
+void each_of_app(const JobView& job, std::uint32_t app, See&& see) {
+  for (std::uint32_t r = 0; r < job.ranks(); ++r)
+    if (const auto& entry = *job.rank(r); entry.appnum == app && entry.node < job.nodes()) see(entry.node, r);
+}
+
+/// By node: the ranks of an application; nodes without one are left out.
+std::map<std::uint32_t, std::vector<std::uint32_t>> map_of_app(const JobView& job, std::uint32_t app) {
+  std::map<std::uint32_t, std::vector<std::uint32_t>> out;
+  each_of_app(job, app, [&](std::uint32_t node, std::uint32_t rank) { out[node].push_back(rank); });
+  return out;
+}
+
+Result<Value> node_count_of_app(const JobView& job, std::uint32_t app) {
+  const auto count = map_of_app(job, app).size();
+  return count == 0 ? fail(Errc::not_found) : number(static_cast<std::uint32_t>(count));
+}
+
+Result<Value> node_list_of_app(const JobView& job, std::uint32_t app) {
+  std::string out;
+  for (const auto& [node, ranks] : map_of_app(job, app)) out += (out.empty() ? "" : ",") + name_of(job, node);
+  return text(out);
+}
+
+Result<Value> ranks_of_app(const JobView& job, std::uint32_t app) {
+  std::string out;
+  for (const auto& [node, ranks] : map_of_app(job, app)) {
+    if (!out.empty()) out += ';';
+    append_list(out, ranks);
+  }
+  return text(out);
+}
+
+Result<Value> size_of_app(const JobView& job, std::uint32_t app) {
+  const auto size = job.app(app).size;
+  return number(size == 0 ? none : size);
+}
+
+/// On this node.
+Result<Value> local_size_of_app(const JobView& job, std::uint32_t app) {
+  std::uint32_t count = 0;
+  each_of_app(job, app, [&](std::uint32_t node, std::uint32_t) { count += node == job.my_node() ? 1 : 0; });
+  return number(count);
+}
+
+// ---- nodes
+
+/// At least as many as run there can.
+Result<Value> capacity_of_node(const JobView& job, std::uint32_t node) {
+  auto slots = stored(job, {Realm::node, node}, PMIX_NUM_SLOTS);
+  return slots ? std::move(slots) : size_of_node(job, node);
+}
+
+Result<Value> is_node_oversubscribed(const JobView& job, std::uint32_t node) {
+  const auto slots = first_stored(job, {Realm::node, node}, {PMIX_NUM_SLOTS, PMIX_MAX_PROCS});
+  const auto most = slots ? data::as_unsigned(slots->get()) : fail(slots.error());
+  if (!most) return fail(Errc::not_found);
+  return Value::of(job.ranks_on(node).size() > *most);
+}
+
+/// A PMIX_DATA_ARRAY of `count` elements, each from make(i), which gives away what it owns.
+template <class Element, class Make>
+Result<Value> make_array(pmix_data_type_t type, std::size_t count, Make&& make) {
+  if (count == 0) return fail(Errc::not_found);
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto* elements = static_cast<Element*>(std::calloc(count, sizeof(Element)));
+  if (array == nullptr || elements == nullptr) {
+    std::free(array);
+    std::free(elements);
+    return fail(Errc::no_memory);
+  }
+  for (std::size_t i = 0; i < count; ++i) elements[i] = make(i);
+  *array = {type, count, elements};
+  pmix_value_t raw{};
+  raw.type = PMIX_DATA_ARRAY;
+  raw.data.darray = array;
+  return Value::adopt(raw);
+}
+
+/// The processes of this job on the node.
+Result<Value> procs_of_node(const JobView& job, std::uint32_t node) {
+  const auto ranks = job.ranks_on(node);
+  return make_array<pmix_proc_t>(PMIX_PROC, ranks.size(), [&](std::size_t i) {
+    pmix_proc_t proc{};
+    data::load_fixed(proc.nspace, sizeof proc.nspace, job.nspace());
+    proc.rank = ranks[i];
+    return proc;
+  });
+}
+
+/// "SK0:L30:..." says 0. `none`: the rank is not bound within one package, or the host does not say.
+std::uint32_t package_of(const JobView& job, std::uint32_t rank) {
+  const auto locality = stored(job, {Realm::rank, rank}, PMIX_LOCALITY_STRING);
+  if (!locality || locality->get().type != PMIX_STRING || locality->get().data.string == nullptr) return none;
+  const std::string_view text(locality->get().data.string);
+  const auto at = text.find("SK");
+  if (at == std::string_view::npos) return none;
+  std::uint32_t package = none;
+  const auto* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data() + at + 2, end, package);
+  const bool is_one = read.ec == std::errc{} && (read.ptr == end || *read.ptr == ':');
+  return is_one ? package : none;
+}
+
+/// How many lower ranks of the job are on the package of this one.
+Result<Value> package_rank(const JobView& job, std::uint32_t rank) {
+  const auto package = package_of(job, rank);
+  if (package == none) return fail(Errc::not_found);
+  std::uint16_t before = 0;
+  for (const auto other : job.ranks_on(job.rank(rank)->node))
+    if (other < rank && package_of(job, other) == package) ++before;
+  return Value::of(before);
+}
+
+/// A string for each local rank, in their order; where one is not bound, there is no such list.
+Result<Value> cpusets_of_node(const JobView& job, std::uint32_t node) {
+  const auto ranks = job.ranks_on(node);
+  std::vector<Value> sets;
+  for (const auto rank : ranks) {
+    auto set = stored(job, {Realm::rank, rank}, PMIX_CPUSET);
+    if (!set || set->get().type != PMIX_STRING) return fail(Errc::not_found);
+    sets.push_back(std::move(*set));
+  }
+  return make_array<char*>(PMIX_STRING, sets.size(),
+                           [&](std::size_t i) { return std::exchange(sets[i].get().data.string, nullptr); });
+}
+
+/// False, unless the host said otherwise of the job.
+Result<Value> was_spawned(const JobView& job, std::uint32_t) {
+  auto said = stored(job, {Realm::job, 0}, PMIX_SPAWNED);
+  return said ? std::move(said) : Value::of(false);
+}
+
 struct Entry {
   Realm realm;
   std::string_view key;
@@ -140,37 +340,66 @@ const Entry entries[] = {
      [](const JobView& j, std::uint32_t r) { return host_name(j, j.rank(r)->node); }},
     // A host that restarts processes registers this key; all other processes are the first of their rank.
     {Realm::rank, PMIX_REINCARNATION, [](const JobView&, std::uint32_t) { return number(0); }},
+    {Realm::rank, PMIX_SPAWNED, was_spawned},
+    {Realm::rank, PMIX_PACKAGE_RANK, package_rank},
     {Realm::rank, PMIX_LOCAL_PEERS, elsewhere<peers>},
     {Realm::rank, PMIX_LOCAL_SIZE, elsewhere<size_of_node>},
     {Realm::rank, PMIX_NODE_SIZE, elsewhere<size_of_node>},
     {Realm::rank, PMIX_LOCALLDR, elsewhere<leader>},
+    {Realm::job, PMIX_NSPACE, [](const JobView& j, std::uint32_t) { return text(std::string(j.nspace())); }},
     {Realm::job, PMIX_JOB_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
     {Realm::job, PMIX_NUM_NODES, [](const JobView& j, std::uint32_t) { return number(j.nodes()); }},
     {Realm::job, PMIX_JOB_NUM_APPS, [](const JobView& j, std::uint32_t) { return number(j.apps()); }},
     {Realm::job, PMIX_MAX_PROCS, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
-    {Realm::job, PMIX_UNIV_SIZE, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
-    {Realm::job, PMIX_NODEID, [](const JobView& j, std::uint32_t) { return number(j.my_node()); }},
-    {Realm::job, PMIX_HOSTNAME, [](const JobView& j, std::uint32_t) { return host_name(j, j.my_node()); }},
+    {Realm::job, PMIX_NUM_SLOTS, [](const JobView& j, std::uint32_t) { return number(j.ranks()); }},
+    {Realm::job, PMIX_JOBID, [](const JobView& j, std::uint32_t) { return text(std::string(j.nspace())); }},
     {Realm::job, PMIX_LOCAL_SIZE,
      [](const JobView& j, std::uint32_t) { return size_of_node(j, j.my_node()); }},
     {Realm::job, PMIX_LOCAL_PEERS, [](const JobView& j, std::uint32_t) { return peers(j, j.my_node()); }},
     {Realm::job, PMIX_LOCALLDR, [](const JobView& j, std::uint32_t) { return leader(j, j.my_node()); }},
     {Realm::job, PMIX_NPROC_OFFSET, offset_of_job},
     {Realm::job, PMIX_NODE_LIST, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
+    {Realm::job, PMIX_NODE_MAP, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
     {Realm::job, PMIX_NODE_MAP_RAW, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
+    {Realm::job, PMIX_ALLOCATED_NODELIST,
+     [](const JobView& j, std::uint32_t) { return node_list_of_session(j, 0); }},
+    {Realm::job, PMIX_NUM_ALLOCATED_NODES,
+     [](const JobView& j, std::uint32_t) { return node_count_of_session(j, 0); }},
+    {Realm::job, PMIX_PROC_MAP, ranks_by_node},
     {Realm::job, PMIX_PROC_MAP_RAW, ranks_by_node},
     {Realm::job, PMIX_ANL_MAP, vector_map},
+    {Realm::session, PMIX_SESSION_ID, id_of_session},
+    {Realm::session, PMIX_UNIV_SIZE, size_of_session},
+    {Realm::session, PMIX_MAX_PROCS, size_of_session},
+    {Realm::session, PMIX_NUM_SLOTS, size_of_session},
+    {Realm::session, PMIX_NUM_NODES, node_count_of_session},
+    {Realm::session, PMIX_NODE_LIST, node_list_of_session},
+    {Realm::session, PMIX_NODE_MAP, node_list_of_session},
+    {Realm::session, PMIX_NODE_MAP_RAW, node_list_of_session},
+    {Realm::session, PMIX_ALLOCATED_NODELIST, node_list_of_session},
+    {Realm::session, PMIX_NUM_ALLOCATED_NODES, node_count_of_session},
     {Realm::node, PMIX_HOSTNAME, host_name},
+    {Realm::node, PMIX_MAX_PROCS, capacity_of_node},
+    {Realm::node, PMIX_NODE_OVERSUBSCRIBED, is_node_oversubscribed},
+    {Realm::node, PMIX_LOCAL_PROCS, procs_of_node},
+    {Realm::node, PMIX_LOCAL_CPUSETS, cpusets_of_node},
+    {Realm::node, PMIX_HOSTNAME_ALIASES, host_name},
     {Realm::node, PMIX_LOCAL_SIZE, size_of_node},
     {Realm::node, PMIX_NODE_SIZE, size_of_node},
     {Realm::node, PMIX_LOCAL_PEERS, peers},
     {Realm::node, PMIX_LOCALLDR, leader},
     {Realm::node, PMIX_NODEID, [](const JobView&, std::uint32_t node) { return number(node); }},
-    {Realm::app, PMIX_APP_SIZE,
-     [](const JobView& j, std::uint32_t app) {
-       const auto size = j.app(app).size;
-       return number(size == 0 ? none : size);
-     }},
+    {Realm::app, PMIX_APP_SIZE, size_of_app},
+    {Realm::app, PMIX_MAX_PROCS, size_of_app},
+    {Realm::app, PMIX_NUM_SLOTS, size_of_app},
+    {Realm::app, PMIX_LOCAL_SIZE, local_size_of_app},
+    {Realm::app, PMIX_NUM_NODES, node_count_of_app},
+    {Realm::app, PMIX_NODE_LIST, node_list_of_app},
+    {Realm::app, PMIX_NODE_MAP, node_list_of_app},
+    {Realm::app, PMIX_NODE_MAP_RAW, node_list_of_app},
+    {Realm::app, PMIX_PROC_MAP, ranks_of_app},
+    {Realm::app, PMIX_PROC_MAP_RAW, ranks_of_app},
+    {Realm::app, PMIX_APP_MAP_REGEX, ranks_of_app},
     {Realm::app, PMIX_APPLDR, [](const JobView& j, std::uint32_t app) { return a_rank(j.app(app).leader); }},
     {Realm::app, PMIX_APPNUM, [](const JobView&, std::uint32_t app) { return number(app); }},
 };
@@ -196,9 +425,9 @@ class Index {
 
  private:
   static std::size_t slot(std::uint64_t hash, Realm realm) noexcept {
-    return (hash + static_cast<std::uint64_t>(realm) * 31) % 128;
+    return (hash + static_cast<std::uint64_t>(realm) * 31) % 256;
   }
-  std::array<std::int8_t, 128> slots_;
+  std::array<std::int8_t, 256> slots_;
 };
 
 bool exists(const JobView& job, KeyOwner owner) noexcept {
@@ -212,12 +441,20 @@ bool exists(const JobView& job, KeyOwner owner) noexcept {
     case Realm::job:
       return true;
     case Realm::session:
-      return false;
+      return true;
   }
   return false;
 }
 
 }  // namespace
+
+KeyOwner session_owner(const JobView& job, std::uint32_t session) {
+  auto own = stored(job, own_session, PMIX_SESSION_ID);
+  if (!own) own = stored(job, {Realm::job, 0}, PMIX_SESSION_ID);
+  const auto id = own ? data::as_unsigned(own->get()) : fail(own.error());
+  if (id && *id == session) return own_session;
+  return {Realm::session, session == own_session.index ? none : session};
+}
 
 Result<Value> compute_key(const JobView& job, KeyOwner owner, std::string_view key, std::uint64_t hash) {
   static const Index index;

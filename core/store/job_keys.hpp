@@ -15,6 +15,12 @@ Result<data::Value> compute_key(const JobView& job, KeyOwner owner, std::string_
 /// Appends every computed key of `owner`: what a Get without a key returns besides the stored keys.
 void compute_all(const JobView& job, KeyOwner owner, data::Infos& out);
 
+/// What belongs to the session of the job.
+inline constexpr KeyOwner own_session{Realm::session, 0};
+
+/// The session with this id, as keys are registered with this job: its own, or another one.
+KeyOwner session_owner(const JobView& job, std::uint32_t session);
+
 /// The ranks of a node, ascending; a view into the segment.
 inline std::span<const std::uint32_t> ranks_on(const JobView& job, std::uint32_t node) {
   return job.ranks_on(node);

@@ -36,6 +36,19 @@ Attach check_segment(const shm::SegmentBytes& segment) noexcept {
              : Attach::ready;
 }
 
+std::vector<std::uint64_t> jobs_of(const shm::SegmentBytes& segment) {
+  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
+  const auto count = std::min(header.job_count.load(std::memory_order_acquire), max_jobs);  // SH.C2 <- C1
+  std::vector<std::uint64_t> out;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto at = header.jobs[i].load(std::memory_order_acquire);  // SH.J2 <- J1
+    if (at == 0 || at > segment.server.size() - sizeof(JobHeader)) continue;
+    const auto& job = *reinterpret_cast<const JobHeader*>(segment.server.data() + at);
+    if (job.state.load(std::memory_order_acquire) == JobHeader::live) out.push_back(at);  // JH.S2 <- S1
+  }
+  return out;
+}
+
 std::optional<std::uint64_t> find_job(const shm::SegmentBytes& segment, std::string_view nspace) noexcept {
   const auto* base = segment.server.data();
   const auto bytes = segment.server.size();

@@ -97,6 +97,8 @@ class JobView {
   std::string_view nspace_;
 };
 
+/// The offsets of the JobHeaders of all jobs that are there.
+std::vector<std::uint64_t> jobs_of(const shm::SegmentBytes& segment);
 /// Finds a job of the segment by its name; returns the offset of its JobHeader.
 std::optional<std::uint64_t> find_job(const shm::SegmentBytes& segment, std::string_view nspace) noexcept;
 

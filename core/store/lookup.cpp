@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "core/data/qualified_key.hpp"
 #include "core/store/key_wait.hpp"
 
 namespace weft::store {
@@ -27,6 +28,8 @@ Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& t
 }
 
 Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
+  if ((info.flags & PMIX_INFO_QUALIFIER) != 0)
+    return {};  // of the key, and in it (core/data/qualified_key.hpp)
   const auto key = data::key_of(info);
   const bool yes = data::is_true(info.value);
   if (key == PMIX_OPTIONAL)
@@ -41,6 +44,8 @@ Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
     out.pointer_values = yes;
   else if (key == PMIX_SESSION_INFO && yes)
     out.realm = Realm::session;
+  else if (key == PMIX_JOB_INFO && yes)
+    out.realm = Realm::job;
   else if (key == PMIX_NODE_INFO && yes)
     out.realm = Realm::node;
   else if (key == PMIX_APP_INFO && yes)
@@ -79,6 +84,7 @@ struct As<Value> {
     return Value::decode(in);
   }
   static Result<Value> computed(Result<Value> value) { return value; }
+  static Result<Value> everything(const JobView& job, KeyOwner owner, Caller caller);
 };
 
 template <>
@@ -92,6 +98,7 @@ struct As<Encoded> {
     if (auto ok = data::encode_value(out, value->get()); !ok) return fail(ok.error());
     return std::move(out).take();
   }
+  static Result<Encoded> everything(const JobView& job, KeyOwner owner, Caller caller);
 };
 
 /// A stored job-level key first, because the host's word beats what the map implies.
@@ -134,7 +141,7 @@ std::uint32_t app_of(const JobView& job, std::uint32_t rank) noexcept {
   return entry == nullptr || entry->appnum == none ? 0 : entry->appnum;
 }
 
-/// The caller named a realm: the qualifiers say which node or application, else it is the rank's or the caller's.
+/// The caller named a realm: the qualifiers say which session, node or application, else it is the rank's or the caller's.
 KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& how, Caller caller) {
   const auto about = job.rank(rank) != nullptr ? rank : caller.same_job ? caller.rank : PMIX_RANK_UNDEF;
   switch (*how.realm) {
@@ -144,8 +151,10 @@ KeyOwner owner_of(const JobView& job, std::uint32_t rank, const GetDirectives& h
       return {Realm::node, job.rank(about) != nullptr ? job.rank(about)->node : job.my_node()};
     case Realm::app:
       return {Realm::app, how.appnum ? *how.appnum : app_of(job, about)};
+    case Realm::session:
+      return how.session ? session_owner(job, *how.session) : own_session;
     default:
-      return {Realm::session, how.session.value_or(0)};
+      return {Realm::job, 0};
   }
 }
 
@@ -205,6 +214,24 @@ Result<Found> value_of_reserved_key(const JobView& job, std::uint32_t rank, std:
   return value;
 }
 
+/// PMIX_NODE_INFO_ARRAY and its like: all that is known of that owner.
+template <class Found>
+Result<Found> value_of_array_key(const JobView& job, std::uint32_t rank, std::string_view key,
+                                 GetDirectives how, Caller caller) {
+  if (key == PMIX_PROC_INFO_ARRAY && rank < job.ranks())
+    return As<Found>::everything(job, {Realm::rank, rank}, caller);
+  const std::pair<std::string_view, Realm> arrays[] = {{PMIX_SESSION_INFO_ARRAY, Realm::session},
+                                                       {PMIX_JOB_INFO_ARRAY, Realm::job},
+                                                       {PMIX_NODE_INFO_ARRAY, Realm::node},
+                                                       {PMIX_APP_INFO_ARRAY, Realm::app}};
+  for (const auto& [name, realm] : arrays) {
+    if (key != name) continue;
+    how.realm = realm;
+    return As<Found>::everything(job, owner_of(job, rank, how, caller), caller);
+  }
+  return fail(Errc::not_found);
+}
+
 template <class Found>
 Result<Found> find_value(const JobView& job, std::uint32_t rank, std::string_view key,
                          const GetDirectives& how, Caller caller) {
@@ -218,8 +245,18 @@ Result<Found> find_value(const JobView& job, std::uint32_t rank, std::string_vie
                           : value_of_put_key<Found>(job, rank, key, hash, how, caller);
 }
 
-/// Each key once, with its newest record; empty where nothing is stored about the rank.
-std::vector<Record> newest_records(const JobView& job, std::uint32_t rank, KeyOwner owner, Caller caller) {
+/// The same; a miss of a key that stands for an array looks again.
+template <class Found>
+Result<Found> find_value_or_array(const JobView& job, std::uint32_t rank, std::string_view key,
+                                  const GetDirectives& how, Caller caller) {
+  auto value = find_value<Found>(job, rank, key, how, caller);
+  if (is_missing(value) && is_reserved(key)) return value_of_array_key<Found>(job, rank, key, how, caller);
+  return value;
+}
+
+/// Each key once, with its newest record; empty where nothing is stored about the owner.
+std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller caller) {
+  const std::uint32_t rank = owner.realm == Realm::rank ? owner.index : PMIX_RANK_WILDCARD;
   std::vector<Record> records, newest;
   (void)job.info().visit(0, [&](const Record& record) {
     if (record.owner == owner) records.push_back(record);
@@ -236,12 +273,50 @@ std::vector<Record> newest_records(const JobView& job, std::uint32_t rank, KeyOw
   }
   std::set<std::string_view> keys;
   for (auto record = records.rbegin(); record != records.rend(); ++record)
-    if (keys.insert(record->key).second) newest.push_back(*record);
+    if (!data::is_qualified(record->key) && keys.insert(record->key).second) newest.push_back(*record);
   return newest;
 }
 
 KeyOwner owner_of_all(std::uint32_t rank) noexcept {
   return rank == PMIX_RANK_WILDCARD ? KeyOwner{Realm::job, 0} : KeyOwner{Realm::rank, rank};
+}
+
+Result<Value> As<Value>::everything(const JobView& job, KeyOwner owner, Caller caller) {
+  data::Infos found;
+  for (const auto& record : newest_records(job, owner, caller))
+    if (auto value = stored(record)) found.add(record.key, std::move(*value));
+  compute_all(job, owner, found);
+  if (found.size() == 0) return fail(Errc::not_found);
+  return array_of(found);
+}
+
+Result<Encoded> As<Encoded>::everything(const JobView& job, KeyOwner owner, Caller caller) {
+  const auto records = newest_records(job, owner, caller);
+  data::Infos computed;
+  compute_all(job, owner, computed);
+  std::vector<std::pair<std::string_view, Encoded>> found;
+  for (const auto& record : records) found.emplace_back(record.key, *stored(record));
+  for (std::size_t i = 0; i < computed.size(); ++i) {
+    const auto key = data::key_of(computed.data()[i]);
+    const bool is_stored =
+        std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.key == key; });
+    data::Writer out;
+    if (!is_stored && data::encode_value(out, computed.data()[i].value))
+      found.emplace_back(key, std::move(out).take());
+  }
+  if (found.empty()) return fail(Errc::not_found);
+  // As docs/design/wire.md has an array of infos.
+  data::Writer out;
+  out.u16(PMIX_DATA_ARRAY);
+  out.u8(1);
+  out.u16(PMIX_INFO);
+  out.u32(static_cast<std::uint32_t>(found.size()));
+  for (const auto& [key, value] : found) {
+    out.text(key);
+    out.u32(0);
+    out.raw(value);
+  }
+  return std::move(out).take();
 }
 
 }  // namespace
@@ -278,52 +353,33 @@ Result<GetDirectives> GetDirectives::parse(const pmix_info_t* infos, std::size_t
 
 Result<Value> lookup(const JobView& job, std::uint32_t rank, std::string_view key, const GetDirectives& how,
                      Caller caller) {
-  return find_value<Value>(job, rank, key, how, caller);
+  return find_value_or_array<Value>(job, rank, key, how, caller);
 }
 
 Result<Encoded> lookup_encoded(const JobView& job, std::uint32_t rank, std::string_view key,
                                const GetDirectives& how, Caller caller) {
-  return find_value<Encoded>(job, rank, key, how, caller);
+  return find_value_or_array<Encoded>(job, rank, key, how, caller);
+}
+
+Result<Value> lookup_in_session(const JobView& job, std::uint32_t session, std::string_view key) {
+  return registered_or_computed<Value>(job, session_owner(job, session), key, hash_key(key));
+}
+
+Result<Value> lookup_session(const shm::SegmentBytes& segment, std::uint32_t session, std::string_view key) {
+  for (const auto at : jobs_of(segment)) {
+    const auto job = JobView::open(segment, at);
+    if (!job) continue;
+    if (auto value = lookup_in_session(*job, session, key)) return value;
+  }
+  return fail(Errc::not_found);
 }
 
 Result<Value> lookup_all(const JobView& job, std::uint32_t rank, Caller caller) {
-  data::Infos found;
-  const auto owner = owner_of_all(rank);
-  for (const auto& record : newest_records(job, rank, owner, caller))
-    if (auto value = As<Value>::stored(record)) found.add(record.key, std::move(*value));
-  compute_all(job, owner, found);
-  if (found.size() == 0) return fail(Errc::not_found);
-  return array_of(found);
+  return As<Value>::everything(job, owner_of_all(rank), caller);
 }
 
 Result<Encoded> lookup_all_encoded(const JobView& job, std::uint32_t rank, Caller caller) {
-  const auto owner = owner_of_all(rank);
-  const auto records = newest_records(job, rank, owner, caller);
-  data::Infos computed;
-  compute_all(job, owner, computed);
-  std::vector<std::pair<std::string_view, Encoded>> found;
-  for (const auto& record : records) found.emplace_back(record.key, *As<Encoded>::stored(record));
-  for (std::size_t i = 0; i < computed.size(); ++i) {
-    const auto key = data::key_of(computed.data()[i]);
-    const bool is_stored =
-        std::any_of(records.begin(), records.end(), [&](const Record& r) { return r.key == key; });
-    data::Writer out;
-    if (!is_stored && data::encode_value(out, computed.data()[i].value))
-      found.emplace_back(key, std::move(out).take());
-  }
-  if (found.empty()) return fail(Errc::not_found);
-  // As docs/design/wire.md has an array of infos.
-  data::Writer out;
-  out.u16(PMIX_DATA_ARRAY);
-  out.u8(1);
-  out.u16(PMIX_INFO);
-  out.u32(static_cast<std::uint32_t>(found.size()));
-  for (const auto& [key, value] : found) {
-    out.text(key);
-    out.u32(0);
-    out.raw(value);
-  }
-  return std::move(out).take();
+  return As<Encoded>::everything(job, owner_of_all(rank), caller);
 }
 
 }  // namespace weft::store

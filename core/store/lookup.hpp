@@ -19,7 +19,7 @@ struct GetDirectives {
   data::Timeout timeout;
   std::optional<std::uint32_t> key_wait;  ///< KeyWait::attribute, packed
   pmix_scope_t scope = PMIX_SCOPE_UNDEF;
-  std::optional<Realm> realm;  ///< PMIX_SESSION_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
+  std::optional<Realm> realm;  ///< PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_NODE_INFO, PMIX_APP_INFO
   std::optional<std::uint32_t> nodeid, appnum, session;
   std::string_view hostname;  ///< borrowed from the caller's info array
 
@@ -37,6 +37,13 @@ struct Caller {
 inline bool is_reserved(std::string_view key) noexcept {
   return key.substr(0, 4) == "pmix";
 }
+
+/// A value of the session with this id, as it was registered with this job: its own session, or another one.
+/// Errors: not_found, corrupt.
+Result<data::Value> lookup_in_session(const JobView& job, std::uint32_t session, std::string_view key);
+/// The same of whichever job of the segment is the first that knows it.
+Result<data::Value> lookup_session(const shm::SegmentBytes& segment, std::uint32_t session,
+                                   std::string_view key);
 
 /// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a key
 /// that only one rank has). No system call; a lock-free read of the segment and one decode.

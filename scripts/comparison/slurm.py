@@ -12,9 +12,15 @@ import time
 from comparison import pretend
 
 PROGRAMS = {"slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client", "munged": "munge"}
-START_LIMIT_S = 30
+START_LIMIT_S = 120  # only a failure takes so long
 # More tasks a node than cores is what all sides do here, so a node says that it has many.
 CPUS = 64
+# A fence without data is no barrier unless it is asked to be one. Ring is the faster of its algorithms here.
+MPI = ("PMIxFenceBarrier=true", "PMIxCollFence=ring", "PMIxDirectConn=true")
+
+BUILTIN = ("SchedulerType=sched/builtin",)
+# Heterogeneous jobs are its work alone.
+BACKFILL = ("SchedulerType=sched/backfill", "SchedulerParameters=bf_interval=1")
 
 
 def missing():
@@ -23,8 +29,8 @@ def missing():
     return f"not installed (Debian: {' '.join(packages)} slurm-wlm-basic-plugins; --install)" if packages else None
 
 
-def configuration(names, folder):
-    """File name to text."""
+def configuration(names, folder, mpi, scheduler):
+    """File name to text. mpi: lines of mpi.conf; scheduler: of slurm.conf."""
     own = folder / "own"
     nodes = [f"NodeName={host} NodeHostname={host} NodeAddr={pretend.address(i)} CPUs={CPUS} Boards=1 "
              f"SocketsPerBoard=1 CoresPerSocket={CPUS} ThreadsPerCore=1 State=UNKNOWN" for i, host in enumerate(names)]
@@ -35,18 +41,16 @@ def configuration(names, folder):
         f"SlurmctldLogFile={own}/slurmctld.log", f"SlurmdLogFile={own}/slurmd.log",
         "ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none", "JobAcctGatherType=jobacct_gather/none",
         "SelectType=select/cons_tres", "SelectTypeParameters=CR_CPU", "SlurmdParameters=config_overrides",
-        "SchedulerType=sched/builtin", "SwitchType=switch/none", "MpiDefault=pmix", "ReturnToService=2", "KillWait=5",
+        *scheduler, "SwitchType=switch/none", "MpiDefault=pmix", "ReturnToService=2", "KillWait=30", "MessageTimeout=60",
         *nodes, "PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP"]
-    # A fence without data is no barrier unless it is asked to be one. Ring is the faster of its algorithms here.
-    mpi = ["PMIxFenceBarrier=true", "PMIxCollFence=ring", "PMIxDirectConn=true", f"PMIxCliTmpDirBase={own}"]
-    texts = {"slurm.conf": slurm, "mpi.conf": mpi, "cgroup.conf": ["CgroupPlugin=cgroup/v1"]}
+    texts = {"slurm.conf": slurm, "mpi.conf": [*mpi, f"PMIxCliTmpDirBase={own}"], "cgroup.conf": ["CgroupPlugin=cgroup/v1"]}
     return {name: "\n".join(lines) + "\n" for name, lines in texts.items()}
 
 
 class Cluster:
     """Up from the constructor to end(). Failure: RuntimeError that says what did not start and where to look."""
 
-    def __init__(self, inside, folder):
+    def __init__(self, inside, folder, mpi=MPI, scheduler=BUILTIN):
         self.inside, self.folder = inside, folder
         self.environment = {"SLURM_CONF": str(folder / "slurm.conf")}
         self.children = []
@@ -54,7 +58,7 @@ class Cluster:
         key = folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(os.urandom(1024))
-        for name, text in configuration(inside.names, folder).items():
+        for name, text in configuration(inside.names, folder, mpi, scheduler).items():
             (folder / name).write_text(text, encoding="utf-8")
         try:
             self.start()
@@ -84,8 +88,8 @@ class Cluster:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True))
 
     def all_idle(self):
-        seen = subprocess.run(["sinfo", "-h", "-N", "-o", "%T"], env={**os.environ, **self.environment}, text=True,
-                              capture_output=True, check=False)
+        seen = subprocess.run(self.inside.on(0, "sinfo", "-h", "-N", "-o", "%T"), text=True, capture_output=True,
+                              env={**os.environ, **self.environment}, check=False)
         return seen.stdout.split() == ["idle"] * len(self.inside.names)
 
     def wait_for(self, what, there):

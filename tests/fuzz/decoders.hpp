@@ -61,6 +61,7 @@ void add(Decoders& to, const char* name, std::initializer_list<const Message*> s
 
 void add_values(Decoders& to);
 void add_link(Decoders& to);
+void add_requests(Decoders& to);
 void add_mesh(Decoders& to);
 void add_collectives(Decoders& to);
 void add_server(Decoders& to);
@@ -68,16 +69,18 @@ void add_launch(Decoders& to);
 void add_texts(Decoders& to);
 void add_weftinfo(Decoders& to);
 void add_peers(Decoders& to);
+void add_pmi(Decoders& to);
 void add_servers(Decoders& to);
 void add_tcp(Decoders& to);
 
 inline Decoders all_decoders() {
   Decoders out;
   add_link(out);
+  add_requests(out);
   const auto first = out.size();
   for (const auto add_some : {add_values, add_mesh, add_collectives, add_server}) add_some(out);
   for (auto i = first; i < out.size(); ++i) out[i].is_between_servers = !out[i].depends_on_library;
-  for (const auto add_some : {add_launch, add_texts, add_weftinfo, add_peers, add_servers, add_tcp})
+  for (const auto add_some : {add_launch, add_texts, add_weftinfo, add_peers, add_pmi, add_servers, add_tcp})
     add_some(out);
   return out;
 }

@@ -97,7 +97,12 @@ void add_launch(Decoders& to) {
   add_order(to, "signal", order::Signal{15, {Rank{1}, Rank{70000}}});
   add_order(to, "output_unwanted", order::OutputUnwanted{Stream::error});
   add_order(to, "daemon_hello", report::Hello{"0.1.0", "a", "contact", 17});
-  add_order(to, "started", report::Started{{1, 2}, {"note"}, 127, "no"});
+  add_order(to, "started",
+            report::Started{{1, 2},
+                            {"note"},
+                            127,
+                            "no",
+                            {{"libmpi.so.40", "/a/libpmix.so.2", "/b/libpmix.so.2", false, false}}});
   add_order(to, "unreachable", report::Unreachable{{4, 5}, "line", "how"});
   add_order(to, "output", report::Output{Rank{9}, Stream::error, "bytes"});
   add_order(to, "ended", report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7});

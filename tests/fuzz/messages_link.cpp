@@ -2,8 +2,9 @@
 // Between a client and its server; and the values inside.
 #include <cstring>
 
+#include "core/data/array.hpp"
 #include "core/data/opaque.hpp"
-#include "core/link/messages.hpp"
+#include "core/link/requests.hpp"
 #include "tests/fuzz/decoders.hpp"
 
 namespace weft::fuzz {
@@ -67,6 +68,23 @@ data::Value a_cpuset() {
   return *data::Value::copy_of(value);
 }
 
+data::Value an_app() {
+  char program[] = "program", word[] = "word", variable[] = "NAME=value";
+  char* argv[] = {program, word, nullptr};
+  char* env[] = {variable, nullptr};
+  auto list = infos();
+  const pmix_app_t app{program, argv, env, nullptr, 2, list.data(), list.size()};
+  return *data::value_of_array(PMIX_APP, &app, 1);
+}
+data::Value published() {
+  pmix_pdata_t found{};
+  found.proc = link::make_proc("job", 2);
+  data::load_fixed(found.key, sizeof found.key, "key");
+  found.value.type = PMIX_UINT32;
+  found.value.data.uint32 = 7;
+  return *data::value_of_array(PMIX_PDATA, &found, 1);
+}
+
 /// As a server reads what a client or another server says.
 bool value_of_stranger(Bytes bytes) {
   const data::OpaqueIgnored ignored;
@@ -121,14 +139,53 @@ void add_link(Decoders& to) {
   add<EventMessage>(to, "event", {&event});
   const Log log{infos(), infos()};
   add<Log>(to, "log", {&log});
-  const Cleanup cleanup{infos()};
-  add<Cleanup>(to, "cleanup", {&cleanup});
   Query query;
   query.items.push_back({{"one", "two"}, infos()});
   query.items.push_back({{"three"}, {}});
   add<Query>(to, "query", {&query});
   const QueryAnswer answer{PMIX_SUCCESS, infos()};
   add<QueryAnswer>(to, "query_answer", {&answer});
+}
+
+/// What a client asks the host for, and the host's answers.
+void add_requests(Decoders& to) {
+  using namespace link;
+  const std::vector<pmix_proc_t> procs{make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)};
+  const std::vector<std::byte> bytes(3, std::byte{7});
+  const Publish publish{infos()};
+  add<Publish>(to, "publish", {&publish});
+  const Lookup lookup{{"one", "two"}, infos()};
+  add<Lookup>(to, "lookup", {&lookup});
+  const Unpublish unpublish{{}, infos()};
+  add<Unpublish>(to, "unpublish", {&unpublish});
+  const Spawn spawn{infos(), an_app()};
+  add<Spawn>(to, "spawn", {&spawn});
+  const Connect connect{procs, infos()};
+  add<Connect>(to, "connect", {&connect});
+  const Disconnect disconnect{procs, infos()};
+  add<Disconnect>(to, "disconnect", {&disconnect});
+  const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
+  add<Allocate>(to, "allocate", {&allocate});
+  const JobControl job_control{procs, infos()};
+  add<JobControl>(to, "job_control", {&job_control});
+  const Monitor monitor{infos(), PMIX_ERR_TIMEOUT, infos()};
+  add<Monitor>(to, "monitor", {&monitor});
+  const GetCredential get_credential{infos()};
+  add<GetCredential>(to, "get_credential", {&get_credential});
+  const ValidateCredential validate{bytes, infos()};
+  add<ValidateCredential>(to, "validate_credential", {&validate});
+  const PullOutput pull{5, procs, PMIX_FWD_STDOUT_CHANNEL, infos()};
+  add<PullOutput>(to, "pull_output", {&pull});
+  const StopOutput stop{5, infos()};
+  add<StopOutput>(to, "stop_output", {&stop});
+  const PushInput push{procs, infos(), bytes};
+  add<PushInput>(to, "push_input", {&push});
+  const Fabric fabric{PMIX_FABRIC_UPDATE_INFO, infos()};
+  add<Fabric>(to, "fabric", {&fabric});
+  const Answer given{PMIX_SUCCESS, published(), infos()};
+  add<Answer>(to, "answer", {&given});
+  const Output output{5, make_proc("a", 1), PMIX_FWD_STDERR_CHANNEL, bytes, infos()};
+  add<Output>(to, "pulled_output", {&output});
 }
 
 }  // namespace weft::fuzz

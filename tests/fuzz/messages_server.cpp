@@ -8,7 +8,10 @@
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
 #include "core/server/cluster/messages.hpp"
+#include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
+#include "core/server/jobs/job_level.hpp"
+#include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
 #include "core/store/card.hpp"
 #include "tests/fuzz/decoders.hpp"
@@ -56,7 +59,8 @@ bool is_card_image(Bytes bytes) {
   constexpr auto header = sizeof(store::KeyedLog::Header);
   if (bytes.size() < header) return false;
   const Bytes page = bytes.subspan(header, std::min<std::size_t>(bytes.size() - header, card_first));
-  const auto image = store::read_card_image(bytes.first(header), {0, page, {}}, {card_first, card_capacity}, {});
+  const auto image =
+      store::read_card_image(bytes.first(header), {0, page, {}}, {card_first, card_capacity}, {});
   if (!image) return false;
   require(image->published <= card_capacity && (image->whole || image->records.empty()));
   return image->whole;
@@ -94,6 +98,8 @@ Encoded a_card_page() {
 }
 
 void add_server(Decoders& to) {
+  const TreeMessage passing{.root = 3, .incarnation = 17, .number = 9, .body = {std::byte{1}, std::byte{2}}};
+  add<TreeMessage>(to, "tree", {&passing});
   const RpcHeader reply{.number = 7, .status = PMIX_ERR_NOT_FOUND, .type = 3, .is_reply = true};
   add<RpcHeader>(to, "rpc", {&reply});
   const ServerContact contact{
@@ -113,6 +119,10 @@ void add_server(Decoders& to) {
   add<CardMessage>(to, "card", {&card});
   const CardMessageReply card_reply{96, Encoded(5, std::byte{1})};
   add<CardMessageReply>(to, "card_reply", {&card_reply});
+  JobLevel job_level;
+  job_level.infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
+  job_level.infos.add(PMIX_PROC_MAP, data::Value::of("0,1;2,3"));
+  add<JobLevel>(to, "job_level", {&job_level});
   const auto proc = link::make_proc("job", 3);
   add<pmix_proc_t>(to, "proc", {&proc});
   const auto one_part = part();
@@ -135,6 +145,10 @@ void add_server(Decoders& to) {
                 .accepts = &is_contribution,
                 .is_open_ended = true,
                 .depends_on_library = true});
+  const ProcessRows rows{{{0, 4711, PMIX_PROC_STATE_CONNECTED}, {3, 0, PMIX_PROC_STATE_UNDEF}}};
+  add<ProcessRows>(to, "processes", {&rows});
+  const ProcessesRequest of_job{"job"};
+  add<ProcessesRequest>(to, "processes_request", {&of_job});
 }
 
 }  // namespace weft::fuzz

@@ -204,7 +204,7 @@ void add_servers(Decoders& to) {
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",
                 {request(RequestType::event, event),
-                 request(RequestType::relay, event),
+                 request(RequestType::relay, TreeMessage{1, 1, 1, link::encode(event)}),
                  request(RequestType::process_gone, event),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),

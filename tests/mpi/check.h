@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "library.h"
+
 static int rank, size, on_each_node;
 
 /// Ends the job with a line that says where. Never returns.
@@ -17,6 +19,18 @@ static inline void failed(const char* file, int line, const char* what) {
   exit(1);
 }
 #define CHECK(condition) ((condition) ? (void)0 : failed(__FILE__, __LINE__, "not true: " #condition))
+
+/// Where WEFT_TEST_LIBRARY names a file, each rank and its server (the parent) must have that file as their libpmix, and rank 0
+/// says so: tests/foreign waits for the line.
+static inline void check_library(void) {
+  const char* wanted = getenv("WEFT_TEST_LIBRARY");
+  if (wanted == NULL) return;
+  CHECK(has_library(getpid(), wanted));
+  CHECK(has_library(getppid(), wanted));
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) printf("libpmix of %d ranks: %s\n", size, wanted);
+  fflush(stdout);
+}
 
 /// MPI_Init, rank, size and on_each_node; fails unless there are as many ranks as the first argument says.
 static inline void start(int argc, char** argv) {
@@ -34,6 +48,7 @@ static inline void start(int argc, char** argv) {
     MPI_Abort(MPI_COMM_WORLD, 3);
     exit(3);
   }
+  check_library();
 }
 
 /// All ranks come here; one line per program, which run.sh looks for.

@@ -3,6 +3,8 @@
 import sys
 from array import array
 
+sys.dont_write_bytecode = True
+from library import check_library
 from mpi4py import MPI
 
 world = MPI.COMM_WORLD
@@ -16,6 +18,7 @@ def check(condition, what):
 
 
 check(size == int(sys.argv[1]), f"MPI sees {size} ranks instead of {sys.argv[1]}: singletons?")
+check_library(world, check)
 card = {"rank": rank, "name": MPI.Get_processor_name(), "text": "x" * (1000 * rank)}
 cards = world.allgather(card)
 check([c["rank"] for c in cards] == list(range(size)), "allgather mixed the ranks up")

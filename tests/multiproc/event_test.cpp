@@ -11,6 +11,8 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <regex>
+#include <sstream>
 #include <utility>
 
 #include "tests/multiproc/host.hpp"
@@ -26,6 +28,9 @@ struct Seen {
   std::atomic<pmix_status_t> code{0};
   std::atomic<pmix_rank_t> source{PMIX_RANK_UNDEF};
   std::atomic<pmix_rank_t> affected{PMIX_RANK_UNDEF};
+  std::atomic<pmix_status_t> first_code{0}, status{0};  ///< status: PMIX_PROC_TERM_STATUS
+  std::atomic<int> stamped{0};                          ///< had a PMIX_EVENT_TIMESTAMP
+  std::atomic<bool> declines{false};                    ///< how it ends: by default it completes the event
   bool wait(int wanted) const {
     return eventually([&] { return count.load() >= wanted; });
   }
@@ -34,16 +39,25 @@ struct Seen {
 /// Finds its Seen through PMIX_EVENT_RETURN_OBJECT.
 void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info_t* infos, size_t ninfo,
               pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
+  bool is_declined = false;
   for (size_t i = 0; i < ninfo; ++i) {
     if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
     auto& seen = *static_cast<Seen*>(infos[i].value.data.ptr);
     seen.code = status;
+    if (seen.count.load() == 0) seen.first_code = status;
+    for (size_t j = 0; j < ninfo; ++j)
+      if (PMIX_CHECK_KEY(&infos[j], PMIX_EVENT_TIMESTAMP)) seen.stamped.fetch_add(1);
     seen.source = source == nullptr ? PMIX_RANK_UNDEF : source->rank;
     for (size_t j = 0; j < ninfo; ++j)
-      if (PMIX_CHECK_KEY(&infos[j], PMIX_EVENT_AFFECTED_PROC)) seen.affected = infos[j].value.data.proc->rank;
+      if (PMIX_CHECK_KEY(&infos[j], PMIX_EVENT_AFFECTED_PROC))
+        seen.affected = infos[j].value.data.proc->rank;
+      else if (PMIX_CHECK_KEY(&infos[j], PMIX_PROC_TERM_STATUS))
+        seen.status = infos[j].value.data.status;
+    is_declined = seen.declines;
     seen.count.fetch_add(1);
   }
-  if (done != nullptr) done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, open);
+  const auto ended = is_declined ? PMIX_EVENT_NO_ACTION_TAKEN : PMIX_EVENT_ACTION_COMPLETE;
+  if (done != nullptr) done(ended, nullptr, 0, nullptr, nullptr, open);
 }
 
 std::size_t listen_for(const std::vector<pmix_status_t>& codes, Seen& seen, bool with_callback) {
@@ -146,6 +160,67 @@ int keeps_to_itself(const Words&) {
   return 0;
 }
 
+/// Rank 0 raises before any rank has a handler; each handler that any rank registers later hears it once, and in order.
+int hears_what_has_come(const Words&) {
+  Client client;
+  if (client.me.rank == 0)
+    for (const pmix_status_t code : {code_of_ours, code_of_ours - 1, code_of_ours})
+      check_status(PMIx_Notify_event(code, &client.me, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr),
+                   PMIX_OPERATION_SUCCEEDED);
+  Infos passing, wrong;
+  passing.flag(PMIX_EVENT_DO_NOT_CACHE);
+  if (client.me.rank == 0)
+    check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_NAMESPACE, passing.data(),
+                                   passing.size(), nullptr, nullptr),
+                 PMIX_OPERATION_SUCCEEDED);
+  check_status(fence(), PMIX_SUCCESS);
+  Seen late, later, any;
+  late.declines = later.declines = any.declines = true;
+  listen_for({code_of_ours}, late, true);
+  check(late.wait(2), "an event that came before the handler");
+  listen_for({code_of_ours, code_of_ours - 1}, later, false);
+  check(later.wait(3), "one that another handler has declined");
+  listen_for({}, any, true);
+  check(any.wait(3), "a default handler");
+  check_status(fence(), PMIX_SUCCESS);
+  // All that there was has been heard: what follows is the next.
+  if (client.me.rank == 1)
+    check_status(
+        PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_NAMESPACE, nullptr, 0, nullptr, nullptr),
+        PMIX_OPERATION_SUCCEEDED);
+  check(late.wait(3) && later.wait(4) && any.wait(4), "an event after all");
+  check_status(fence(), PMIX_SUCCESS);
+  for (const auto& [seen, number] : {std::pair(&late, 3), {&later, 4}, {&any, 4}}) {
+    check_equal(static_cast<std::uint64_t>(seen->count.load()), static_cast<std::uint64_t>(number));
+    check(seen->stamped.load() == number, "PMIX_EVENT_TIMESTAMP");
+  }
+  check_equal(static_cast<std::uint64_t>(later.first_code.load() - code_of_ours), 0);
+  client.finalize();
+  return 0;
+}
+
+/// Ranges that are none, and the one that is for the host alone.
+int raises_for_the_host(const Words&) {
+  Client client;
+  Seen seen;
+  listen_for({code_of_ours}, seen, true);
+  check_status(fence(), PMIX_SUCCESS);
+  for (const int range : {8, 99, 255})
+    check_status(PMIx_Notify_event(code_of_ours, &client.me, static_cast<pmix_data_range_t>(range), nullptr,
+                                   0, nullptr, nullptr),
+                 PMIX_ERR_BAD_PARAM);
+  check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_RM, nullptr, 0, nullptr, nullptr),
+               PMIX_OPERATION_SUCCEEDED);
+  // Of one that comes after it, all hear: had the first one been for them, it would be here as well.
+  check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr),
+               PMIX_OPERATION_SUCCEEDED);
+  check(seen.wait(static_cast<int>(client.size)), "the local event");
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(static_cast<std::uint64_t>(seen.count.load()), client.size);
+  client.finalize();
+  return 0;
+}
+
 /// A second PMIx_Init that names a programming model raises MODEL_DECLARED here and nowhere else.
 int declares_model(const Words&) {
   Client client;
@@ -169,18 +244,30 @@ int declares_model(const Words&) {
   return 0;
 }
 
-/// Told of the death of a peer, by name.
+/// Told of the death of a peer, by name and, unless the second word is "named", by its default handler.
 int watches_peers(const Words& words) {
   Client client;
-  Seen seen, any;
+  Seen seen, any, how, unsynced;
   listen_for({PMIX_ERR_PROC_ABORTED}, seen, words[0] == "callback");
+  const bool is_named_only = words.size() > 1 && words[1] == "named";
+  seen.declines = true;
   listen_for({}, any, true);
+  listen_for({PMIX_EVENT_PROC_TERMINATED}, how, true);
+  listen_for({PMIX_ERR_PROC_TERM_WO_SYNC}, unsynced, true);
   check_status(fence(), PMIX_SUCCESS);
   say("ready");
   check(seen.wait(1), "no event said that a peer died");
   check_equal(seen.source.load(), client.size - 1);
   check_equal(seen.affected.load(), client.size - 1);
-  check_equal(static_cast<std::uint64_t>(any.count.load()), 0);
+  if (!is_named_only) {
+    check(any.wait(1), "a default handler");
+    check(unsynced.wait(1) && how.wait(1), "how the peer ended");
+    check_equal(static_cast<std::uint64_t>(how.status.load()),
+                static_cast<std::uint64_t>(PMIX_ERR_PROC_TERM_WO_SYNC));
+    check_equal(unsynced.affected.load(), client.size - 1);
+    check_equal(any.affected.load(), client.size - 1);
+  }
+  check_equal(static_cast<std::uint64_t>(any.count.load()), is_named_only ? 0 : 1);
   say("told");
   check(PMIx_Finalize(nullptr, 0) == PMIX_SUCCESS, "Finalize");
   return 0;
@@ -221,6 +308,27 @@ int finalizes_in_the_middle(const Words&) {
   return 0;
 }
 
+/// A path that is not absolute; and beside a proper clean-up another operation, or another target.
+int refuses_job_control(Client& client, Infos& relative) {
+  const auto control = [](const pmix_proc_t* targets, std::size_t count, Infos& infos) {
+    return PMIx_Job_control(targets, count, infos.data(), infos.size(), nullptr, nullptr);
+  };
+  check_status(control(&client.me, 1, relative), PMIX_ERR_BAD_PARAM);
+  check_status(PMIx_Job_control_nb(&client.me, 1, relative.data(), relative.size(), nullptr, nullptr),
+               PMIX_ERR_BAD_PARAM);
+  Infos list, both, proper;
+  list.text(PMIX_REGISTER_CLEANUP, "/tmp/never/there,relative");
+  check_status(control(&client.me, 1, list), PMIX_ERR_BAD_PARAM);
+  both.text(PMIX_REGISTER_CLEANUP, "/tmp/never/there").flag(PMIX_JOB_CTRL_PAUSE);
+  check_status(control(&client.me, 1, both), PMIX_ERR_NOT_SUPPORTED);
+  proper.text(PMIX_REGISTER_CLEANUP, "/tmp/never/there");
+  const auto other = proc_of(client.me.nspace, client.me.rank + 1);
+  check_status(control(&other, 1, proper), PMIX_ERR_NOT_FOUND);
+  check_status(control(&client.me, 1, proper), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Registers what its words say for clean-up. "then" and how it ends.
 int registers_cleanup(const Words& words) {
   Client client;
@@ -233,6 +341,7 @@ int registers_cleanup(const Words& words) {
     if (words[i] == "flag") infos.flag(words[i + 1].c_str());
     if (words[i] == "then") end = words[i + 1];
   }
+  if (end == "refused") return refuses_job_control(client, infos);
   check_status(PMIx_Job_control_nb(&client.me, 1, infos.data(), infos.size(), nullptr, nullptr),
                PMIX_SUCCESS);
   if (end == "kill") ::kill(::getpid(), SIGKILL);  // at once: what was registered must not be lost
@@ -264,17 +373,43 @@ int logs(const Words&) {
   return 0;
 }
 
+/// By directives, in a process with a server or without.
+int logs_in_style(const Words&) {
+  pmix_proc_t me{};
+  check(PMIx_Init(&me, nullptr, 0) != PMIX_ERROR, "PMIx_Init");
+  Infos text, tagged, timed, xml, once, several, none;
+  text.text(PMIX_LOG_STDERR, "a < b\n");
+  tagged.flag(PMIX_LOG_TAG_OUTPUT);
+  check_status(PMIx_Log(text.data(), text.size(), tagged.data(), tagged.size()), PMIX_SUCCESS);
+  timed.flag(PMIX_LOG_TIMESTAMP_OUTPUT);
+  check_status(PMIx_Log(text.data(), text.size(), timed.data(), timed.size()), PMIX_SUCCESS);
+  xml.flag(PMIX_LOG_XML_OUTPUT);
+  check_status(PMIx_Log(text.data(), text.size(), xml.data(), xml.size()), PMIX_SUCCESS);
+  once.flag(PMIX_LOG_ONCE);
+  several.text(PMIX_LOG_MSG, "to a channel that is not there")
+      .text(PMIX_LOG_STDERR, "once\n")
+      .text(PMIX_LOG_STDERR, "twice\n");
+  check_status(PMIx_Log(several.data(), several.size(), once.data(), once.size()), PMIX_SUCCESS);
+  none.text(PMIX_LOG_MSG, "to no channel");
+  check_status(PMIx_Log(none.data(), none.size(), once.data(), once.size()), PMIX_ERR_NOT_SUPPORTED);
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  return 0;
+}
+
 }  // namespace
 
 void add_event_programs(Programs& programs) {
   programs.add("every_rank_tells", every_rank_tells);
   programs.add("keeps_to_itself", keeps_to_itself);
+  programs.add("hears_what_has_come", hears_what_has_come);
+  programs.add("raises_for_the_host", raises_for_the_host);
   programs.add("declares_model", declares_model);
   programs.add("watches_peers", watches_peers);
   programs.add("just_waits", just_waits);
   programs.add("finalizes_in_the_middle", finalizes_in_the_middle);
   programs.add("registers_cleanup", registers_cleanup);
   programs.add("logs", logs);
+  programs.add("logs_in_style", logs_in_style);
 }
 
 // ---- tests
@@ -288,6 +423,12 @@ TEST_P(EventTest, every_rank_hears_of_it) {
 }
 TEST_P(EventTest, process_local_range) {
   all_run(GetParam(), 3, "keeps_to_itself");
+}
+TEST_P(EventTest, later_handlers_hear_what_has_come) {
+  all_run(GetParam(), 3, "hears_what_has_come");
+}
+TEST_P(EventTest, ranges_that_reach_no_client) {
+  all_run(GetParam(), 3, "raises_for_the_host");
 }
 TEST_P(EventTest, model_declared) {
   all_run(GetParam(), 2, "declares_model");
@@ -325,11 +466,34 @@ TEST_F(ServicesTest, log) {
   EXPECT_EQ(child.errors(), "to the standard error\nto the standard error\n");
 }
 
+TEST_F(ServicesTest, log_obeys_directives_with_a_server_and_without) {
+  Host host;
+  host.add_job("job", 1);
+  Child::Options options;
+  options.catch_errors = true;
+  Child alone("logs_in_style", {}, options);
+  auto member = host.start("job", 0, "logs_in_style", {}, options);
+  for (Child* child : {&alone, &member}) {
+    child->expect_success();
+    std::istringstream lines(child->errors());
+    std::vector<std::string> said;
+    for (std::string line; std::getline(lines, line);) said.push_back(line);
+    ASSERT_EQ(said.size(), 5u) << child->errors();
+    EXPECT_EQ(said[0], "stderr: a < b");
+    EXPECT_TRUE(
+        std::regex_match(said[1], std::regex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[-+][0-9]{4} a < b")))
+        << said[1];
+    EXPECT_EQ(said[2] + said[3], "<stderr>a &lt; b</stderr>");
+    EXPECT_EQ(said[4], "once");
+  }
+}
+
 TEST_F(ServicesTest, the_host_tells_its_clients) {
   Host host;
   host.add_job("job", 3);
   std::vector<Child> watchers;
-  for (pmix_rank_t r = 0; r < 2; ++r) watchers.push_back(host.start("job", r, "watches_peers", {"callback"}));
+  for (pmix_rank_t r = 0; r < 2; ++r)
+    watchers.push_back(host.start("job", r, "watches_peers", {"callback", "named"}));
   auto other = host.start("job", 2, "just_waits");
   for (auto& child : watchers) child.expect("ready");
   // Of a death on another node, say.
@@ -421,13 +585,11 @@ TEST_P(CleanupTest, links_are_not_followed) {
   EXPECT_TRUE(there("outside/deep/file"));
 }
 
-TEST_P(CleanupTest, a_path_that_is_not_absolute) {
-  make("here");
-  const auto before = std::filesystem::current_path();
-  std::filesystem::current_path(at("."));
-  run({"file", "here"});
-  std::filesystem::current_path(before);
-  EXPECT_TRUE(there("here"));
+TEST_F(ServicesTest, job_control_does_all_of_a_call_or_nothing) {
+  Host host;
+  host.add_job("job", 1);
+  auto child = host.start("job", 0, "registers_cleanup", {"file", "here", "then", "refused"});
+  child.expect_success();
 }
 
 }  // namespace weft::test

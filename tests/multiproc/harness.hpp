@@ -34,14 +34,18 @@ class Programs {
  private:
   std::map<std::string, Program, std::less<>> named_;
 };
+void add_asks_programs(Programs& programs);
 void add_client_programs(Programs& programs);
 void add_data_programs(Programs& programs);
 void add_event_programs(Programs& programs);
 void add_fence_programs(Programs& programs);
+void add_foreign_host_programs(Programs& programs);
+void add_get_programs(Programs& programs);
 void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
 void add_node_programs(Programs& programs);
+void add_realm_programs(Programs& programs);
 void add_segment_programs(Programs& programs);
 void add_cluster_programs(Programs& programs);
 void add_set_fence_programs(Programs& programs);

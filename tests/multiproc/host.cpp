@@ -100,11 +100,16 @@ Host::Host(Upcalls wanted, const Variables& variables, Infos server) : upcalls(s
   if (upcalls.fence) module.fence_nb = on_fence;
   if (upcalls.modex) module.direct_modex = on_modex;
   if (upcalls.notified) module.notify_event = on_notified;
+  if (upcalls.others) upcalls.others(module);
   for (const auto& [name, value] : variables) ::setenv(name.c_str(), value.c_str(), 1);
   const auto status = PMIx_server_init(&module, server.data(), server.size());
   for (const auto& [name, value] : variables) ::unsetenv(name.c_str());
   running_ = status == PMIX_SUCCESS;
   EXPECT_EQ(status, PMIX_SUCCESS) << PMIx_Error_string(status);
+}
+
+Host* Host::now() {
+  return current;
 }
 
 Host::~Host() {

@@ -29,6 +29,8 @@ struct Upcalls {
   std::function<pmix_status_t(const pmix_proc_t&, pmix_modex_cbfunc_t, void*)> modex;
   std::function<void(const Infos&)> modex_directives;  ///< of the call of modex that follows
   std::function<void(pmix_status_t code)> notified;
+  /// Sets slots of the module that are not above.
+  std::function<void(pmix_server_module_t&)> others;
 };
 
 /// Runs tasks one after the other on a thread that is not the library's: the host's own event loop.
@@ -52,6 +54,8 @@ class Host {
   explicit Host(Upcalls upcalls = {}, const Variables& variables = {}, Infos server = {});
   ~Host();
   Host(const Host&) = delete;
+  /// The one there is: the module's functions carry no context of a test's.
+  static Host* now();
 
   /// Registers `ranks` local ranks of a job of one node the usual way, namespace first.
   void add_job(const std::string& nspace, std::uint32_t ranks);
@@ -100,6 +104,9 @@ inline constexpr Segment every_way[] = {Segment::mapped, Segment::refused, Segme
 Child::Options reach(Segment segment, pmix_rank_t rank);
 std::vector<Child> start_all(Host& host, Segment segment, const std::string& nspace, std::uint32_t size,
                              const std::string& program, const Words& words = {});
+/// Two hosts, each a process with a server and two ranks of a job of four that run `program`; the hosts do fences and direct
+/// modex over a socket. manner: see Manner in nodes_test.cpp.
+void run_two_nodes(Segment segment, const std::string& program, const Words& manner = {});
 /// A job in which all ranks run one program and end well. variables: of the host.
 void all_run(Segment segment, std::uint32_t size, const std::string& program, const Words& words = {},
              const Variables& variables = {});

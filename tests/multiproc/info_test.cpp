@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -170,6 +171,64 @@ struct Heard {
   }
 };
 
+/// What a query for the table of the caller's job brings.
+std::vector<pmix_proc_info_t> table_of_processes(pmix_info_t*& results, std::size_t& count) {
+  const char* keys[] = {PMIX_QUERY_PROC_TABLE, nullptr};
+  pmix_query_t query{const_cast<char**>(keys), nullptr, 0};
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
+  check(count == 1 && results[0].value.type == PMIX_DATA_ARRAY, "a table");
+  const auto& array = *results[0].value.data.darray;
+  check(array.type == PMIX_PROC_INFO, "of processes");
+  const auto* rows = static_cast<const pmix_proc_info_t*>(array.array);
+  return {rows, rows + array.size};
+}
+
+/// Every process of the job, on all its nodes, with its pid. PMIx_Init does not wait until the server has read of it.
+void check_table(const Client& client) {
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  check(eventually([&] {
+          PMIX_INFO_FREE(results, count);
+          const auto rows = table_of_processes(results, count);
+          return std::all_of(rows.begin(), rows.end(),
+                             [](const pmix_proc_info_t& row) { return row.pid > 0; });
+        }),
+        "a process has no pid");
+  PMIX_INFO_FREE(results, count);
+  const auto rows = table_of_processes(results, count);
+  check_equal(rows.size(), client.size);
+  for (pmix_rank_t rank = 0; rank < client.size; ++rank) {
+    check_equal(rows[rank].proc.rank, rank);
+    check(rows[rank].hostname != nullptr, "a host");
+    check_equal(rows[rank].state, PMIX_PROC_STATE_CONNECTED);
+  }
+  check(rows[client.me.rank].pid == ::getpid(), "its own pid");
+  PMIX_INFO_FREE(results, count);
+  check_status(fence(), PMIX_SUCCESS);
+}
+
+/// What is about the library needs no server and no PMIx_Init.
+int queries_the_library(const Words&) {
+  for (const char* key : {PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_PROVISIONAL_ABI_VERSION}) {
+    const auto answer = asked({key});
+    check_status(answer.status, PMIX_SUCCESS);
+    check(answer.text.find('.') != std::string::npos, answer.text);
+  }
+  const auto version = asked({PMIX_VERSION_INFO});
+  check_status(version.status, PMIX_SUCCESS);
+  check(version.text == PMIx_Get_version(), version.text);
+  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_INIT);
+  check_status(asked({}).status, PMIX_ERR_INIT);
+  pmix_proc_t me{};
+  const auto began = PMIx_Init(&me, nullptr, 0);  // a singleton
+  check(began == PMIX_SUCCESS || began == PMIX_ERR_UNREACH, PMIx_Error_string(began));
+  check_status(asked({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
+  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  check_status(asked({PMIX_QUERY_STABLE_ABI_VERSION}).status, PMIX_SUCCESS);
+  return 0;
+}
+
 /// A rank may ask, too.
 int query_of_a_client(const Words&) {
   Client client;
@@ -177,9 +236,14 @@ int query_of_a_client(const Words&) {
   check_status(answer.status, PMIX_SUCCESS);
   check(answer.text == cluster_job, answer.text);
   check_status(asked({"weft.cluster"}).status, PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_QUERY_PARTIAL_SUCCESS);
-  check_status(asked({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_SUPPORTED);
+  check_status(asked({PMIX_QUERY_NAMESPACES, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
+  check_status(asked({"nobody.knows", PMIX_QUERY_QUEUE_LIST}).status, PMIX_ERR_NOT_FOUND);
   check_status(asked({}).status, PMIX_ERR_BAD_PARAM);
+  check(asked({PMIX_QUERY_STABLE_ABI_VERSION, PMIX_QUERY_NAMESPACES}).count == 2,
+        "of the library and of the server");
+  check_status(asked({PMIX_VERSION_INFO, "nobody.knows"}).status, PMIX_ERR_PARTIAL_SUCCESS);
+  check_status(asked({PMIX_JOB_SIZE, PMIX_QUERY_JOB_STATUS}).status, PMIX_SUCCESS);
+  check_table(client);
   Heard heard;
   const char* keys[] = {PMIX_QUERY_NAMESPACES, nullptr};
   pmix_query_t query{const_cast<char**>(keys), nullptr, 0};
@@ -248,6 +312,7 @@ void add_info_programs(Programs& programs) {
   programs.add("growing_cards", growing_cards);
   programs.add("fences_of_both_kinds", fences_of_both_kinds);
   programs.add("query_of_a_client", query_of_a_client);
+  programs.add("queries_the_library", queries_the_library);
   programs.add("tool", tool);
 }
 
@@ -373,6 +438,11 @@ TEST_P(InfoTest, ranks_may_ask) {
 }
 
 class InfoOfOne : public Multiproc {};
+
+TEST_F(InfoOfOne, what_is_about_the_library_needs_no_server) {
+  Child child("queries_the_library", {}, {});
+  child.expect_success();
+}
 
 TEST_F(InfoOfOne, a_job_of_one_node) {
   Host host;

@@ -3,15 +3,19 @@
 
 int main(int argc, char** argv) {
   weft::test::Programs programs;
+  weft::test::add_asks_programs(programs);
   weft::test::add_client_programs(programs);
   weft::test::add_data_programs(programs);
   weft::test::add_event_programs(programs);
   weft::test::add_fence_programs(programs);
+  weft::test::add_foreign_host_programs(programs);
+  weft::test::add_get_programs(programs);
   weft::test::add_info_programs(programs);
   weft::test::add_key_programs(programs);
   weft::test::add_limit_programs(programs);
   weft::test::add_node_programs(programs);
   weft::test::add_cluster_programs(programs);
+  weft::test::add_realm_programs(programs);
   weft::test::add_segment_programs(programs);
   weft::test::add_set_fence_programs(programs);
   weft::test::add_slow_file_programs(programs);

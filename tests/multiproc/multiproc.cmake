@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
+  asks_test.cpp
   cluster_test.cpp
   data_test.cpp
   event_test.cpp
   fence_test.cpp
+  foreign_host_test.cpp
+  get_test.cpp
   harness.cpp
   host.cpp
   info_test.cpp
@@ -13,11 +16,13 @@ add_executable(multiproc_test
   limit_test.cpp
   main.cpp
   nodes_test.cpp
+  realm_test.cpp
   segment_test.cpp
   server_test.cpp
   set_fence_test.cpp
   slow_files_test.cpp
   values.cpp)
+weft_compile_alone(asks_test.cpp)
 weft_compile_alone(cluster_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")

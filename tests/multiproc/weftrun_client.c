@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A rank with a will of its own for the tests of weftrun: weftrun_client WORD...; each word is one step.
 //   init finalize          the calls
+//   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their libpmix
 //   keys                   prints what the job says about this rank, one "name=value" a line
 //   exit:N signal:N        leave so
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
@@ -14,7 +15,12 @@
 //   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
 //   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of that server:
 //                          object, signal, ended, node_down, end
+//   watch_ends             listens to PMIX_EVENT_PROC_TERMINATED, and by a default handler to whatever comes
+//   ended:R                waits until it has been told how rank R ended, prints "R EXIT_CODE STATUS"
+//   by_default:R           waits until the default handler has been told of rank R, prints "R CODE"
 //   mark marked            raises an event; waits for that event, after `watch`
+//   marks_until:FILE       prints "raising", raises such events until the file is there, then one that says how many they were
+//   marks_all              waits, after `watch`, until it has been told that number and has got as many; more must not come
 //   descriptors            prints each descriptor above 2 and what it refers to
 //   pid say:TEXT           prints "RANK PID", TEXT
 //   wait                   until a signal ends the process
@@ -41,6 +47,8 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "../mpi/library.h"
 
 static pmix_proc_t me;
 static int tolerant;          // after the word "try"
@@ -202,6 +210,12 @@ static void get_of(pmix_rank_t rank) {
   if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
 }
 
+static void check_library(void) {
+  const char* wanted = getenv("WEFT_TEST_LIBRARY");
+  if (wanted == NULL || !has_library(getpid(), wanted) || !has_library(getppid(), wanted))
+    fail("another libpmix", PMIX_ERROR);
+}
+
 static void eat(size_t most) {
   const size_t chunk = 1 << 20;
   for (size_t i = 0; most == 0 || i < most; ++i) {
@@ -276,7 +290,8 @@ static void fence_of(const char* list) {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
 static int gone_ranks[64], gone_nodes[64], marks;
-static const pmix_status_t mark_code = -7001;
+static const pmix_status_t mark_code = -7001, last_mark_code = -7002;
+static int marks_raised = -1;  // by what the last one says
 
 static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
                      size_t count, pmix_info_t* results, size_t result_count,
@@ -286,6 +301,7 @@ static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* sour
   if (code == mark_code) ++marks;
   for (size_t i = 0; i < count; ++i) {
     const pmix_value_t* value = &infos[i].value;
+    if (code == last_mark_code && PMIX_CHECK_KEY(&infos[i], "test.count")) marks_raised = value->data.integer;
     if (code == PMIX_ERR_PROC_ABORTED && PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) &&
         value->type == PMIX_PROC && value->data.proc->rank < 64)
       ++gone_ranks[value->data.proc->rank];
@@ -299,9 +315,70 @@ static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* sour
 }
 
 static void watch(void) {
-  pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_EVENT_NODE_DOWN, mark_code};
-  const pmix_status_t status = PMIx_Register_event_handler(codes, 3, NULL, 0, on_event, NULL, NULL);
+  pmix_status_t codes[] = {PMIX_ERR_PROC_ABORTED, PMIX_EVENT_NODE_DOWN, mark_code, last_mark_code};
+  const pmix_status_t status = PMIx_Register_event_handler(codes, 4, NULL, 0, on_event, NULL, NULL);
   if (status < 0) fail("PMIx_Register_event_handler", status);
+}
+
+// What came of one rank by a handler of watch_ends.
+static struct end {
+  int times, exit_code;
+  pmix_status_t code, how;
+} ends[64], defaults[64];
+
+static void keep_end(struct end* into, pmix_status_t code, pmix_info_t infos[], size_t count) {
+  struct end* end = NULL;
+  for (size_t i = 0; i < count; ++i)
+    if (PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) && infos[i].value.type == PMIX_PROC &&
+        infos[i].value.data.proc->rank < 64)
+      end = &into[infos[i].value.data.proc->rank];
+  if (end == NULL) return;
+  end->code = code;
+  for (size_t i = 0; i < count; ++i) {
+    if (PMIX_CHECK_KEY(&infos[i], PMIX_EXIT_CODE)) end->exit_code = infos[i].value.data.integer;
+    if (PMIX_CHECK_KEY(&infos[i], PMIX_PROC_TERM_STATUS)) end->how = infos[i].value.data.status;
+  }
+  ++end->times;
+}
+
+static void on_end(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
+                   size_t count, pmix_info_t* results, size_t result_count,
+                   pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
+  (void)handler, (void)source, (void)results, (void)result_count;
+  pthread_mutex_lock(&mutex);
+  keep_end(code == PMIX_EVENT_PROC_TERMINATED ? ends : defaults, code, infos, count);
+  pthread_cond_broadcast(&heard);
+  pthread_mutex_unlock(&mutex);
+  if (answer != NULL) answer(PMIX_SUCCESS, NULL, 0, NULL, NULL, cookie);
+}
+
+static void watch_ends(void) {
+  pmix_status_t code = PMIX_EVENT_PROC_TERMINATED;
+  pmix_status_t status = PMIx_Register_event_handler(&code, 1, NULL, 0, on_end, NULL, NULL);
+  if (status >= 0) status = PMIx_Register_event_handler(NULL, 0, NULL, 0, on_end, NULL, NULL);
+  if (status < 0) fail("PMIx_Register_event_handler", status);
+}
+
+static struct end wait_for_end(const struct end* of) {
+  pthread_mutex_lock(&mutex);
+  while (of->times == 0) pthread_cond_wait(&heard, &mutex);
+  const struct end end = *of;
+  pthread_mutex_unlock(&mutex);
+  if (end.times != 1) {
+    fprintf(stderr, "weftrun_client: rank %u: told %d times of one end\n", me.rank, end.times);
+    exit(97);
+  }
+  return end;
+}
+
+static void print_end(const char* rank) {
+  const struct end end = wait_for_end(&ends[atoi(rank) & 63]);
+  printf("%s %d %s\n", rank, end.exit_code, PMIx_Error_string(end.how)), fflush(stdout);
+}
+
+static void print_default(const char* rank) {
+  const struct end end = wait_for_end(&defaults[atoi(rank) & 63]);
+  printf("%s %s\n", rank, PMIx_Error_string(end.code)), fflush(stdout);
 }
 
 static void wait_for(const int* times) {
@@ -351,6 +428,27 @@ static void forge(const char* words) {
   for (int i = 0; i < 3; ++i) PMIX_INFO_DESTRUCT(&infos[i]);
 }
 
+static void raise_marks_until(const char* path) {
+  printf("raising\n"), fflush(stdout);
+  int count = 0;
+  for (; access(path, F_OK) != 0; ++count) raise_event(mark_code, &me, PMIX_RANGE_SESSION, NULL, 0);
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, "test.count", &count, PMIX_INT);
+  raise_event(last_mark_code, &me, PMIX_RANGE_SESSION, &info, 1);
+  PMIX_INFO_DESTRUCT(&info);
+}
+
+static void wait_for_all_marks(void) {
+  pthread_mutex_lock(&mutex);
+  while (marks_raised < 0 || marks < marks_raised) pthread_cond_wait(&heard, &mutex);
+  const int more = marks - marks_raised;
+  pthread_mutex_unlock(&mutex);
+  if (more != 0) {
+    fprintf(stderr, "weftrun_client: rank %u: %d events more than were raised\n", me.rank, more);
+    exit(97);
+  }
+}
+
 static void wait_for_mark(void) {
   pthread_mutex_lock(&mutex);
   while (marks == 0) pthread_cond_wait(&heard, &mutex);
@@ -397,11 +495,16 @@ int main(int argc, char** argv) {
     if (strcmp(word, "fence_aborted") == 0) fence_aborted();
     if (strncmp(word, "fence_of:", 9) == 0) fence_of(word + 9);
     if (strcmp(word, "watch") == 0) watch();
+    if (strcmp(word, "watch_ends") == 0) watch_ends();
+    if (strncmp(word, "ended:", 6) == 0) print_end(word + 6);
+    if (strncmp(word, "by_default:", 11) == 0) print_default(word + 11);
     if (strncmp(word, "hears:", 6) == 0) wait_for(&gone_ranks[atoi(word + 6) & 63]);
     if (strncmp(word, "hears_node:", 11) == 0) wait_for(&gone_nodes[atoi(word + 11) & 63]);
     if (strncmp(word, "forge:", 6) == 0) forge(word + 6);
     if (strcmp(word, "mark") == 0) raise_event(mark_code, &me, PMIX_RANGE_SESSION, NULL, 0);
     if (strcmp(word, "marked") == 0) wait_for_mark();
+    if (strncmp(word, "marks_until:", 12) == 0) raise_marks_until(word + 12);
+    if (strcmp(word, "marks_all") == 0) wait_for_all_marks();
     if (strncmp(word, "say:", 4) == 0) printf("%s\n", word + 4), fflush(stdout);
     if (strcmp(word, "pid") == 0) printf("%u %d\n", me.rank, (int)getpid()), fflush(stdout);
     if (strncmp(word, "reach:", 6) == 0) reach(word + 6);
@@ -419,6 +522,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "try") == 0) tolerant = 1;
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
+    if (strcmp(word, "library") == 0) check_library();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));
     if (strncmp(word, "signal:", 7) == 0) raise(atoi(word + 7));

@@ -498,6 +498,24 @@ class GoesOn(Nodes):
         self.assertEqual((status, out), (5, b"on\n" * 3), err)
         self.told(err, ["rank 3 on", "status 5", "the others go on"], ["exit status 5 is that of rank 3"])
 
+    def test_ranks_are_told_how_a_rank_ended(self):
+        """By the code of its end; default handlers once, by the library's event or by that of its daemon."""
+        for steps, code, how, by_default in ((("finalize", "exit:7"), 7, "PMIX_ERR_EXIT_NONZERO_TERM", "PMIX_ERR_EXIT_NONZERO_TERM"),
+                                             (("signal:9",), 137, "PMIX_ERR_PROC_ABORTED_BY_SIG", "PMIX_ERR_PROC_ABORTED"),
+                                             (("exit:6",), 6, "PMIX_ERR_EXIT_NONZERO_TERM", "PMIX_ERR_PROC_ABORTED"),
+                                             (("exit:0",), 0, "PMIX_ERR_PROC_TERM_WO_SYNC", "PMIX_ERR_PROC_ABORTED")):
+            with self.subTest(steps):
+                status, out, err = finish(self.start_on(*TWO, "-n", "4", CLIENT, "init", "watch_ends", "fence", "only:3", *steps,
+                                                        "all", "ended:3", "by_default:3", "finalize"))
+                self.assertEqual(status, code or 1, err)
+                self.assertEqual(sorted(out.decode().splitlines()), sorted([f"3 {code} {how}", f"3 {by_default}"] * 3), err)
+
+    def test_handlers_hear_of_an_end_before_them(self):
+        """And of an orderly one, on its node."""
+        status, out, err = finish(self.start_on("-n", "2", CLIENT, "init", "only:1", "finalize", "all", "only:0", "watch_ends", "ended:1",
+                                                "finalize"))
+        self.assertEqual((status, out), (0, b"1 0 PMIX_SUCCESS\n"), err)
+
     def test_a_daemon_that_is_killed(self):
         job = self.start_on("--virtual-nodes", "3", "-n", "6", CLIENT, "init", "watch", "fence", "pid", "only:2", "wait",
                             "all", "only:3", "wait", "all", "fence_aborted", "hears:2", "hears:3", "hears_node:1",
@@ -510,6 +528,22 @@ class GoesOn(Nodes):
         self.told(err, [f"node {HOST}-v1 is lost", "killed by signal 9", "ranks 2-3 ended with it, the others go on"],
                   [f"exit status 125 is that of node {HOST}-v1"])
         self.assertFalse(any(lives(pid) for pid in pids.values()))
+
+    def test_events_reach_each_rank_once_when_a_daemon_on_their_way_is_killed(self):
+        """Of seven nodes the last two get events of the first by way of node 1."""
+        rest = "fence_of:0,2,3,4,5,6"
+        with tempfile.TemporaryDirectory() as directory:
+            over = os.path.join(directory, "over")
+            job = self.start_on("--virtual-nodes", "7", "-n", "7", CLIENT, "init", "watch", "fence", "pid", "only:1", "wait", "all",
+                                "only:0", f"marks_until:{over}", "all", "marks_all", rest, "marks_all", "say:on", "finalize")
+            pids = dict(map(int, line.split()) for line in read_lines(job.stdout, 9) if line not in ("waiting", "raising"))
+            os.kill(parent(pids[1]), signal.SIGKILL)
+            lost = job.stderr.readline()
+            self.assertIn(b"is lost", lost)
+            with open(over, "w", encoding="ascii"):
+                pass
+            status, out, err = finish(job)
+        self.assertEqual((status, out), (125, b"on\n" * 6), err)
 
     def test_what_cannot_be_launched_ends_the_job(self):
         status, out, err = finish(self.start_on("--host", "nowhere1:1,nowhere2:1", "--agent",

@@ -10,6 +10,7 @@
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
+#include "tools/job/interface.hpp"
 
 namespace weft::channel::order {
 
@@ -28,7 +29,9 @@ struct Launch {
   job::MapBy map = job::MapBy::automatic;
   bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
   bool wants_bindings = false;  ///< `started` is to list where each rank is bound
+  bool is_recoverable = false;  ///< the job outlives its first failed rank
   job::InputTarget input;
+  job::Pmi pmi = job::Pmi::automatic;
 };
 
 template <class Archive>
@@ -46,7 +49,9 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.map);
   archive(launch.one_machine);
   archive(launch.wants_bindings);
+  archive(launch.is_recoverable);
   archive(launch.input);
+  archive(launch.pmi);
 }
 
 }  // namespace weft::channel::order

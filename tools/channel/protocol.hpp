@@ -19,6 +19,7 @@
 
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::channel {
@@ -112,10 +113,11 @@ void fields(Archive& archive, Hello& message) {
 /// The node's ranks have been started, or why some have not.
 struct Started {
   static constexpr MessageType type = MessageType::started;
-  std::vector<std::int32_t> pids;  ///< of the ranks that were started, in the order of the ranks
-  std::vector<std::string> notes;  ///< for the user: bindings, variables that are not set
-  std::int32_t exit_code = 0;      ///< weftrun's, if a rank could not be started
-  std::string failure;             ///< empty: all ranks run
+  std::vector<std::int32_t> pids;          ///< of the ranks that were started, in the order of the ranks
+  std::vector<std::string> notes;          ///< for the user: bindings, variables that are not set
+  std::int32_t exit_code = 0;              ///< weftrun's, if a rank could not be started
+  std::string failure;                     ///< empty: all ranks run
+  std::vector<job::Interface> interfaces;  ///< of the apps, as this node sees them
 };
 template <class Archive>
 void fields(Archive& archive, Started& message) {
@@ -123,6 +125,7 @@ void fields(Archive& archive, Started& message) {
   archive(message.notes);
   archive(message.exit_code);
   archive(message.failure);
+  archive(message.interfaces);
 }
 
 /// Nodes that this daemon was to bring in (a tree of agents) and could not.

@@ -59,6 +59,27 @@ void InfoList::add_string(const char* key, const std::string& value) {
   info.value.data.string = copy;
 }
 
+void InfoList::add_int(const char* key, int value) {
+  auto& info = next(key);
+  info.value.type = PMIX_INT;
+  info.value.data.integer = value;
+}
+
+void InfoList::add_status(const char* key, pmix_status_t value) {
+  auto& info = next(key);
+  info.value.type = PMIX_STATUS;
+  info.value.data.status = value;
+}
+
+void InfoList::add_proc(const char* key, const pmix_proc_t& value) {
+  auto* copy = static_cast<pmix_proc_t*>(std::malloc(sizeof(pmix_proc_t)));
+  if (copy == nullptr) throw std::bad_alloc();
+  *copy = value;
+  auto& info = next(key);
+  info.value.type = PMIX_PROC;
+  info.value.data.proc = copy;
+}
+
 void InfoList::add_bool(const char* key, bool value) {
   auto& info = next(key);
   info.value.type = PMIX_BOOL;

@@ -27,6 +27,9 @@ class InfoList {
   void add_u32(const char* key, std::uint32_t value);
   void add_u64(const char* key, std::uint64_t value);
   void add_rank(const char* key, job::Rank value);
+  void add_int(const char* key, int value);
+  void add_status(const char* key, pmix_status_t value);
+  void add_proc(const char* key, const pmix_proc_t& value);
   void add_string(const char* key, const std::string& value);
   void add_bool(const char* key, bool value);
   void add_bytes(const char* key, std::string_view value);      ///< as PMIX_BYTE_OBJECT; wiped with the list

@@ -42,6 +42,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_MAPBY, name_of(map.policy.map));
   infos.add_string(PMIX_RANKBY, map.rank_by);
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
+  infos.add_bool(PMIX_JOB_RECOVERABLE, map.is_recoverable);
 }
 
 InfoList session_level(const JobMap& map) {
@@ -50,6 +51,8 @@ InfoList session_level(const JobMap& map) {
   infos.add_u32(PMIX_SESSION_ID, map.session != 0 ? map.session : static_cast<std::uint32_t>(::getpid()));
   infos.add_u32(PMIX_UNIV_SIZE, map.size);
   infos.add_string(PMIX_NODE_LIST, node_list(map));
+  infos.add_string(PMIX_RM_NAME, "weft");
+  infos.add_string(PMIX_RM_VERSION, WEFT_VERSION);
   return infos;
 }
 
@@ -74,6 +77,7 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   infos.add_u32(PMIX_APPNUM, static_cast<std::uint32_t>(a));
   infos.add_u32(PMIX_APP_SIZE, app.ranks);
   infos.add_rank(PMIX_APPLDR, map.first_rank_of(a));
+  infos.add_string(PMIX_APP_MAP_TYPE, name_of(map.policy.map));
   infos.add_string(PMIX_APP_ARGV, command_line(app));
   infos.add_string(PMIX_WDIR, directory_of(map, app));
   return infos;

@@ -24,6 +24,7 @@ struct JobMap {
   placement::Policy policy;
   std::vector<placement::Binding> bindings;  ///< one for each rank of this node, in the order of the ranks
   std::uint32_t cores = 1;                   ///< of this node
+  bool is_recoverable = false;               ///< the job outlives its first failed rank
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
 
   // Only in a job of several nodes; else empty.

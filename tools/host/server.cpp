@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pmix.h>
 #include <pmix_server.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -125,6 +126,7 @@ struct Upcalls {
                              pmix_proc_t procs[], std::size_t count, pmix_op_cbfunc_t, void*) {
     Server* server = current.load(std::memory_order_acquire);
     if (server == nullptr || server->marks_of(*proc) == nullptr) return PMIX_ERR_NOT_FOUND;
+    server->marks_of(*proc)->fetch_or(Server::abort_mark, std::memory_order_acq_rel);
     server->events_.abort({Rank{proc->rank}, status, message == nullptr ? "" : message,
                            named_ranks(server->nspace_, procs, procs == nullptr ? 0 : count)});
     return PMIX_OPERATION_SUCCEEDED;
@@ -138,7 +140,10 @@ struct Upcalls {
     // Either this sees that the process has ended, or mark_ended() comes later and its caller sees this mark.
     const auto before = marks->fetch_or(mark, std::memory_order_acq_rel);
     const bool is_late = mark == Server::connected_mark && (before & Server::ended_mark) != 0;
-    if (is_late) server->events_.connected_late(Rank{proc->rank});
+    if (is_late) {
+      server->events_.connected_late(Rank{proc->rank});
+      marks->fetch_or(Server::known_mark, std::memory_order_acq_rel);
+    }
     return PMIX_OPERATION_SUCCEEDED;
   }
 };
@@ -149,6 +154,7 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
   module.client_finalized = &Upcalls::finalized;
   module.abort = &Upcalls::abort;
   InfoList infos;
+  infos.add_bool("weft.tells_ends", true);
   infos.add_string(PMIX_SERVER_NSPACE, identity.nspace);
   infos.add_rank(PMIX_SERVER_RANK, Rank{identity.number});
   if (identity.servers > 1) {
@@ -176,6 +182,7 @@ Server::~Server() {
 void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology,
                           Events events) {
   nspace_ = map.nspace;
+  is_recoverable_ = map.is_recoverable;
   size_ = map.size;
   local_ = local;
   marks_ = std::make_unique<Marks[]>(size_);
@@ -223,7 +230,38 @@ std::vector<std::string> Server::environment_of(Rank rank) const {
 }
 
 void Server::mark_ended(Rank rank) noexcept {
-  marks_[index(rank)].fetch_or(ended_mark, std::memory_order_acq_rel);
+  auto& marks = marks_[index(rank)];
+  const auto before = marks.fetch_or(ended_mark, std::memory_order_acq_rel);
+  if ((before & (connected_mark | finalized_mark)) != 0) marks.fetch_or(known_mark, std::memory_order_relaxed);
+}
+
+void Server::announce_end(Rank rank, int wait_status) const {
+  const auto marks = marks_[index(rank)].load(std::memory_order_acquire);
+  const bool was_killed = WIFSIGNALED(wait_status);
+  const bool left_unsynced = (marks & connected_mark) != 0 && (marks & finalized_mark) == 0;
+  const int exit_code =
+      was_killed ? exit_status::signal_base + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+  const auto how = (marks & abort_mark) != 0 ? PMIX_ERR_PROC_REQUESTED_ABORT
+                   : was_killed              ? PMIX_ERR_PROC_ABORTED_BY_SIG
+                   : exit_code != 0          ? PMIX_ERR_EXIT_NONZERO_TERM
+                   : left_unsynced           ? PMIX_ERR_PROC_TERM_WO_SYNC
+                                             : PMIX_SUCCESS;
+  const auto name = name_of_rank(rank);
+  const auto raise = [&](pmix_status_t code, bool is_for_default_handlers) {
+    InfoList infos;
+    infos.add_proc(PMIX_EVENT_AFFECTED_PROC, name);
+    infos.add_int(PMIX_EXIT_CODE, exit_code);
+    infos.add_status(PMIX_PROC_TERM_STATUS, how);
+    if (!is_for_default_handlers) infos.add_bool(PMIX_EVENT_NON_DEFAULT, true);
+    // On its node only where a large job ends everywhere at once.
+    const bool is_end_of_job = how == PMIX_SUCCESS || !is_recoverable_;
+    const auto range = is_end_of_job ? PMIX_RANGE_LOCAL : PMIX_RANGE_SESSION;
+    PMIx_Notify_event(
+        code, &name, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+  };
+  raise(PMIX_EVENT_PROC_TERMINATED, false);
+  // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC), default handlers too.
+  if (how != PMIX_SUCCESS && how != PMIX_ERR_PROC_TERM_WO_SYNC) raise(how, is_recoverable_ && !left_unsynced);
 }
 
 void Server::deregister(Rank rank) noexcept {
@@ -247,7 +285,9 @@ bool Server::await_late_connections(std::function<void()> done) {
   auto* wait = new Wait{std::move(done)};
   std::uint32_t awaited = 0;
   for (const Rank rank : local_) {
-    if (marks_[index(rank)].load(std::memory_order_acquire) != ended_mark) continue;
+    // The library's thread may be about to call connected_late: then it has the next step behind that call.
+    const auto marks = marks_[index(rank)].load(std::memory_order_acquire);
+    if ((marks & (ended_mark | known_mark)) != ended_mark) continue;
     ++awaited;
     wait->open.fetch_add(1, std::memory_order_relaxed);
     const auto name = name_of_rank(rank);

@@ -53,6 +53,10 @@ class Server {
   /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;
 
+  /// Raises the events of a process's end: PMIX_EVENT_PROC_TERMINATED and, of one that has failed, the code of how. Default
+  /// handlers hear the latter if the job goes on and the library has not told them that the connection is lost.
+  void announce_end(job::Rank rank, int wait_status) const;
+
   /// The rank has failed before PMIx_Init: fences do not wait for it.
   void deregister(job::Rank rank) noexcept;
 
@@ -67,7 +71,14 @@ class Server {
 
  private:
   friend struct Upcalls;
-  enum Mark : std::uint8_t { connected_mark = 1, finalized_mark = 2, ended_mark = 4 };
+  /// known_mark: has_connected() after mark_ended() or connected_late has said that it had connected.
+  enum Mark : std::uint8_t {
+    connected_mark = 1,
+    finalized_mark = 2,
+    ended_mark = 4,
+    known_mark = 8,
+    abort_mark = 16
+  };
   using Marks = std::atomic<std::uint8_t>;
 
   void register_map(const JobMap& map, hwloc_topology_t topology);
@@ -77,6 +88,7 @@ class Server {
 
   std::string nspace_;  // of the job
   std::uint32_t size_ = 0;
+  bool is_recoverable_ = false;
   std::vector<job::Rank> local_;
   std::unique_ptr<Marks[]> marks_;  // of all ranks; the library's thread sets them, ours sets ended_mark
   Events events_;

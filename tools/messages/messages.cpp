@@ -135,6 +135,13 @@ std::string server_failed(std::string_view step, std::string_view reason) {
       step, reason);
 }
 
+std::string no_weftpmi(std::string_view path, std::string_view program, int error) {
+  return fmt::format(
+      "{} speaks PMI-1, and {} cannot be run: {}. What to do: install Weft as a whole on all nodes, or --pmi "
+      "off",
+      program, path, std::strerror(error));
+}
+
 std::string variable_not_set(std::string_view name) {
   return fmt::format(
       "-x {0}: {0} is not set here, so the ranks do not get it; give it a value with -x "
@@ -249,6 +256,28 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
   const auto consequence = named.empty() ? end_of_job : std::string_view("these ranks were ended");
   return fmt::format("{} called PMIx_Abort (MPI_Abort){} with status {}{}; {}. What to do: {}", at(where),
                      target, status, message, consequence, see_output(where));
+}
+
+std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size) {
+  const auto none = fmt::format("none of the {} ranks called PMIx_Init", size);
+  if (!interface.server_pmix.empty())
+    return fmt::format(
+        "{}: {} uses the PMIx library {}, which does not understand weftrun's, {}. What to do: let it use "
+        "weftrun's, which stands first "
+        "on LD_LIBRARY_PATH: remove the RPATH that goes before it (readelf -d, chrpath -d)",
+        none, program, interface.pmix, interface.server_pmix);
+  if (interface.mpi.empty() || size < 2 || interface.has_weftpmi) return {};
+  if (interface.is_wire)
+    return fmt::format(
+        "{}: {} needs {}, which speaks PMI-1, and --pmi off keeps weftrun from serving that. If it called "
+        "MPI_Init, each rank was a job "
+        "of its own. What to do: leave --pmi off out",
+        none, program, interface.mpi);
+  return fmt::format(
+      "{}, although {} needs {}. If it called MPI_Init, each rank was a job of its own. What to do: see that "
+      "this library was built "
+      "for PMIx and that no setting keeps it from it (OMPI_MCA_*); for PMI-1 over a socket: --pmi on",
+      none, program, interface.mpi);
 }
 
 std::string timed_out_at_start(double seconds) {

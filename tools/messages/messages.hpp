@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::messages {
@@ -41,6 +42,8 @@ std::string no_guard(int error);
 std::string no_shared_files(std::string_view path, int error);
 std::string no_topology();
 std::string server_failed(std::string_view step, std::string_view reason);
+/// weftpmi is not at `path`, and this program needs it.
+std::string no_weftpmi(std::string_view path, std::string_view program, int error);
 std::string variable_not_set(std::string_view name);
 std::string start_failed(const Where& where, std::string_view step, int error);
 
@@ -75,6 +78,8 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<job::Rank>& named);
 /// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
+/// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing speaks for that.
+std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size);
 std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
 /// Some rank had not been started yet.
 std::string timed_out_at_start(double seconds);

@@ -42,18 +42,28 @@ void prepend_library_path(Variables& variables, const std::string& directory) {
   set_variable(variables, fmt::format("LD_LIBRARY_PATH={}{}{}", directory, separator, others));
 }
 
+/// The address of any function of the library leads to the file that it was loaded from.
+std::string loaded_from() {
+  Dl_info found{};
+  if (::dladdr(reinterpret_cast<const void*>(&PMIx_Get_version), &found) == 0) return {};
+  return found.dli_fname == nullptr ? std::string() : std::string(found.dli_fname);
+}
+
 }  // namespace
 
 bool belongs_to_another_job(const char* variable) noexcept {
   // PMIX_MCA_* stays: a user's own settings of an OpenPMIx library have that form.
-  constexpr std::array<std::string_view, 15> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
+  constexpr std::array<std::string_view, 22> prefixes = {"PMIX_NAMESPACE=",  "PMIX_RANK=",
                                                          "PMIX_ID=",         "PMIX_SERVER_",
                                                          "PMIX_DSTORE_",     "PMIX_VERSION=",
                                                          "PMIX_HOSTNAME=",   "PMIX_SECURITY_MODE=",
                                                          "PMIX_GDS_MODULE=", "PMIX_BFROP_BUFFER_TYPE=",
                                                          "PMIX_PTL_MODULE=", "OMPI_COMM_WORLD_",
                                                          "OMPI_MCA_orte_",   "OMPI_MCA_ess",
-                                                         "WEFT_NODE="};
+                                                         "WEFT_NODE=",       "PMI_FD=",
+                                                         "PMI_PORT=",        "PMI_ID=",
+                                                         "PMI_RANK=",        "PMI_SIZE=",
+                                                         "PMI_SPAWNED=",     "PMI_JOBID="};
   const std::string_view text(variable);
   const auto starts = [text](std::string_view prefix) { return text.substr(0, prefix.size()) == prefix; };
   return std::any_of(prefixes.begin(), prefixes.end(), starts);
@@ -67,13 +77,17 @@ void forget_other_jobs() {
   for (const auto& name : names) ::unsetenv(name.c_str());
 }
 
-std::string library_directory() {
-  Dl_info found{};
-  // The address of any function of the library leads to the file that it was loaded from.
-  if (::dladdr(reinterpret_cast<const void*>(&PMIx_Get_version), &found) == 0) return {};
-  if (found.dli_fname == nullptr) return {};
+std::string library_file() {
   std::array<char, PATH_MAX> resolved;
-  const std::string_view given(found.dli_fname);
+  const std::string given = loaded_from();
+  return given.empty() || ::realpath(given.c_str(), resolved.data()) == nullptr ? std::string()
+                                                                                : resolved.data();
+}
+
+std::string library_directory() {
+  std::array<char, PATH_MAX> resolved;
+  const std::string loaded = loaded_from();
+  const std::string_view given(loaded);
   const auto slash = given.rfind('/');
   if (slash == std::string_view::npos) return {};
   // The directory is resolved and not the file: the ranks look for the name libpmix.so.2 in it.
@@ -82,6 +96,11 @@ std::string library_directory() {
   return is_default_directory(resolved.data()) || is_default_directory(directory)
              ? std::string()
              : std::string(resolved.data());
+}
+
+std::string value_of(const Variables& variables, std::string_view name) {
+  const std::string* found = find(variables, name);
+  return found == nullptr ? std::string() : found->substr(name.size() + 1);
 }
 
 void set_variable(Variables& variables, const std::string& assignment) {

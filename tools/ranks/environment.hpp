@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/job/app.hpp"
@@ -26,6 +27,9 @@ void forget_other_jobs();
 /// libraries).
 std::string library_directory();
 
+/// The file of the libpmix that this process itself has loaded, without links; empty: not known.
+std::string library_file();
+
 /// The variables that all ranks of one program share.
 ///   inherited   weftrun's environment (`environ`)
 ///   missing     receives the names of -x NAME settings that have no value here
@@ -40,6 +44,9 @@ struct RankIdentity {
   std::uint32_t local_size;
 };
 Variables rank_environment(const RankIdentity& identity);
+
+/// Empty: not set.
+std::string value_of(const Variables& variables, std::string_view name);
 
 /// Sets or replaces; `assignment` is "NAME=VALUE".
 void set_variable(Variables& variables, const std::string& assignment);

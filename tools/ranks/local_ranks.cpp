@@ -71,6 +71,7 @@ host::JobMap map_of(const channel::order::Launch& launch, const placement::RankT
   map.node = node;
   map.slots = launch.slots;
   map.session = launch.session;
+  map.is_recoverable = launch.is_recoverable;
   return map;
 }
 
@@ -115,9 +116,16 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
         app_environment(inherited.data(), app, library_path, map_.policy.oversubscribed, missing));
     set_variable(environments_.back(), mark_);
     if (shared_files_) shared_files_->add_to(environments_.back());
-    programs_.push_back(find_program(app, environments_.back()));
+    plan_app(app, launch.pmi);
     std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
   }
+}
+
+void LocalRanks::plan_app(const job::App& app, job::Pmi pmi) {
+  const auto& environment = environments_.back();
+  auto path = find_program(app, environment);
+  interfaces_.push_back(interface_of(path, app.directory, environment, pmi));
+  commands_.push_back(command_for(app, std::move(path), interfaces_.back()));
 }
 
 void LocalRanks::register_with(host::Server& server) {
@@ -162,12 +170,12 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
   const Variables identity = rank_environment(identity_of(index_here));
   own.insert(own.end(), identity.begin(), identity.end());
   const auto envp = make_envp(environments_[app], own);
-  const auto argv = pointers(map_.apps[app].argv);
+  const auto argv = pointers(commands_[app].argv);
   const auto affinity = affinity_mask(map_.bindings[index_here]);
   const Streams streams = connect(rank);
 
   process::SpawnRequest request;
-  request.path = programs_[app].c_str();
+  request.path = commands_[app].path.c_str();
   request.argv = argv.data();
   request.envp = envp.data();
   request.directory = map_.apps[app].directory.empty() ? nullptr : map_.apps[app].directory.c_str();
@@ -209,6 +217,7 @@ void LocalRanks::reap() {
     if (wait_status == 0) server_->mark_ended(rank);
     if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
     events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
+    server_->announce_end(rank, wait_status);
   }
   if (processes_->running() != 0 || is_settling_) return;
   is_settling_ = true;

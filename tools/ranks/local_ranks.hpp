@@ -14,12 +14,14 @@
 #include "tools/channel/launch_order.hpp"
 #include "tools/host/job_info.hpp"
 #include "tools/host/server.hpp"
+#include "tools/job/interface.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/ranks/environment.hpp"
 #include "tools/ranks/orphan_reaper.hpp"
 #include "tools/ranks/processes.hpp"
+#include "tools/ranks/program.hpp"
 #include "tools/ranks/shared_files.hpp"
 
 namespace weft::ranks {
@@ -82,11 +84,14 @@ class LocalRanks {
   pid_t pid(job::Rank rank) const noexcept { return processes_->pid(rank); }
   std::uint32_t running() const noexcept { return processes_ ? processes_->running() : 0; }
   std::uint32_t count_connected() const noexcept;
+  /// Of the apps, as this node's files tell.
+  const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
   /// For --verbose: policy, and the variables of the first rank that are not in `inherited`.
   std::vector<std::string> description(const Variables& inherited) const;
 
  private:
+  void plan_app(const job::App& app, job::Pmi pmi);
   process::SpawnResult start_rank(std::size_t index_here, const std::function<Streams(job::Rank)>& connect,
                                   unsigned long descriptor_limit);
   RankIdentity identity_of(std::size_t index_here) const;
@@ -106,9 +111,10 @@ class LocalRanks {
   asio::signal_set child_signals_;
   placement::Topology topology_;
   host::JobMap map_;
-  std::vector<job::Rank> ranks_;         // of this node, ascending
-  std::vector<Variables> environments_;  // one an app
-  std::vector<std::string> programs_;    // one an app: the path to execute
+  std::vector<job::Rank> ranks_;            // of this node, ascending
+  std::vector<Variables> environments_;     // one an app
+  std::vector<job::Interface> interfaces_;  // one an app
+  std::vector<Command> commands_;           // one an app
   std::unique_ptr<Processes> processes_;
   host::Server* server_ = nullptr;
   bool is_watched_ = false, is_settling_ = false;

@@ -6,8 +6,12 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
+#include "tools/libraries/program_look.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 
@@ -97,6 +101,30 @@ std::string find_program(const job::App& app, const Variables& environment) {
   }
   const std::string from = app.directory.empty() ? "the current directory" : app.directory;
   throw Stop(exit_status::not_found, messages::program_not_found(name, from, false));
+}
+
+job::Interface interface_of(const std::string& path, const std::string& directory,
+                            const Variables& environment, job::Pmi pmi) {
+  auto found = libraries::look_at(
+      path, {value_of(environment, "LD_LIBRARY_PATH"), directory.empty() ? "." : directory});
+  found.has_weftpmi = pmi == job::Pmi::always || (pmi == job::Pmi::automatic && found.is_wire);
+  std::error_code error;
+  const auto own = library_file();
+  if (!found.pmix.empty() && !own.empty() && std::filesystem::canonical(found.pmix, error) != own && !error)
+    found.server_pmix = own;
+  return found;
+}
+
+Command command_for(const job::App& app, std::string path, const job::Interface& interface) {
+  Command command{std::move(path), app.argv};
+  if (!interface.has_weftpmi) return command;
+  std::error_code error;
+  const auto own = std::filesystem::read_symlink("/proc/self/exe", error);
+  command.path = (own.parent_path() / "weftpmi").string();
+  if (::access(command.path.c_str(), X_OK) != 0)
+    throw Stop(exit_status::own_failure, messages::no_weftpmi(command.path, app.argv.front(), errno));
+  command.argv.insert(command.argv.begin(), "weftpmi");
+  return command;
 }
 
 }  // namespace weft::ranks

@@ -5,7 +5,10 @@
 
 #include <string>
 
+#include <vector>
+
 #include "tools/job/app.hpp"
+#include "tools/job/interface.hpp"
 #include "tools/ranks/environment.hpp"
 
 namespace weft::ranks {
@@ -14,5 +17,17 @@ namespace weft::ranks {
 /// slash is looked up in the PATH that the rank will have. Throws Stop: not_found, not_executable,
 /// own_failure (--wdir).
 std::string find_program(const job::App& app, const Variables& environment);
+
+/// What its libraries say about the program at `path`, and whether weftpmi is to stand in front of it. directory: where it will run.
+job::Interface interface_of(const std::string& path, const std::string& directory,
+                            const Variables& environment, job::Pmi pmi);
+
+/// What is executed in place of the program.
+struct Command {
+  std::string path;
+  std::vector<std::string> argv;
+};
+/// With weftpmi in front where the interface says so. Throws Stop (own_failure) if weftpmi is not beside this program.
+Command command_for(const job::App& app, std::string path, const job::Interface& interface);
 
 }  // namespace weft::ranks

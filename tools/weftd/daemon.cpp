@@ -218,6 +218,7 @@ void Daemon::launch(const channel::order::Launch& launch) {
     change_directory(launch.directory);
     ranks_.plan(launch, table, report.notes);
     ranks_.register_with(*server_);
+    report.interfaces = ranks_.interfaces();
     const auto failure = ranks_.start([&](Rank rank) {
       return ranks::LocalRanks::Streams{
           launch.input.includes(rank) ? input_pipes_.connect(rank) : ranks::nothing_to_read(),

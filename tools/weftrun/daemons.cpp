@@ -236,6 +236,8 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     case channel::MessageType::unreachable: {
       channel::report::Unreachable unreached;
       if (!read(bytes, unreached, from)) return;
+      // A daemon may see one end that it has started before it hears itself that all are to end.
+      if (is_ending_) return;
       return on_agent_failed(std::move(unreached.nodes), unreached.line, unreached.how);
     }
     case channel::MessageType::started: {

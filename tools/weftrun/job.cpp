@@ -173,12 +173,27 @@ void Job::on_node_runs() {
 }
 
 void Job::on_node_settled(std::uint32_t) {
-  if (--nodes_to_settle_ == 0) raise(Event::all_gone);
+  if (--nodes_to_settle_ != 0) return;
+  say_if_none_connected();
+  raise(Event::all_gone);
+}
+
+/// Ranks that do not find their runtime may each run as a job of one, and end well.
+void Job::say_if_none_connected() {
+  if (has_connected_ || nodes_to_start_ != 0) return;
+  const auto& interfaces = local_ ? local_->interfaces() : interfaces_;
+  for (std::size_t app = 0; app < std::min(interfaces.size(), launch_.apps.size()); ++app) {
+    // A rank that fails right after PMIx_Init may not have been heard of; one with another library never is.
+    if (outcome_.exit_code() != 0 && interfaces[app].server_pmix.empty()) continue;
+    const auto line = messages::not_of_the_job(launch_.apps[app].argv[0], interfaces[app], table_.size());
+    if (!line.empty()) return console_->print_result(line);
+  }
 }
 
 void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
   const auto [rank, status, connected, finalized] = ended;
   ranks_.set_ended(rank);
+  has_connected_ |= connected;
   if (ranks_.is_end_expected(rank)) return;
   const auto failed = [&, rank = rank](int exit_code, const std::string& line) {
     fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, AboutRank{rank, written});
@@ -196,6 +211,7 @@ void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes writte
 }
 
 void Job::on_connected_late(Rank rank) {
+  has_connected_ = true;
   if (ranks_.is_end_expected(rank)) return;
   fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)),
        messages::rank_left_without_finalize(where(rank), consequence()), AboutRank{rank});

@@ -64,6 +64,7 @@ class Job final : DaemonsWatcher {
 
   // Events.
   void on_node_runs();
+  void say_if_none_connected();
   void on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written);
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
@@ -121,6 +122,8 @@ class Job final : DaemonsWatcher {
   Outcome outcome_;
   bool is_launched_ = false;
   bool has_concluded_ = false;
+  bool has_connected_ = false;              // some rank, at any time
+  std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
   bool time_is_up_ = false;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose

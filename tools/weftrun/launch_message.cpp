@@ -57,7 +57,9 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.map = options.map;
   launch.one_machine = plan.one_machine;
   launch.wants_bindings = options.report_bindings || options.verbose;
+  launch.is_recoverable = options.on_failure == OnFailure::go_on;
   launch.input = options.input;
+  launch.pmi = options.pmi;
   if (launch.input.kind == job::InputTarget::Kind::one && number(launch.input.rank) >= table.size())
     throw Stop(exit_status::usage, messages::no_such_input_rank(launch.input.rank, table.size()));
   return launch;

@@ -25,6 +25,8 @@ namespace exit_status = messages::exit_status;
 constexpr std::uint32_t most_virtual_nodes = 4096;
 constexpr job::Names<placement::RankBy, 2> order_names{
     {{"slot", placement::RankBy::slot}, {"node", placement::RankBy::node}}};
+constexpr job::Names<job::Pmi, 3> pmi_names{
+    {{"auto", job::Pmi::automatic}, {"on", job::Pmi::always}, {"off", job::Pmi::never}}};
 constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
 
 template <class Value, std::size_t n>
@@ -100,7 +102,7 @@ job::EnvironmentSetting environment_setting(const std::string& text) {
 /// errors.
 struct Raw {
   std::string ranks, directory, bind, map, input, output_directory, limit;
-  std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure;
+  std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure, pmi;
   std::vector<std::string> settings, hosts;
   bool report_bindings = false, tag_output = false, quiet = false, verbose = false, version = false;
   bool oversubscribe = false, dry_run = false, explain = false, ignored = false;
@@ -162,6 +164,9 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
       ->type_name("SECONDS");
   grammar.add_option("--stdin", raw.input, "Who reads standard input: a rank (default 0), all, none")
       ->type_name("WHO");
+  grammar
+      .add_option("--pmi", raw.pmi, "Serve PMI-1 to the ranks (MPICH): auto (default: where needed), on, off")
+      ->type_name("WHEN");
   grammar.add_flag("-q,--quiet", raw.quiet, "Say nothing about how the job went; the exit status tells");
   grammar.add_flag("-v,--verbose", raw.verbose, "Say what is set, started and connected");
   grammar.add_flag("-V,--version", raw.version, "Print the version and leave");
@@ -266,6 +271,7 @@ void read_job_options(const Raw& raw, Options& options) {
   read_placement_options(raw, options);
   if (!raw.input.empty()) options.input = input_target(raw.input);
   if (!raw.limit.empty()) options.limit = time_limit(raw.limit);
+  if (!raw.pmi.empty()) options.pmi = named("--pmi", raw.pmi, pmi_names);
   options.output_directory = raw.output_directory;
   options.report_bindings = raw.report_bindings;
   options.tag_output = raw.tag_output;

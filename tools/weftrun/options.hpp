@@ -10,6 +10,7 @@
 
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
+#include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/placement/distribution.hpp"
 
@@ -40,6 +41,7 @@ struct Options {
   std::optional<std::uint32_t> per_node;   ///< --map-by ppr:N:node, or -N
   std::optional<placement::RankBy> order;  ///< --rank-by
   job::InputTarget input;
+  job::Pmi pmi = job::Pmi::automatic;
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;

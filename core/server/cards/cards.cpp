@@ -46,8 +46,10 @@ void Cards::await_more(const pmix_proc_t& proc, std::uint64_t beyond, FetchDone 
 }
 
 void Cards::fetch_by_host(const pmix_proc_t& proc, Wanted wanted, FetchDone done) {
-  auto deliver = [this](pmix_status_t status, const Blob& card) {
-    if (status == PMIX_SUCCESS) status = jobs_.take_cards(card);
+  auto deliver = [this, proc](pmix_status_t status, const Blob& card) {
+    const bool is_job = proc.rank == PMIX_RANK_WILDCARD;
+    if (status == PMIX_SUCCESS)
+      status = is_job ? jobs_.learn(std::string(link::nspace_of(proc)), card) : jobs_.take_cards(card);
     // A host knows no positions: its reply says that the rank has committed.
     return Fetched{status, status == PMIX_SUCCESS ? std::uint64_t{1} : 0};
   };

@@ -29,7 +29,8 @@ class Cards {
     data::Infos directives;
     Until until = Until::commit;
   };
-  /// Brings the card of a rank on another node. PMIX_ERR_NOT_SUPPORTED: there is no way to fetch.
+  /// Brings the card of a rank on another node; of the wildcard rank, where the host brings cards, a namespace that is not
+  /// registered here. PMIX_ERR_NOT_SUPPORTED: there is no way to fetch.
   void fetch(const pmix_proc_t& proc, Wanted wanted, FetchDone done);
   /// Brings what the rank commits beyond position `beyond` of its log, as soon as it does. Not where the host brings cards.
   void await_more(const pmix_proc_t& proc, std::uint64_t beyond, FetchDone done);

@@ -16,6 +16,9 @@ using store::GetStep;
 
 namespace {
 
+// Between requests to a host for a card that had not the key: each pause is twice the one before.
+constexpr std::chrono::milliseconds first_pause{50}, longest_pause{1000};
+
 /// Ranks that any local commit may be about.
 bool is_any(const pmix_proc_t& proc) noexcept {
   return proc.rank == PMIX_RANK_UNDEF || proc.rank == PMIX_RANK_WILDCARD;
@@ -75,7 +78,12 @@ void Gets::go_on(Number number) {
 GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
   const auto& [proc, key, directives, caller, is_of_host] = get.request;
   const auto* job = jobs_.find(link::nspace_of(proc));
-  if (job == nullptr) return decide_get(store::facts_of(proc.rank, key, get.how));
+  if (job == nullptr) {
+    auto facts = store::facts_of(proc.rank, key, get.how);
+    facts.can_ask = cards_.host_brings() && !is_of_host && !get.how.immediate && !get.has_asked_for_job;
+    facts.late = get.is_late;
+    return decide_get(facts);
+  }
   auto facts = store::facts_of(job->view(), proc.rank, key, get.how);
   auto found = store::lookup_encoded(job->view(), proc.rank, key, get.how, caller);
   if (found) {
@@ -84,6 +92,8 @@ GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
   } else if (found.error().code == Errc::outside_scope) {
     facts.lookup = GetFacts::Lookup::hidden;
   }
+  if (!found && get.how.realm == store::Realm::session && get.how.session && find_in_sessions(get, value))
+    facts.lookup = GetFacts::Lookup::hit;
   facts.own = caller.same_job && caller.rank == proc.rank;
   facts.committed |= get.end != 0;
   facts.asked = get.was_asked;
@@ -91,10 +101,22 @@ GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
   const bool host_brings = cards_.host_brings();
   facts.can_ask =
       facts.where == GetFacts::Where::elsewhere && !(host_brings && (get.how.immediate || is_of_host));
-  // A host that brings cards has had PMIX_REQUIRED_KEY, and its own patience with it.
-  const bool host_has_waited = host_brings && facts.where == GetFacts::Where::elsewhere;
-  facts.waits_for_keys = !is_of_host && !host_has_waited && key_wait_of(get) != std::chrono::milliseconds(0);
+  facts.waits_for_keys = !is_of_host && key_wait_of(get) != std::chrono::milliseconds(0);
   return decide_get(facts);
+}
+
+/// A session may have been registered with another job than the one that the Get names.
+bool Gets::find_in_sessions(const Waiting& get, store::Encoded& value) const {
+  bool is_found = false;
+  jobs_.each([&](const Job& job) {
+    if (is_found) return;
+    const auto found = store::lookup_in_session(job.view(), *get.how.session, get.request.key);
+    data::Writer out;
+    if (!found || !data::encode_value(out, found->get())) return;
+    value = std::move(out).take();
+    is_found = true;
+  });
+  return is_found;
 }
 
 void Gets::fetch(Number number, Waiting& get) {
@@ -102,7 +124,11 @@ void Gets::fetch(Number number, Waiting& get) {
   auto directives = data::Infos::copy_of(get.request.directives.data(), get.request.directives.size());
   if (!directives) return end(number, PMIX_ERR_NOMEM, {});
   const auto until = get.how.immediate ? Until::now : Until::commit;
-  cards_.fetch(get.request.proc, {get.request.key, std::move(*directives), until},
+  auto proc = get.request.proc;
+  get.fetches_job = jobs_.find(link::nspace_of(proc)) == nullptr;
+  if (get.fetches_job) proc.rank = PMIX_RANK_WILDCARD;  // the namespace first
+  get.has_asked_for_job |= get.fetches_job;
+  cards_.fetch(proc, {get.request.key, std::move(*directives), until},
                [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
 }
 
@@ -111,7 +137,9 @@ void Gets::wait(Number number, Waiting& get) {
   const auto* job = jobs_.find(link::nspace_of(proc));
   const bool is_elsewhere = !is_any(proc) && job->view().local_index(proc.rank) == store::none;
   if (is_elsewhere) {
-    if (cards_.host_brings() || std::exchange(get.is_asking, true)) return;
+    if (get.is_asking) return;
+    if (cards_.host_brings()) return ask_host_again(number, get);
+    get.is_asking = true;
     return cards_.await_more(proc, get.end,
                              [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
   }
@@ -122,14 +150,29 @@ void Gets::wait(Number number, Waiting& get) {
   go_on(number);  // the rank may have committed before it was watched
 }
 
+/// The host has brought the card as it was, without the key, and cannot be told to wait for more: it is asked from time to time.
+void Gets::ask_host_again(Number number, Waiting& get) {
+  if (get.again) return;
+  get.pause = get.pause.count() == 0 ? first_pause : std::min(2 * get.pause, longest_pause);
+  get.again = std::make_unique<asio::steady_timer>(loop_, get.pause);
+  get.again->async_wait([this, number](const std::error_code& error) {
+    const auto open = error ? waiting_.end() : waiting_.find(number);
+    if (open == waiting_.end()) return;
+    open->second->again.reset();
+    fetch(number, *open->second);
+  });
+}
+
 void Gets::on_fetched(Number number, const Fetched& fetched) {
   const auto open = waiting_.find(number);
   if (open == waiting_.end()) return;
   auto& get = *open->second;
   get.is_asking = false;
   if (fetched.status != PMIX_SUCCESS) return end(number, fetched.status, {});
-  get.was_asked = true;
-  get.end = std::max(get.end, fetched.end);
+  if (!std::exchange(get.fetches_job, false)) {
+    get.was_asked = true;
+    get.end = std::max(get.end, fetched.end);
+  }
   go_on(number);
 }
 

@@ -66,8 +66,12 @@ class Gets {
     store::GetDirectives how;  ///< borrows from request.directives
     Got done;
     std::unique_ptr<asio::steady_timer> timer{};
+    std::unique_ptr<asio::steady_timer> again{};  ///< until the host is asked for the card once more
+    std::chrono::milliseconds pause{};
     bool is_late = false;
     bool is_asking = false;    ///< a fetch is under way for it
+    bool fetches_job = false;  ///< the fetch is one of the namespace
+    bool has_asked_for_job = false;
     bool is_watching = false;  ///< commits of its rank are told
     bool was_asked = false;    ///< a fetch has ended well
     std::uint64_t end = 0;     ///< how far the rank's log reached then
@@ -80,8 +84,10 @@ class Gets {
 
   void go_on(Number number);
   store::GetStep decide(const Waiting& get, store::Encoded& value) const;
+  bool find_in_sessions(const Waiting& get, store::Encoded& value) const;
   void fetch(Number number, Waiting& get);
   void wait(Number number, Waiting& get);
+  void ask_host_again(Number number, Waiting& get);
   void on_fetched(Number number, const Fetched& fetched);
   void arm(Number number, Waiting& get, std::chrono::milliseconds time);
   void end(Number number, pmix_status_t status, store::Encoded value);

@@ -130,6 +130,14 @@ void CleanupOrder::carry_out(uid_t owner, base::Worker::Steps& steps) const {
                 [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
 }
 
+bool CleanupOrder::has(std::string_view key) noexcept {
+  for (const std::string_view each :
+       {PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR, PMIX_CLEANUP_RECURSIVE, PMIX_CLEANUP_EMPTY,
+        PMIX_CLEANUP_IGNORE, PMIX_CLEANUP_LEAVE_TOPDIR})
+    if (key == each) return true;
+  return false;
+}
+
 CleanupBook::CleanupBook() : current_(std::make_shared<Current>()), worker_("weft-cleanup") {}
 
 CleanupBook::~CleanupBook() {

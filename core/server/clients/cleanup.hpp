@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/worker.hpp"
@@ -33,6 +34,8 @@ struct CleanupOrder {
 
   /// Errors: invalid (a path that is not absolute, or a value that is no string).
   static Result<CleanupOrder> parse(const pmix_info_t* infos, std::size_t count);
+  /// A directive of clean-up has that key.
+  static bool has(std::string_view key) noexcept;
   bool empty() const noexcept { return files.empty() && directories.empty(); }
   /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has looked at.
   void carry_out(uid_t owner, base::Worker::Steps& steps) const;

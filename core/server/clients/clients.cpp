@@ -5,10 +5,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log_format.hpp"
 #include "core/data/wire.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 
@@ -20,9 +22,9 @@ Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment
     : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {
   if (rooms_.cluster == nullptr) return;
   rooms_.cluster->rpc().on(RequestType::process_gone,
-                           [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+                           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
                              if (const auto proc = base::decode<pmix_proc_t>(body))
-                               remote_process_died(*proc);
+                               remote_process_died(*proc, from);
                              reply(PMIX_SUCCESS, {});
                            });
 }
@@ -159,9 +161,33 @@ void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const l
   rooms_.gets.retry(connection->proc);
 }
 
-void Clients::add_cleanup(const ClientConnection& connection, const link::Cleanup& message) {
-  auto order = CleanupOrder::parse(message.infos.data(), message.infos.size());
-  if (order && !order->empty()) cleanups_.add(connection.proc, std::move(*order));
+pmix_status_t Clients::order_cleanup(const ClientConnection& connection, const link::JobControl& message) {
+  const auto order = CleanupOrder::parse(message.directives.data(), message.directives.size());
+  if (!order) return PMIX_ERR_BAD_PARAM;
+  if (order->empty()) return PMIX_SUCCESS;
+  Procs targets;
+  const auto status = cleanup_targets(connection, message.targets, targets);
+  if (status != PMIX_SUCCESS) return status;
+  for (const auto& target : targets) cleanups_.add(target, *order);
+  return PMIX_SUCCESS;
+}
+
+/// named: none: the client itself.
+pmix_status_t Clients::cleanup_targets(const ClientConnection& connection, const Procs& named, Procs& out) {
+  if (named.empty()) out.push_back(connection.proc);
+  for (const auto& target : named) {
+    const auto before = out.size();
+    bool is_other_users = false;
+    each_local(rooms_.jobs, {target}, [&](const Job& job, std::uint32_t local) {
+      const auto rank = job.rank_of(local);
+      const auto client = job.clients.find(rank);
+      is_other_users |= client != job.clients.end() && client->second.uid != connection.uid;
+      out.push_back(link::make_proc(job.nspace, rank));
+    });
+    if (is_other_users) return PMIX_ERR_NO_PERMISSIONS;
+    if (out.size() == before) return PMIX_ERR_NOT_FOUND;
+  }
+  return PMIX_SUCCESS;
 }
 
 // ---- finalized, and perhaps back
@@ -252,8 +278,8 @@ void Clients::tell_other_nodes(const pmix_proc_t& proc, const Job& job) {
       rooms_.cluster->rpc().send(node, RequestType::process_gone, body, nullptr);
 }
 
-void Clients::remote_process_died(const pmix_proc_t& proc) {
-  if (rooms_.exchanges->process_died(proc)) rooms_.events.announce_death(proc);
+void Clients::remote_process_died(const pmix_proc_t& proc, NodeNumber server) {
+  if (rooms_.exchanges->process_died(proc)) rooms_.events.announce_death(proc, server);
 }
 
 void Clients::remove(Job& job, std::uint32_t rank, Done done) {

@@ -39,7 +39,9 @@ class Clients {
   void finalize(const ConnectionRef& connection, std::uint64_t tag);
   /// A commit of a client without the segment: the server is its card's writer.
   void commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message);
-  void add_cleanup(const ClientConnection& connection, const link::Cleanup& message);
+  /// Takes the clean-up that a request orders, for processes of this node and of the client's user; none is well. PMIX_ERR_BAD_PARAM,
+  /// _NOT_FOUND (a process that is not here), _NO_PERMISSIONS.
+  pmix_status_t order_cleanup(const ClientConnection& connection, const link::JobControl& message);
 
   /// is_expected: the host ends it, or the server ends: no loss is announced.
   void closed(const ConnectionRef& connection, bool is_expected);
@@ -49,7 +51,7 @@ class Clients {
   void remove_all(Job& job, std::function<void()> done);
   void forget(const std::string& nspace);
   /// Another node's server says that a process there has died.
-  void remote_process_died(const pmix_proc_t& proc);
+  void remote_process_died(const pmix_proc_t& proc, NodeNumber server);
 
  private:
   using Watch = std::shared_ptr<asio::posix::stream_descriptor>;
@@ -59,6 +61,7 @@ class Clients {
   void refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason);
   std::string objection(const link::Hello& hello, const ClientConnection& connection, const Job& job) const;
   void welcome(const ConnectionRef& connection);
+  pmix_status_t cleanup_targets(const ClientConnection& connection, const Procs& named, Procs& out);
   void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);

@@ -87,7 +87,7 @@ Result<ClusterSpec> ClusterSpec::parse(const pmix_info_t* infos, std::size_t cou
 }
 
 Cluster::Cluster(const mesh::JobKey& key, NodeNumber self, NodeNumber nodes, std::string host)
-    : key_(key), self_(self), host_(std::move(host)), entries_(nodes) {
+    : key_(key), self_(self), incarnation_(incarnation_now()), host_(std::move(host)), entries_(nodes) {
   entries_[self_].host = host_;
 }
 
@@ -99,7 +99,8 @@ Cluster::Opened Cluster::open(asio::io_context& loop, const ClusterSpec& spec) {
   if (!spec.contacts.empty())
     if (auto first = base::decode<ServerContact>(spec.contacts.front()))
       options.toward = std::move(first->contact.address);
-  auto opened = Fabric::open(loop, *spec.key, {spec.self, incarnation_now()}, spec.nodes, *cluster, options);
+  auto opened =
+      Fabric::open(loop, *spec.key, {spec.self, cluster->incarnation_}, spec.nodes, *cluster, options);
   if (!opened.fabric) return {nullptr, std::move(opened.note)};
   cluster->fabric_ = std::move(opened.fabric);
   auto& mesh = cluster->mesh();

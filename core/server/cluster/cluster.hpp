@@ -53,6 +53,8 @@ class Cluster final : mesh::Watcher {
   Cluster& operator=(const Cluster&) = delete;
 
   NodeNumber self() const noexcept { return self_; }
+  /// Of this server; that of a later one of the same number is greater.
+  std::uint64_t incarnation() const noexcept { return incarnation_; }
   NodeNumber count() const noexcept { return static_cast<NodeNumber>(entries_.size()); }
   mesh::Mesh& mesh() noexcept { return fabric_->mesh(); }
   Endpoint& endpoint() noexcept { return fabric_->endpoint(); }
@@ -99,6 +101,7 @@ class Cluster final : mesh::Watcher {
 
   mesh::JobKey key_;
   NodeNumber self_;
+  const std::uint64_t incarnation_;
   std::string host_;
   std::vector<Entry> entries_;
   std::vector<Lost> lost_;  ///< for take_lost()

@@ -27,13 +27,14 @@ using mesh::NodeNumber;
 /// What a request is about: by it the handler is found.
 enum class RequestType : std::uint16_t {
   event = 1,     ///< for the handlers of that server's host
-  relay,         ///< an event of a client, for the clients of that node
+  relay,         ///< an event for the clients of all nodes, on its way down a tree (events/tree_relay.hpp)
   process_gone,  ///< a process of that node left without finalize
   fence_part,    ///< the requested node's part in this fence, once it is there
   card_place,    ///< where the cards of this job lie
   card,          ///< the card of this rank, as soon as there is one
   leaving,       ///< that server finalizes
   report,        ///< for weftinfo and other tools: what is open there, and how much was done
+  processes,     ///< for queries: the processes of a job that run there
 };
 
 class Rpc {

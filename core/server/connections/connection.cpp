@@ -120,11 +120,11 @@ void ClientConnection::send(link::MessageType type, std::uint64_t tag,
   if (outbox_.size() == 1) write_next();
 }
 
-void ClientConnection::send_event(const std::vector<std::byte>& payload) {
-  if (outbox_bytes_ + payload.size() <= most_waiting) return send(link::MessageType::event, 0, payload);
+void ClientConnection::send_push(link::MessageType type, const std::vector<std::byte>& payload) {
+  if (outbox_bytes_ + payload.size() <= most_waiting) return send(type, 0, payload);
   if (!std::exchange(has_dropped_, true))
-    base::warn(base::LogPart::events, "rank {} of {} (pid {}) does not read: events to it are dropped",
-               proc.rank, link::nspace_of(proc), pid);
+    base::warn(base::LogPart::events, "rank {} of {} (pid {}) does not read: {}s to it are dropped",
+               proc.rank, link::nspace_of(proc), pid, link::to_text(type));
 }
 
 void ClientConnection::reply(std::uint64_t tag, pmix_status_t status) {

@@ -59,7 +59,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   /// of that has gone.
   static constexpr std::size_t most_waiting = std::size_t{64} << 20;
   /// Not a reply: dropped beyond most_waiting. The first time that is said in the log.
-  void send_event(const std::vector<std::byte>& payload);
+  void send_push(link::MessageType type, const std::vector<std::byte>& payload);
+  void send_event(const std::vector<std::byte>& payload) { send_push(link::MessageType::event, payload); }
   /// The reply to a request that carries nothing but how it ended.
   void reply(std::uint64_t tag, pmix_status_t status);
   void close();
@@ -75,7 +76,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool is_known = false;  ///< its hello was accepted
   bool is_tool = false;   ///< an observer: a member of no job
   bool finalized = false;
-  bool leaving = false;  ///< the host ends it: of its frames only clean-up registrations count
+  bool leaving = false;  ///< the host ends it: of its frames only orders of clean-up count
   bool has_segment = false;
   bool attached = false;      ///< it found the segment by itself and waits for no welcome
   bool card_is_ours = false;  ///< the server writes its card

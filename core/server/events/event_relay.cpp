@@ -9,6 +9,7 @@
 #include "core/events/range.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/events/event_wire.hpp"
+#include "core/store/lookup.hpp"
 
 namespace weft::server {
 namespace {
@@ -34,111 +35,216 @@ Procs named_by(const events::Event& event) {
   return procs ? std::move(*procs) : Procs();
 }
 
-data::Infos about(const pmix_proc_t& proc) {
-  data::Infos infos;
-  infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc));
-  return infos;
+bool holds(const std::vector<pmix_status_t>& codes, pmix_status_t code) {
+  return std::find(codes.begin(), codes.end(), code) != codes.end();
 }
 
-bool has_subscribed(const ClientConnection& connection, pmix_status_t code) {
-  return std::find(connection.wanted_events.begin(), connection.wanted_events.end(), code) !=
-         connection.wanted_events.end();
+bool goes_beyond_node(pmix_data_range_t range) {
+  return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
+
+constexpr std::size_t most_codes_of_a_client = 4096;
 
 }  // namespace
 
 EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, Host& host,
-                       Cluster* cluster, events::Registry& registry)
-    : loop_(loop), self_(self), jobs_(jobs), host_(host), cluster_(cluster), registry_(registry) {
+                       Cluster* cluster, events::Registry& registry, bool host_tells_ends)
+    : loop_(loop),
+      self_(self),
+      jobs_(jobs),
+      host_(host),
+      cluster_(cluster),
+      registry_(registry),
+      host_tells_ends_(host_tells_ends) {
   if (cluster_ == nullptr) return;
   auto& rpc = cluster_->rpc();
   rpc.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     deliver_from_server(from, body, reply);
   });
   rpc.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    auto event = decoded_event(body);
-    if (!event) return reply(PMIX_ERR_BAD_PARAM, {});
-    spread(*event, nullptr);
-    registry_.deliver(std::move(*event));
-    reply(PMIX_SUCCESS, {});
+    if (!tree_->receive(body, [reply] { reply(PMIX_SUCCESS, {}); })) reply(PMIX_ERR_BAD_PARAM, {});
+  });
+  tree_ = tree_of(*cluster_);
+}
+
+std::unique_ptr<TreeRelay> EventRelay::tree_of(Cluster& cluster) {
+  return std::make_unique<TreeRelay>(
+      cluster.self(), cluster.count(), cluster.incarnation(),
+      [&cluster](NodeNumber node) { return cluster.is_there(node); },
+      [&cluster](NodeNumber to, std::vector<std::byte> message, TreeRelay::Sent sent) {
+        cluster.rpc().send(
+            to, RequestType::relay, std::move(message),
+            [sent = std::move(sent)](pmix_status_t status, Bytes) { sent(status == PMIX_SUCCESS); });
+      },
+      [this](Bytes body) { take_from_node(body); });
+}
+
+/// An event that came to another node's server first.
+void EventRelay::take_from_node(Bytes body) {
+  auto event = decoded_event(body);
+  if (!event || !events::is_range(event->range)) return;
+  spread(*event, nullptr);
+  registry_.deliver(std::move(*event));
+}
+
+/// By what it has subscribed to.
+bool EventRelay::wants(const ClientConnection& connection, const Sent& sent) {
+  return (connection.wants_all_events && sent.is_for_default_handlers) ||
+         holds(connection.wanted_events, sent.code);
+}
+
+pmix_status_t EventRelay::subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes) {
+  std::vector<pmix_status_t> added;
+  for (const auto code : codes)
+    if (!holds(connection.wanted_events, code) && !holds(added, code)) added.push_back(code);
+  if (connection.wanted_events.size() + added.size() > most_codes_of_a_client)
+    return PMIX_ERR_OUT_OF_RESOURCE;
+  sent_.each([&](std::uint64_t, const Sent& sent) {
+    const bool is_asked_for = codes.empty() ? sent.is_for_default_handlers : holds(added, sent.code);
+    if (!is_asked_for || wants(connection, sent)) return;
+    const auto event = decoded_event(sent.message);
+    if (!event || link::is_same(event->source, connection.proc)) return;  // its library has its own events
+    if (events::is_addressed(*event, {connection.proc, sent.is_from_here, true, false}))
+      connection.send_event(sent.message);
+  });
+  connection.wants_all_events |= codes.empty();
+  connection.wanted_events.insert(connection.wanted_events.end(), added.begin(), added.end());
+  return PMIX_SUCCESS;
+}
+
+void EventRelay::forget(std::string_view nspace) {
+  sent_.erase_if([&](const Sent& sent) {
+    const auto event = decoded_event(sent.message);
+    return !event || events::concerns(*event, nspace);
   });
 }
 
-void EventRelay::subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes) {
-  connection.wants_all_events |= codes.empty();
-  connection.wanted_events.insert(connection.wanted_events.end(), codes.begin(), codes.end());
-}
-
 void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Event event) {
+  // Those of PMIX_RANGE_PROC_LOCAL stay in their process.
+  if (!events::is_range(event.range) || event.range == PMIX_RANGE_PROC_LOCAL)
+    return from->reply(tag, PMIX_ERR_BAD_PARAM);
   event.source = from->proc;  // whatever the client says
+  events::stamp(event);
   spread(event, from.get());
-  const auto beyond = event.range != PMIX_RANGE_LOCAL && event.range != PMIX_RANGE_PROC_LOCAL;
-  if (beyond && host_.takes_events())
+  const bool is_beyond = goes_beyond_node(event.range);
+  if ((is_beyond || event.range == PMIX_RANGE_RM) && host_.takes_events())
     return host_.notify(std::move(event), [from, tag](pmix_status_t status) { from->reply(tag, status); });
-  if (beyond && cluster_ != nullptr) relay_to_nodes(event);
+  if (is_beyond && tree_) tree_->spread(encoded(event));
   registry_.deliver(std::move(event));
   from->reply(tag, PMIX_SUCCESS);
 }
 
 void EventRelay::notify(events::Event event, Done done) {
   if (names_servers(event)) return notify_servers(event, std::move(done));
+  events::stamp(event);
   spread(event, nullptr);
+  // A host that takes events relays them to the servers of other nodes itself.
+  if (goes_beyond_node(event.range) && tree_ && !host_.takes_events()) tree_->spread(encoded(event));
+  registry_.deliver(std::move(event));
   done(PMIX_SUCCESS);
 }
 
-/// To every client of this node that the range includes and that has subscribed to such events.
-void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
-  base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
-              link::nspace_of(event.source), event.range);
-  std::vector<std::byte> payload;
-  const auto* source_job = jobs_.find(link::nspace_of(event.source));
-  const bool is_source_here =
-      source_job != nullptr && source_job->view().local_index(event.source.rank) != store::none;
-  jobs_.each([&](const Job& job) {
-    for (const auto& [local, connection] : job.connections) {
-      if (connection.get() == except || connection->finalized) continue;
-      if (!connection->wants_all_events && !has_subscribed(*connection, event.code)) continue;
-      if (!events::is_addressed(event, {connection->proc, is_source_here, true, false})) continue;
-      if (payload.empty()) payload = encoded(event);
-      connection->send_event(payload);
-    }
-  });
+/// Raised by a process of this node, by this server, or by the system that its host stands for.
+bool EventRelay::is_from_here(const events::Event& event) const {
+  if (events::name_of(event.source).empty() || events::covers(event.source, self_)) return true;
+  const auto* job = jobs_.find(link::nspace_of(event.source));
+  return job != nullptr && job->view().local_index(event.source.rank) != store::none;
 }
 
-void EventRelay::send_to_subscribers(const events::Event& event) {
-  const auto payload = encoded(event);
+/// To every client of this node that the range includes and that has subscribed to such events, now or later.
+void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
+  if (event.range == PMIX_RANGE_RM) return;
+  base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
+              link::nspace_of(event.source), event.range);
+  Sent sent{event.code, events::is_for_default_handlers(event), is_from_here(event), encoded(event)};
   jobs_.each([&](const Job& job) {
-    for (const auto& [local, connection] : job.connections)
-      if (!connection->finalized && has_subscribed(*connection, event.code)) connection->send_event(payload);
+    for (const auto& [local, connection] : job.connections) {
+      if (connection.get() == except || connection->finalized || !wants(*connection, sent)) continue;
+      if (events::is_addressed(event, {connection->proc, sent.is_from_here, true, false}))
+        connection->send_event(sent.message);
+    }
   });
+  const auto bytes = sizeof(Sent) + sent.message.size();
+  if (events::may_be_cached(event)) sent_.add(std::move(sent), bytes);
+}
+
+// ---- what this server sees itself
+
+/// An event that a server raises for a process.
+events::Event EventRelay::event_about(pmix_status_t code, const pmix_proc_t& proc, NodeNumber server,
+                                      Defaults defaults) const {
+  events::Event event{code, proc, PMIX_RANGE_GLOBAL, {}};
+  event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc));
+  event.infos.add(PMIX_EVENT_PROXY, data::Value::of_proc(link::make_proc(link::nspace_of(self_), server)));
+  if (defaults == Defaults::left_out) event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
+  events::stamp(event);
+  return event;
+}
+
+/// A host that relays events, or has said that the job ends with its first process, is about to tell or to end the others: what
+/// they do by themselves must not come first (docs/design/events.md).
+bool EventRelay::host_decides(const pmix_proc_t& proc) const {
+  if (host_.takes_events()) return true;
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (job == nullptr) return false;
+  const auto said = store::lookup(job->view(), PMIX_RANK_WILDCARD, PMIX_JOB_RECOVERABLE, {}, {});
+  return said && data::truth(said->get()) == PMIX_BOOL_FALSE;
 }
 
 void EventRelay::announce_loss(const pmix_proc_t& proc) {
-  registry_.deliver({PMIX_ERR_LOST_CONNECTION, proc, PMIX_RANGE_PROC_LOCAL, about(proc)});
-  announce_death(proc);
+  // Without a handler it is said at once; a handler may take its time.
+  const auto host_has_heard = std::make_shared<bool>(true);
+  registry_.deliver(event_about(PMIX_ERR_LOST_CONNECTION, proc, self_.rank, Defaults::told),
+                    [host_has_heard](events::Outcome outcome) {
+                      *host_has_heard = outcome != events::Outcome::no_handler;
+                    });
+  const bool is_left_to_host = *host_has_heard || host_decides(proc);
+  announce(proc, self_.rank, is_left_to_host ? Defaults::left_out : Defaults::told);
 }
 
-void EventRelay::announce_death(const pmix_proc_t& proc) {
-  send_to_subscribers({PMIX_ERR_PROC_ABORTED, proc, PMIX_RANGE_LOCAL, about(proc)});
+void EventRelay::announce_death(const pmix_proc_t& proc, NodeNumber server) {
+  announce(proc, server, host_decides(proc) ? Defaults::left_out : Defaults::told);
+}
+
+/// defaults: of the clients.
+void EventRelay::announce(const pmix_proc_t& proc, NodeNumber server, Defaults defaults) {
+  const auto raise = [&](pmix_status_t code, Defaults who) {
+    auto event = event_about(code, proc, server, who);
+    event.infos.add(PMIX_PROC_TERM_STATUS, data::Value::of_status(PMIX_ERR_PROC_TERM_WO_SYNC));
+    spread(event, nullptr);
+    // The host's default handlers have heard that the connection is lost.
+    if (who == Defaults::told) event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
+    registry_.deliver(std::move(event));
+  };
+  raise(PMIX_ERR_PROC_ABORTED, defaults);
+  raise(PMIX_ERR_PROC_TERM_WO_SYNC, Defaults::left_out);
+  if (!host_tells_ends_) raise(PMIX_EVENT_PROC_TERMINATED, Defaults::left_out);
 }
 
 void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why) {
-  const auto about_node = [&] {
-    data::Infos infos;
-    infos.add(PMIX_NODEID, data::Value::of(static_cast<std::uint32_t>(node)));
-    infos.add(PMIX_HOSTNAME, data::Value::of(std::string_view(host_name)));
-    infos.add(PMIX_EVENT_TEXT_MESSAGE, data::Value::of(std::string_view(why)));
-    return infos;
+  const auto lost = [&] {
+    events::Event event{PMIX_EVENT_NODE_DOWN,
+                        link::make_proc(link::nspace_of(self_), node),
+                        PMIX_RANGE_GLOBAL,
+                        {},
+                        self_.rank};
+    event.infos.add(PMIX_NODEID, data::Value::of(static_cast<std::uint32_t>(node)));
+    event.infos.add(PMIX_HOSTNAME, data::Value::of(std::string_view(host_name)));
+    event.infos.add(PMIX_EVENT_TEXT_MESSAGE, data::Value::of(std::string_view(why)));
+    event.infos.add(PMIX_EVENT_PROXY, data::Value::of_proc(self_));
+    events::stamp(event);
+    return event;
   };
-  const auto source = link::make_proc(link::nspace_of(self_), node);
-  send_to_subscribers({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node()});
-  registry_.deliver({PMIX_EVENT_NODE_DOWN, source, PMIX_RANGE_LOCAL, about_node(), self_.rank},
-                    [host_name, why](events::Outcome outcome) {
-                      // Else the host says what it means for the job.
-                      const bool is_news = outcome == events::Outcome::no_handler;
-                      base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
-                                "node {} is lost: {}", host_name, why);
-                    });
+  auto for_clients = lost();
+  for_clients.infos.add(PMIX_EVENT_NON_DEFAULT,
+                        data::Value::of(true));  // of the environment: for those that name it
+  spread(for_clients, nullptr);
+  registry_.deliver(lost(), [host_name, why](events::Outcome outcome) {
+    // Else the host says what it means for the job.
+    const bool is_news = outcome == events::Outcome::no_handler;
+    base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
+              "node {} is lost: {}", host_name, why);
+  });
 }
 
 // ---- from server to server
@@ -186,12 +292,6 @@ void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Rep
   registry_.deliver(std::move(*event), [this, reply](events::Outcome outcome) {
     if (outcome != events::Outcome::closed) asio::post(loop_, [reply] { reply(PMIX_SUCCESS, {}); });
   });
-}
-
-/// An event of a local client that clients of other nodes may want, which the host does not relay.
-void EventRelay::relay_to_nodes(const events::Event& event) {
-  const auto body = encoded(event);
-  for (const auto node : cluster_->others()) cluster_->rpc().send(node, RequestType::relay, body, nullptr);
 }
 
 }  // namespace weft::server

@@ -5,9 +5,11 @@
 
 #include <asio/io_context.hpp>
 
+#include "core/events/recent.hpp"
 #include "core/events/registry.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/connections/connection.hpp"
+#include "core/server/events/tree_relay.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -16,37 +18,62 @@ namespace weft::server {
 class EventRelay {
  public:
   /// cluster: null where there is no other node. registry: the handlers of this server's host.
+  /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
   EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, Host& host, Cluster* cluster,
-             events::Registry& registry);
+             events::Registry& registry, bool host_tells_ends);
 
-  /// The client wants to hear of these codes; of none: of all.
-  static void subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
+  /// The client wants to hear of these codes; of none: of all. It gets those that have come already.
+  /// PMIX_ERR_OUT_OF_RESOURCE: more than 4096 codes in all; then none of these is added.
+  pmix_status_t subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
   /// An event that a client has raised; its source is that client.
   void relay(const ConnectionRef& from, std::uint64_t tag, events::Event event);
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
-  /// A local client died or left without finalize. Handlers that registered for exactly this are told; default handlers are
-  /// not, because the host, which decides what becomes of the job, is about to tell them more.
+  /// The namespace ends, and with it what is kept for its clients.
+  void forget(std::string_view nspace);
+
+  /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
+  /// Where the host has a handler for the former, the default handlers of clients are left to it.
   void announce_loss(const pmix_proc_t& proc);
-  /// The same of a process on whichever node, to the clients of this node.
-  void announce_death(const pmix_proc_t& proc);
+  /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
+  /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
+  /// the first, unless the host takes events or has said that the job ends with its first process (PMIX_JOB_RECOVERABLE false).
+  void announce_death(const pmix_proc_t& proc, NodeNumber server);
   void announce_lost_node(NodeNumber node, const std::string& host_name, const std::string& why);
 
  private:
   bool names_servers(const events::Event& event) const;
   void notify_servers(const events::Event& event, Done done);
   void deliver_from_server(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  void relay_to_nodes(const events::Event& event);
+  std::unique_ptr<TreeRelay> tree_of(Cluster& cluster);
+  void take_from_node(Bytes body);
   void spread(const events::Event& event, const ClientConnection* except);
-  void send_to_subscribers(const events::Event& event);
+  bool is_from_here(const events::Event& event) const;
+  enum class Defaults : bool { left_out, told };
+  events::Event event_about(pmix_status_t code, const pmix_proc_t& proc, NodeNumber server,
+                            Defaults defaults) const;
+  bool host_decides(const pmix_proc_t& proc) const;
+  void announce(const pmix_proc_t& proc, NodeNumber server, Defaults defaults);
 
   asio::io_context& loop_;
   const pmix_proc_t self_;
   Jobs& jobs_;
   Host& host_;
   Cluster* cluster_;
+  std::unique_ptr<TreeRelay> tree_;  ///< with a cluster
   events::Registry& registry_;
+  const bool host_tells_ends_;
+
+  /// An event for clients, as it was sent.
+  struct Sent {
+    pmix_status_t code;
+    bool is_for_default_handlers;
+    bool is_from_here;
+    std::vector<std::byte> message;
+  };
+  static bool wants(const ClientConnection& connection, const Sent& sent);
+  events::Recent<Sent> sent_;  ///< for handlers that are registered later
 };
 
 }  // namespace weft::server

@@ -17,7 +17,8 @@ Result<events::Event> decoded_event(Bytes bytes) {
   const data::OpaqueIgnored ignored;
   auto message = link::decode<link::EventMessage>(bytes);
   if (!message) return fail(message.error());
-  return events::Event{message->code, message->source, message->range, std::move(message->infos)};
+  return events::Event{message->code, message->source, message->range, std::move(message->infos),
+                       std::nullopt,  bytes.size()};
 }
 
 }  // namespace weft::server

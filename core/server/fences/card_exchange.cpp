@@ -30,6 +30,9 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, boo
     done(status);
   };
   if (!is_ours()) {
+    // A host may choose how to exchange by whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a
+    // fence with data hand some over, or none does.
+    if (collect_cards && cards.blob.empty()) cards.blob = store::BlobWriter().finish();
     by_host(procs, directives, cards.blob, on_end);
     return std::nullopt;
   }

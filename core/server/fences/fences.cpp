@@ -17,13 +17,6 @@ bool collects(const data::Infos& directives) {
   return info != nullptr && data::is_true(info->value);
 }
 
-data::Timeout timeout_in(const data::Infos& directives) {
-  const auto* info = directives.find(PMIX_TIMEOUT);
-  if (info == nullptr) return std::nullopt;
-  const auto timeout = data::timeout_of(info->value);
-  return timeout ? *timeout : std::nullopt;
-}
-
 }  // namespace
 
 Fences::Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster,
@@ -210,6 +203,14 @@ bool Fences::means_whole_job(const Procs& procs, const ClientConnection& connect
 // ---- what clients send
 
 void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message) {
+  std::string_view known;
+  for (const auto& proc : message.procs) {
+    const auto nspace = link::nspace_of(proc);
+    if (nspace == known) continue;
+    if (jobs_.find(nspace) == nullptr)
+      return await_registration(std::string(nspace), connection, tag, std::move(message));
+    known = nspace;
+  }
   auto procs = canonical(std::move(message.procs));
   if (procs.empty()) return connection->reply(tag, PMIX_ERR_BAD_PARAM);
   // However it is spelt: the others of this job are at its board.
@@ -224,9 +225,35 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   auto* request = fence->enter(*member, connection, tag, collects(message.directives));
   if (request == nullptr)
     return connection->reply(tag, PMIX_ERROR);  // it is at the board by itself at the same time
-  if (const auto deadline = timeout_in(message.directives))
+  if (const auto deadline = data::timeout_in(message.directives).value_or(std::nullopt))
     arm_deadline(fence, *member, request->entry.generation, *deadline);
   look(fence);
+}
+
+/// A host registers the namespaces of a fence in any order, also after a rank of one has entered.
+void Fences::await_registration(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
+                                link::Fence message) {
+  struct Wait {
+    Wait(asio::io_context& loop, link::Fence of) : timer(loop), message(std::move(of)) {}
+    asio::steady_timer timer;
+    link::Fence message;
+    Jobs::Wait registration = 0;
+  };
+  const auto limit = data::timeout_in(message.directives).value_or(std::nullopt);
+  const auto wait = std::make_shared<Wait>(loop_, std::move(message));
+  const std::weak_ptr weak(connection);
+  wait->timer.expires_after(limit.value_or(registration_wait));
+  wait->timer.async_wait(
+      [this, wait, nspace, weak, tag,
+       status = limit ? PMIX_ERR_TIMEOUT : PMIX_ERR_NOT_FOUND](const std::error_code& error) {
+        if (error || !jobs_.forget_wait(nspace, wait->registration)) return;
+        if (const auto open = weak.lock()) open->reply(tag, status);
+      });
+  wait->registration = jobs_.when_registered(nspace, [this, wait, weak, tag] {
+    wait->timer.cancel();
+    if (const auto open = weak.lock(); open && open->job != nullptr)
+      enter(open, tag, std::move(wait->message));
+  });
 }
 
 /// While an earlier generation is open, a member's fence behind it cannot be ended: its deadline is tried again then.

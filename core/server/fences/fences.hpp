@@ -50,7 +50,10 @@ class Fences {
   void disconnect(const ClientConnection& connection);
 
   // What clients send.
+  /// A set with a namespace that the host has not registered yet waits for that: as long as the caller's PMIX_TIMEOUT, else
+  /// registration_wait.
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
+  static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
   /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
   void look_at(const Job& job, store::BoardNumber number);
@@ -102,6 +105,8 @@ class Fences {
   void look(const BoardRef& fence);
   void send_moved(FenceBoard& fence);
   void answer(FenceBoard& fence, const FenceBoard::Reply& reply);
+  void await_registration(const std::string& nspace, const ConnectionRef& connection, std::uint64_t tag,
+                          link::Fence message);
   void arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
                     std::chrono::milliseconds after);
 

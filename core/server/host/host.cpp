@@ -5,18 +5,26 @@
 #include <cstring>
 #include <memory>
 
+#include "core/server/host/lent.hpp"
+
 namespace weft::server {
 namespace {
 
-using CardsUpcall = Upcall<Blob>;
+using CardsUpcall = Upcall<LentBytes>;
 
-/// The pmix_modex_cbfunc_t of a CardsUpcall: copies what the host lends.
+/// The pmix_modex_cbfunc_t of a CardsUpcall.
 void on_cards(pmix_status_t status, const char* cards, std::size_t bytes, void* pointer,
               pmix_release_cbfunc_t release, void* release_data) {
-  const auto* from = reinterpret_cast<const std::byte*>(cards);
-  Blob copy = cards == nullptr ? Blob() : Blob(from, from + bytes);
-  if (release != nullptr) release(release_data);
-  CardsUpcall::finish_from_host(pointer, status, std::move(copy));
+  CardsUpcall::finish_from_host(pointer, status, LentBytes(cards, bytes, release, release_data));
+}
+
+/// The answer of a CardsUpcall. call: what the host may read until then.
+template <class Call>
+CardsUpcall::Done take_cards(std::shared_ptr<Call> call, Host::TakeCards done) {
+  return [call = std::move(call), done = std::move(done)](pmix_status_t status, LentBytes lent) {
+    const auto cards = lent.take();
+    done(status, *cards);
+  };
 }
 
 }  // namespace
@@ -107,13 +115,10 @@ void Host::fence(std::vector<pmix_proc_t> procs, data::Infos directives, const B
     data::Infos directives;
   };
   auto held = std::make_shared<Call>(Call{std::move(procs), std::move(directives)});
-  CardsUpcall::make(
-      upcalls_, "fence_nb",
-      [held, done = std::move(done)](pmix_status_t status, const Blob& all) { done(status, all); },
-      [&](void* open) {
-        return module_.fence_nb(held->procs.data(), held->procs.size(), held->directives.data(),
-                                held->directives.size(), data.release(), cards.size(), on_cards, open);
-      });
+  CardsUpcall::make(upcalls_, "fence_nb", take_cards(held, std::move(done)), [&](void* open) {
+    return module_.fence_nb(held->procs.data(), held->procs.size(), held->directives.data(),
+                            held->directives.size(), data.release(), cards.size(), on_cards, open);
+  });
 }
 
 void Host::direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCards done) {
@@ -123,13 +128,10 @@ void Host::direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCar
     data::Infos directives;
   };
   auto held = std::make_shared<Call>(Call{proc, std::move(directives)});
-  CardsUpcall::make(
-      upcalls_, "direct_modex",
-      [held, done = std::move(done)](pmix_status_t status, const Blob& card) { done(status, card); },
-      [&](void* open) {
-        return module_.direct_modex(&held->proc, held->directives.data(), held->directives.size(), on_cards,
-                                    open);
-      });
+  CardsUpcall::make(upcalls_, "direct_modex", take_cards(held, std::move(done)), [&](void* open) {
+    return module_.direct_modex(&held->proc, held->directives.data(), held->directives.size(), on_cards,
+                                open);
+  });
 }
 
 }  // namespace weft::server

@@ -10,6 +10,7 @@
 
 #include "core/data/value.hpp"
 #include "core/events/event.hpp"
+#include "core/link/requests.hpp"
 #include "core/server/host/upcall.hpp"
 #include "core/server/types.hpp"
 
@@ -43,6 +44,32 @@ class Host {
   void notify(events::Event event, Done done);
   void fence(std::vector<pmix_proc_t> procs, data::Infos directives, const Blob& cards, TakeCards done);
   void direct_modex(const pmix_proc_t& proc, data::Infos directives, TakeCards done);
+
+  // What clients ask for (host_services.cpp). requester: the client; a message: what it has sent.
+  using Answered = std::function<void(pmix_status_t, data::Infos)>;
+  using GotValue = std::function<void(pmix_status_t, data::Value)>;  ///< as in link::Answer
+  void publish(const pmix_proc_t& requester, link::Publish message, Done done);
+  void lookup(const pmix_proc_t& requester, link::Lookup message, GotValue done);
+  void unpublish(const pmix_proc_t& requester, link::Unpublish message, Done done);
+  void spawn(const pmix_proc_t& requester, link::Spawn message, GotValue done);
+  void connect(link::Connect message, Done done);
+  void disconnect(link::Disconnect message, Done done);
+  bool watches_events() const noexcept { return module_.register_events != nullptr; }
+  void register_events(std::vector<pmix_status_t> codes, data::Infos infos, Done done);
+  void deregister_events(std::vector<pmix_status_t> codes, Done done);
+  bool answers_queries() const noexcept { return module_.query != nullptr; }
+  /// queries: an array of PMIX_QUERY.
+  void query(const pmix_proc_t& requester, data::Value queries, Answered done);
+  void allocate(const pmix_proc_t& requester, link::Allocate message, Answered done);
+  bool controls_jobs() const noexcept { return module_.job_control != nullptr; }
+  void job_control(const pmix_proc_t& requester, link::JobControl message, Answered done);
+  void monitor(const pmix_proc_t& requester, link::Monitor message, Answered done);
+  void get_credential(const pmix_proc_t& requester, link::GetCredential message,
+                      std::function<void(pmix_status_t, data::Value, data::Infos)> done);
+  void validate_credential(const pmix_proc_t& requester, link::ValidateCredential message, Answered done);
+  void pull_output(link::PullOutput message, Done done);
+  void push_input(const pmix_proc_t& requester, link::PushInput message, Done done);
+  void fabric(const pmix_proc_t& requester, link::Fabric message, Answered done);
 
  private:
   pmix_server_module_t module_{};

@@ -24,9 +24,10 @@ struct Registered {
 
 struct Job {
   std::string nspace;
-  std::map<std::uint32_t, Registered> clients;         ///< by rank; may come before the namespace itself
-  std::optional<store::CardKey> card_key{};            ///< as store::JobSpec
-  std::optional<store::JobWriter> writer;              ///< once the namespace is registered
+  std::map<std::uint32_t, Registered> clients;  ///< by rank; may come before the namespace itself
+  std::optional<store::CardKey> card_key{};     ///< as store::JobSpec
+  std::optional<store::JobWriter> writer;       ///< once the namespace is registered
+  bool is_learned = false;                      ///< the host brought it for a Get, and has not registered it
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
   std::vector<NodeNumber> nodes;                       ///< that have ranks of it, ascending
 

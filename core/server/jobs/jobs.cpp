@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/jobs/jobs.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/jobs/job_info.hpp"
+#include "core/server/jobs/job_level.hpp"
 
 namespace weft::server {
 
@@ -36,7 +38,7 @@ Job& Jobs::announce(const std::string& nspace) {
 }
 
 Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& infos, bool& is_new) {
-  is_new = !job.writer;
+  is_new = !job.writer || job.is_learned;
   std::set<std::uint32_t> registered;
   if (is_new)
     for (const auto& [rank, client] : job.clients) registered.insert(rank);
@@ -47,7 +49,9 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
       if (auto ok = job.writer->add_info(key); !ok) return ok;
     return {};
   }
+  if (job.is_learned) unlearn(job);
   spec->card_key = job.card_key;
+  add_server_keys(*spec);
   auto writer = store::JobWriter::create(segment_, *spec, limits_);
   if (!writer) return fail(writer.error());
   job.writer = std::move(*writer);
@@ -60,9 +64,54 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   return {};
 }
 
-void Jobs::when_registered(const std::string& nspace, std::function<void()> task) {
-  if (find(nspace) != nullptr) return task();
-  waiting_[nspace].push_back(std::move(task));
+pmix_status_t Jobs::learn(const std::string& nspace, Bytes job_level) {
+  if (find(nspace) != nullptr) return PMIX_SUCCESS;  // registered meanwhile
+  const auto infos = decode_job_level(job_level);
+  auto spec =
+      infos ? read_job_info(nspace, 0, infos->data(), infos->size(), {}, host_name_) : fail(infos.error());
+  if (!spec) return PMIX_ERR_UNPACK_FAILURE;
+  if (learned_.size() == most_learned) erase(std::string(learned_.front()));
+  auto writer = store::JobWriter::create(segment_, *spec, limits_);
+  if (!writer) return PMIX_ERR_OUT_OF_RESOURCE;
+  auto& job = announce(nspace);
+  job.writer = std::move(*writer);
+  job.is_learned = true;
+  learned_.push_back(nspace);
+  return PMIX_SUCCESS;
+}
+
+/// Its name stays, for a host that registers it now.
+void Jobs::unlearn(Job& job) {
+  std::erase(learned_, job.nspace);
+  job.writer->retire(segment_);
+  job.writer.reset();
+  job.is_learned = false;
+}
+
+void Jobs::add_server_keys(store::JobSpec& spec) const {
+  if (server_uri_.empty()) return;
+  const auto add = [&](std::string_view key, data::Value value) {
+    const bool is_said = std::any_of(spec.keys.begin(), spec.keys.end(), [&](const auto& said) {
+      return said.owner.realm == store::Realm::job && said.key == key;
+    });
+    if (!is_said) spec.keys.push_back({{store::Realm::job, 0}, std::string(key), std::move(value)});
+  };
+  add(PMIX_SERVER_NSPACE, data::Value::of(link::nspace_of(server_)));
+  add(PMIX_SERVER_RANK, data::Value::of_rank(server_.rank));
+  add(PMIX_SERVER_URI, data::Value::of(std::string_view(server_uri_)));
+}
+
+Jobs::Wait Jobs::when_registered(const std::string& nspace, std::function<void()> task) {
+  if (find(nspace) != nullptr) return task(), 0;
+  waiting_[nspace].emplace(next_wait_, std::move(task));
+  return next_wait_++;
+}
+
+bool Jobs::forget_wait(const std::string& nspace, Wait wait) {
+  const auto waiting = waiting_.find(nspace);
+  if (waiting == waiting_.end() || waiting->second.erase(wait) == 0) return false;
+  if (waiting->second.empty()) waiting_.erase(waiting);
+  return true;
 }
 
 void Jobs::announce_registered(std::string_view nspace) {
@@ -70,12 +119,13 @@ void Jobs::announce_registered(std::string_view nspace) {
   if (waiting == waiting_.end()) return;
   const auto tasks = std::move(waiting->second);
   waiting_.erase(waiting);
-  for (const auto& task : tasks) task();
+  for (const auto& [number, task] : tasks) task();
 }
 
 void Jobs::erase(std::string_view nspace) {
   const auto found = jobs_.find(nspace);
   if (found == jobs_.end()) return;
+  std::erase(learned_, nspace);
   if (found->second->writer) found->second->writer->retire(segment_);
   base::info(base::LogPart::jobs, "{} is forgotten", nspace);
   jobs_.erase(found);

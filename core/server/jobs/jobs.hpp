@@ -2,6 +2,7 @@
 // The namespaces of this server, and the way of other nodes' cards into them. The loop's thread only.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -22,6 +23,12 @@ class Jobs {
   Jobs(shm::Segment& segment, std::string host_name, store::Limits limits)
       : segment_(segment), host_name_(std::move(host_name)), limits_(limits) {}
 
+  /// What jobs tell of their server where the host does not: PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SERVER_URI.
+  void tell_server(const pmix_proc_t& server, std::string uri) {
+    server_ = server;
+    server_uri_ = std::move(uri);
+  }
+
   /// A namespace that is registered; null for any other.
   Job* find(std::string_view nspace);
   const Job* find(std::string_view nspace) const { return const_cast<Jobs*>(this)->find(nspace); }
@@ -41,9 +48,17 @@ class Jobs {
   /// Errors: invalid, no_space, no_memory, and those of its values.
   Result<void> register_job(Job& job, int local_size, const data::Infos& infos, bool& is_new);
   /// Runs `task` when `nspace` is registered: at once, or at the end of its registration.
-  void when_registered(const std::string& nspace, std::function<void()> task);
+  /// The number is for forget_wait().
+  using Wait = std::uint64_t;
+  Wait when_registered(const std::string& nspace, std::function<void()> task);
+  /// The task will not run. False: it has run.
+  bool forget_wait(const std::string& nspace, Wait wait);
   /// Runs what waited for the registration of `nspace`.
   void announce_registered(std::string_view nspace);
+  /// A namespace that the host has not registered, from what another server knows of it; at most most_learned are kept, the latest.
+  /// PMIX_SUCCESS, PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  pmix_status_t learn(const std::string& nspace, Bytes job_level);
+  static constexpr std::size_t most_learned = 32;
   /// Takes it out of the segment and forgets it.
   void erase(std::string_view nspace);
 
@@ -57,11 +72,18 @@ class Jobs {
   pmix_status_t take_card(const store::Card& card, Procs* behind = nullptr);
 
  private:
+  void unlearn(Job& job);
+  void add_server_keys(store::JobSpec& spec) const;
+
   shm::Segment& segment_;
   const std::string host_name_;
   const store::Limits limits_;
+  pmix_proc_t server_{};
+  std::string server_uri_;  ///< empty: nothing is told
   std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
-  std::map<std::string, std::vector<std::function<void()>>, std::less<>> waiting_;  ///< for a registration
+  std::map<std::string, std::map<Wait, std::function<void()>>, std::less<>> waiting_;  ///< for a registration
+  Wait next_wait_ = 1;
+  std::deque<std::string> learned_;  ///< oldest first
 };
 
 }  // namespace weft::server

@@ -3,12 +3,21 @@
 
 #include <unistd.h>
 
-#include <algorithm>
+#include "core/data/array.hpp"
+#include "core/server/services/requester.hpp"
 
 namespace weft::server {
 
-Queries::Queries(asio::io_context& loop, std::string cluster_name, OwnReport& own, Cluster* cluster)
-    : loop_(loop), cluster_name_(std::move(cluster_name)), own_(own), cluster_(cluster) {
+Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
+                 OwnReport& own, Cluster* cluster)
+    : loop_(loop),
+      cluster_name_(link::nspace_of(self)),
+      jobs_(jobs),
+      host_(host),
+      own_(own),
+      cluster_(cluster),
+      processes_(jobs, cluster),
+      keys_(jobs, own, processes_, cluster != nullptr ? cluster->self() : 0) {
   if (cluster_ == nullptr) return;
   cluster_->rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);
@@ -24,43 +33,115 @@ void Queries::query(const ConnectionRef& connection, std::uint64_t tag, link::Qu
                  link::encode(link::QueryAnswer{status, std::move(results)}));
   };
   if (connection->uid != ::getuid() && connection->uid != 0) return replied(PMIX_ERR_NO_PERMISSIONS, {});
-  query(std::move(request), replied);
+  const auto open = std::make_shared<Open>();
+  open->query = std::move(request);
+  open->done = replied;
+  open->requester = connection;
+  begin(open, connection->proc);
 }
 
-void Queries::query(link::Query query, Replied done) {
-  bool wants_report = false, wants_others = false;
-  for (const auto& item : query.items) {
-    if (std::find(item.keys.begin(), item.keys.end(), report_key) == item.keys.end()) continue;
-    const auto* only_here = item.qualifiers.find(PMIX_QUERY_LOCAL_ONLY);
-    wants_report = true;
-    wants_others |= only_here == nullptr || !data::is_true(only_here->value);
-  }
-  if (!wants_report) return reply(query, nullptr, done);
-  auto held = std::make_shared<link::Query>(std::move(query));
-  with_report(wants_others, [this, held, done = std::move(done)](const ClusterReport& report) {
-    reply(*held, &report, done);
-  });
+void Queries::query(const pmix_proc_t& caller, link::Query query, Replied done) {
+  const auto open = std::make_shared<Open>();
+  open->query = std::move(query);
+  open->done = std::move(done);
+  begin(open, caller);
 }
 
-/// report: if it was asked for.
-void Queries::reply(const link::Query& query, const ClusterReport* report, const Replied& done) const {
-  data::Infos out;
+void Queries::begin(const OpenRef& open, const pmix_proc_t& caller) {
   std::size_t asked = 0;
-  for (const auto& item : query.items)
-    for (const auto& key : item.keys) {
-      ++asked;
-      if (key == PMIX_QUERY_NAMESPACES) {
-        out.add(key, data::Value::of(std::string_view(own_.namespaces())));
-      } else if (key == report_key && report != nullptr) {
-        auto value = to_value(*report);
-        if (!value) return done(PMIX_ERR_NOMEM, {});
-        out.add(key, std::move(*value));
-      }
+  for (const auto& item : open->query.items) {
+    auto scope = QueryScope::parse(item.qualifiers, caller);
+    if (!scope) return open->done(PMIX_ERR_BAD_PARAM, {});
+    open->scopes.push_back(std::move(*scope));
+    asked += item.keys.size();
+  }
+  if (asked == 0) return open->done(PMIX_ERR_BAD_PARAM, {});
+  gather(open);
+}
+
+/// One thing after the other; each comes back here.
+void Queries::gather(const OpenRef& open) {
+  if (gather_report(open) || gather_table(open)) return;
+  reply(open);
+}
+
+/// True: it is under way.
+bool Queries::gather_report(const OpenRef& open) {
+  if (open->gathered.report) return false;
+  bool is_needed = false, is_of_all = false;
+  for (std::size_t i = 0; i < open->scopes.size(); ++i)
+    for (const auto& key : open->query.items[i].keys) {
+      if (!QueryKeys::needs_report(key, open->scopes[i])) continue;
+      is_needed = true;
+      is_of_all |= !open->scopes[i].is_local_only;
     }
-  if (asked == 0) return done(PMIX_ERR_BAD_PARAM, {});
-  if (out.size() == 0) return done(PMIX_ERR_NOT_SUPPORTED, {});
-  const auto status = out.size() == asked ? PMIX_SUCCESS : PMIX_QUERY_PARTIAL_SUCCESS;
-  done(status, std::move(out));
+  if (!is_needed) return false;
+  with_report(is_of_all, [this, open](const ClusterReport& report) {
+    open->gathered.report = report;
+    gather(open);
+  });
+  return true;
+}
+
+/// The same.
+bool Queries::gather_table(const OpenRef& open) {
+  for (std::size_t i = 0; i < open->scopes.size(); ++i)
+    for (const auto& key : open->query.items[i].keys) {
+      const auto& scope = open->scopes[i];
+      const auto* job = QueryKeys::needs_table(key, scope) ? jobs_.find(scope.nspace) : nullptr;
+      if (job == nullptr || open->gathered.tables.count(scope.nspace) != 0) continue;
+      processes_.collect(*job, [this, open, nspace = scope.nspace](const std::vector<ProcessRow>& rows) {
+        open->gathered.tables[nspace] = rows;
+        gather(open);
+      });
+      return true;
+    }
+  return false;
+}
+
+void Queries::reply(const OpenRef& open) {
+  data::Infos out;
+  std::vector<std::vector<std::string>> unknown(open->scopes.size());  // one an item
+  bool is_all = true;
+  for (std::size_t i = 0; i < open->scopes.size(); ++i)
+    for (const auto& key : open->query.items[i].keys) {
+      auto value = keys_.answer(key, open->scopes[i], open->gathered);
+      if (!value && value.error().code == Errc::no_memory) return open->done(PMIX_ERR_NOMEM, {});
+      is_all = is_all && value;
+      value ? out.add(key, std::move(*value)) : unknown[i].push_back(key);
+    }
+  if (is_all) return open->done(PMIX_SUCCESS, std::move(out));
+  if (open->requester != nullptr && host_.answers_queries()) return ask_host(open, std::move(out), unknown);
+  const auto status = out.size() == 0 ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PARTIAL_SUCCESS;
+  open->done(status, std::move(out));
+}
+
+/// unknown: the keys of each item that are left for it; the host is told the requester's user, too.
+void Queries::ask_host(const OpenRef& open, data::Infos known,
+                       const std::vector<std::vector<std::string>>& unknown) {
+  const Requester requester{open->requester};
+  std::vector<std::vector<char*>> keys(unknown.size());
+  std::vector<pmix_query_t> queries;
+  for (std::size_t i = 0; i < unknown.size(); ++i) {
+    if (unknown[i].empty()) continue;
+    for (const auto& key : unknown[i]) keys[i].push_back(const_cast<char*>(key.c_str()));
+    keys[i].push_back(nullptr);
+    auto& qualifiers = open->query.items[i].qualifiers;
+    requester.add_user(qualifiers);
+    queries.push_back({keys[i].data(), qualifiers.data(), qualifiers.size()});
+  }
+  auto all = data::value_of_array(PMIX_QUERY, queries.data(), queries.size());
+  if (!all) return open->done(PMIX_ERR_NOMEM, {});
+  const auto held = std::make_shared<data::Infos>(std::move(known));
+  host_.query(requester.proc(), std::move(*all), [open, held](pmix_status_t status, data::Infos infos) {
+    for (std::size_t i = 0; i < infos.size(); ++i) {
+      auto& info = infos.data()[i];
+      held->add(data::key_of(info), data::Value::adopt(info.value));
+      info.value.type = PMIX_UNDEF;  // what it held is the list's now
+    }
+    if (status != PMIX_SUCCESS && held->size() != 0) status = PMIX_ERR_PARTIAL_SUCCESS;
+    open->done(status, std::move(*held));
+  });
 }
 
 void Queries::with_report(bool with_others, std::function<void(const ClusterReport&)> then) {

@@ -1,36 +1,61 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Query_info, of clients, tools and the host. The loop's thread only.
+// PMIx_Query_info, of clients, tools and the host: what other servers have to say for it is gathered, then each key is answered
+// (query_keys.hpp). What this server does not know, a client's or tool's query asks the host. The loop's thread only.
 #pragma once
 
 #include <asio/io_context.hpp>
 #include <functional>
+#include <memory>
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"
+#include "core/server/host/host.hpp"
+#include "core/server/reports/query_keys.hpp"
 #include "core/server/reports/survey.hpp"
 
 namespace weft::server {
 
 class Queries {
  public:
-  /// status: PMIX_QUERY_PARTIAL_SUCCESS: only some keys are answered; PMIX_ERR_NOT_SUPPORTED: none is.
+  /// status: PMIX_ERR_PARTIAL_SUCCESS: only some keys are answered; PMIX_ERR_NOT_FOUND: none is.
   using Replied = std::function<void(pmix_status_t status, data::Infos results)>;
 
   /// cluster: null where there is no other node.
-  Queries(asio::io_context& loop, std::string cluster_name, OwnReport& own, Cluster* cluster);
+  Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host, OwnReport& own,
+          Cluster* cluster);
 
-  void query(link::Query query, Replied done);
+  /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
+  void query(const pmix_proc_t& caller, link::Query query, Replied done);
   /// Of a client or tool; the kernel says whose process it is.
   void query(const ConnectionRef& connection, std::uint64_t tag, link::Query query);
 
  private:
+  /// A query until it is answered.
+  struct Open {
+    link::Query query;
+    std::vector<QueryScope> scopes;  ///< one an item
+    Gathered gathered;
+    Replied done;
+    ConnectionRef requester{};  ///< of a client's or tool's
+  };
+  using OpenRef = std::shared_ptr<Open>;
+
+  void begin(const OpenRef& open, const pmix_proc_t& caller);
+  void gather(const OpenRef& open);
+  bool gather_report(const OpenRef& open);
+  bool gather_table(const OpenRef& open);
+  void reply(const OpenRef& open);
+  void ask_host(const OpenRef& open, data::Infos known, const std::vector<std::vector<std::string>>& unknown);
   void with_report(bool with_others, std::function<void(const ClusterReport&)> then);
-  void reply(const link::Query& query, const ClusterReport* report, const Replied& done) const;
 
   asio::io_context& loop_;
   const std::string cluster_name_;
+  const Jobs& jobs_;
+  Host& host_;
   OwnReport& own_;
   Cluster* cluster_;
+  const Processes processes_;
+  const QueryKeys keys_;
 };
 
 }  // namespace weft::server

@@ -154,11 +154,12 @@ class CommandLines(unittest.TestCase):
         self.assertRegex(launchers.why_not(launcher, "0", {}, 0.1), "not done within")
 
     def test_slurms_configuration_names_every_host_and_its_own_folder(self):
-        texts = slurm.configuration(["a0", "a1"], Path("/f"))
+        texts = slurm.configuration(["a0", "a1"], Path("/f"), ["PMIxFenceBarrier=true"], ["SchedulerType=sched/builtin"])
         for host, address in (("a0", "10.77.0.1"), ("a1", "10.77.0.2")):
             self.assertIn(f"NodeName={host} NodeHostname={host} NodeAddr={address} ", texts["slurm.conf"])
         self.assertIn("SlurmdSpoolDir=/f/own/spool\n", texts["slurm.conf"])
-        self.assertIn("PMIxFenceBarrier=true\n", texts["mpi.conf"])
+        self.assertIn("SchedulerType=sched/builtin\n", texts["slurm.conf"])
+        self.assertIn("PMIxFenceBarrier=true", texts["mpi.conf"])
 
 
 class Processes(unittest.TestCase):

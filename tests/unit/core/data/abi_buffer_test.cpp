@@ -219,13 +219,32 @@ TEST(Copy, is_deep_for_every_type) {
   EXPECT_EQ(out, nullptr);
 }
 
-TEST(Compress, is_honestly_absent) {
+TEST(Compress, what_becomes_smaller_comes_back) {
   const std::uint8_t in[] = {1, 2, 3};
   std::uint8_t* out = nullptr;
   std::size_t size = 0;
-  EXPECT_FALSE(PMIx_Data_compress(in, sizeof in, &out, &size));
+  EXPECT_FALSE(PMIx_Data_compress(in, sizeof in, &out, &size));  // too little to become less
   EXPECT_FALSE(PMIx_Data_decompress(in, sizeof in, &out, &size));
   EXPECT_EQ(out, nullptr);
+  EXPECT_EQ(size, 0u);
+  EXPECT_FALSE(PMIx_Data_compress(nullptr, 0, &out, &size));
+  EXPECT_FALSE(PMIx_Data_compress(in, sizeof in, nullptr, &size));
+
+  const std::string text(100000, 'w');
+  ASSERT_TRUE(
+      PMIx_Data_compress(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), &out, &size));
+  EXPECT_LT(size, text.size() / 100);
+  std::uint8_t* back = nullptr;
+  std::size_t length = 0;
+  ASSERT_TRUE(PMIx_Data_decompress(out, size, &back, &length));
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(back), length), text);
+  std::free(back);
+  for (std::size_t cut = 0; cut < size; ++cut)
+    EXPECT_FALSE(PMIx_Data_decompress(out, cut, &back, &length)) << cut;
+  std::vector<std::uint8_t> longer(out, out + size);
+  longer.push_back(0);
+  EXPECT_FALSE(PMIx_Data_decompress(longer.data(), longer.size(), &back, &length));
+  std::free(out);
 }
 
 }  // namespace

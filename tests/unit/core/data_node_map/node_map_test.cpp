@@ -152,6 +152,56 @@ TEST(NodeMap, refuses_malformed_text) {
   EXPECT_FALSE(parse_node_map(std::string_view("a\0b", 3)));
 }
 
+/// What PMIx_generate_regex of Debian's libpmix 4.2.2 makes of each list.
+TEST(NodeMap, reads_openpmix_names) {
+  const std::pair<const char*, Names> known[] = {
+      {"pmix[a]", {"a"}},
+      {"pmix[a,b]", {"a", "b"}},
+      {"pmix[node[1:1-3]]", {"node1", "node2", "node3"}},
+      {"pmix[node[2:1-2,10]]", {"node01", "node02", "node10"}},
+      {"pmix[n[1:1-3],x]", {"n1", "n2", "n3", "x"}},
+      {"pmix[cn001.x.y,cn002.x.y]", {"cn001.x.y", "cn002.x.y"}},
+      {"pmix[a[1:1]b1,a[1:1]b2,a[1:2]b1]", {"a1b1", "a1b2", "a2b1"}},
+      {"pmix[node[1:9],node[2:10-11]]", {"node9", "node10", "node11"}},
+      {"pmix[[1:1-3]]", {"1", "2", "3"}},
+      {"pmix[login,node[3:1-3,5,100]]", {"login", "node001", "node002", "node003", "node005", "node100"}}};
+  for (const auto& [text, names] : known) {
+    const auto read = parse_node_map(text);
+    ASSERT_TRUE(read) << text << ": " << read.error().what;
+    EXPECT_EQ(*read, names) << text;
+  }
+  for (const char* text : {"pmix[", "pmix[]", "pmix[a", "pmix[a,]", "pmix[n[1:]]", "pmix[n[1:3-1]]",
+                           "pmix[n[1:1-2]", "pmix[n[:1]]", "pmix[n[1:1-2]]]", "pmix[n[1:1,]]",
+                           "pmix[n[99:1]]", "pmix[n[1:1-18446744073709551615]]",
+                           "pmix[n[1:18446744073709551615-18446744073709551615]]", "pmix[a]b"}) {
+    const auto read = parse_node_map(text);
+    EXPECT_FALSE(read) << text;
+  }
+  EXPECT_EQ(parse_node_map("pmix[n[1:1-900000],m[1:1-900000]]").error().code, Errc::no_space);
+}
+
+TEST(NodeMap, reads_openpmix_ranks) {
+  EXPECT_EQ(*parse_proc_map("pmix[0-3;4-7;8-9]"), (Nodes{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9}}));
+  EXPECT_EQ(*parse_proc_map("pmix[0,2;1]"), (Nodes{{0, 2}, {1}}));
+  for (const char* text : {"pmix[", "pmix[]", "pmix[0-3", "pmix[0;x]", "pmix[0]]"})
+    EXPECT_FALSE(parse_proc_map(text));
+}
+
+TEST(NodeMap, text_of_a_map_in_a_value) {
+  pmix_value_t value{};
+  value.type = PMIX_REGEX;
+  char raw[] = "raw:\0a,b\0rest", plain[] = "a,b";
+  value.data.bo = {raw, sizeof raw};
+  EXPECT_EQ(map_text(value), std::string_view("raw:\0a,b", 8));
+  EXPECT_EQ(*parse_node_map(map_text(value)), (Names{"a", "b"}));
+  value.data.bo = {plain, 3};  // without a NUL
+  EXPECT_EQ(map_text(value), "a,b");
+  value.data.bo = {nullptr, 3};
+  EXPECT_EQ(map_text(value), "");
+  value.type = PMIX_UINT32;
+  EXPECT_EQ(map_text(value), "");
+}
+
 TEST(NodeMap, names_foreign_spellings) {
   for (const char* text : {"pmix:node[3:1-4]", "blob:x", "weft2:a", "weft10:a"}) {
     EXPECT_EQ(parse_node_map(text).error().code, Errc::not_supported) << text;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/events/event_cache.hpp"
 
+#include <ctime>
+
 #include "recorder.hpp"
 
 namespace weft::events {
@@ -10,45 +12,88 @@ using test::event_of;
 using test::flag;
 using test::proc;
 
-constexpr auto anything = [](const Event&) { return true; };
+using Codes = std::vector<pmix_status_t>;
 
-TEST(EventCache, keeps_order_and_drops_the_oldest) {
-  EventCache cache(2);
-  for (const int code : {-1, -2, -3}) cache.add(event_of(code));
-  EXPECT_EQ(cache.dropped(), 1U);
-  EXPECT_EQ(cache.take(anything)->code, -2);
-  EXPECT_EQ(cache.take(anything)->code, -3);
-  EXPECT_FALSE(cache.take(anything));
+EventRef held(Event event) {
+  return std::make_shared<const Event>(std::move(event));
+}
+Codes codes_in(const EventCache& cache) {
+  Codes codes;
+  cache.each([&](std::uint64_t, const EventRef& event) { codes.push_back(event->code); });
+  return codes;
 }
 
-TEST(EventCache, takes_the_oldest_that_is_wanted) {
-  EventCache cache(8);
-  for (const int code : {-1, -2, -3, -2}) cache.add(event_of(code));
-  EXPECT_EQ(cache.take([](const Event& e) { return e.code == -2; })->code, -2);
-  EXPECT_EQ(cache.take([](const Event& e) { return e.code != -1; })->code, -3);
-  EXPECT_EQ(cache.size(), 2U);
+TEST(EventCache, keeps_order_and_drops_the_oldest) {
+  EventCache cache({2, 1u << 20});
+  for (const int code : {-1, -2, -3}) cache.add(held(event_of(code)));
+  EXPECT_EQ(cache.dropped(), 1U);
+  EXPECT_EQ(codes_in(cache), (Codes{-2, -3}));
+}
+
+TEST(EventCache, erases_by_number_and_once) {
+  EventCache cache;
+  std::vector<std::uint64_t> numbers;
+  for (const int code : {-1, -2, -3}) numbers.push_back(cache.add(held(event_of(code))));
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{1, 2, 3}));
+  cache.erase(2);
+  cache.erase(2);
+  cache.erase(0);
+  cache.erase(4);
+  EXPECT_EQ(codes_in(cache), (Codes{-1, -3}));
+}
+
+TEST(EventCache, is_bounded_in_bytes_by_what_the_infos_hold) {
+  const std::string text(1000, 'x');
+  Event large = event_of(-9);
+  large.infos = test::text("key", std::string(4000, 'x'));
+  EventCache cache({100, 4000});
+  EXPECT_EQ(cache.add(held(std::move(large))), 0U) << "alone beyond the bound";
+  for (const int code : {-1, -2, -3, -4, -5}) {
+    Event event = event_of(code);
+    event.infos = test::text("key", text);
+    cache.add(held(std::move(event)));
+  }
+  EXPECT_LT(cache.size(), 4U);
+  EXPECT_EQ(codes_in(cache).back(), -5);
+  EXPECT_EQ(cache.dropped(), 5U - cache.size());
+  Event counted = event_of(-6);
+  counted.wire_bytes = 4000;
+  EXPECT_EQ(cache.add(held(std::move(counted))), 0U) << "the message's own size counts";
 }
 
 TEST(EventCache, honours_do_not_cache_and_zero_capacity) {
-  EventCache cache(8), none(0);
+  EventCache cache, none({0, 1000});
   Event event = event_of(-1);
   event.infos = flag(PMIX_EVENT_DO_NOT_CACHE);
-  cache.add(std::move(event));
-  none.add(event_of(-1));
+  EXPECT_EQ(cache.add(held(std::move(event))), 0U);
+  EXPECT_EQ(none.add(held(event_of(-1))), 0U);
   EXPECT_EQ(cache.size(), 0U);
   EXPECT_EQ(none.size(), 0U);
 }
 
+TEST(Event, gets_a_timestamp_unless_it_has_one) {
+  Event event = event_of(-1);
+  const auto before = std::time(nullptr);
+  stamp(event);
+  ASSERT_EQ(event.infos.size(), 1U);
+  const auto& value = event.infos.find(PMIX_EVENT_TIMESTAMP)->value;
+  EXPECT_EQ(value.type, PMIX_TIME);
+  EXPECT_GE(value.data.time, before);
+  event.infos.data()[0].value.data.time = 7;
+  stamp(event);
+  ASSERT_EQ(event.infos.size(), 1U);
+  EXPECT_EQ(event.infos.data()[0].value.data.time, 7);
+}
+
 TEST(EventCache, forgets_what_a_namespace_sent_or_suffered) {
-  EventCache cache(8);
-  cache.add(event_of(-1, "gone"));
-  cache.add(event_of(-2, "gone-not"));
+  EventCache cache;
+  cache.add(held(event_of(-1, "gone")));
+  cache.add(held(event_of(-2, "gone-not")));
   Event about = event_of(-3, "server");
   about.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(proc("gone", 3)));
-  cache.add(std::move(about));
+  cache.add(held(std::move(about)));
   cache.forget("gone");
-  EXPECT_EQ(cache.size(), 1U);
-  EXPECT_EQ(cache.take(anything)->code, -2);
+  EXPECT_EQ(codes_in(cache), (Codes{-2}));
 }
 
 }  // namespace

@@ -279,7 +279,7 @@ TEST_F(RegistryTest, a_long_chain_needs_no_stack) {
   EXPECT_LT(highest - lowest, 4096U);
 }
 
-TEST_F(RegistryTest, cached_events_reach_a_later_handler_in_order_and_once) {
+TEST_F(RegistryTest, cached_events_reach_every_later_handler_in_order_and_once) {
   for (const pmix_rank_t rank : {5U, 6U, 7U}) registry_->deliver(event_of(code, "job", rank), note());
   registry_->deliver(event_of(-9, "job", 8), note());
   EXPECT_EQ(registry_->counters().cached, 4U);
@@ -294,9 +294,59 @@ TEST_F(RegistryTest, cached_events_reach_a_later_handler_in_order_and_once) {
   registry_->activate(*id);
   registry_->activate(*id);
   EXPECT_EQ(ranks, (std::vector<pmix_rank_t>{5, 6, 7}));
-  EXPECT_EQ(registry_->counters().cached, 1U);
+  EXPECT_EQ(registry_->counters().cached, 4U);
   handler("later").add_active(*registry_, {code});
-  EXPECT_EQ(Recorder::take_log(), (Log{"late", "late", "late"}));
+  EXPECT_EQ(Recorder::take_log(), (Log{"late", "late", "late", "later", "later", "later"}));
+}
+
+TEST_F(RegistryTest, what_a_live_handler_had_reaches_a_later_one_unless_it_was_completed) {
+  handler("declines", [](const Call& c) {
+    c.answer(PMIX_EVENT_NO_ACTION_TAKEN);
+  }).add_active(*registry_, {code, -5002});
+  const auto completes = handler("completes", [](const Call& c) {
+                           c.answer(PMIX_EVENT_ACTION_COMPLETE);
+                         }).add_active(*registry_, {-5002});
+  registry_->deliver(event_of(code));
+  registry_->deliver(event_of(-5002));
+  EXPECT_EQ(Recorder::take_log(), (Log{"declines", "completes"}));
+  EXPECT_TRUE(registry_->remove(completes));
+  handler("late").add_active(*registry_, {code, -5002});
+  EXPECT_EQ(Recorder::take_log(), (Log{"late"})) << "an event with PMIX_EVENT_ACTION_COMPLETE has ended";
+}
+
+TEST_F(RegistryTest, what_comes_while_a_handler_catches_up_follows_and_nothing_twice) {
+  for (const pmix_rank_t rank : {1U, 2U}) registry_->deliver(event_of(code, "job", rank));
+  std::vector<pmix_rank_t> ranks;
+  handler("late", [&](const Call& c) {
+    ranks.push_back(c.source.rank);
+    if (c.source.rank == 1) {
+      registry_->deliver(event_of(code, "job", 3), note());
+      Event passing = event_of(code, "job", 4);
+      passing.infos = flag(PMIX_EVENT_DO_NOT_CACHE);
+      registry_->deliver(std::move(passing), note());
+    }
+    c.answer();
+  }).add_active(*registry_, {code});
+  EXPECT_EQ(ranks, (std::vector<pmix_rank_t>{1, 2, 3, 4}));
+  EXPECT_EQ(outcomes_, (Outcomes{Outcome::finished, Outcome::finished}));
+  registry_->deliver(event_of(code, "job", 5));
+  EXPECT_EQ(ranks.back(), 5U);
+  EXPECT_EQ(ranks.size(), 5U);
+}
+
+TEST_F(RegistryTest, a_handler_that_removes_itself_while_it_catches_up_hears_no_more) {
+  for (int i = 0; i < 3; ++i) registry_->deliver(event_of(code));
+  std::size_t calls = 0;
+  Recorder& late = handler("late", [&](const Call& c) {
+    ++calls;
+    EXPECT_TRUE(registry_->remove(c.id));
+    c.answer();
+  });
+  const auto id = late.add(*registry_, {code});
+  ASSERT_TRUE(id);
+  registry_->activate(*id);
+  registry_->deliver(event_of(code));
+  EXPECT_EQ(calls, 1U);
 }
 
 TEST_F(RegistryTest, an_inactive_handler_sees_nothing) {
@@ -307,7 +357,7 @@ TEST_F(RegistryTest, an_inactive_handler_sees_nothing) {
 }
 
 TEST_F(RegistryTest, forgets_a_namespace_and_bounds_its_cache) {
-  registry_.emplace(Identity{proc("job", 0), nullptr}, 3);
+  registry_.emplace(Identity{proc("job", 0), nullptr}, RecentBounds{3, 1u << 20});
   registry_->deliver(event_of(code, "gone"));
   registry_->deliver(event_of(code, "job"));
   registry_->forget_namespace("gone");
@@ -320,7 +370,6 @@ TEST_F(RegistryTest, forgets_a_namespace_and_bounds_its_cache) {
 TEST_F(RegistryTest, a_one_shot_runs_once) {
   for (int i = 0; i < 2; ++i) registry_->deliver(event_of(code));
   handler("once").add_active(*registry_, {code}, flag(PMIX_EVENT_ONESHOT));
-  EXPECT_EQ(registry_->counters().cached, 1U);
   EXPECT_EQ(registry_->counters().handlers, 0U);
   registry_->deliver(event_of(code));
   EXPECT_EQ(Recorder::take_log(), (Log{"once"}));

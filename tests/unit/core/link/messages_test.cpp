@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every message there and back; and what comes out of bytes that are no message.
-#include "core/link/messages.hpp"
+#include "core/link/requests.hpp"
 
 #include <algorithm>
 
@@ -84,9 +84,76 @@ template <>
 Log sample() {
   return {some_infos(), some_infos()};
 }
+std::vector<pmix_proc_t> some_procs() {
+  return {make_proc("a", 0), make_proc("b", PMIX_RANK_WILDCARD)};
+}
 template <>
-Cleanup sample() {
+Publish sample() {
   return {some_infos()};
+}
+template <>
+Lookup sample() {
+  return {{"one", "two"}, some_infos()};
+}
+template <>
+Unpublish sample() {
+  return {{"one"}, some_infos()};
+}
+template <>
+Spawn sample() {
+  return {some_infos(), Value::of("an array of applications")};
+}
+template <>
+Connect sample() {
+  return {some_procs(), some_infos()};
+}
+template <>
+Disconnect sample() {
+  return {some_procs(), some_infos()};
+}
+template <>
+Allocate sample() {
+  return {PMIX_ALLOC_EXTEND, some_infos()};
+}
+template <>
+JobControl sample() {
+  return {some_procs(), some_infos()};
+}
+template <>
+Monitor sample() {
+  return {some_infos(), PMIX_ERR_TIMEOUT, some_infos()};
+}
+template <>
+GetCredential sample() {
+  return {some_infos()};
+}
+template <>
+ValidateCredential sample() {
+  return {{std::byte{1}, std::byte{2}}, some_infos()};
+}
+template <>
+PullOutput sample() {
+  return {5, some_procs(), PMIX_FWD_STDOUT_CHANNEL, some_infos()};
+}
+template <>
+StopOutput sample() {
+  return {5, some_infos()};
+}
+template <>
+PushInput sample() {
+  return {some_procs(), some_infos(), {std::byte{1}}};
+}
+template <>
+Fabric sample() {
+  return {PMIX_FABRIC_UPDATE_INFO, some_infos()};
+}
+template <>
+Answer sample() {
+  return {PMIX_ERR_PARTIAL_SUCCESS, Value::of("namespace"), some_infos()};
+}
+template <>
+Output sample() {
+  return {5, make_proc("a", 1), PMIX_FWD_STDERR_CHANNEL, {std::byte{1}}, some_infos()};
 }
 template <>
 HelloTool sample() {
@@ -106,9 +173,11 @@ QueryAnswer sample() {
 
 template <class Message>
 struct EachMessage : ::testing::Test {};
-using Messages =
-    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done, BoardMoved,
-                     BoardOffer, Abort, Subscribe, EventMessage, Log, Cleanup, HelloTool, Query, QueryAnswer>;
+using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done,
+                                  BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool,
+                                  Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect,
+                                  Allocate, JobControl, Monitor, GetCredential, ValidateCredential,
+                                  PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

@@ -33,7 +33,7 @@ TEST_F(LoopWatchTest, short_work_is_not_told) {
 TEST_F(LoopWatchTest, long_work_is_told_once_with_what_it_was) {
   const auto proc = link::make_proc("job", 3);
   {
-    const LoopWatch::Work work(watch, link::to_text(link::MessageType::cleanup), &proc);
+    const LoopWatch::Work work(watch, link::to_text(link::MessageType::log), &proc);
     {
       const LoopWatch::Work inner(watch, "a call of the host");
       time_of_test += milliseconds(700);
@@ -41,7 +41,7 @@ TEST_F(LoopWatchTest, long_work_is_told_once_with_what_it_was) {
   }
   { const LoopWatch::Work next(watch, "get"); }
   EXPECT_EQ(lines, std::vector<std::string>{
-                       "info: the server's loop was held up for 0.7 s by cleanup of rank 3 of job"});
+                       "info: the server's loop was held up for 0.7 s by log of rank 3 of job"});
 }
 
 TEST_F(LoopWatchTest, a_warning_before_other_nodes_give_the_server_up) {
@@ -57,7 +57,7 @@ TEST_F(LoopWatchTest, each_message_has_a_name) {
   EXPECT_EQ(link::to_text(link::MessageType::hello), "hello");
   EXPECT_EQ(link::to_text(link::MessageType::withdraw), "withdraw");
   EXPECT_EQ(link::to_text(link::MessageType::board_offer), "board_offer");
-  EXPECT_EQ(link::to_text(static_cast<link::MessageType>(24)), "unknown");
+  EXPECT_EQ(link::to_text(link::MessageType{1000}), "unknown");
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ constexpr auto own = &GetFacts::own, reserved = &GetFacts::reserved, optional = 
                immediate = &GetFacts::immediate, refresh = &GetFacts::refresh,
                timeout = &GetFacts::has_timeout, sees = &GetFacts::sees_jobs, can_ask = &GetFacts::can_ask,
                waits = &GetFacts::waits_for_keys, late = &GetFacts::late, exchanged = &GetFacts::exchanged,
-               ended = &GetFacts::ended;
+               ended = &GetFacts::ended, scoped = &GetFacts::names_scope;
 
 struct Row {
   const char* what;
@@ -75,8 +75,9 @@ const std::vector<Row>& rows() {
       {"found, although its rank has ended", here(true) | LastLookup::hit | ended, value},
       {"found, with everything else against it", here(true) | LastLookup::hit | optional | immediate | own,
        value},
-      {"hidden by its scope", here(true) | LastLookup::hidden, outside_scope},
-      {"hidden, with a deadline", here(true) | LastLookup::hidden | timeout, outside_scope},
+      {"hidden by its scope", here(true) | LastLookup::hidden, not_found},
+      {"hidden, with a deadline", here(true) | LastLookup::hidden | timeout, not_found},
+      {"hidden by the scope that the caller named", here(true) | LastLookup::hidden | scoped, outside_scope},
 
       {"refreshed: the node of the rank goes before what is found",
        elsewhere(true, false) | LastLookup::hit | refresh, ask},
@@ -117,7 +118,11 @@ const std::vector<Row>& rows() {
       {"job level, with a deadline", job_level | timeout, wait_for_key},
       {"job level, late", job_level | timeout | late, timed_out},
       {"job level, at once", job_level | immediate | timeout, not_found},
-      {"of any rank", any_rank, not_found},
+      {"of any rank", any_rank, wait_for_key},
+      {"of any rank, at once", any_rank | immediate, not_found},
+      {"of any rank, where no key is waited for", any_rank - waits, not_found},
+      {"of any rank, and the wait is over", any_rank | late, not_found},
+      {"of any rank, a key that no rank puts", any_rank | reserved, not_found},
       {"of any rank, with a deadline", any_rank | timeout, wait_for_key},
       {"of any rank, late", any_rank | timeout | late, timed_out},
 

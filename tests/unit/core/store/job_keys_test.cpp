@@ -68,12 +68,15 @@ TEST_F(JobKeys, the_map_in_plain_words) {
 TEST_F(JobKeys, of_the_job) {
   const KeyOwner owner{Realm::job, 0};
   EXPECT_EQ(of(owner, PMIX_JOB_SIZE), "u32 6");
-  EXPECT_EQ(of(owner, PMIX_UNIV_SIZE), "u32 6");
   EXPECT_EQ(of(owner, PMIX_MAX_PROCS), "u32 6");
+  EXPECT_EQ(of(owner, PMIX_NSPACE), "s job");
+  EXPECT_EQ(of(owner, PMIX_JOBID), "s job");
+  EXPECT_EQ(of(owner, PMIX_NODE_MAP), "s alpha,beta");
+  EXPECT_EQ(of(owner, PMIX_PROC_MAP), "s 0,2,4;1,3,5");
+  EXPECT_EQ(of(owner, PMIX_ALLOCATED_NODELIST), "s alpha,beta");
   EXPECT_EQ(of(owner, PMIX_NUM_NODES), "u32 2");
   EXPECT_EQ(of(owner, PMIX_JOB_NUM_APPS), "u32 2");
-  EXPECT_EQ(of(owner, PMIX_NODEID), "u32 0");
-  EXPECT_EQ(of(owner, PMIX_HOSTNAME), "s alpha");
+  for (const auto* of_node : {PMIX_NODEID, PMIX_HOSTNAME}) EXPECT_EQ(of(owner, of_node), not_found());
   EXPECT_EQ(of(owner, PMIX_LOCAL_SIZE), "u32 3");
   EXPECT_EQ(of(owner, PMIX_LOCAL_PEERS), "s 0,2,4");
   EXPECT_EQ(of(owner, PMIX_LOCALLDR), "rank 0");
@@ -91,6 +94,100 @@ TEST_F(JobKeys, of_a_node_and_an_application) {
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APP_SIZE), "u32 2");
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APPLDR), "rank 4");
   EXPECT_EQ(of({Realm::app, 1}, PMIX_APPNUM), "u32 1");
+}
+
+TEST_F(JobKeys, of_an_application_over_nodes) {
+  const KeyOwner first{Realm::app, 0}, second{Realm::app, 1};
+  EXPECT_EQ(of(first, PMIX_NUM_NODES), "u32 2");
+  EXPECT_EQ(of(first, PMIX_MAX_PROCS), "u32 4");
+  EXPECT_EQ(of(second, PMIX_NUM_SLOTS), "u32 2");
+  EXPECT_EQ(of(second, PMIX_LOCAL_SIZE), "u32 1");
+  EXPECT_EQ(of(first, PMIX_PROC_MAP), "s 0,2;1,3");
+  EXPECT_EQ(of(second, PMIX_PROC_MAP_RAW), "s 4;5");
+  EXPECT_EQ(of(second, PMIX_NODE_LIST), "s alpha,beta");
+}
+
+TEST_F(JobKeys, of_sessions) {
+  const KeyOwner other{Realm::session, 12};
+  EXPECT_EQ(of(own_session, PMIX_UNIV_SIZE), "u32 6");  // of the job, where the host says nothing
+  EXPECT_EQ(of(own_session, PMIX_NUM_NODES), "u32 2");
+  EXPECT_EQ(of(own_session, PMIX_NODE_LIST), "s alpha,beta");
+  for (const auto* key : {PMIX_UNIV_SIZE, PMIX_NUM_NODES, PMIX_NODE_LIST})
+    EXPECT_EQ(of(other, key), not_found());
+  auto spec = two_node_job("in sessions");
+  spec.keys.push_back({own_session, PMIX_SESSION_ID, Value::of(std::uint32_t{5})});
+  spec.keys.push_back({own_session, PMIX_UNIV_SIZE, Value::of(std::uint32_t{32})});
+  spec.keys.push_back({own_session, PMIX_NODE_MAP, Value::of("pmix[n[1:1-4]]")});
+  spec.keys.push_back({other, PMIX_MAX_PROCS, Value::of(std::uint32_t{64})});
+  spec.keys.push_back({other, PMIX_NODE_LIST, Value::of("x,y,z")});
+  const auto job = node.add(spec);
+  ASSERT_TRUE(job);
+  const auto get = [&](std::uint32_t session, const char* key) {
+    return words(lookup_in_session(job->view(), session, key));
+  };
+  for (const auto* most : {PMIX_UNIV_SIZE, PMIX_MAX_PROCS, PMIX_NUM_SLOTS}) {
+    EXPECT_EQ(get(5, most), "u32 32");
+    EXPECT_EQ(get(12, most), "u32 64");
+    EXPECT_EQ(get(0, most), not_found());
+  }
+  EXPECT_EQ(get(5, PMIX_NUM_NODES), "u32 4");
+  EXPECT_EQ(get(5, PMIX_NODE_LIST), "s n1,n2,n3,n4");
+  EXPECT_EQ(get(12, PMIX_NUM_NODES), "u32 3");
+  EXPECT_EQ(words(lookup_session(node.segment.bytes(), 12, PMIX_NUM_NODES)), "u32 3");
+  EXPECT_EQ(words(lookup_session(node.segment.bytes(), 13, PMIX_NUM_NODES)), not_found());
+}
+
+TEST_F(JobKeys, of_packages_and_cpusets) {
+  auto spec = two_node_job("bound");
+  const auto bind = [&](std::uint32_t rank, const char* locality) {
+    spec.keys.push_back({{Realm::rank, rank}, PMIX_LOCALITY_STRING, Value::of(locality)});
+    spec.keys.push_back({{Realm::rank, rank}, PMIX_CPUSET, Value::of("hwloc:0x1")});
+  };
+  bind(0, "NM0:SK1:CR0:HT0");
+  bind(2, "NM0:SK0:CR4:HT8");
+  bind(4, "NM0:SK1:CR1:HT1");
+  bind(1, "NM0-1:SK0-1:CR0-7:HT0-15");  // of two packages
+  const auto job = node.add(spec);
+  ASSERT_TRUE(job);
+  const auto get = [&](KeyOwner owner, const char* key) {
+    return compute_key(job->view(), owner, key, hash_key(key));
+  };
+  const auto package_rank = [&](std::uint32_t rank) {
+    return words(get({Realm::rank, rank}, PMIX_PACKAGE_RANK));
+  };
+  EXPECT_EQ(package_rank(0), words(Value::of(std::uint16_t{0})));
+  EXPECT_EQ(package_rank(2), words(Value::of(std::uint16_t{0})));
+  EXPECT_EQ(package_rank(4), words(Value::of(std::uint16_t{1})));
+  EXPECT_EQ(package_rank(1), not_found());
+  EXPECT_EQ(package_rank(3), not_found());
+  const auto sets = get({Realm::node, 0}, PMIX_LOCAL_CPUSETS);
+  ASSERT_TRUE(sets);
+  ASSERT_EQ(sets->get().data.darray->size, 3u);
+  EXPECT_STREQ(static_cast<char**>(sets->get().data.darray->array)[2], "hwloc:0x1");
+  EXPECT_FALSE(get({Realm::node, 1}, PMIX_LOCAL_CPUSETS));  // not all of them are bound
+  const auto procs = get({Realm::node, 1}, PMIX_LOCAL_PROCS);
+  ASSERT_TRUE(procs);
+  ASSERT_EQ(procs->get().data.darray->size, 3u);
+  const auto& last = static_cast<pmix_proc_t*>(procs->get().data.darray->array)[2];
+  EXPECT_STREQ(last.nspace, "bound");
+  EXPECT_EQ(last.rank, 5u);
+}
+
+TEST_F(JobKeys, a_node_has_room_for_what_runs_there_or_for_what_the_host_says) {
+  EXPECT_EQ(of({Realm::node, 1}, PMIX_MAX_PROCS), "u32 3");
+  EXPECT_EQ(of({Realm::node, 1}, PMIX_NODE_OVERSUBSCRIBED), not_found());
+  auto spec = two_node_job("slots");
+  spec.keys.push_back({{Realm::node, 0}, PMIX_MAX_PROCS, Value::of(std::uint32_t{2})});
+  spec.keys.push_back({{Realm::node, 1}, PMIX_NUM_SLOTS, Value::of(std::uint32_t{3})});
+  const auto job = node.add(spec);
+  ASSERT_TRUE(job);
+  const auto is_over = [&](std::uint32_t n) {
+    const auto value = compute_key(job->view(), {Realm::node, n}, PMIX_NODE_OVERSUBSCRIBED,
+                                   hash_key(PMIX_NODE_OVERSUBSCRIBED));
+    return value && value->get().data.flag;
+  };
+  EXPECT_TRUE(is_over(0));
+  EXPECT_FALSE(is_over(1));
 }
 
 TEST_F(JobKeys, of_what_there_is_not) {

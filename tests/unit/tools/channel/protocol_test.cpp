@@ -44,7 +44,7 @@ std::vector<std::string> one_of_each() {
           encode(order::OutputUnwanted{Stream::error}),
           encode(order::End{}),
           encode(report::Hello{"0.1.0", "a", "contact", 17}),
-          encode(report::Started{{1, 2}, {"note"}, 127, "no"}),
+          encode(report::Started{{1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
           encode(report::Unreachable{{4, 5}, "line", "how"}),
           encode(report::Output{Rank{9}, Stream::error, "bytes"}),
           encode(report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7}),

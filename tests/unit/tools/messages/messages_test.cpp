@@ -20,5 +20,23 @@ TEST(Wording, a_failure_names_rank_host_pid_and_program) {
   EXPECT_NE(rank_killed(where, 11, false).find("signal 11 (SIGSEGV)"), std::string::npos);
 }
 
+TEST(Wording, ranks_that_no_runtime_found_are_told_why) {
+  const auto line = [](const job::Interface& interface, std::uint32_t size = 4) {
+    return not_of_the_job("./a.out", interface, size);
+  };
+  EXPECT_EQ(line({}), "");  // a plain program
+  job::Interface open_mpi{"libmpi.so.40", "", "", false, false};
+  EXPECT_NE(line(open_mpi).find("none of the 4 ranks called PMIx_Init, although ./a.out needs libmpi.so.40"),
+            std::string::npos);
+  EXPECT_EQ(line(open_mpi, 1), "");  // a job of one is what it is
+  job::Interface mpich{"libmpich.so.12", "", "", true, false};
+  EXPECT_NE(line(mpich).find("--pmi off"), std::string::npos);
+  mpich.has_weftpmi = true;
+  EXPECT_EQ(line(mpich), "");
+  const job::Interface other{"", "/opt/x/libpmix.so.2.6.2", "/opt/weft/libpmix.so.2.4.2", false, false};
+  for (const auto* part : {"/opt/x/libpmix.so.2.6.2", "/opt/weft/libpmix.so.2.4.2", "What to do: "})
+    EXPECT_NE(line(other, 1).find(part), std::string::npos) << part;
+}
+
 }  // namespace
 }  // namespace weft::messages

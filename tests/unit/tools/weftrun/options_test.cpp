@@ -96,6 +96,14 @@ TEST(CommandLine, placement) {
   EXPECT_TRUE(parse_options({"--oversubscribe", "--dry-run", "--explain", "p"}).oversubscribe);
 }
 
+TEST(CommandLine, whether_pmi_is_served) {
+  EXPECT_EQ(parse_options({"p"}).pmi, job::Pmi::automatic);
+  EXPECT_EQ(parse_options({"--pmi", "auto", "p"}).pmi, job::Pmi::automatic);
+  EXPECT_EQ(parse_options({"--pmi=on", "p"}).pmi, job::Pmi::always);
+  EXPECT_EQ(parse_options({"-pmi", "off", "p"}).pmi, job::Pmi::never);
+  EXPECT_THROW(parse_options({"--pmi", "2", "p"}), messages::Stop);
+}
+
 TEST(CommandLine, which_ranks_read_input) {
   EXPECT_EQ(parse_options({"p"}).input.rank, Rank{0});
   EXPECT_EQ(parse_options({"--stdin", "3", "p"}).input.rank, Rank{3});

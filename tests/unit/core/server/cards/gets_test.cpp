@@ -74,15 +74,18 @@ struct GetsTest : ::testing::Test {
     local(rank).state = Local::gone;
     gets.retry(proc(rank));
   }
-  /// A blob as the other node sends it: `key` of a far rank.
-  Blob far_card(std::uint32_t rank, const char* key) {
-    data::Writer encoded;
-    EXPECT_TRUE(data::encode_value(encoded, data::Value::of(key).get()));
+  /// A blob as the other node sends it: these keys of a far rank.
+  template <class... Keys>
+  Blob far_card(std::uint32_t rank, Keys... keys) {
     std::vector<std::byte> memory(store::KeyedLog::footprint(2048, 16) + 64);
     void* start = memory.data();
     std::size_t room = memory.size();
     store::KeyedLog log(static_cast<std::byte*>(std::align(64, room - 64, start, room)), 2048, 16);
-    EXPECT_TRUE(log.append({{store::Realm::rank, 0}, PMIX_GLOBAL, key, encoded.view()}));
+    for (const char* key : {keys...}) {
+      data::Writer encoded;
+      EXPECT_TRUE(data::encode_value(encoded, data::Value::of(key).get()));
+      EXPECT_TRUE(log.append({{store::Realm::rank, 0}, PMIX_GLOBAL, key, encoded.view()}));
+    }
     store::BlobWriter blob;
     EXPECT_TRUE(blob.add(job_name, rank, log));
     return std::move(blob).finish();
@@ -299,10 +302,26 @@ TEST_F(ByHost, is_asked_once_for_gets_that_say_the_same) {
   EXPECT_EQ(wait(with_deadline), PMIX_SUCCESS);  // the first reply brought it
 }
 
-TEST_F(ByHost, decides_about_a_key_that_it_does_not_bring) {
+TEST_F(ByHost, does_not_bring_a_key_in_the_time_that_keys_are_waited_for) {
   const auto missing = get(far, "never");
   DirectModex::end(PMIX_SUCCESS, far_card(far, "key"));
   EXPECT_EQ(wait(missing), PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(ByHost, is_asked_again_for_a_key_of_a_later_commit) {
+  const auto waiting = get(far, "later", timeout(60));
+  for (int again = 0; again < 3; ++again) {
+    DirectModex::end(PMIX_SUCCESS, far_card(far, "key"));
+    for (int i = 0; i < 1000 && DirectModex::calls.empty(); ++i) {
+      loop.restart();
+      loop.run_one_for(milliseconds(30));
+    }
+    ASSERT_EQ(DirectModex::calls.size(), 1u);
+    EXPECT_FALSE(waiting->status);
+  }
+  DirectModex::end(PMIX_SUCCESS, far_card(far, "key", "later"));
+  EXPECT_EQ(wait(waiting), PMIX_SUCCESS);
+  EXPECT_EQ(waiting->calls, 1);
 }
 
 TEST_F(ByHost, a_deadline_waits_for_a_fence_that_brings_the_key) {

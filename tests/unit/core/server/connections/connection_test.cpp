@@ -161,7 +161,7 @@ TEST_F(ConnectionTest, what_was_written_is_read_before_it_closes) {
   line.write(MessageType::hello, 0, bytes(1));
   admit();
   for (std::uint64_t tag = 1; tag <= 3; ++tag)
-    ASSERT_TRUE(link::send_frame(line.other.get(), MessageType::cleanup, tag, bytes(10)));
+    ASSERT_TRUE(link::send_frame(line.other.get(), MessageType::job_control, tag, bytes(10)));
   int then = 0;
   connection.close_when_drained([&] { ++then; });
   EXPECT_EQ(then, 0);

@@ -57,7 +57,7 @@ TEST_F(Tools, get_a_report) {
   EXPECT_EQ(frame->tag, 3U);
   const auto answer = link::decode<link::QueryAnswer>(frame->payload);
   ASSERT_TRUE(answer);
-  EXPECT_EQ(answer->status, PMIX_QUERY_PARTIAL_SUCCESS);
+  EXPECT_EQ(answer->status, PMIX_ERR_PARTIAL_SUCCESS);
   ASSERT_NE(answer->results.find(report_key), nullptr);
   EXPECT_EQ(answer->results.find(report_key)->value.type, PMIX_DATA_ARRAY);
 }

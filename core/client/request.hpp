@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A request of core/link/requests.hpp and its answer.
+#pragma once
+
+#include <functional>
+
+#include "core/client/connection.hpp"
+#include "core/link/requests.hpp"
+
+namespace weft::client {
+
+/// What a frame of type done or answer says; of a failed request its status.
+link::Answer read_answer(const Result<link::Frame>& frame);
+
+/// done(answer) runs on the connection's thread, once.
+template <class Message>
+void request(Connection& connection, const Message& message, std::function<void(link::Answer)> done) {
+  connection.request(
+      Message::type, link::encode(message),
+      [done = std::move(done)](const Result<link::Frame>& frame) { done(read_answer(frame)); });
+}
+/// The same, waiting; on the thread itself by serving.
+template <class Message>
+link::Answer ask(Connection& connection, const Message& message) {
+  return read_answer(connection.ask(Message::type, link::encode(message)));
+}
+
+/// Without an answer, so without a thread that reads it.
+template <class Message>
+pmix_status_t tell(Connection& connection, const Message& message) {
+  return connection.send(Message::type, link::encode(message)) ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
+}
+
+}  // namespace weft::client

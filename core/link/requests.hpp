@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a client asks of its server's host: publish, spawn, connect and the like. Each is answered by `done`, a status, or by
+// `answer`. As in messages.hpp: a struct with its fields beside it, and its type.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/link/messages.hpp"
+
+namespace weft::link {
+
+struct Publish {
+  static constexpr auto type = MessageType::publish;
+  data::Infos infos;
+};
+template <class Archive>
+void fields(Archive& archive, Publish& m) {
+  archive(m.infos);
+}
+
+struct Lookup {
+  static constexpr auto type = MessageType::lookup;
+  std::vector<std::string> keys;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Lookup& m) {
+  archive(m.keys, m.directives);
+}
+
+struct Unpublish {
+  static constexpr auto type = MessageType::unpublish;
+  std::vector<std::string> keys;  ///< none: all that the caller has published
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Unpublish& m) {
+  archive(m.keys, m.directives);
+}
+
+struct Spawn {
+  static constexpr auto type = MessageType::spawn;
+  data::Infos job;
+  data::Value apps;  ///< an array of PMIX_APP
+};
+template <class Archive>
+void fields(Archive& archive, Spawn& m) {
+  archive(m.job, m.apps);
+}
+
+struct Connect {
+  static constexpr auto type = MessageType::connect;
+  std::vector<pmix_proc_t> procs;  ///< in the caller's order
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Connect& m) {
+  archive(m.procs, m.directives);
+}
+
+struct Disconnect {
+  static constexpr auto type = MessageType::disconnect;
+  std::vector<pmix_proc_t> procs;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Disconnect& m) {
+  archive(m.procs, m.directives);
+}
+
+struct Allocate {
+  static constexpr auto type = MessageType::allocate;
+  pmix_alloc_directive_t directive = 0;
+  data::Infos infos;
+};
+template <class Archive>
+void fields(Archive& archive, Allocate& m) {
+  archive(m.directive, m.infos);
+}
+
+struct JobControl {
+  static constexpr auto type = MessageType::job_control;
+  std::vector<pmix_proc_t> targets;  ///< none: all processes of the caller's job
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, JobControl& m) {
+  archive(m.targets, m.directives);
+}
+
+struct Monitor {
+  static constexpr auto type = MessageType::monitor;
+  data::Infos monitor;  ///< one info: what is monitored
+  pmix_status_t code = 0;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Monitor& m) {
+  archive(m.monitor, m.code, m.directives);
+}
+
+struct GetCredential {
+  static constexpr auto type = MessageType::get_credential;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GetCredential& m) {
+  archive(m.directives);
+}
+
+struct ValidateCredential {
+  static constexpr auto type = MessageType::validate_credential;
+  std::vector<std::byte> credential;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, ValidateCredential& m) {
+  archive(m.credential, m.directives);
+}
+
+struct PullOutput {
+  static constexpr auto type = MessageType::pull_output;
+  std::uint64_t handle = 0;  ///< the client's name for it
+  std::vector<pmix_proc_t> procs;
+  pmix_iof_channel_t channels = 0;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, PullOutput& m) {
+  archive(m.handle, m.procs, m.channels, m.directives);
+}
+
+struct StopOutput {
+  static constexpr auto type = MessageType::stop_output;
+  std::uint64_t handle = 0;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, StopOutput& m) {
+  archive(m.handle, m.directives);
+}
+
+struct PushInput {
+  static constexpr auto type = MessageType::push_input;
+  std::vector<pmix_proc_t> targets;
+  data::Infos directives;
+  std::vector<std::byte> bytes;
+};
+template <class Archive>
+void fields(Archive& archive, PushInput& m) {
+  archive(m.targets, m.directives, m.bytes);
+}
+
+struct Fabric {
+  static constexpr auto type = MessageType::fabric;
+  std::uint8_t operation = 0;  ///< pmix_fabric_operation_t
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, Fabric& m) {
+  archive(m.operation, m.directives);
+}
+
+/// value: an array of PMIX_PDATA (lookup), a namespace (spawn), a credential.
+struct Answer {
+  pmix_status_t status = PMIX_ERR_LOST_CONNECTION;
+  data::Value value;
+  data::Infos infos;
+};
+template <class Archive>
+void fields(Archive& archive, Answer& m) {
+  archive(m.status, m.value, m.infos);
+}
+
+/// Bytes that a process has written, for a client that pulls its output.
+struct Output {
+  static constexpr auto type = MessageType::output;
+  std::uint64_t handle = 0;
+  pmix_proc_t source{};
+  pmix_iof_channel_t channel = 0;
+  std::vector<std::byte> bytes;
+  data::Infos infos;
+};
+template <class Archive>
+void fields(Archive& archive, Output& m) {
+  archive(m.handle, m.source, m.channel, m.bytes, m.infos);
+}
+
+}  // namespace weft::link

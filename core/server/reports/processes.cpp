@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/reports/processes.hpp"
+
+#include <memory>
+
+#include "core/data/memory.hpp"
+#include "core/link/messages.hpp"
+#include "core/store/lookup.hpp"
+
+namespace weft::server {
+namespace {
+
+/// By what the process has told its server; what the kernel knows of it is the host's.
+pmix_proc_state_t state_of(std::uint32_t local) {
+  switch (local) {
+    case store::Local::registered:
+      return PMIX_PROC_STATE_LAUNCH_UNDERWAY;
+    case store::Local::connected:
+      return PMIX_PROC_STATE_CONNECTED;
+    case store::Local::finalized:
+      return PMIX_PROC_STATE_RUNNING;
+    default:
+      return PMIX_PROC_STATE_TERM_WO_SYNC;
+  }
+}
+
+/// The program of the rank's application; empty: the host has not said.
+std::string program_of(const Job& job, const store::RankEntry& entry) {
+  store::GetDirectives how;
+  how.realm = store::Realm::app;
+  how.appnum = entry.appnum;
+  const auto line =
+      store::lookup(job.view(), PMIX_RANK_WILDCARD, PMIX_APP_ARGV, how, {true, PMIX_RANK_UNDEF});
+  if (!line || line->get().type != PMIX_STRING || line->get().data.string == nullptr) return {};
+  const std::string_view words = line->get().data.string;
+  return std::string(words.substr(0, words.find(' ')));
+}
+
+}  // namespace
+
+Processes::Processes(const Jobs& jobs, Cluster* cluster) : jobs_(jobs), cluster_(cluster) {
+  if (cluster_ == nullptr) return;
+  cluster_->rpc().on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+    const auto request = base::decode<ProcessesRequest>(body);
+    const auto* job = request ? jobs_.find(request->nspace) : nullptr;
+    if (job == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
+    reply(PMIX_SUCCESS, base::encode(ProcessRows{here(*job)}));
+  });
+}
+
+std::vector<ProcessRow> Processes::here(const Job& job) const {
+  std::vector<ProcessRow> rows;
+  for (std::uint32_t i = 0; i < job.view().local_count(); ++i) {
+    const auto& local = job.view().local(i);
+    rows.push_back({local.rank.load(std::memory_order_relaxed), local.pid.load(std::memory_order_relaxed),
+                    state_of(local.state.load(std::memory_order_relaxed))});
+  }
+  return rows;
+}
+
+void Processes::collect(const Job& job, Then then) const {
+  struct Collected {
+    std::vector<ProcessRow> rows;
+    Then then;
+    void take(const std::vector<ProcessRow>& some) {
+      for (const auto& row : some)
+        if (row.rank < rows.size()) rows[row.rank] = row;
+    }
+    ~Collected() { then(rows); }
+  };
+  const auto all = std::make_shared<Collected>();
+  all->then = std::move(then);
+  all->rows.resize(job.view().ranks());
+  for (std::uint32_t rank = 0; rank < all->rows.size(); ++rank) all->rows[rank].rank = rank;
+  all->take(here(job));
+  if (cluster_ == nullptr) return;
+  const auto request = base::encode(ProcessesRequest{job.nspace});
+  for (const auto node : job.nodes)
+    if (node != cluster_->self() && cluster_->is_there(node))
+      cluster_->rpc().send(node, RequestType::processes, request, [all](pmix_status_t, Bytes body) {
+        if (const auto rows = base::decode<ProcessRows>(body)) all->take(rows->rows);
+      });
+}
+
+Result<data::Value> process_table(const Job& job, const std::vector<ProcessRow>& rows) {
+  auto* infos = static_cast<pmix_proc_info_t*>(data::new_elements(sizeof(pmix_proc_info_t), rows.size()));
+  auto* array = static_cast<pmix_data_array_t*>(data::new_elements(sizeof(pmix_data_array_t), 1));
+  if (infos == nullptr || array == nullptr) {
+    std::free(infos);
+    std::free(array);
+    return fail(Errc::no_memory);
+  }
+  *array = {PMIX_PROC_INFO, rows.size(), infos};
+  auto raw = data::empty_value();
+  raw.type = PMIX_DATA_ARRAY;
+  raw.data.darray = array;
+  auto table = data::Value::adopt(raw);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const auto& row = rows[i];
+    infos[i].proc = link::make_proc(job.nspace, row.rank);
+    infos[i].pid = row.pid;
+    infos[i].state = row.state;
+    const auto* entry = job.view().rank(row.rank);
+    if (entry == nullptr) continue;
+    infos[i].hostname = data::new_text(job.view().node_name(entry->node));
+    infos[i].executable_name = data::new_text(program_of(job, *entry));
+    if (infos[i].hostname == nullptr || infos[i].executable_name == nullptr) return fail(Errc::no_memory);
+  }
+  return table;
+}
+
+}  // namespace weft::server

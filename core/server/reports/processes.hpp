@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is known of the processes of a job, on all its nodes. The loop's thread only.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/wire.hpp"
+#include "core/server/cluster/cluster.hpp"
+#include "core/server/jobs/jobs.hpp"
+
+namespace weft::server {
+
+/// A process as the server of its node knows it.
+struct ProcessRow {
+  std::uint32_t rank = 0;
+  std::int32_t pid = 0;  ///< 0: it has not connected
+  pmix_proc_state_t state = PMIX_PROC_STATE_UNDEF;
+};
+template <class Archive>
+void fields(Archive& archive, ProcessRow& m) {
+  archive(m.rank, m.pid, m.state);
+}
+struct ProcessRows {
+  std::vector<ProcessRow> rows;
+};
+template <class Archive>
+void fields(Archive& archive, ProcessRows& m) {
+  archive(m.rows);
+}
+struct ProcessesRequest {
+  std::string nspace;
+};
+template <class Archive>
+void fields(Archive& archive, ProcessesRequest& m) {
+  archive(m.nspace);
+}
+
+class Processes {
+ public:
+  using Then = std::function<void(const std::vector<ProcessRow>&)>;
+
+  /// cluster: null where there is no other node.
+  Processes(const Jobs& jobs, Cluster* cluster);
+
+  /// Those of this node, in the order in which the host registered them.
+  std::vector<ProcessRow> here(const Job& job) const;
+  /// All of the job, by rank. Of a node whose server is lost, and of one that never told, nothing but the ranks is known.
+  void collect(const Job& job, Then then) const;
+
+ private:
+  const Jobs& jobs_;
+  Cluster* cluster_;
+};
+
+/// An array of pmix_proc_info_t of these processes. Errors: no_memory.
+Result<data::Value> process_table(const Job& job, const std::vector<ProcessRow>& rows);
+
+}  // namespace weft::server

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/reports/query_keys.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+
+namespace weft::server {
+namespace {
+
+struct Known {
+  std::string_view key, qualifiers;
+};
+// Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications, nodes and ranks.
+constexpr std::array known_keys = {
+    Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
+    Known{PMIX_QUERY_JOB_STATUS, PMIX_NSPACE},
+    Known{PMIX_QUERY_PROC_TABLE, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
+    Known{PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_NSPACE},
+    Known{PMIX_PROC_PID, PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK},
+    Known{PMIX_PROC_STATE_STATUS, PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK},
+    Known{PMIX_QUERY_NUM_PSETS, ""},
+    Known{PMIX_QUERY_PSET_NAMES, ""},
+    Known{PMIX_QUERY_SPAWN_SUPPORT, ""},
+    Known{PMIX_QUERY_DEBUG_SUPPORT, ""},
+    Known{PMIX_QUERY_SUPPORTED_KEYS, ""},
+    Known{PMIX_QUERY_MEMORY_USAGE, PMIX_HOSTNAME "," PMIX_NODEID},
+    Known{PMIX_DAEMON_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
+    Known{PMIX_CLIENT_AVG_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
+    Known{report_key, PMIX_QUERY_LOCAL_ONLY},
+};
+constexpr std::string_view realm_qualifiers =
+    PMIX_NSPACE "," PMIX_RANK "," PMIX_PROCID "," PMIX_SESSION_INFO "," PMIX_JOB_INFO "," PMIX_APP_INFO
+                "," PMIX_NODE_INFO "," PMIX_APPNUM "," PMIX_NODEID "," PMIX_HOSTNAME;
+
+std::string supported_keys() {
+  std::string out;
+  for (const auto& known : known_keys) out += fmt::format("{}{}", out.empty() ? "" : ",", known.key);
+  return out;
+}
+
+Result<data::Value> text(std::string_view value) {
+  return data::Value::of(value);
+}
+
+data::Value megabytes(double value) {
+  pmix_value_t raw{};
+  raw.type = PMIX_FLOAT;
+  raw.data.fval = static_cast<float>(value);
+  return data::Value::adopt(raw);
+}
+
+/// In memory now, in MiB; 0: there is no such process (any more).
+double resident_megabytes(pid_t pid) {
+  std::ifstream statm(fmt::format("/proc/{}/statm", pid));
+  std::uint64_t all = 0, resident = 0;
+  if (!(statm >> all >> resident)) return 0;
+  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1u << 20);
+}
+
+Result<pmix_rank_t> rank_in(const pmix_value_t& value) {
+  if (value.type == PMIX_PROC_RANK) return value.data.rank;
+  const auto number = data::as_unsigned(value);
+  if (!number || *number > PMIX_RANK_UNDEF) return fail(Errc::invalid, "PMIX_RANK");
+  return static_cast<pmix_rank_t>(*number);
+}
+
+Result<void> read_process(const data::Infos& infos, QueryScope& scope) {
+  const auto* proc = infos.find(PMIX_PROCID);
+  const auto* nspace = infos.find(PMIX_NSPACE);
+  const auto* rank = infos.find(PMIX_RANK);
+  if (proc != nullptr) {
+    if (nspace != nullptr || rank != nullptr) return fail(Errc::invalid, "PMIX_PROCID and another name");
+    if (proc->value.type != PMIX_PROC || proc->value.data.proc == nullptr)
+      return fail(Errc::invalid, "PMIX_PROCID");
+    scope.nspace = link::nspace_of(*proc->value.data.proc);
+    scope.rank = proc->value.data.proc->rank;
+  }
+  if (nspace != nullptr) {
+    if (nspace->value.type != PMIX_STRING || nspace->value.data.string == nullptr)
+      return fail(Errc::invalid, "PMIX_NSPACE");
+    scope.nspace = nspace->value.data.string;
+  }
+  if (rank != nullptr) {
+    const auto number = rank_in(rank->value);
+    if (!number) return fail(number.error());
+    scope.rank = *number;
+  }
+  return {};
+}
+
+bool says(const data::Infos& infos, const char* key) {
+  const auto* info = infos.find(key);
+  return info != nullptr && data::is_true(info->value);
+}
+
+}  // namespace
+
+Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_proc_t& caller) {
+  QueryScope out;
+  out.nspace = link::nspace_of(caller);
+  if (const auto ok = read_process(qualifiers, out); !ok) return fail(ok.error());
+  auto how = store::GetDirectives::parse(qualifiers.data(), qualifiers.size());
+  if (!how) return fail(Errc::invalid, how.error().what);
+  out.how = std::move(*how);
+  out.is_local_only = says(qualifiers, PMIX_QUERY_LOCAL_ONLY);
+  out.asks_for_qualifiers = says(qualifiers, PMIX_QUERY_SUPPORTED_QUALIFIERS);
+  return out;
+}
+
+bool QueryKeys::needs_report(std::string_view key, const QueryScope& scope) {
+  if (scope.asks_for_qualifiers) return false;
+  return key == report_key || (key == PMIX_QUERY_NAMESPACES && !scope.is_local_only);
+}
+
+bool QueryKeys::needs_table(std::string_view key, const QueryScope& scope) {
+  if (scope.asks_for_qualifiers || scope.is_local_only) return false;
+  return key == PMIX_QUERY_PROC_TABLE || key == PMIX_PROC_PID || key == PMIX_PROC_STATE_STATUS;
+}
+
+Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& scope,
+                                      const Gathered& gathered) const {
+  if (scope.asks_for_qualifiers) {
+    const auto known =
+        std::find_if(known_keys.begin(), known_keys.end(), [&](const Known& k) { return k.key == key; });
+    if (known != known_keys.end()) return text(known->qualifiers);
+    return store::is_reserved(key) ? text(realm_qualifiers) : fail(Errc::not_found);
+  }
+  if (key == PMIX_QUERY_NAMESPACES) return text(namespaces(scope, gathered));
+  if (key == report_key) return gathered.report ? to_value(*gathered.report) : fail(Errc::not_found);
+  if (key == PMIX_QUERY_SUPPORTED_KEYS) return text(supported_keys());
+  // Process sets, spawned jobs and debuggers are not there: none of them, and no attribute for them.
+  if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(0);
+  if (key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_SPAWN_SUPPORT || key == PMIX_QUERY_DEBUG_SUPPORT)
+    return text("");
+  if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
+  if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
+    return memory(key, scope);
+  const auto* job = jobs_.find(scope.nspace);
+  if (job == nullptr) return fail(Errc::not_found, "no such namespace");
+  if (key == PMIX_QUERY_LOCAL_PROC_TABLE) return table(scope, processes_.here(*job));
+  if (key == PMIX_QUERY_PROC_TABLE) {
+    const auto rows = gathered.tables.find(scope.nspace);
+    return table(scope, rows == gathered.tables.end() ? processes_.here(*job) : rows->second);
+  }
+  if (key == PMIX_PROC_PID || key == PMIX_PROC_STATE_STATUS) return process(key, scope, gathered);
+  return of_realm(key, scope);
+}
+
+std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathered) const {
+  if (scope.is_local_only || !gathered.report) return own_.namespaces();
+  std::string out;
+  for (const auto& job : gathered.report->jobs) out += (out.empty() ? "" : ",") + job.nspace;
+  return out;
+}
+
+/// Of the node that the qualifiers name, or of all.
+Result<data::Value> QueryKeys::table(const QueryScope& scope, std::vector<ProcessRow> rows) const {
+  const auto& job = *jobs_.find(scope.nspace);
+  auto node = scope.how.nodeid;
+  if (!scope.how.hostname.empty()) node = store::node_by_name(job.view(), scope.how.hostname);
+  if (node)
+    std::erase_if(rows, [&](const ProcessRow& row) {
+      const auto* entry = job.view().rank(row.rank);
+      return entry == nullptr || entry->node != *node;
+    });
+  return process_table(job, rows);
+}
+
+Result<data::Value> QueryKeys::process(std::string_view key, const QueryScope& scope,
+                                       const Gathered& gathered) const {
+  const auto rows = gathered.tables.find(scope.nspace);
+  const auto all = rows == gathered.tables.end() ? processes_.here(*jobs_.find(scope.nspace)) : rows->second;
+  const auto row =
+      std::find_if(all.begin(), all.end(), [&](const ProcessRow& r) { return r.rank == scope.rank; });
+  if (row == all.end()) return fail(Errc::not_found);
+  if (key == PMIX_PROC_PID)
+    return row->pid != 0 ? data::Value::of_pid(row->pid) : Result<data::Value>(fail(Errc::not_found));
+  pmix_value_t raw{};
+  raw.type = PMIX_PROC_STATE;
+  raw.data.state = row->state;
+  return data::Value::adopt(raw);
+}
+
+/// PMIX_SUCCESS: it runs; else what has become of one of its processes here.
+Result<data::Value> QueryKeys::job_status(const QueryScope& scope) const {
+  const auto* job = jobs_.find(scope.nspace);
+  if (job == nullptr) return fail(Errc::not_found, "no such namespace");
+  const auto rows = processes_.here(*job);
+  const bool has_lost = std::any_of(rows.begin(), rows.end(), [](const ProcessRow& row) {
+    return row.state == PMIX_PROC_STATE_TERM_WO_SYNC;
+  });
+  return data::Value::of_status(has_lost ? PMIX_ERR_PROC_TERM_WO_SYNC : PMIX_SUCCESS);
+}
+
+bool QueryKeys::is_of_this_node(const QueryScope& scope) const {
+  if (scope.how.nodeid && *scope.how.nodeid != self_) return false;
+  return scope.how.hostname.empty() || scope.how.hostname == own_.host_name();
+}
+
+Result<data::Value> QueryKeys::memory(std::string_view key, const QueryScope& scope) const {
+  if (!is_of_this_node(scope)) return fail(Errc::not_found, "of this node only");
+  double clients = 0;
+  std::size_t count = 0;
+  jobs_.each([&](const Job& job) {
+    for (const auto& row : processes_.here(job)) {
+      const auto resident = row.pid != 0 ? resident_megabytes(row.pid) : 0;
+      clients += resident;
+      count += resident > 0 ? 1 : 0;
+    }
+  });
+  auto average = megabytes(count == 0 ? 0 : clients / static_cast<double>(count));
+  auto own = megabytes(resident_megabytes(::getpid()));
+  if (key == PMIX_DAEMON_MEMORY) return own;
+  if (key == PMIX_CLIENT_AVG_MEMORY) return average;
+  data::Infos both;
+  both.add(PMIX_DAEMON_MEMORY, std::move(own));
+  both.add(PMIX_CLIENT_AVG_MEMORY, std::move(average));
+  return store::array_of(both);
+}
+
+Result<data::Value> QueryKeys::of_realm(std::string_view key, const QueryScope& scope) const {
+  if (!store::is_reserved(key)) return fail(Errc::not_found);  // what a rank has put is for PMIx_Get
+  return store::lookup(jobs_.find(scope.nspace)->view(), scope.rank, key, scope.how, {true, scope.rank});
+}
+
+}  // namespace weft::server

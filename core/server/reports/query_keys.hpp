@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What this server can answer of a query by itself: each key, and what its qualifiers mean. The loop's thread only.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "core/server/reports/own_report.hpp"
+#include "core/server/reports/processes.hpp"
+#include "core/store/lookup.hpp"
+
+namespace weft::server {
+
+/// The qualifiers of one query.
+struct QueryScope {
+  std::string nspace;  ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
+  pmix_rank_t rank = PMIX_RANK_WILDCARD;
+  bool is_local_only = false;
+  bool asks_for_qualifiers = false;  ///< which ones its keys take, instead of their values
+  store::GetDirectives how;          ///< realm, node, application; borrows from the infos
+
+  /// Errors: invalid (of another type; PMIX_PROCID beside PMIX_NSPACE or PMIX_RANK).
+  static Result<QueryScope> parse(const data::Infos& qualifiers, const pmix_proc_t& caller);
+};
+
+/// What other servers have said for a query.
+struct Gathered {
+  std::optional<ClusterReport> report;
+  std::map<std::string, std::vector<ProcessRow>, std::less<>> tables;  ///< by namespace
+};
+
+class QueryKeys {
+ public:
+  QueryKeys(const Jobs& jobs, const OwnReport& own, const Processes& processes, NodeNumber self)
+      : jobs_(jobs), own_(own), processes_(processes), self_(self) {}
+
+  static bool needs_report(std::string_view key, const QueryScope& scope);
+  static bool needs_table(std::string_view key, const QueryScope& scope);
+  /// Errors: not_found (no such key here, or nothing is known), no_memory.
+  Result<data::Value> answer(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
+
+ private:
+  std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> table(const QueryScope& scope, std::vector<ProcessRow> rows) const;
+  Result<data::Value> process(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> job_status(const QueryScope& scope) const;
+  Result<data::Value> memory(std::string_view key, const QueryScope& scope) const;
+  Result<data::Value> of_realm(std::string_view key, const QueryScope& scope) const;
+  bool is_of_this_node(const QueryScope& scope) const;
+
+  const Jobs& jobs_;
+  const OwnReport& own_;
+  const Processes& processes_;
+  const NodeNumber self_;
+};
+
+}  // namespace weft::server

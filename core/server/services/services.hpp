@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What clients ask of the host: each request becomes the upcall that it is for, and the host's answer the reply. Without the
+// upcall the reply is PMIX_ERR_NOT_SUPPORTED. The loop's thread only.
+// Source: PMIx Standard, chapter "Server-specific interfaces", "Server Function Pointers".
+#pragma once
+
+#include <map>
+
+#include "core/server/clients/clients.hpp"
+#include "core/server/services/gatherings.hpp"
+#include "core/server/services/outputs.hpp"
+
+namespace weft::server {
+
+class Services {
+ public:
+  Services(asio::io_context& loop, Jobs& jobs, Host& host, Clients& clients)
+      : host_(host), clients_(clients), gatherings_(loop, jobs, host), outputs_(host) {}
+
+  void serve(const Requester& from, link::Publish message);
+  void serve(const Requester& from, link::Lookup message);
+  void serve(const Requester& from, link::Unpublish message);
+  void serve(const Requester& from, link::Spawn message);
+  void serve(const Requester& from, link::Connect message);
+  void serve(const Requester& from, link::Disconnect message);
+  void serve(const Requester& from, link::Allocate message);
+  void serve(const Requester& from, link::JobControl message);
+  void serve(const Requester& from, link::Monitor message);
+  void serve(const Requester& from, link::GetCredential message);
+  void serve(const Requester& from, link::ValidateCredential message);
+  void serve(const Requester& from, link::PullOutput message) { outputs_.pull(from, std::move(message)); }
+  void serve(const Requester& from, link::StopOutput message) { outputs_.stop(from, std::move(message)); }
+  void serve(const Requester& from, link::PushInput message);
+  void serve(const Requester& from, link::Fabric message);
+
+  /// The host brings bytes that a process has written.
+  void deliver(const OutputBytes& output) { outputs_.deliver(output); }
+  /// A client has subscribed to these codes, or to all. The reply comes when the host has heard of codes that are new here.
+  void watch_events(const Requester& from, const std::vector<pmix_status_t>& codes, bool all);
+  /// A client has finalized: it takes part in nothing any more.
+  void finalized(const pmix_proc_t& proc) { gatherings_.lose(proc, PMIX_ERR_UNREACH); }
+  void closed(const ConnectionRef& connection);
+
+ private:
+  static std::function<void(pmix_status_t, data::Infos)> answering(const Requester& from);
+
+  Host& host_;
+  Clients& clients_;
+  Gatherings gatherings_;
+  Outputs outputs_;
+  std::map<pmix_status_t, std::size_t> watched_;  ///< how many clients want it
+};
+
+}  // namespace weft::server

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pmi/agent.hpp"
+
+#include <fmt/format.h>
+#include <pmix.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+
+namespace weft::pmi {
+namespace {
+
+constexpr std::string_view not_offered = "rc=-1 msg=not_supported";
+
+/// A stranger's bytes, for a terminal.
+std::string printable(std::string_view text) {
+  std::string out;
+  for (const char c : text.substr(0, 80)) out += c >= ' ' && c <= '~' ? c : '?';
+  return out;
+}
+
+}  // namespace
+
+void Agent::complain(std::string_view what) const {
+  fmt::print(stderr, "weftpmi: {}: {}\n", name_, what);
+  (void)std::fflush(stderr);
+}
+
+void Agent::run(int program) {
+  std::array<pollfd, 2> watched{{{socket_.get(), POLLIN, 0}, {program, POLLIN, 0}}};
+  for (;;) {
+    if (::poll(watched.data(), watched.size(), -1) < 0) {
+      if (errno == EINTR) continue;
+      return;
+    }
+    // What the program had written before its end is read first.
+    if (watched[0].revents != 0) {
+      if (!read_some()) return;
+    } else if (watched[1].revents != 0) {
+      return;
+    }
+  }
+}
+
+bool Agent::read_some() {
+  std::array<char, RequestReader::longest_line> buffer;
+  const auto length = ::recv(socket_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+  if (length < 0) return errno == EINTR || errno == EAGAIN;
+  std::string_view bytes(buffer.data(), static_cast<std::size_t>(length));
+  while (!bytes.empty()) {
+    const auto [request, is_error, line] = reader_.next(bytes);
+    if (is_error) {
+      complain(
+          fmt::format("the program wrote '{}' to PMI_FD, which is no request of PMI-1. What to do: see which "
+                      "process manager "
+                      "its MPI library was built for",
+                      printable(line)));
+      return false;
+    }
+    if (request && !answer(*request)) return false;
+  }
+  return length != 0;
+}
+
+bool Agent::send(std::string_view line) {
+  const auto text = std::string(line) + "\n";
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const auto length = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (length < 0 && errno == EINTR) continue;
+    if (length < 0) return false;  // the program has ended
+    rest.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return true;
+}
+
+bool Agent::answer(const Request& request) {
+  if (request.command != Command::init && !job_.is_open()) {
+    complain("the program made a request of PMI-1 before cmd=init");
+    return false;
+  }
+  if (request.command == Command::abort) {
+    // No reply: the program waits for its end.
+    (void)job_.abort(request.exit_status, nullptr);
+    return true;
+  }
+  // No value of a barrier's reply says that it failed, and a program that goes on would read what is not there.
+  if (request.command == Command::barrier_in && !fence()) return false;
+  return send(reply_to(request));
+}
+
+bool Agent::fence() {
+  const auto status = job_.fence();
+  if (status == PMIX_SUCCESS) return true;
+  complain(fmt::format("a PMI barrier failed: {}", PMIx_Error_string(status)));
+  return false;
+}
+
+std::string Agent::reply_to(const Request& request) {
+  switch (request.command) {
+    case Command::init:
+      return init(request);
+    case Command::get_maxes:
+      return fmt::format("cmd=maxes kvsname_max={} keylen_max={} vallen_max={}", name_room, key_room,
+                         value_room);
+    case Command::get_appnum:
+      return fmt::format("cmd=appnum appnum={}", job_.app_number());
+    case Command::get_my_kvsname:
+      return fmt::format("cmd=my_kvsname kvsname={}", job_.name());
+    case Command::get_universe_size:
+      return fmt::format("cmd=universe_size size={}", job_.universe_size());
+    case Command::barrier_in:
+      return "cmd=barrier_out";
+    case Command::put: {
+      const auto status =
+          request.space == job_.name() ? job_.put(request.key, request.value) : PMIX_ERR_NOT_FOUND;
+      return status == PMIX_SUCCESS ? "cmd=put_result rc=0 msg=success"
+                                    : fmt::format("cmd=put_result rc=-1 msg={}", PMIx_Error_string(status));
+    }
+    case Command::get:
+      return get(request);
+    case Command::finalize:
+      (void)job_.close();
+      return "cmd=finalize_ack";
+    case Command::publish_name:
+      return fmt::format("cmd=publish_result {}", not_offered);
+    case Command::unpublish_name:
+      return fmt::format("cmd=unpublish_result {}", not_offered);
+    case Command::lookup_name:
+      return fmt::format("cmd=lookup_result {}", not_offered);
+    case Command::spawn:
+      return fmt::format("cmd=spawn_result {}", not_offered);
+    case Command::abort:
+      break;  // see answer()
+  }
+  return {};
+}
+
+std::string Agent::init(const Request& request) {
+  constexpr std::string_view reply = "cmd=response_to_init pmi_version=1 pmi_subversion=1";
+  if (request.version != 1) return fmt::format("{} rc=-1", reply);
+  const auto status = job_.open();
+  if (status != PMIX_SUCCESS) {
+    complain(fmt::format("PMIx_Init failed: {}", PMIx_Error_string(status)));
+    return fmt::format("{} rc=-1", reply);
+  }
+  if (job_.size() != told_size_) {
+    complain(fmt::format("the job has {} ranks, but the environment that weftpmi was started with says {}",
+                         job_.size(), told_size_));
+    return fmt::format("{} rc=-1", reply);
+  }
+  return fmt::format("{} rc=0", reply);
+}
+
+std::string Agent::get(const Request& request) const {
+  std::optional<std::string> value;
+  if (request.space == job_.name())
+    value = request.key == "PMI_process_mapping" ? job_.process_mapping() : job_.get(request.key);
+  return value ? fmt::format("cmd=get_result rc=0 msg=success value={}", *value)
+               : "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+}
+
+}  // namespace weft::pmi

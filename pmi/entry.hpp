@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the entry points of libpmi.so.0 and libpmi2.so.0 share: the job of this process, texts of callers, guarded bodies. The codes
+// of both interfaces are the same numbers.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <string_view>
+
+#include "pmi/job.hpp"
+
+#define PMI_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace weft::pmi {
+
+enum Code : int {
+  success = 0,
+  fail = -1,
+  not_initialized = 1,
+  no_memory = 2,
+  invalid_argument = 3,
+  invalid_key = 4,
+  invalid_key_length = 5,
+  invalid_value = 6,
+  invalid_value_length = 7,
+  invalid_length = 8,
+  invalid_space = 14,
+};
+
+/// This process's: the interfaces pass no handle.
+inline Job& own_job() {
+  static Job job;
+  return job;
+}
+
+inline int code_of(pmix_status_t status) {
+  return status == PMIX_SUCCESS ? success : status == PMIX_ERR_NOMEM ? no_memory : fail;
+}
+
+/// The body of an entry point that needs no job.
+template <class Body>
+int guarded(Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return no_memory;
+  } catch (const std::exception&) {
+    return fail;
+  }
+}
+
+/// body: gets the job.
+template <class Body>
+int with_job(Body&& body) noexcept {
+  return guarded([&] { return own_job().is_open() ? body(own_job()) : not_initialized; });
+}
+
+/// success, or why `text` is no key.
+inline int check_key(const char* text) {
+  if (text == nullptr || *text == '\0') return invalid_key;
+  return ::strnlen(text, key_room) < key_room ? success : invalid_key_length;
+}
+inline int check_value(const char* text) {
+  if (text == nullptr) return invalid_value;
+  return ::strnlen(text, value_room) < value_room ? success : invalid_value_length;
+}
+
+/// Writes text and its zero. invalid_length: it does not fit, and nothing is written.
+inline int copy_out(std::string_view text, char* out, int room) {
+  if (out == nullptr) return invalid_argument;
+  if (room < 0 || text.size() >= static_cast<std::size_t>(room)) return invalid_length;
+  std::memcpy(out, text.data(), text.size());
+  out[text.size()] = '\0';
+  return success;
+}
+
+inline int set(int* out, long long value) {
+  if (out == nullptr) return invalid_argument;
+  *out = static_cast<int>(value);
+  return success;
+}
+
+}  // namespace weft::pmi

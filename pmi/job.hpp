@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A PMIx job as PMI-1 and PMI-2 see it: ranks 0 to n-1 and one space of keys, in which a value has no owner. What both libraries
+// and weftpmi are made of.
+#pragma once
+
+#include <pmix_common.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::pmi {
+
+/// With the terminating zero, as the interfaces count. MPICH's client of the wire form reads lines of 1024 bytes.
+inline constexpr std::size_t name_room = 256, key_room = 64, value_room = 1024;
+static_assert(PMIX_MAX_NSLEN < name_room);
+
+/// Of one thread.
+class Job {
+ public:
+  /// PMIx_Init. A process that no PMIx server started is the only rank of its own job; where the environment names a server that
+  /// is not to be had, that is an error.
+  pmix_status_t open();
+  pmix_status_t close();
+  bool is_open() const noexcept { return is_open_; }
+
+  std::uint32_t rank() const noexcept { return self_.rank; }
+  std::uint32_t size() const noexcept { return size_; }
+  std::string name() const { return self_.nspace; }
+  std::uint32_t universe_size() const;
+  std::uint32_t app_number() const;
+  std::vector<std::uint32_t> local_ranks() const;  ///< of this node, ascending
+  /// The text of pmi/process_mapping; none where it is too long for a value.
+  std::optional<std::string> process_mapping() const;
+
+  /// Every rank can read it after the next fence. Errors: those of PMIx_Put.
+  pmix_status_t put(std::string_view key, std::string_view value);
+  /// Returns after all ranks have entered.
+  pmix_status_t fence();
+  /// hint: the rank that is likely to have put it. Asks no other process, so it costs microseconds also for a key that is nowhere.
+  std::optional<std::string> get(std::string_view key, std::optional<std::uint32_t> hint = {}) const;
+
+  /// At once for the ranks of this node, and for no others.
+  pmix_status_t put_on_node(std::string_view key, std::string_view value);
+  std::optional<std::string> get_on_node(std::string_view key) const;
+
+  /// Ends the whole job; returns to this process all the same.
+  pmix_status_t abort(int status, const char* message);
+
+ private:
+  std::optional<std::string> text_of(std::uint32_t rank, const std::string& key) const;
+  std::optional<std::uint32_t> number_of(std::uint32_t rank, const char* key) const;
+
+  pmix_proc_t self_{};
+  std::uint32_t size_ = 1;
+  bool is_open_ = false, is_alone_ = false;
+};
+
+}  // namespace weft::pmi

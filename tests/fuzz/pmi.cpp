@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank's program writes to PMI_FD, and the headers of its file.
+#include <algorithm>
+
+#include "pmi/job.hpp"
+#include "pmi/wire.hpp"
+#include "tests/fuzz/decoders.hpp"
+#include "tests/unit/tools/libraries/elf_file.hpp"
+#include "tools/libraries/elf.hpp"
+
+namespace weft::fuzz {
+namespace {
+
+bool requests(Bytes bytes) {
+  pmi::RequestReader reader;
+  std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  bool is_any = false;
+  while (!rest.empty()) {
+    const auto before = rest.size();
+    const auto [request, is_error, line] = reader.next(rest);
+    if (is_error) {
+      require(line.size() <= pmi::RequestReader::longest_line);
+      return false;
+    }
+    require(rest.size() < before);
+    if (!request) continue;
+    is_any = true;
+    require(request->space.size() < pmi::name_room && request->key.size() < pmi::key_room &&
+            request->value.size() < pmi::value_room);
+  }
+  return is_any;
+}
+
+bool elf(Bytes bytes) {
+  const auto needs = libraries::read_needs([&](std::uint64_t offset, std::size_t length) {
+    require(length <= 64 * 1024);
+    if (offset >= bytes.size()) return Encoded();
+    const auto part =
+        bytes.subspan(offset, std::min(length, bytes.size() - static_cast<std::size_t>(offset)));
+    return Encoded(part.begin(), part.end());
+  });
+  return needs.has_value();
+}
+
+}  // namespace
+
+void add_pmi(Decoders& to) {
+  Decoder decoder{"pmi_requests", {}, requests, true};
+  for (const char* sample :
+       {"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n",
+        "cmd=put kvsname=weft-n1-17 key=-bc-0 value=2F6465\ncmd=barrier_in\ncmd=get kvsname=weft-n1-17 "
+        "key=-bc-0\n",
+        "mcmd=spawn\nnprocs=2\nexecname=a.out\nendcmd\ncmd=abort exitcode=7\ncmd=finalize\n"})
+    decoder.samples.push_back(encoded(sample));
+  to.push_back(std::move(decoder));
+  to.push_back({"elf",
+                {libraries::elf_file({"libmpi.so.40", "libc.so.6"}, "/opt/a:$ORIGIN", "/opt/b"),
+                 libraries::elf_file({})},
+                elf,
+                true});
+}
+
+}  // namespace weft::fuzz

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a server that is alone answers to queries, by key and by qualifier.
+#include "core/server/reports/queries.hpp"
+
+#include "tests/unit/core/server/clients/one_node.hpp"
+
+namespace weft::server {
+namespace {
+
+class QueriesTest : public OneNode {
+ protected:
+  struct Answer {
+    pmix_status_t status = PMIX_ERROR;
+    data::Infos results;
+    const pmix_value_t* of(const char* key) const {
+      const auto* info = results.find(key);
+      return info == nullptr ? nullptr : &info->value;
+    }
+    std::string text(const char* key) const {
+      const auto* value = of(key);
+      return value != nullptr && value->type == PMIX_STRING ? value->data.string : "no text";
+    }
+    std::vector<pmix_proc_info_t> table(const char* key) const {
+      const auto* value = of(key);
+      if (value == nullptr || value->type != PMIX_DATA_ARRAY || value->data.darray->type != PMIX_PROC_INFO)
+        return {};
+      const auto* first = static_cast<const pmix_proc_info_t*>(value->data.darray->array);
+      return {first, first + value->data.darray->size};
+    }
+  };
+  Answer ask(std::vector<std::string> keys, data::Infos qualifiers = {},
+             const pmix_proc_t& caller = proc(1)) {
+    link::Query query;
+    query.items.push_back({std::move(keys), std::move(qualifiers)});
+    Answer answer;
+    rooms->queries.query(caller, std::move(query), [&](pmix_status_t status, data::Infos results) {
+      answer.status = status;
+      answer.results = std::move(results);
+    });
+    return answer;
+  }
+  template <class... More>
+  static data::Infos with(const char* key, data::Value value, More... more) {
+    data::Infos out;
+    if constexpr (sizeof...(more) != 0) out = with(std::move(more)...);
+    out.add(key, std::move(value));
+    return out;
+  }
+};
+
+TEST_F(QueriesTest, answers_what_it_knows_and_says_how_much) {
+  const auto all = ask({PMIX_QUERY_NAMESPACES, PMIX_JOB_SIZE});
+  EXPECT_EQ(all.status, PMIX_SUCCESS);
+  EXPECT_EQ(all.text(PMIX_QUERY_NAMESPACES), "job");
+  ASSERT_NE(all.of(PMIX_JOB_SIZE), nullptr);
+  EXPECT_EQ(all.of(PMIX_JOB_SIZE)->data.uint32, 3u);
+  const auto part = ask({PMIX_QUERY_NAMESPACES, "nobody.knows", PMIX_QUERY_QUEUE_LIST});
+  EXPECT_EQ(part.status, PMIX_ERR_PARTIAL_SUCCESS);
+  EXPECT_EQ(part.results.size(), 1u);
+  EXPECT_EQ(ask({"nobody.knows"}).status, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(ask({}).status, PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE, PMIX_JOB_SIZE}).results.size(), 2u) << "a key twice is answered twice";
+}
+
+TEST_F(QueriesTest, the_namespace_is_that_of_the_qualifiers_or_else_the_callers) {
+  const auto tool = link::make_proc("", 0);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, {}, tool).status, PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, with(PMIX_NSPACE, data::Value::of("job")), tool).status, PMIX_SUCCESS);
+  EXPECT_EQ(
+      ask({PMIX_JOB_SIZE}, with(PMIX_PROCID, data::Value::of_proc(proc(PMIX_RANK_WILDCARD))), tool).status,
+      PMIX_SUCCESS);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, with(PMIX_NSPACE, data::Value::of("another"))).status, PMIX_ERR_NOT_FOUND);
+  const auto rank =
+      ask({PMIX_LOCAL_RANK}, with(PMIX_NSPACE, data::Value::of("job"), PMIX_RANK, data::Value::of_rank(2)));
+  ASSERT_EQ(rank.status, PMIX_SUCCESS);
+  EXPECT_EQ(rank.of(PMIX_LOCAL_RANK)->data.uint16, 2u);
+}
+
+TEST_F(QueriesTest, qualifiers_that_make_no_sense_are_refused) {
+  EXPECT_EQ(ask({PMIX_JOB_SIZE},
+                with(PMIX_PROCID, data::Value::of_proc(proc(1)), PMIX_RANK, data::Value::of_rank(1)))
+                .status,
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE},
+                with(PMIX_PROCID, data::Value::of_proc(proc(1)), PMIX_NSPACE, data::Value::of("job")))
+                .status,
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, with(PMIX_NSPACE, data::Value::of(true))).status, PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, with(PMIX_PROCID, data::Value::of("job"))).status, PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(ask({PMIX_JOB_SIZE}, with(PMIX_RANK, data::Value::of("one"))).status, PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(QueriesTest, tables_of_processes_have_what_each_has_told) {
+  enter(1);
+  for (const char* key : {PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE}) {
+    const auto table = ask({key}).table(key);
+    ASSERT_EQ(table.size(), 3u) << key;
+    for (const auto& row : table) {
+      EXPECT_STREQ(row.proc.nspace, "job");
+      EXPECT_EQ(row.pid, row.proc.rank == 1 ? ::getpid() : 0);
+      EXPECT_EQ(row.state, row.proc.rank == 1 ? PMIX_PROC_STATE_CONNECTED : PMIX_PROC_STATE_LAUNCH_UNDERWAY);
+    }
+  }
+  EXPECT_EQ(ask({PMIX_QUERY_PROC_TABLE}, with(PMIX_HOSTNAME, data::Value::of("elsewhere")))
+                .table(PMIX_QUERY_PROC_TABLE)
+                .size(),
+            0u);
+  const auto pid =
+      ask({PMIX_PROC_PID, PMIX_PROC_STATE_STATUS}, with(PMIX_PROCID, data::Value::of_proc(proc(1))));
+  ASSERT_EQ(pid.status, PMIX_SUCCESS);
+  EXPECT_EQ(pid.of(PMIX_PROC_PID)->data.pid, ::getpid());
+  EXPECT_EQ(pid.of(PMIX_PROC_STATE_STATUS)->data.state, PMIX_PROC_STATE_CONNECTED);
+  EXPECT_EQ(ask({PMIX_PROC_PID}, with(PMIX_PROCID, data::Value::of_proc(proc(2)))).status,
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(QueriesTest, the_status_of_a_job_says_whether_a_process_was_lost) {
+  auto& line = enter(1);
+  const auto status = [&] {
+    const auto answer = ask({PMIX_QUERY_JOB_STATUS});
+    return answer.of(PMIX_QUERY_JOB_STATUS) == nullptr ? PMIX_ERROR
+                                                       : answer.of(PMIX_QUERY_JOB_STATUS)->data.status;
+  };
+  EXPECT_EQ(status(), PMIX_SUCCESS);
+  rooms->clients.closed(line.connection, false);
+  EXPECT_EQ(status(), PMIX_ERR_PROC_TERM_WO_SYNC);
+}
+
+TEST_F(QueriesTest, what_is_not_there_is_none_of_it) {
+  const auto answer =
+      ask({PMIX_QUERY_NUM_PSETS, PMIX_QUERY_PSET_NAMES, PMIX_QUERY_SPAWN_SUPPORT, PMIX_QUERY_DEBUG_SUPPORT});
+  EXPECT_EQ(answer.status, PMIX_SUCCESS);
+  EXPECT_EQ(answer.of(PMIX_QUERY_NUM_PSETS)->type, PMIX_SIZE);
+  EXPECT_EQ(answer.of(PMIX_QUERY_NUM_PSETS)->data.size, 0u);
+  for (const char* key : {PMIX_QUERY_PSET_NAMES, PMIX_QUERY_SPAWN_SUPPORT, PMIX_QUERY_DEBUG_SUPPORT})
+    EXPECT_EQ(answer.text(key), "") << key;
+}
+
+TEST_F(QueriesTest, memory_is_that_of_this_node) {
+  enter(1);  // this process
+  const auto answer = ask({PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY, PMIX_QUERY_MEMORY_USAGE});
+  ASSERT_EQ(answer.status, PMIX_SUCCESS);
+  EXPECT_GT(answer.of(PMIX_DAEMON_MEMORY)->data.fval, 0.5f);
+  EXPECT_GT(answer.of(PMIX_CLIENT_AVG_MEMORY)->data.fval, 0.5f);
+  EXPECT_EQ(answer.of(PMIX_QUERY_MEMORY_USAGE)->type, PMIX_DATA_ARRAY);
+  EXPECT_EQ(ask({PMIX_DAEMON_MEMORY}, with(PMIX_HOSTNAME, data::Value::of("node"))).status, PMIX_SUCCESS);
+  EXPECT_EQ(ask({PMIX_DAEMON_MEMORY}, with(PMIX_HOSTNAME, data::Value::of("elsewhere"))).status,
+            PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(ask({PMIX_DAEMON_MEMORY}, with(PMIX_NODEID, data::Value::of(std::uint32_t{7}))).status,
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(QueriesTest, says_which_keys_and_qualifiers_it_takes) {
+  const auto keys = ask({PMIX_QUERY_SUPPORTED_KEYS}).text(PMIX_QUERY_SUPPORTED_KEYS);
+  EXPECT_NE(keys.find(PMIX_QUERY_PROC_TABLE), std::string::npos) << keys;
+  const auto how = [] { return with(PMIX_QUERY_SUPPORTED_QUALIFIERS, data::Value::of(true)); };
+  EXPECT_EQ(ask({PMIX_QUERY_NAMESPACES}, how()).text(PMIX_QUERY_NAMESPACES), PMIX_QUERY_LOCAL_ONLY);
+  EXPECT_NE(ask({PMIX_JOB_SIZE}, how()).text(PMIX_JOB_SIZE).find(PMIX_NSPACE), std::string::npos);
+  EXPECT_EQ(ask({"nobody.knows"}, how()).status, PMIX_ERR_NOT_FOUND);
+}
+
+}  // namespace
+}  // namespace weft::server
