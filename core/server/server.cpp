@@ -324,10 +324,12 @@ void Server::after_hellos(std::function<void()> then) {
 
 void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
                           std::chrono::steady_clock::time_point limit, std::function<void()> then) {
-  std::erase_if(unread, [](const auto& weak) {
+  // From the back and no further than to the first that is not: each is asked about once, however often this comes round.
+  const auto is_handled = [](const std::weak_ptr<ClientConnection>& weak) {
     const auto connection = weak.lock();
     return !connection || connection->is_known || !connection->has_unread_bytes();
-  });
+  };
+  while (!unread.empty() && is_handled(unread.back())) unread.pop_back();
   // A hello that was read out of its socket may be handled behind what is handled now.
   if (unread.empty() || std::chrono::steady_clock::now() >= limit) return asio::post(loop_, std::move(then));
   asio::post(loop_, [this, unread = std::move(unread), limit, then = std::move(then)]() mutable {

@@ -118,6 +118,22 @@ TEST(Codec, every_type_survives_a_round_trip) {
   }
 }
 
+TEST(Codec, an_array_that_is_not_there_is_decoded_as_none_and_copied_as_an_empty_one) {
+  pmix_value_t none = empty_value();
+  none.type = PMIX_DATA_ARRAY;
+  Writer wire;
+  ASSERT_TRUE(encode_elements(wire, PMIX_VALUE, &none, 1));
+  Element out(PMIX_VALUE), copy(PMIX_VALUE);
+  Reader reader(wire.view());
+  ASSERT_TRUE(decode_elements(reader, PMIX_VALUE, out.get(), 1));
+  EXPECT_EQ(compare_elements(PMIX_VALUE, &none, out.get()), PMIX_EQUAL);
+  ASSERT_TRUE(copy_elements(PMIX_VALUE, copy.get(), &none, 1));
+  const auto& made = *static_cast<const pmix_value_t*>(copy.get());
+  EXPECT_EQ(made.type, PMIX_DATA_ARRAY);
+  ASSERT_NE(made.data.darray, nullptr);
+  EXPECT_EQ(made.data.darray->size, 0U);
+}
+
 TEST(Codec, arrays_of_every_type_survive_a_round_trip) {
   Samples samples(seed());
   for (const pmix_data_type_t type : all_types()) {

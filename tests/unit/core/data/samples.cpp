@@ -40,7 +40,8 @@ pmix_value_t Samples::value(pmix_data_type_t type, unsigned depth) {
   const Type& known = *find_type(type);
   if (known.place == Place::inside) {
     fill(type, &out.data, depth);
-  } else if (number(10) != 0) {
+  } else if (known.shape == Shape::array ||
+             number(10) != 0) {  // the copy of an array that is not there is an empty one
     out.data.ptr = new_elements(known.width, 1);
     fill(type, out.data.ptr, depth);
   }
