@@ -8,11 +8,13 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
+#include "core/data/memory.hpp"
 #include "core/data/qualified_key.hpp"
 #include "core/data/types.hpp"
 #include "core/store/lookup.hpp"
 #include "pmix.h"
 
+using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
 using weft::abi::Role;
 using weft::abi::roles;
@@ -26,6 +28,10 @@ constexpr std::size_t longest_key = PMIX_MAX_KEYLEN + 1;  // one more, to see th
 
 bool bad_key(std::string_view key) noexcept {
   return key.size() > PMIX_MAX_KEYLEN;
+}
+
+bool is_deletion(pmix_scope_t scope) noexcept {
+  return scope >= PMIX_DEL_LOCAL && scope <= PMIX_DEL_INTERNAL;
 }
 
 /// The process that is meant: NULL is the caller, an empty namespace the caller's.
@@ -81,7 +87,8 @@ pmix_status_t deliver(Role& role, Value&& found, const GetDirectives& how, pmix_
 /// PMIx_Put: stages a value in the own process; no other process sees it before PMIx_Commit.
 ///   key    of PMIX_QUALIFIED_VALUE the value is an array: key and value, then the infos that a Get must name, too, marked
 ///          PMIX_INFO_QUALIFIER, in any order
-///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process)
+///   scope  PMIX_LOCAL (this node), PMIX_REMOTE (others), PMIX_GLOBAL (both), PMIX_INTERNAL (this process); PMIX_DEL_LOCAL and the like
+///          delete the key there: val is ignored and may be NULL, and a Get finds the key no more than one that was never put
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNKNOWN_DATA_TYPE, _OUT_OF_RESOURCE (the own card is full; what is there stays)
 ///   Cost: one encode and one copy; no system call.
 pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) {
@@ -89,6 +96,8 @@ pmix_status_t PMIx_Put(pmix_scope_t scope, const char key[], pmix_value_t* val) 
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     const auto name = text_of(key, longest_key);
+    pmix_value_t none = weft::data::empty_value();
+    if (val == nullptr && is_deletion(scope)) val = &none;
     if (val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
     if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
     if (name != PMIX_QUALIFIED_VALUE) return client->put(scope, name, *val);
@@ -133,13 +142,11 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 ///   In a server: a lock-free read of what is here, whatever the directives; neither the host nor another thread is waited for.
 pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                        pmix_value_t** val) {
-  return guarded_status([&]() -> pmix_status_t {
+  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr) return PMIX_ERR_INIT;
     auto name = text_of(key, longest_key);
-    if (val == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
-        (proc == nullptr && key == nullptr))
-      return PMIX_ERR_BAD_PARAM;
+    if (val == nullptr || bad_key(name) || (proc == nullptr && key == nullptr)) return PMIX_ERR_BAD_PARAM;
     GetDirectives how;
     std::string qualified;
     if (ninfo != 0) {
@@ -164,13 +171,11 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
 /// the library and is gone when cbfunc returns.
 pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_info_t info[], size_t ninfo,
                           pmix_value_cbfunc_t cbfunc, void* cbdata) {
-  return guarded_status([&]() -> pmix_status_t {
+  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr) return PMIX_ERR_INIT;
     auto name = text_of(key, longest_key);
-    if (cbfunc == nullptr || bad_key(name) || (info == nullptr && ninfo != 0) ||
-        (proc == nullptr && key == nullptr))
-      return PMIX_ERR_BAD_PARAM;
+    if (cbfunc == nullptr || bad_key(name) || (proc == nullptr && key == nullptr)) return PMIX_ERR_BAD_PARAM;
     std::string qualified;
     if (!add_qualifiers(name, qualified, info, ninfo)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);

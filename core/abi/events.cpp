@@ -4,6 +4,7 @@
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
+using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
 using weft::abi::roles;
 using Done = weft::abi::Role::Done;
@@ -25,7 +26,7 @@ pmix_status_t registration_status(const weft::Error& error) {
 /// that has come already and is kept (PMIx_Notify_event), oldest first.
 ///   codes [ncodes]  none = a default handler
 ///   cbfunc          told the handler's reference, whatever happens; NULL: the call waits and returns the reference
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EVENT_REGISTRATION (the only first or last place is taken)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED (a required attribute), _EVENT_REGISTRATION (the only first or last place is taken)
 pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, pmix_info_t info[],
                                           size_t ninfo, pmix_notification_fn_t evhdlr,
                                           pmix_hdlr_reg_cbfunc_t cbfunc, void* cbdata) {
@@ -98,12 +99,12 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,
                                 const pmix_info_t info[], size_t ninfo, pmix_op_cbfunc_t cbfunc,
                                 void* cbdata) {
-  return guarded_status([&]() -> pmix_status_t {
+  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* role = roles().acting();
     if (role == nullptr || role->events() == nullptr) return PMIX_ERR_INIT;
     if (!weft::events::is_range(range)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
-    if (!infos || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    if (!infos) return PMIX_ERR_BAD_PARAM;
     weft::events::Event event{status, source != nullptr ? *source : role->self(), range, std::move(*infos)};
     if (cbfunc != nullptr || role->on_thread()) {
       role->notify(std::move(event), [cbfunc, cbdata](pmix_status_t s) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/abi/calls.hpp"
+#include "core/data/call_attributes.hpp"
 #include "core/data/status.hpp"
 
 namespace weft::abi {
@@ -40,6 +41,21 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
   } catch (...) {
     return status_of_exception(function);
   }
+}
+
+/// The same for a call that takes directives. Nothing happens where there are none although some are said to be (PMIX_ERR_BAD_PARAM),
+/// and where the caller requires one that the call does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/call_attributes.hpp).
+template <class Body>
+pmix_status_t guarded_directives(const pmix_info_t* infos, std::size_t ninfo, Body&& body,
+                                 const char* function = __builtin_FUNCTION()) noexcept {
+  return guarded_status(
+      [&]() -> pmix_status_t {
+        if (infos == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+        if (data::has_required(infos, ninfo) && data::first_not_understood(function, infos, ninfo) != nullptr)
+          return PMIX_ERR_NOT_SUPPORTED;
+        return std::forward<Body>(body)();
+      },
+      function);
 }
 
 /// The body of an entry point that returns a new C string. body() returns std::string; NULL if there is no

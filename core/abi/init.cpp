@@ -28,14 +28,13 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   Returns PMIX_SUCCESS; PMIX_ERR_UNREACH as a singleton, with a library that works for one process;
 ///   PMIX_ERR_SERVER_NOT_AVAIL where the environment names a server that does not answer (said on stderr),
 ///   PMIX_ERR_NO_PERMISSIONS where it refuses.
-///   Cost: one connect, two mappings, three changes of what is writable in them; a round trip only where the segment has to come over the socket
-///   (docs/decisions/0005-start-up.md). A singleton: none of these.
+///   Cost: one connect, two mappings, three changes of what is writable in them, a round trip to the server, which asks a host that has
+///   client_connected2 (docs/decisions/0005-start-up.md). A singleton: none of these.
 ///   In the child of a fork the library starts anew: the parent's server refuses a second process as that rank
 ///   (PMIX_ERR_NO_PERMISSIONS) until the parent has finalized.
-/// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored).
+/// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
-  return weft::abi::guarded_status([&]() -> pmix_status_t {
-    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+  return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     pmix_status_t status = PMIX_SUCCESS;
     if (roles().client_count == 0) {
@@ -58,8 +57,7 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
 /// Calls that other threads are in end, with PMIX_ERR_INIT or _LOST_CONNECTION where they wait; it returns after them.
 /// In the child of a fork: PMIX_ERR_INIT, and the parent's library goes on.
 pmix_status_t PMIx_Finalize(const pmix_info_t info[], size_t ninfo) {
-  return weft::abi::guarded_status([&]() -> pmix_status_t {
-    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+  return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().client_count == 0) return PMIX_ERR_INIT;
     if (--roles().client_count != 0) return PMIX_SUCCESS;

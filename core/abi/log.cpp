@@ -155,8 +155,16 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   auto* client = roles().client();
   if (client == nullptr) return PMIX_ERR_INIT;
   if (data == nullptr || ndata == 0 || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
-  for (size_t i = 0; i < ndata; ++i)
-    if (channel_of(weft::data::key_of(data[i])) && !is_text(data[i].value)) return PMIX_ERR_BAD_PARAM;
+  bool is_all_here = true;
+  for (size_t i = 0; i < ndata; ++i) {
+    if (!channel_of(weft::data::key_of(data[i])))
+      is_all_here = false;
+    else if (!is_text(data[i].value))
+      return PMIX_ERR_BAD_PARAM;
+  }
+  // Where a record goes to the host, the host judges its directives.
+  if (is_all_here && weft::data::first_not_understood("PMIx_Log", directives, ndirs) != nullptr)
+    return PMIX_ERR_NOT_SUPPORTED;
   auto records = Infos::copy_of(data, ndata);
   auto how = Infos::copy_of(directives, ndirs);
   if (!records || !how) return PMIX_ERR_BAD_PARAM;

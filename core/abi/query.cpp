@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/abi/attribute_support.hpp"
 #include "core/abi/guard.hpp"
 #include "core/abi/results.hpp"
 #include "core/abi/role.hpp"
@@ -43,30 +44,49 @@ Result<Value> value_of_library(std::string_view key) {
   return weft::fail(weft::Errc::not_found);
 }
 
-/// Answers what is about the library, and leaves the rest in `query`. Returns how many keys it answered.
-size_t answer_of_library(Query& query, Infos& out) {
-  size_t answered = 0;
-  for (auto& item : query.items)
+/// What the library answers by itself of a query.
+struct Part {
+  Infos infos;
+  bool lacks = false;  ///< something that only the library could know, and does not
+
+  /// How the whole query ended whose rest ended with `status`.
+  pmix_status_t with(pmix_status_t status) const {
+    if (lacks && status == PMIX_SUCCESS) return PMIX_ERR_PARTIAL_SUCCESS;
+    return infos.size() != 0 && status == PMIX_ERR_NOT_FOUND ? PMIX_ERR_PARTIAL_SUCCESS : status;
+  }
+};
+
+/// Leaves the rest in `query`. Errors: no_memory.
+Result<Part> answer_of_library(Query& query) {
+  Part part;
+  for (auto& item : query.items) {
+    if (weft::abi::asks_for_attributes(item)) {
+      const auto is_all = weft::abi::add_attributes(item, part.infos);
+      if (!is_all) return weft::fail(is_all.error());
+      part.lacks = part.lacks || !*is_all;
+      item.keys.clear();
+      continue;
+    }
     std::erase_if(item.keys, [&](const std::string& key) {
       auto value = value_of_library(key);
       if (!value) return false;
-      out.add(key, std::move(*value));
-      ++answered;
+      part.infos.add(key, std::move(*value));
       return true;
     });
+  }
   std::erase_if(query.items, [](const Query::Item& item) { return item.keys.empty(); });
-  return answered;
+  return part;
+}
+
+/// Of a query of which the library has answered all that is left to answer.
+pmix_status_t status_alone(const Part& part) {
+  return part.with(part.infos.size() == 0 ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);
 }
 
 /// PMIX_SUCCESS: there is a server to ask.
 pmix_status_t can_ask() {
   const auto* role = roles().asking();
   return role == nullptr ? PMIX_ERR_INIT : role->can_query();
-}
-
-/// How a query ended of which the library has answered a part before the server did the rest.
-pmix_status_t with_part_of_library(pmix_status_t status) {
-  return status == PMIX_ERR_NOT_FOUND ? PMIX_ERR_PARTIAL_SUCCESS : status;
 }
 
 bool has_results(pmix_status_t status) {
@@ -99,6 +119,7 @@ pmix_status_t ask(Query query, Infos& out) {
 /// PMIx_Query_info: asks the server; as a server, oneself. Of the library itself also before PMIx_Init.
 ///   queries   keys, each with the qualifiers of its query; PMIX_NSPACE, or PMIX_PROCID, or PMIX_NSPACE and PMIX_RANK say whose:
 ///             PMIX_QUERY_STABLE_ABI_VERSION, _PROVISIONAL_ABI_VERSION, PMIX_VERSION_INFO, _NUMERIC (of the library)
+///             PMIX_QUERY_ATTRIBUTE_SUPPORT, first of its keys, and names of functions (core/abi/attribute_support.hpp; of the library)
 ///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of this one)
 ///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of that node), PMIX_PROC_PID,
 ///             PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t: PMIX_SUCCESS, or that a process of this node was lost)
@@ -115,7 +136,7 @@ pmix_status_t ask(Query query, Infos& out) {
 ///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
 ///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
 ///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/info_test.cpp
-/// Not yet: PMIX_QUERY_ATTRIBUTE_SUPPORT, queues, allocations and groups, unless the host knows them.
+/// Not yet: attributes of the host, queues, allocations and groups, unless the host knows them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
@@ -124,16 +145,20 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS)
       return can_ask() == PMIX_ERR_INIT ? PMIX_ERR_INIT : status;
-    Infos infos;
-    const bool has_part = answer_of_library(query, infos) != 0;
+    auto part = answer_of_library(query);
+    if (!part) return weft::abi::to_status(part.error());
     auto status = PMIX_SUCCESS;
-    if (!has_part || !query.items.empty()) {
+    if (query.items.empty()) {
+      status = status_alone(*part);
+    } else {
+      Infos rest;
       status = can_ask();
-      if (status == PMIX_SUCCESS) status = ask(std::move(query), infos);
-      if (has_part) status = with_part_of_library(status);
+      if (status == PMIX_SUCCESS) status = ask(std::move(query), rest);
+      status = part->with(status);
+      append(part->infos, std::move(rest));
     }
     if (!has_results(status)) return status;
-    const auto handed = weft::abi::hand_over(std::move(infos), results, nresults);
+    const auto handed = weft::abi::hand_over(std::move(part->infos), results, nresults);
     return handed == PMIX_SUCCESS ? status : handed;
   });
 }
@@ -147,19 +172,21 @@ pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_i
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
-    const auto part = std::make_shared<Infos>();
-    const bool has_part = answer_of_library(query, *part) != 0;
-    const auto reply = [cbfunc, cbdata, part, has_part](pmix_status_t status, Infos infos) {
-      if (has_part) status = with_part_of_library(status);
-      if (has_results(status)) append(*part, std::move(infos));
-      weft::abi::lend(status, has_results(status) ? std::move(*part) : Infos(), cbfunc, cbdata);
+    auto answered = answer_of_library(query);
+    if (!answered) return weft::abi::to_status(answered.error());
+    const auto part = std::make_shared<Part>(std::move(*answered));
+    const auto reply = [cbfunc, cbdata, part](pmix_status_t status, Infos infos) {
+      if (has_results(status)) append(part->infos, std::move(infos));
+      weft::abi::lend(status, has_results(status) ? std::move(part->infos) : Infos(), cbfunc, cbdata);
     };
-    if (has_part && query.items.empty()) {
-      weft::abi::run_later([reply] { reply(PMIX_SUCCESS, Infos()); });
+    if (query.items.empty()) {
+      weft::abi::run_later([reply, part] { reply(status_alone(*part), Infos()); });
       return PMIX_SUCCESS;
     }
     if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
-    roles().asking()->query(std::move(query), reply);
+    roles().asking()->query(std::move(query), [reply, part](pmix_status_t status, Infos infos) {
+      reply(part->with(status), std::move(infos));
+    });
     return PMIX_SUCCESS;
   });
 }

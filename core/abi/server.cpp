@@ -10,6 +10,7 @@
 #include "core/abi/role.hpp"
 #include "core/server/host/launch_info.hpp"
 
+using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
 using weft::abi::roles;
 using weft::abi::text_of;
@@ -41,10 +42,9 @@ bool valid(const pmix_proc_t* proc) {
 ///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// Not yet: other attributes (ignored); of the upcalls listener, group and tool_connected are never called.
+/// Not yet: other attributes (ignored, refused where required); of the upcalls listener, group and tool_connected are never called.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
-  return guarded_status([&]() -> pmix_status_t {
-    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().server_count == 0) {
       auto started = weft::server::Server::start(module, info, ninfo);
@@ -146,10 +146,10 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
 /// Not yet: PMIX_ALLOC_FABRIC and whatever else is no environment variable (ignored).
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
-  return guarded_status([&]() -> pmix_status_t {
+  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
-    if (nspace == nullptr || cbfunc == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    if (nspace == nullptr || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     auto made = weft::server::make_launch_info(info, ninfo);
     if (!made) return weft::abi::to_status(made.error());
     // The host reads the answer until it says so: the array lives until then.
@@ -183,10 +183,10 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
 /// Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md. Not yet: directives (ignored).
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {
-  return guarded_status([&]() -> pmix_status_t {
+  return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
-    if (cbfunc == nullptr || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+    if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     server->collect_inventory([cbfunc, cbdata](pmix_status_t status, weft::data::Infos infos) {
       weft::abi::lend(status, std::move(infos), cbfunc, cbdata);
     });
@@ -199,8 +199,8 @@ pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndi
 /// Other infos are ignored. Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md
 pmix_status_t PMIx_server_deliver_inventory(pmix_info_t info[], size_t ninfo, pmix_info_t directives[],
                                             size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return guarded_status([&]() -> pmix_status_t {
-    if ((info == nullptr && ninfo != 0) || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
+  return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
+    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {

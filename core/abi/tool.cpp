@@ -56,8 +56,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 /// (PMIX_ERR_NOT_SUPPORTED); being a launcher or a server; events and data: of the rest of the API a tool has
 /// PMIx_Query_info only.
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
-  return guarded_status([&]() -> pmix_status_t {
-    if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
+  return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().tool_count == 0) {
       weft::client::Tool::Wish wish;

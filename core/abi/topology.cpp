@@ -104,6 +104,8 @@ struct Wanted {
 
 Result<Wanted> read_wanted(const pmix_info_t* infos, std::size_t count) {
   Wanted wanted;
+  if (infos != nullptr && weft::data::first_not_understood("PMIx_Compute_distances", infos, count) != nullptr)
+    return fail(weft::Errc::not_supported, "required attribute");
   for (std::size_t i = 0; infos != nullptr && i < count; ++i) {
     const auto key = weft::data::key_of(infos[i]);
     const pmix_value_t& value = infos[i].value;

@@ -38,6 +38,19 @@ bool segment_wanted() {
   return !base::read(base::Variable::no_segment).is_on();
 }
 
+/// The server's segment, found without its help. Errors: the kernel keeps it from this process, or it is another server's.
+Result<shm::SegmentWindows> open_segment(const link::Identity& identity) {
+  const auto fds = link::open_segment(identity.segment);
+  if (!fds) return fail(fds.error());
+  auto all = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
+  if (!all) return fail(all.error());
+  if (store::check_segment(all->bytes()) != store::Attach::ready) return fail(Errc::not_found, "segment");
+  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->server.base());
+  if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
+    return fail(Errc::not_found, "another server's segment");
+  return all;
+}
+
 }  // namespace
 
 Result<Client::Started> Client::start() {
@@ -115,18 +128,15 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
         ") is another user's, and gets nothing. The server has ended; launch again with weftrun.");
     return fail(ok.error());
   }
-  link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
-                    .nspace = identity.nspace,
-                    .rank = identity.rank,
-                    .token = identity.token};
+  // The answer brings the segment to a process that cannot find it by itself: of another user, or another pid namespace.
+  auto segment = segment_wanted() ? open_segment(identity) : fail(Errc::not_found);
+  const link::Hello hello{.layout = segment_wanted() ? store::layout_version : 0,
+                          .attached = segment.has_value(),
+                          .nspace = identity.nspace,
+                          .rank = identity.rank,
+                          .token = identity.token};
   const int fd = socket->get();
   connect_through(std::move(*socket));
-  // What the server would answer stands in the segment. If it refuses all the same, on_push() hears of it.
-  if (segment_wanted() && attach(identity)) {
-    hello.attached = 1;
-    return link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
-  }
-
   std::array<shm::Fd, link::welcome_fds> fds;
   auto sent = link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
   auto answer = sent ? link::receive_frame(fd, &fds) : fail(sent.error());
@@ -151,8 +161,8 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   local_ = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
   if (welcome->segment_bytes == 0) return {};
-  if (auto all = shm::SegmentWindows::map(fds[0].get(), fds[1].get()))
-    (void)enter(std::move(*all), welcome->job);
+  if (!segment) segment = shm::SegmentWindows::map(fds[0].get(), fds[1].get());
+  if (segment) (void)enter(std::move(*segment), welcome->job);
   return {};
 }
 
@@ -164,33 +174,8 @@ void Client::connect_through(shm::Fd socket) {
   fences_.emplace(self_, *connection_, singleton_);
 }
 
-/// Finds job and place in the segment without the server's help: no sleep in PMIx_Init while siblings start up on
-/// every core. Only the first process of a rank may: one that comes again needs the server to make up its place.
-Result<void> Client::attach(const link::Identity& identity) {
-  const auto fds = link::open_segment(identity.segment);
-  if (!fds) return fail(fds.error());
-  auto all = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
-  if (!all) return fail(all.error());
-  const auto bytes = all->bytes();
-  if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::not_found, "segment");
-  const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->server.base());
-  if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
-    return fail(Errc::not_found, "another server's segment");
-  const auto job = store::find_job(bytes, identity.nspace);
-  if (!job) return fail(Errc::not_found, "job");
-  const auto view = store::JobView::open(bytes, *job);
-  if (!view) return fail(view.error());
-  local_ = view->local_index(identity.rank);
-  if (local_ >= view->header().local_capacity ||
-      view->local(local_).state.load(std::memory_order_acquire) != store::Local::registered)
-    return fail(Errc::not_found, "not a first start");
-  server_ =
-      link::make_proc({header.server_nspace, ::strnlen(header.server_nspace, sizeof header.server_nspace)},
-                      header.server_rank);
-  return enter(std::move(*all), *job);
-}
-
-/// Takes the place `local_` of a job in a mapped segment. Errors leave a client without a segment.
+/// Takes the place `local_` of a job in a mapped segment: the server has let this process in, and no other as this rank. Errors leave a
+/// client without a segment.
 Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
   const auto bytes = all.bytes();
   if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::corrupt, "segment");
@@ -204,10 +189,6 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
 
   auto* const memory = all.clients.base();
   auto& board = view->board();
-  // Two processes with one rank's environment: the card has one writer, the second must be refused by the server.
-  const bool first = board.cell(local_).claimed.exchange(1, std::memory_order_acq_rel) == 0;
-  if (!first && place.state.load(std::memory_order_acquire) == store::Local::registered)
-    return fail(Errc::denied, "claimed already");
   control_.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + local_;
   control_.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + local_;
   control_.dirty = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty) + local_ / 64;

@@ -89,7 +89,6 @@ class Client {
   void become_singleton();
   Result<void> shake_hands(const link::Identity& identity);
   void connect_through(shm::Fd socket);
-  Result<void> attach(const link::Identity& identity);
   Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();

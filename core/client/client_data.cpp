@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/client/client.hpp"
+#include "core/data/memory.hpp"
 #include "core/data/status.hpp"
 #include "core/link/messages.hpp"
 
@@ -16,10 +17,28 @@ namespace {
 
 constexpr std::size_t max_key_bytes = PMIX_MAX_KEYLEN;
 
+/// Of PMIX_DEL_GLOBAL and the like: where the key is deleted. Any other scope is itself.
+pmix_scope_t scope_of_deletion(pmix_scope_t scope) noexcept {
+  switch (scope) {
+    case PMIX_DEL_LOCAL:
+      return PMIX_LOCAL;
+    case PMIX_DEL_REMOTE:
+      return PMIX_REMOTE;
+    case PMIX_DEL_GLOBAL:
+      return PMIX_GLOBAL;
+    case PMIX_DEL_INTERNAL:
+      return PMIX_INTERNAL;
+    default:
+      return scope;
+  }
+}
+
 }  // namespace
 
 pmix_status_t Client::put(pmix_scope_t scope, std::string_view key, const pmix_value_t& value) {
   if (key.empty() || key.size() > max_key_bytes) return PMIX_ERR_BAD_PARAM;
+  if (const auto deleted = scope_of_deletion(scope); deleted != scope)
+    return put(deleted, key, data::empty_value());  // a value that is none (store::is_deletion)
   if (scope == PMIX_INTERNAL) return store_internal(self_, key, value);
   if (scope != PMIX_LOCAL && scope != PMIX_REMOTE && scope != PMIX_GLOBAL) return PMIX_ERR_BAD_PARAM;
   data::Writer encoded;

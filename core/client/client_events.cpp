@@ -2,7 +2,6 @@
 // Events between this process and the others of its node.
 #include <algorithm>
 
-#include "base/log.hpp"
 #include "core/client/client.hpp"
 #include "core/link/messages.hpp"
 
@@ -14,11 +13,6 @@ void Client::on_push(link::Frame frame) {
   if (frame.type == MessageType::board_moved) {
     const auto moved = link::decode<link::BoardMoved>(frame.payload);
     if (moved) fences_->board_moved(moved->board);
-  } else if (frame.type == MessageType::refused) {
-    const auto refused = link::decode<link::Refused>(frame.payload);
-    base::log(base::LogLevel::error, base::LogPart::client,
-              "rank " + std::to_string(self_.rank) + " of namespace " + self_.nspace +
-                  ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
   } else if (frame.type == MessageType::output) {
     if (const auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(*output);
   } else if (frame.type == MessageType::event) {

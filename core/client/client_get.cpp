@@ -57,7 +57,8 @@ Result<data::Value> Client::private_value(const pmix_proc_t& proc, std::string_v
   auto value = private_.find(link::nspace_of(proc), proc.rank, key);
   // A singleton's job level lies under the wildcard, where any rank's Get of a reserved key ends.
   if (!value && singleton_ && proc.rank != PMIX_RANK_WILDCARD && store::is_reserved(key))
-    return private_.find(link::nspace_of(proc), PMIX_RANK_WILDCARD, key);
+    value = private_.find(link::nspace_of(proc), PMIX_RANK_WILDCARD, key);
+  if (value && value->get().type == PMIX_UNDEF) return fail(Errc::not_found);  // deleted
   return value;
 }
 
@@ -85,7 +86,10 @@ Result<data::Value> Client::known_value(const pmix_proc_t& proc, std::string_vie
   if (staged_count_.load(std::memory_order_acquire) != 0 &&
       (proc.rank == self_.rank || proc.rank == PMIX_RANK_UNDEF) &&
       link::nspace_of(proc) == link::nspace_of(self_))
-    if (auto value = staged_value(key)) return value;
+    if (auto value = staged_value(key)) {
+      if (value->get().type == PMIX_UNDEF) return fail(Errc::not_found);  // deleted
+      return value;
+    }
   return segment_or_private_value(proc, key, how);
 }
 
@@ -200,7 +204,7 @@ pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std:
   const auto step = step_after(why, proc, key, how);
   if (!step) return data::to_status(why);
   if (is_end(*step)) return status_of(*step);
-  if (*step == GetStep::ask && has_fetch_cell_for(proc, how))
+  if (*step == GetStep::ask && !store::is_reserved(key) && has_fetch_cell_for(proc, how))
     if (const auto status = get_by_fetch(proc, key, how, found)) return *status;
   auto directives = directives_for_server(infos, ninfo);
   if (!directives) return data::to_status(directives.error());

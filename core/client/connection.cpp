@@ -92,13 +92,9 @@ Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload)
   const auto sent = send(type, payload);
   for (;;) {
     auto frame = link::receive_frame(socket_.get());
-    // A frame that the server pushed before it read this request is dropped, but for `refused`: why
-    // the server ends the connection.
-    if (frame && frame->type == link::MessageType::refused && push_)
-      push_(std::move(*frame));
-    else if (frame && frame->type == link::MessageType::done)
-      return frame;
     if (!frame) return sent ? frame : fail(sent.error());
+    // What the server pushed before it read this request is dropped.
+    if (frame->type == link::MessageType::done) return frame;
   }
 }
 
@@ -124,15 +120,8 @@ bool Connection::alive() noexcept {
   if (!socket_ || lost_.load(std::memory_order_acquire)) return false;
   if (has_thread()) return true;
   pollfd p{socket_.get(), POLLRDHUP, 0};
-  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0 && !lost_.exchange(true))
-    read_last_words();
+  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) lost_.store(true);
   return !lost_.load(std::memory_order_acquire);
-}
-
-/// The server hung up, and no thread reads: it may have said why.
-void Connection::read_last_words() noexcept {
-  while (auto frame = link::receive_frame(socket_.get()))
-    if (frame->type == link::MessageType::refused && push_) push_(std::move(*frame));
 }
 
 void Connection::ensure_thread() {

@@ -93,7 +93,6 @@ class Connection {
   void run_tasks();
   void read_one();
   void lose();
-  void read_last_words() noexcept;
   void wake() noexcept;
 
   shm::Fd socket_;

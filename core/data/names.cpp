@@ -25,6 +25,7 @@ constexpr StatusRow statuses[] = {
 struct AttributeRow {
   char name[48];
   char key[32];
+  pmix_data_type_t type;
   bool preferred;  ///< among the names of that key
 };
 constexpr AttributeRow attributes[] = {
@@ -161,11 +162,24 @@ const char* attribute_key(std::string_view name) noexcept {
   return found != std::end(attributes) && found->name == name ? found->key : nullptr;
 }
 
-const char* attribute_name(std::string_view key) noexcept {
+namespace {
+
+const AttributeRow* preferred_row(std::string_view key) noexcept {
   for (const AttributeRow& row : attributes) {
-    if (row.preferred && row.key == key) return row.name;
+    if (row.preferred && row.key == key) return &row;
   }
   return nullptr;
+}
+
+}  // namespace
+
+const char* attribute_name(std::string_view key) noexcept {
+  const auto* row = preferred_row(key);
+  return row != nullptr ? row->name : nullptr;
+}
+pmix_data_type_t attribute_type(std::string_view key) noexcept {
+  const auto* row = preferred_row(key);
+  return row != nullptr ? row->type : pmix_data_type_t{PMIX_UNDEF};
 }
 
 const char* constant_name(pmix_data_type_t type, std::uint64_t number) noexcept {

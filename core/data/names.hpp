@@ -20,6 +20,8 @@ std::optional<pmix_status_t> status_of(std::string_view name) noexcept;
 /// "PMIX_JOB_SIZE" -> "pmix.job.size" and back; nullptr if there is no such attribute.
 const char* attribute_key(std::string_view name) noexcept;
 const char* attribute_name(std::string_view key) noexcept;
+/// PMIX_UNDEF: no such attribute, or its values have several types.
+pmix_data_type_t attribute_type(std::string_view key) noexcept;
 
 /// The constant that a number of an enumerating type (PMIX_SCOPE, PMIX_PROC_STATE, PMIX_DATA_TYPE,
 /// PMIX_STATUS, ...) stands for: "PMIX_GLOBAL". nullptr for other types and numbers.

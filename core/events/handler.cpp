@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/data/call_attributes.hpp"
+
 namespace weft::events {
 namespace {
 
@@ -100,7 +102,6 @@ Result<void> read_directive(HandlerSpec& spec, PlaceChoice& position, const pmix
     spec.one_shot = is_true(value);
     return {};
   }
-  if ((info.flags & PMIX_INFO_REQD) != 0) return fail(Errc::not_supported, "required attribute of a handler");
   return {};
 }
 
@@ -109,6 +110,8 @@ Result<void> read_directive(HandlerSpec& spec, PlaceChoice& position, const pmix
 Result<HandlerSpec> read_spec(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
                               pmix_notification_fn_t call) {
   if (call == nullptr) return fail(Errc::invalid, "no handler function");
+  if (data::first_not_understood("PMIx_Register_event_handler", infos.data(), infos.size()) != nullptr)
+    return fail(Errc::not_supported, "required attribute of a handler");
   HandlerSpec spec;
   spec.call = call;
   spec.codes.assign(codes.begin(), codes.end());

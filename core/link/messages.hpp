@@ -22,7 +22,7 @@ using base::encode;
 struct Hello {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
   std::uint32_t layout = 0;           ///< layout of the node segment that the client knows; 0: wants none
-  std::uint8_t attached = 0;          ///< it maps the segment already: no welcome is needed
+  std::uint8_t attached = 0;          ///< it maps the segment already: the welcome brings no descriptors
   std::string nspace;
   std::uint32_t rank = 0;
   Token token;

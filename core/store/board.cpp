@@ -201,7 +201,6 @@ void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) 
   for (std::uint32_t i = 0; i < members; ++i) {
     auto& cell = cells()[i];
     cell.arrived.store(spent, std::memory_order_relaxed);
-    cell.claimed.store(0, std::memory_order_relaxed);
     cell.notify.store(0, std::memory_order_relaxed);
     cell.lost.store(0, std::memory_order_relaxed);
     cell.collect.store(0, std::memory_order_relaxed);

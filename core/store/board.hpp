@@ -62,7 +62,6 @@ class Board {
 
   struct alignas(64) Cell {
     std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
-    std::atomic<std::uint32_t> claimed{0};  ///< a process has attached itself as this member
     std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
     std::atomic<std::int32_t> lost{0};      ///< I5
     std::atomic<std::uint32_t> collect{0};  ///< 1: this member's last arrival wants the cards to travel

@@ -46,6 +46,8 @@ GetStep decide_get(const GetFacts& facts) noexcept {
     if (facts.late && facts.has_timeout) return GetStep::timed_out;
     return facts.can_ask ? GetStep::ask : GetStep::not_found;
   }
+  if (facts.kept_afar && facts.can_ask && !facts.asked && !facts.immediate && !facts.late)
+    return GetStep::ask;
   if (facts.about == About::any_rank && !facts.reserved) return wait_for_any_rank(facts);
   if (facts.about != About::rank) return wait_if_asked_to(facts);
   if (facts.where == Where::no_such_rank || facts.reserved) return GetStep::not_found;
@@ -92,6 +94,10 @@ GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives&
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept {
   auto facts = facts_of(rank, key, how);
+  if (facts.reserved) {
+    const auto node = node_of_get(job, rank, how);
+    facts.kept_afar = node != none && node != job.my_node();
+  }
   facts.where = Where::no_such_rank;
   if (rank >= job.ranks()) return facts;
   const auto index = job.local_index(rank);

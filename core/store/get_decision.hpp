@@ -34,6 +34,7 @@ struct GetFacts {
   enum class About : std::uint8_t { rank, job_level, any_rank } about = About::rank;
   bool own = false;          ///< the caller asks about itself, and sees all that it has put
   bool reserved = false;     ///< a key that the Standard owns: no rank will put it
+  bool kept_afar = false;    ///< such a key, of a rank or node that another node's server may know more of
   bool optional = false;     ///< PMIX_OPTIONAL, or no key at all
   bool immediate = false;    ///< PMIX_IMMEDIATE
   bool refresh = false;      ///< PMIX_GET_REFRESH_CACHE

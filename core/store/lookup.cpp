@@ -133,6 +133,7 @@ Result<Found> value_in_card(const JobView& job, std::uint32_t rank, std::string_
     if (!record)
       return record.error().code == Errc::not_found ? fail(Errc::outside_scope) : fail(record.error());
   }
+  if (is_deletion(record->value)) return fail(Errc::not_found);
   return As<Found>::stored(*record);
 }
 
@@ -254,6 +255,19 @@ Result<Found> find_value_or_array(const JobView& job, std::uint32_t rank, std::s
   return value;
 }
 
+}  // namespace
+
+std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirectives& how) noexcept {
+  const auto* entry = job.rank(rank);
+  const auto of_rank = entry != nullptr ? entry->node : none;
+  if (!how.realm) return of_rank;
+  if (*how.realm != Realm::node) return none;
+  if (how.nodeid) return *how.nodeid;
+  return how.hostname.empty() ? of_rank : node_by_name(job, how.hostname);
+}
+
+namespace {
+
 /// Each key once, with its newest record; empty where nothing is stored about the owner.
 std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller caller) {
   const std::uint32_t rank = owner.realm == Realm::rank ? owner.index : PMIX_RANK_WILDCARD;
@@ -273,7 +287,8 @@ std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller ca
   }
   std::set<std::string_view> keys;
   for (auto record = records.rbegin(); record != records.rend(); ++record)
-    if (!data::is_qualified(record->key) && keys.insert(record->key).second) newest.push_back(*record);
+    if (!data::is_qualified(record->key) && keys.insert(record->key).second && !is_deletion(record->value))
+      newest.push_back(*record);
   return newest;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "core/data/deadline.hpp"
+#include "core/data/wire.hpp"
 #include "core/store/job_keys.hpp"
 
 namespace weft::store {
@@ -38,12 +39,21 @@ inline bool is_reserved(std::string_view key) noexcept {
   return key.substr(0, 4) == "pmix";
 }
 
+/// Of an encoded value: it is none (PMIX_UNDEF), by which a rank deletes a key: a record like any other, the newest of its scope.
+inline bool is_deletion(Bytes value) noexcept {
+  data::Reader in(value);
+  return in.u16() == PMIX_UNDEF;
+}
+
 /// A value of the session with this id, as it was registered with this job: its own session, or another one.
 /// Errors: not_found, corrupt.
 Result<data::Value> lookup_in_session(const JobView& job, std::uint32_t session, std::string_view key);
 /// The same of whichever job of the segment is the first that knows it.
 Result<data::Value> lookup_session(const shm::SegmentBytes& segment, std::uint32_t session,
                                    std::string_view key);
+
+/// The node that a Get is about: the one that its directives name, else that of its rank; none: no single one.
+std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirectives& how) noexcept;
 
 /// What this node knows about (rank, key). rank may be PMIX_RANK_WILDCARD (job level) or PMIX_RANK_UNDEF (a key
 /// that only one rank has). No system call; a lock-free read of the segment and one decode.

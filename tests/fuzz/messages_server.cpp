@@ -7,6 +7,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
+#include "core/server/cards/far_keys.hpp"
 #include "core/server/cluster/messages.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
@@ -119,6 +120,8 @@ void add_server(Decoders& to) {
   add<CardMessage>(to, "card", {&card});
   const CardMessageReply card_reply{96, Encoded(5, std::byte{1})};
   add<CardMessageReply>(to, "card_reply", {&card_reply});
+  const FarKeyMessage far_key{"job", 3, PMIX_LOCALITY_STRING, true};
+  add<FarKeyMessage>(to, "far_key", {&far_key});
   JobLevel job_level;
   job_level.infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{4}));
   job_level.infos.add(PMIX_PROC_MAP, data::Value::of("0,1;2,3"));

@@ -8,6 +8,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
+#include "core/server/cards/far_keys.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/rooms.hpp"
 #include "tests/fuzz/decoders.hpp"
@@ -208,6 +209,8 @@ void add_servers(Decoders& to) {
                  request(RequestType::process_gone, event),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, true}),
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
+                 request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
+                 request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
                  {}},
                 [](Bytes bytes) { return asked(bytes), true; },
                 true});

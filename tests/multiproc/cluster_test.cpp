@@ -90,6 +90,13 @@ int cluster_node(const Words& words) {
   Infos infos;
   infos.number(PMIX_JOB_SIZE, nodes * ranks_a_node).number(PMIX_NUM_NODES, nodes).number(PMIX_NODEID, self);
   infos.text(PMIX_NODE_MAP, names).text(PMIX_PROC_MAP, ranks);
+  // What no other node registers.
+  infos.array(PMIX_NODE_INFO_ARRAY,
+              std::move(Infos().number(PMIX_NODEID, self).unsigned64(PMIX_AVAIL_PHYS_MEMORY, 10 + self)));
+  for (pmix_rank_t rank = self * ranks_a_node; rank < (self + 1) * ranks_a_node; ++rank)
+    infos.array(
+        PMIX_PROC_INFO_ARRAY,
+        std::move(Infos().rank(PMIX_RANK, rank).text(PMIX_CPUSET, "cpus of " + std::to_string(rank))));
   std::vector<Child> children;
   // Ranks of one job may name those of the other at once.
   const Words jobs = words[3] == "fences_of_two_jobs" ? Words{job, second_job} : Words{job};
@@ -478,6 +485,37 @@ int modex_without_a_fence(const Words&) {
   return 0;
 }
 
+/// What only the server of another node was told: asked of every rank, and of every node in each way to name it.
+int keys_kept_afar(const Words&) {
+  Client client;
+  const auto node_of = [](pmix_rank_t rank) { return rank / ranks_a_node; };
+  for (pmix_rank_t r = 0; r < client.size; ++r) {
+    const auto rank = client.peer(r);
+    const bool is_here = node_of(r) == node_of(client.me.rank);
+    check_equal(get(rank, PMIX_CPUSET).text(), "cpus of " + std::to_string(r));
+    Waiter later;
+    check_status(PMIx_Get_nb(&rank, PMIX_CPUSET, nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
+    check_status(later.wait(), PMIX_SUCCESS);
+    // Of the cache of this node's server.
+    for (const char* near : {PMIX_OPTIONAL, PMIX_IMMEDIATE})
+      check_status(get(rank, PMIX_CPUSET, std::move(Infos().flag(near))).status,
+                   is_here ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+    check_status(get(rank, "pmix.none").status, PMIX_ERR_NOT_FOUND);
+    const auto node = node_of(r);
+    const auto by_number = std::move(Infos().flag(PMIX_NODE_INFO).number(PMIX_NODEID, node));
+    const auto by_name =
+        std::move(Infos().flag(PMIX_NODE_INFO).text(PMIX_HOSTNAME, "host" + std::to_string(node)));
+    check_equal(get(client.job, PMIX_AVAIL_PHYS_MEMORY, by_number).u64(), 10 + node);
+    check_equal(get(client.job, PMIX_AVAIL_PHYS_MEMORY, by_name).u64(), 10 + node);
+    check_equal(get(rank, PMIX_AVAIL_PHYS_MEMORY, std::move(Infos().flag(PMIX_NODE_INFO))).u64(), 10 + node);
+  }
+  const auto nowhere = std::move(Infos().flag(PMIX_NODE_INFO).number(PMIX_NODEID, 77));
+  check_status(get(client.job, PMIX_AVAIL_PHYS_MEMORY, nowhere).status, PMIX_ERR_NOT_FOUND);
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// The last rank stays away, twice; no rank is left in a fence that another left, and the next one works.
 int deadline(const Words&) {
   Client client;
@@ -622,6 +660,7 @@ void add_cluster_programs(Programs& programs) {
   programs.add("gets_at_once", gets_at_once);
   programs.add("gets_of_dead_ranks", gets_of_dead_ranks);
   programs.add("modex_without_a_fence", modex_without_a_fence);
+  programs.add("keys_kept_afar", keys_kept_afar);
   programs.add("deadline", deadline);
   programs.add("last_dies", last_dies);
   programs.add("last_comes_back", last_comes_back);
@@ -720,6 +759,12 @@ TEST_P(ClusterTest, gets_of_dead_ranks) {
 }
 TEST_P(ClusterTest, modex_without_a_fence) {
   run("modex_without_a_fence");
+}
+TEST_P(ClusterTest, keys_that_only_another_node_was_told) {
+  run("keys_kept_afar");
+}
+TEST_P(ClusterTest, keys_that_only_another_node_was_told_without_segments) {
+  run("keys_kept_afar", 2, Segment::refused);
 }
 // Programs of nodes_test.cpp: what they see is the same, whether hosts or servers carry it.
 TEST_P(ClusterTest, fetch_on_demand) {

@@ -55,6 +55,38 @@ int ask_about_itself(const Words&) {
   return 0;
 }
 
+/// A key that its rank has deleted is not there: for the rank itself at once, for others once they may see the commit.
+int delete_keys(const Words&) {
+  Client client;
+  const auto size = get(client.job, PMIX_JOB_SIZE).u32();
+  const auto other = client.peer((client.me.rank + size / 2) % size);  // where there are two nodes, on the other one
+  for (const char* key : {"gone", "kept", "back"}) check_status(put(key, std::uint64_t{1}), PMIX_SUCCESS);
+  check_status(put("inside", std::uint64_t{1}, PMIX_INTERNAL), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  check_equal(get(other, "gone").u64(), 1);
+  check_equal(get(client.me, "inside").u64(), 1);
+  check_status(fence(), PMIX_SUCCESS);
+
+  check_status(PMIx_Put(PMIX_DEL_GLOBAL, "gone", nullptr), PMIX_SUCCESS);
+  check_status(PMIx_Put(PMIX_DEL_GLOBAL, "back", nullptr), PMIX_SUCCESS);
+  check_status(PMIx_Put(PMIX_DEL_INTERNAL, "inside", nullptr), PMIX_SUCCESS);
+  check_status(PMIx_Put(PMIX_GLOBAL, "gone", nullptr), PMIX_ERR_BAD_PARAM);
+  check_status(get(client.me, "gone").status, PMIX_ERR_NOT_FOUND);
+  check_status(get(client.me, "inside").status, PMIX_ERR_NOT_FOUND);
+  check_status(put("back", std::uint64_t{2}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence({}, collect()), PMIX_SUCCESS);
+  for (const auto& whose : {client.me, other}) {
+    check_status(get(whose, "gone", optional()).status, PMIX_ERR_NOT_FOUND);
+    check_equal(get(whose, "kept").u64(), 1);
+    check_equal(get(whose, "back").u64(), 2);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// What a Get that fails leaves in *val.
 int fail_to_get(const Words&) {
   Client client;
@@ -255,6 +287,7 @@ int commit_and_stay(const Words&) {
 
 void add_get_programs(Programs& programs) {
   programs.add("ask_about_itself", ask_about_itself);
+  programs.add("delete_keys", delete_keys);
   programs.add("fail_to_get", fail_to_get);
   programs.add("wait_for_some_rank", wait_for_some_rank);
   programs.add("far_keys_come_late", far_keys_come_late);
@@ -278,6 +311,12 @@ TEST_P(GetTest, null_is_the_caller) {
 }
 TEST_P(GetTest, a_failure_leaves_no_value) {
   all_run(GetParam(), 2, "fail_to_get");
+}
+TEST_P(GetTest, a_deleted_key_is_not_there) {
+  all_run(GetParam(), 2, "delete_keys");
+}
+TEST_P(GetTest, a_deleted_key_is_not_there_on_two_nodes) {
+  run_two_nodes(GetParam(), "delete_keys");
 }
 TEST_P(GetTest, a_key_of_some_rank_is_waited_for) {
   Host host({}, {{"WEFT_GET_WAIT", "inf"}});

@@ -2,6 +2,7 @@
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
   asks_test.cpp
+  attributes_test.cpp
   cluster_test.cpp
   data_test.cpp
   event_test.cpp

@@ -473,24 +473,27 @@ TEST_F(ServerTest, client_upcalls_in_both_styles) {
   }
 }
 
+/// By the host: that is the end of PMIx_Init, and not of something later.
 TEST_F(ServerTest, a_client_is_refused) {
-  for (const bool at_once : {true, false}) {
-    Upcalls upcalls;
-    Later later;
-    upcalls.connected = [&](const pmix_proc_t&, void*, pmix_op_cbfunc_t done, void* open) -> pmix_status_t {
-      if (at_once) return PMIX_ERR_NO_PERMISSIONS;
-      later.run([done, open] { done(PMIX_ERR_NO_PERMISSIONS, open); });
-      return PMIX_SUCCESS;
-    };
-    Host host(std::move(upcalls));
-    host.add_job("job", 1);
-    Child::Options options;
-    options.catch_errors = true;
-    auto child = host.start("job", 0, "try_init", {}, options);
-    child.expect("sent away");
-    child.expect_success();
-    EXPECT_NE(child.errors().find("refused"), std::string::npos);
-  }
+  for (const auto segment : every_way)
+    for (const bool at_once : {true, false}) {
+      SCOPED_TRACE(name_of(segment));
+      Upcalls upcalls;
+      Later later;
+      upcalls.connected = [&](const pmix_proc_t&, void*, pmix_op_cbfunc_t done, void* open) -> pmix_status_t {
+        if (at_once) return PMIX_ERR_NO_PERMISSIONS;
+        later.run([done, open] { done(PMIX_ERR_NO_PERMISSIONS, open); });
+        return PMIX_SUCCESS;
+      };
+      Host host(std::move(upcalls));
+      host.add_job("job", 1);
+      auto options = reach(segment, 0);
+      options.catch_errors = true;
+      auto child = host.start("job", 0, "say_init", {}, options);
+      child.expect("PMIX_ERR_NO_PERMISSIONS");
+      child.expect_success();
+      EXPECT_NE(child.errors().find("refused"), std::string::npos);
+    }
 }
 
 TEST_F(ServerTest, a_client_dies_while_the_host_thinks_about_it) {

@@ -28,7 +28,7 @@ bool is_any(const pmix_proc_t& proc) noexcept {
 
 Gets::Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
            std::chrono::milliseconds key_wait)
-    : loop_(loop), jobs_(jobs), cards_(cards), key_wait_(key_wait) {
+    : loop_(loop), jobs_(jobs), cards_(cards), far_keys_(jobs, cluster), key_wait_(key_wait) {
   if (cluster == nullptr) return;
   cluster->rpc().on(RequestType::card, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto wanted = base::decode<CardMessage>(body);
@@ -99,8 +99,9 @@ GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
   facts.asked = get.was_asked;
   facts.late = get.is_late;
   const bool host_brings = cards_.host_brings();
-  facts.can_ask =
-      facts.where == GetFacts::Where::elsewhere && !(host_brings && (get.how.immediate || is_of_host));
+  facts.can_ask = facts.reserved ? far_keys_.can_ask() && !host_brings && !is_of_host
+                                 : facts.where == GetFacts::Where::elsewhere &&
+                                       !(host_brings && (get.how.immediate || is_of_host));
   facts.waits_for_keys = !is_of_host && key_wait_of(get) != std::chrono::milliseconds(0);
   return decide_get(facts);
 }
@@ -121,6 +122,9 @@ bool Gets::find_in_sessions(const Waiting& get, store::Encoded& value) const {
 
 void Gets::fetch(Number number, Waiting& get) {
   if (std::exchange(get.is_asking, true)) return;
+  if (const auto* job = jobs_.find(link::nspace_of(get.request.proc));
+      job != nullptr && store::is_reserved(get.request.key))
+    return ask_far_node(number, *job, get);
   auto directives = data::Infos::copy_of(get.request.directives.data(), get.request.directives.size());
   if (!directives) return end(number, PMIX_ERR_NOMEM, {});
   const auto until = get.how.immediate ? Until::now : Until::commit;
@@ -130,6 +134,20 @@ void Gets::fetch(Number number, Waiting& get) {
   get.has_asked_for_job |= get.fetches_job;
   cards_.fetch(proc, {get.request.key, std::move(*directives), until},
                [this, number](const Fetched& fetched) { on_fetched(number, fetched); });
+}
+
+void Gets::ask_far_node(Number number, const Job& job, const Waiting& get) {
+  const auto& proc = get.request.proc;
+  far_keys_.ask(store::node_of_get(job.view(), proc.rank, get.how),
+                {job.nspace, proc.rank, get.request.key, get.how.realm.has_value()},
+                [this, number](pmix_status_t status, store::Encoded value) {
+                  const auto open = waiting_.find(number);
+                  if (open == waiting_.end()) return;
+                  if (status == PMIX_SUCCESS) return end(number, status, std::move(value));
+                  open->second->is_asking = false;
+                  open->second->was_asked = true;
+                  go_on(number);
+                });
 }
 
 void Gets::wait(Number number, Waiting& get) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "core/server/cards/cards.hpp"
+#include "core/server/cards/far_keys.hpp"
 #include "core/store/get_decision.hpp"
 #include "core/store/key_wait.hpp"
 #include "core/store/lookup.hpp"
@@ -86,6 +87,7 @@ class Gets {
   store::GetStep decide(const Waiting& get, store::Encoded& value) const;
   bool find_in_sessions(const Waiting& get, store::Encoded& value) const;
   void fetch(Number number, Waiting& get);
+  void ask_far_node(Number number, const Job& job, const Waiting& get);
   void wait(Number number, Waiting& get);
   void ask_host_again(Number number, Waiting& get);
   void on_fetched(Number number, const Fetched& fetched);
@@ -99,6 +101,7 @@ class Gets {
   asio::io_context& loop_;
   Jobs& jobs_;
   Cards& cards_;
+  FarKeys far_keys_;
   const std::chrono::milliseconds key_wait_;
   std::map<Number, std::unique_ptr<Waiting>> waiting_;
   std::map<Number, WaitingCard> waiting_cards_;

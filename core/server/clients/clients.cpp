@@ -110,14 +110,13 @@ void Clients::welcome(const ConnectionRef& connection) {
               job.nspace, connection->pid, connection->has_segment ? "" : ", without the segment");
   // A client that let itself in may have waited for a generation that ended before this: it is told now.
   rooms_.fences.join(job, connection->local);
-  if (connection->attached) return;
   link::Welcome message{.server_nspace = server_.nspace, .server_rank = server_.rank};
   message.local = connection->local;
   std::vector<int> fds;
   if (connection->has_segment) {
     message.segment_bytes = segment_.server.size();
     message.job = job.writer->offset();
-    fds = {segment_.server.fd(), segment_.clients.fd()};
+    if (!connection->attached) fds = {segment_.server.fd(), segment_.clients.fd()};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
   if (!link::send_frame(connection->native_handle(), MessageType::welcome, 0, link::encode(message), fds))

@@ -35,6 +35,7 @@ enum class RequestType : std::uint16_t {
   leaving,       ///< that server finalizes
   report,        ///< for weftinfo and other tools: what is open there, and how much was done
   processes,     ///< for queries: the processes of a job that run there
+  far_key,       ///< a reserved key of a rank of that node, or of the node
 };
 
 class Rpc {

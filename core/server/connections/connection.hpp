@@ -78,7 +78,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool finalized = false;
   bool leaving = false;  ///< the host ends it: of its frames only orders of clean-up count
   bool has_segment = false;
-  bool attached = false;      ///< it found the segment by itself and waits for no welcome
+  bool attached = false;      ///< it found the segment by itself
   bool card_is_ours = false;  ///< the server writes its card
   pmix_proc_t proc{};
   Job* job = nullptr;

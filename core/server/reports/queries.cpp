@@ -112,8 +112,10 @@ void Queries::reply(const OpenRef& open) {
     }
   if (is_all) return open->done(PMIX_SUCCESS, std::move(out));
   if (open->requester != nullptr && host_.answers_queries()) return ask_host(open, std::move(out), unknown);
-  const auto status = out.size() == 0 ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PARTIAL_SUCCESS;
-  open->done(status, std::move(out));
+  if (out.size() != 0) return open->done(PMIX_ERR_PARTIAL_SUCCESS, std::move(out));
+  const bool is_for_host = std::any_of(open->scopes.begin(), open->scopes.end(),
+                                       [](const QueryScope& scope) { return scope.is_for_host; });
+  open->done(is_for_host ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_NOT_FOUND, {});
 }
 
 /// unknown: the keys of each item that are left for it; the host is told the requester's user, too.

@@ -8,6 +8,8 @@
 #include <array>
 #include <fstream>
 
+#include "core/data/call_attributes.hpp"
+
 namespace weft::server {
 namespace {
 
@@ -107,6 +109,8 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
   if (!how) return fail(Errc::invalid, how.error().what);
   out.how = std::move(*how);
   out.is_local_only = says(qualifiers, PMIX_QUERY_LOCAL_ONLY);
+  out.is_for_host =
+      data::first_not_understood("PMIx_Query_info", qualifiers.data(), qualifiers.size()) != nullptr;
   out.asks_for_qualifiers = says(qualifiers, PMIX_QUERY_SUPPORTED_QUALIFIERS);
   return out;
 }
@@ -123,6 +127,7 @@ bool QueryKeys::needs_table(std::string_view key, const QueryScope& scope) {
 
 Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& scope,
                                       const Gathered& gathered) const {
+  if (scope.is_for_host) return fail(Errc::not_found);
   if (scope.asks_for_qualifiers) {
     const auto known =
         std::find_if(known_keys.begin(), known_keys.end(), [&](const Known& k) { return k.key == key; });

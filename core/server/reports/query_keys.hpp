@@ -17,6 +17,7 @@ struct QueryScope {
   std::string nspace;  ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
   pmix_rank_t rank = PMIX_RANK_WILDCARD;
   bool is_local_only = false;
+  bool is_for_host = false;          ///< a required qualifier is none of this library's
   bool asks_for_qualifiers = false;  ///< which ones its keys take, instead of their values
   store::GetDirectives how;          ///< realm, node, application; borrows from the infos
 

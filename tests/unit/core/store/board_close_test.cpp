@@ -90,7 +90,6 @@ TEST(BoardClose, nothing_of_the_set_before_is_left) {
   for (std::uint32_t m = 0; m < 3; ++m) (void)b.board.arrive(m, 1, true, 1);
   EXPECT_TRUE(b.board.abort(1, {died, 2}));
   b.board.ask_notice(1);
-  b.board.cell(0).claimed.store(1);
   b.board.lose(0, died);
   ASSERT_TRUE(b.board.close(3));
   b.board.reopen(2, false, 2);
@@ -101,7 +100,6 @@ TEST(BoardClose, nothing_of_the_set_before_is_left) {
   EXPECT_FALSE(b.board.notice_wanted());
   EXPECT_FALSE(b.board.take_notice(1));
   EXPECT_FALSE(b.board.collect_wanted(2));
-  EXPECT_EQ(b.board.cell(0).claimed.load(), 0u);
   EXPECT_EQ(b.board.outcome(g), Board::Outcome::open);
   EXPECT_EQ(meet(b.board, 2, 2), Arrival::completed);
   EXPECT_EQ(b.board.outcome(g), Board::Outcome::success);

@@ -51,8 +51,8 @@ GetFacts operator|(GetFacts facts, Where where) {
   return facts;
 }
 
-constexpr auto own = &GetFacts::own, reserved = &GetFacts::reserved, optional = &GetFacts::optional,
-               immediate = &GetFacts::immediate, refresh = &GetFacts::refresh,
+constexpr auto own = &GetFacts::own, reserved = &GetFacts::reserved, afar = &GetFacts::kept_afar,
+               optional = &GetFacts::optional, immediate = &GetFacts::immediate, refresh = &GetFacts::refresh,
                timeout = &GetFacts::has_timeout, sees = &GetFacts::sees_jobs, can_ask = &GetFacts::can_ask,
                waits = &GetFacts::waits_for_keys, late = &GetFacts::late, exchanged = &GetFacts::exchanged,
                ended = &GetFacts::ended, scoped = &GetFacts::names_scope;
@@ -133,6 +133,12 @@ const std::vector<Row>& rows() {
       {"reserved, with a deadline", here(false) | reserved | timeout, not_found},
       {"reserved, elsewhere", elsewhere(false, false) | reserved, not_found},
       {"reserved, of a dead rank", here(false) | reserved | ended, not_found},
+      {"kept afar", elsewhere(false, false) | reserved | afar, ask},
+      {"kept afar, of a node", job_level | reserved | afar, ask},
+      {"kept afar, and asked", elsewhere(false, true) | reserved | afar, not_found},
+      {"kept afar, only if it is known", elsewhere(false, false) | reserved | afar | optional, not_found},
+      {"kept afar, at once", elsewhere(false, false) | reserved | afar | immediate, not_found},
+      {"kept afar, and there is no server", (elsewhere(false, false) | reserved | afar) - can_ask, not_found},
 
       {"here, no commit", here(false), wait_for_commit},
       {"here, no commit, with a deadline", here(false) | timeout, wait_for_commit},
