@@ -17,10 +17,21 @@ constexpr std::chrono::milliseconds withdraw_again{100};
 
 }  // namespace
 
+/// The arrival says that they come: whatever the server sees first, it begins nothing without them.
+std::optional<BoardFence::Ticket> BoardFence::take_ticket_and_tell(bool collect, data::Infos for_host) {
+  const auto ticket = member_.enter({collect, true});
+  if (ticket)
+    (void)connection_.send(
+        link::MessageType::fence_directives,
+        link::encode(link::FenceDirectives{ticket->generation, number_, std::move(for_host)}));
+  return ticket;
+}
+
 std::optional<pmix_status_t> BoardFence::step(Ticket& ticket) noexcept {
   const auto now = member_.step(ticket);
   if (now.owed == BoardMember::Owed::notices) control_.notify(NoticeKind::board_ended, number_);
   if (now.owed == BoardMember::Owed::exchange) control_.notify(NoticeKind::board_full, number_);
+  if (now.owed == BoardMember::Owed::absence) ask_to_withdraw(ticket.generation);
   return now.status;
 }
 

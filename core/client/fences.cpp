@@ -14,13 +14,17 @@ using link::MessageType;
 
 struct FenceDirectives {
   bool collect = false;
+  bool has_others = false;  ///< for a host that carries the fence: PMIX_TIMEOUT, and what is not known here
   data::Timeout timeout;
 
   /// False: a directive of a type that it cannot have.
   [[gnu::hot]] bool read(const pmix_info_t* infos, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       const auto key = data::key_of(infos[i]);
-      if (key == PMIX_COLLECT_DATA) collect = data::is_true(infos[i].value);
+      if (key == PMIX_COLLECT_DATA)
+        collect = data::is_true(infos[i].value);
+      else
+        has_others = true;
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);
         if (!given) return false;
@@ -30,6 +34,22 @@ struct FenceDirectives {
     return true;
   }
   data::Deadline deadline() const { return data::deadline_after(timeout); }
+};
+
+/// What a fence says to a host that carries it.
+struct ForHost {
+  data::Infos infos;
+  bool is_there = false;
+
+  /// False: a value that cannot be sent.
+  bool read(const FenceDirectives& how, const pmix_info_t* from, std::size_t count) {
+    is_there = how.has_others;
+    if (!is_there) return true;
+    auto copy = data::Infos::copy_of(from, count);
+    if (copy) infos = std::move(*copy);
+    return copy.has_value();
+  }
+  data::Infos* get() noexcept { return is_there ? &infos : nullptr; }
 };
 
 struct Reply {
@@ -85,8 +105,9 @@ bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
 pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo) {
   FenceDirectives how;
-  if (!how.read(infos, ninfo)) return PMIX_ERR_BAD_PARAM;
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect};
+  ForHost for_host;
+  if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
     const auto promise = std::make_shared<std::promise<pmix_status_t>>();
@@ -97,7 +118,7 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   if (connection_.on_thread() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
-    return job_fence_->wait(*job_fence_->take_ticket(how.collect), how.deadline());
+    return job_fence_->wait(*job_fence_->take_ticket(how.collect, call.for_host), how.deadline());
   } else {
     const auto set = set_fences_->find({procs, nprocs});
     if (const auto at = enter_set(set, call, promised, started))
@@ -110,17 +131,19 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
 pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                                   std::size_t ninfo, std::function<void(pmix_status_t)> done) {
   FenceDirectives how;
-  if (!how.read(infos, ninfo)) return PMIX_ERR_BAD_PARAM;
+  ForHost for_host;
+  if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;
     connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect};
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
   if (!job_fence_) return send_fence(nullptr, call, std::move(done));
   if (whole) {
-    job_fence_->wait_later(*job_fence_->take_ticket(how.collect), how.deadline(), std::move(done));
+    job_fence_->wait_later(*job_fence_->take_ticket(how.collect, call.for_host), how.deadline(),
+                           std::move(done));
     return PMIX_SUCCESS;
   }
   pmix_status_t started = PMIX_SUCCESS;
@@ -140,7 +163,7 @@ std::optional<SetFence::AtBoard> Fences::enter_set(const std::shared_ptr<SetFenc
                                                    pmix_status_t& started) {
   const auto send = [&] { started = send_fence(set, call, done()); };
   if (set == nullptr) return send(), std::nullopt;
-  auto at = set->enter(call.collect, send);
+  auto at = set->enter(call.collect, send, call.for_host);
   if (!at && started != PMIX_SUCCESS) set->message_ended(std::nullopt);
   return at;
 }

@@ -45,6 +45,7 @@ class Fences {
     const pmix_info_t* infos;
     std::size_t ninfo;
     bool collect;
+    data::Infos* for_host;  ///< null: the caller gave nothing that only a host can obey
   };
   [[gnu::hot]] bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   template <class Done>

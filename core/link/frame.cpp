@@ -83,8 +83,9 @@ std::string_view to_text(MessageType type) noexcept {
                                         "push_input",
                                         "fabric",
                                         "answer",
-                                        "output"};
-  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::output) + 1);
+                                        "output",
+                                        "fence_directives"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::fence_directives) + 1);
   const auto number = static_cast<std::size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }

@@ -125,6 +125,17 @@ void fields(Archive& archive, Withdraw& m) {
   archive(m.generation, m.board);
 }
 
+/// Directives of a fence that the client enters at a board, where the server's host carries it.
+struct FenceDirectives {
+  std::uint32_t generation = 0;
+  std::uint32_t board = 0;  ///< as in Withdraw
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, FenceDirectives& m) {
+  archive(m.generation, m.board, m.directives);
+}
+
 struct Done {
   pmix_status_t status = PMIX_SUCCESS;
 };

@@ -37,7 +37,7 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
   return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
 }
 
-Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool collect,
+Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants wants,
                              Incarnation incarnation) noexcept {
   auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1, W3
   // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
@@ -45,7 +45,8 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool colle
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
-  cells()[me].collect.store(collect ? 1 : 0, std::memory_order_relaxed);  // the CAS below publishes it
+  cells()[me].wants.store((wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0),
+                          std::memory_order_relaxed);                // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
   for (auto changes = most_changes;; --changes) {
     if (changes == 0 || generation_of(w) + 1 != generation) return Arrival::over;
@@ -63,7 +64,7 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, bool colle
 
 bool Board::collect_wanted(std::uint32_t members) const noexcept {
   for (std::uint32_t i = 0; i < members; ++i)
-    if (cells()[i].collect.load(std::memory_order_relaxed) != 0) return true;
+    if ((cells()[i].wants.load(std::memory_order_relaxed) & collect_bit) != 0) return true;
   return false;
 }
 
@@ -203,7 +204,7 @@ void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) 
     cell.arrived.store(spent, std::memory_order_relaxed);
     cell.notify.store(0, std::memory_order_relaxed);
     cell.lost.store(0, std::memory_order_relaxed);
-    cell.collect.store(0, std::memory_order_relaxed);
+    cell.wants.store(0, std::memory_order_relaxed);
     cell.held.store(free_mark(incarnation), std::memory_order_relaxed);  // published by the stores below
   }
   members_.store(members, std::memory_order_relaxed);

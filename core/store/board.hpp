@@ -40,6 +40,13 @@ namespace weft::store {
 using Generation = std::uint32_t;
 using Incarnation = std::uint32_t;  ///< 31 bits; 0: the board of a whole job, which is never closed
 
+/// What a member says with its arrival.
+struct Wants {
+  constexpr Wants(bool cards = false, bool told = false) noexcept : collect(cards), directives(told) {}
+  bool collect;     ///< the cards are to travel
+  bool directives;  ///< for the host, on their way to the server (link::FenceDirectives)
+};
+
 class Board {
  public:
   enum class Arrival {
@@ -64,8 +71,9 @@ class Board {
     std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
     std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
     std::atomic<std::int32_t> lost{0};      ///< I5
-    std::atomic<std::uint32_t> collect{0};  ///< 1: this member's last arrival wants the cards to travel
-    std::atomic<std::uint64_t> held{0};     ///< incarnation:32 | 1 while the member has a fence open (I6)
+    std::atomic<std::uint32_t> wants{
+        0};  ///< of this member's last arrival: 1 the cards are to travel | 2 Wants::directives
+    std::atomic<std::uint64_t> held{0};  ///< incarnation:32 | 1 while the member has a fence open (I6)
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -75,7 +83,7 @@ class Board {
   static Board& at(std::byte* memory) noexcept { return *reinterpret_cast<Board*>(memory); }
 
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
-  [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, bool collect = false,
+  [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, Wants wants = {},
                               Incarnation incarnation = 0) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
   /// closed, or already held as this member (by the server's stand-in for it).
@@ -83,6 +91,10 @@ class Board {
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
   /// Server, once all have arrived: does one of them want the cards to travel? members: by the server's own count.
   bool collect_wanted(std::uint32_t members) const noexcept;
+  /// Server, once all have arrived: directives of this member belong to the generation.
+  bool directives_follow(std::uint32_t member) const noexcept {
+    return (cells()[member].wants.load(std::memory_order_relaxed) & directives_bit) != 0;
+  }
   /// Exact for a member that asks about its newest generation, however many failed without it since; for older
   /// ones (threads that fence side by side) within the last 16.
   [[gnu::hot]] Outcome outcome(Generation generation) const noexcept;
@@ -113,6 +125,9 @@ class Board {
   std::uint32_t members() const noexcept { return members_.load(std::memory_order_relaxed); }
   Incarnation incarnation() const noexcept { return incarnation_.load(std::memory_order_relaxed) >> 1; }
   bool remote() const noexcept { return remote_.load(std::memory_order_relaxed) != 0; }
+  /// Server: its host does what is between the nodes, and is to hear what the members tell of their fences.
+  void hand_to_host() noexcept { remote_.store(by_host_mark, std::memory_order_relaxed); }
+  bool by_host() const noexcept { return remote_.load(std::memory_order_relaxed) == by_host_mark; }
   bool arrived(std::uint32_t member, Generation g) const noexcept {
     const auto newest = cells()[member].arrived.load(std::memory_order_acquire);  // BD.A2 <- A1
     return static_cast<std::int32_t>(newest - g) >= 0;
@@ -148,6 +163,9 @@ class Board {
   /// The word changes at most once a member in a generation. A change more often than this is damage, and ends the loop.
   static constexpr std::uint32_t most_changes = 2 * max_members;
 
+  static constexpr std::uint32_t collect_bit = 1, directives_bit = 2;  // of Cell::wants
+  static constexpr std::uint32_t by_host_mark = 2;                     // of remote_
+
   /// Generation 0 comes round every 2^32 fences, so "none" needs a bit of its own.
   static constexpr std::uint64_t known = std::uint64_t{1} << 32;
 
@@ -156,7 +174,8 @@ class Board {
   alignas(64) shm::WaitWord waiting_;
   alignas(64) std::atomic<std::uint32_t> async_waiters_;
   alignas(64) std::atomic<std::uint32_t> members_;  // this line is read by every arrival, and seldom written
-  std::atomic<std::uint32_t> remote_;
+  std::atomic<std::uint32_t>
+      remote_;  // 0: all members are here; 1: other nodes take part, by_host_mark: through the host
   std::atomic<std::uint32_t> incarnation_;  // incarnation:31 | closed:1; server only
   std::atomic<Generation> last_good_;       // the success before the newest run of failures; server only
   std::atomic<std::uint32_t> lost_count_;   // cells whose `lost` is not 0; server only

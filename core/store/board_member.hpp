@@ -20,7 +20,7 @@ class BoardMember {
   /// One open fence: from enter() to end().
   struct Entry {
     Generation generation;
-    bool collect = false;
+    Wants wants;
     bool arrived = false;
   };
   /// What the arrival obliges the caller to, once.
@@ -28,6 +28,7 @@ class BoardMember {
     nothing,
     notices,  ///< the generation ended and a member wants a message: the server sends it (NoticeKind::board_ended)
     exchange,  ///< the last local arrival of a set that spans nodes: the server goes on (NoticeKind::board_full)
+    absence,  ///< the board of a fence that the host carries is broken: the server tells the host (link::Withdraw)
   };
   struct Step {
     std::optional<pmix_status_t> status;  ///< of the ended fence; nothing while it is open
@@ -40,7 +41,7 @@ class BoardMember {
 
   /// Takes a ticket; any thread. Nothing: the board is closed, or this member's place at it is taken (Board::hold):
   /// the fence goes by message. Never nothing while an entry of this member is open.
-  [[gnu::hot]] std::optional<Entry> enter(bool collect) noexcept;
+  [[gnu::hot]] std::optional<Entry> enter(Wants wants) noexcept;
   /// Arrives if it is the entry's turn, with the wake that an arrival owes; then looks. One thread an entry.
   [[gnu::hot]] Step step(Entry& entry) noexcept;
   /// What became of `generation`; nothing while it is open.
@@ -70,7 +71,7 @@ class BoardMember {
 // Inline, because every fence of every rank is these five functions; hot, so that what a fence runs lies in one page or two: with more
 // ranks than cores each rank comes to its fence with an empty TLB.
 
-inline std::optional<BoardMember::Entry> BoardMember::enter(bool collect) noexcept {
+inline std::optional<BoardMember::Entry> BoardMember::enter(Wants wants) noexcept {
   const std::lock_guard lock(mutex_);
   if (open_ == 0) {
     if (incarnation_ != 0 && !board_.hold(me_, incarnation_)) return std::nullopt;
@@ -80,13 +81,14 @@ inline std::optional<BoardMember::Entry> BoardMember::enter(bool collect) noexce
     stale_ = false;
   }
   ++open_;
-  return Entry{next_++, collect};
+  return Entry{next_++, wants};
 }
 
 inline BoardMember::Owed BoardMember::arrive(Entry& entry) noexcept {
-  const auto arrival = board_.arrive(me_, entry.generation, entry.collect, incarnation_);
+  const auto arrival = board_.arrive(me_, entry.generation, entry.wants, incarnation_);
   entry.arrived = arrival != Board::Arrival::not_open;
   if (arrival == Board::Arrival::full) return Owed::exchange;
+  if (arrival == Board::Arrival::broken && board_.by_host()) return Owed::absence;
   if (arrival != Board::Arrival::completed) return Owed::nothing;
   board_.waiting().wake_all();
   return board_.notice_wanted() ? Owed::notices : Owed::nothing;

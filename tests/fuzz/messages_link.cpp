@@ -125,6 +125,8 @@ void add_link(Decoders& to) {
   add<Fence>(to, "fence", {&fence});
   const Withdraw withdraw{7, 2};
   add<Withdraw>(to, "withdraw", {&withdraw});
+  const FenceDirectives directives{7, 2, infos()};
+  add<FenceDirectives>(to, "fence_directives", {&directives});
   const Done done{PMIX_ERR_TIMEOUT};
   add<Done>(to, "done", {&done});
   const BoardMoved moved{77, 1};

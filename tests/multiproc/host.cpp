@@ -27,6 +27,12 @@ pmix_status_t on_abort(const pmix_proc_t* proc, void*, int status, const char* m
                                 open);
 }
 
+Infos copies_of(const pmix_info_t* infos, size_t ninfo) {
+  Infos out;
+  for (size_t i = 0; i < ninfo; ++i) out.copy(infos[i]);
+  return out;
+}
+
 pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* infos, size_t ninfo,
                        char* data, size_t ndata, pmix_modex_cbfunc_t done, void* open) {
   std::string card(data == nullptr ? "" : data, data == nullptr ? 0 : ndata);
@@ -34,16 +40,13 @@ pmix_status_t on_fence(const pmix_proc_t* procs, size_t nprocs, const pmix_info_
   bool collect = false;
   for (size_t i = 0; i < ninfo; ++i)
     if (PMIX_CHECK_KEY(&infos[i], PMIX_COLLECT_DATA)) collect = infos[i].value.data.flag;
+  if (current->upcalls.fence_directives) current->upcalls.fence_directives(copies_of(infos, ninfo));
   return current->upcalls.fence({procs, procs + nprocs}, collect, std::move(card), done, open);
 }
 
 pmix_status_t on_modex(const pmix_proc_t* proc, const pmix_info_t* infos, size_t ninfo,
                        pmix_modex_cbfunc_t done, void* open) {
-  if (current->upcalls.modex_directives) {
-    Infos directives;
-    for (size_t i = 0; i < ninfo; ++i) directives.copy(infos[i]);
-    current->upcalls.modex_directives(directives);
-  }
+  if (current->upcalls.modex_directives) current->upcalls.modex_directives(copies_of(infos, ninfo));
   return current->upcalls.modex(*proc, done, open);
 }
 

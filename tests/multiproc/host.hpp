@@ -26,6 +26,7 @@ struct Upcalls {
   std::function<pmix_status_t(std::vector<pmix_proc_t>, bool collect, std::string card, pmix_modex_cbfunc_t,
                               void*)>
       fence;
+  std::function<void(const Infos&)> fence_directives;  ///< of the call of fence that follows
   std::function<pmix_status_t(const pmix_proc_t&, pmix_modex_cbfunc_t, void*)> modex;
   std::function<void(const Infos&)> modex_directives;  ///< of the call of modex that follows
   std::function<void(pmix_status_t code)> notified;

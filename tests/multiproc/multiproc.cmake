@@ -11,6 +11,7 @@ add_executable(multiproc_test
   get_test.cpp
   harness.cpp
   host.cpp
+  host_fence_test.cpp
   info_test.cpp
   keys_program.cpp
   lifecycle_test.cpp

@@ -76,6 +76,12 @@ class Bridge {
     later_.run(std::exchange(late_, nullptr));
   }
 
+  /// Of the call of fence() that follows.
+  void hear(const Infos& directives) {
+    const auto* status = directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
+    local_status_ = status == nullptr ? PMIX_SUCCESS : status->value.data.status;
+  }
+
   pmix_status_t fence(const std::vector<pmix_proc_t>& procs, bool collect, std::string card,
                       pmix_modex_cbfunc_t done, void* open) {
     std::string name;
@@ -89,9 +95,9 @@ class Bridge {
       later_.run([done, open] { done(PMIX_ERR_COMM_FAILURE, nullptr, 0, open, nullptr, nullptr); });
       return PMIX_SUCCESS;
     }
-    send({'F', 0, 0, name, card});
+    send({'F', 0, local_status_, name, card});
     auto& exchange = exchanges_[name];
-    exchange.mine.push_back({std::move(card), done, open});
+    exchange.mine.push_back({{std::move(card), local_status_}, done, open});
     auto end = match(name);
     if (end && manner_.inline_answers) {
       lock.unlock();
@@ -125,14 +131,18 @@ class Bridge {
   }
 
  private:
-  struct Mine {
+  struct Part {
     std::string card;
+    pmix_status_t status;  ///< of the fence on that node
+  };
+  struct Mine {
+    Part part;
     pmix_modex_cbfunc_t done;
     void* open;
   };
   struct OpenExchange {
     std::deque<Mine> mine;
-    std::deque<std::string> theirs;
+    std::deque<Part> theirs;
   };
   struct Answer {  // what a callback's data lives in until the library says that it has it
     std::string bytes;
@@ -154,11 +164,13 @@ class Bridge {
     if (exchange.mine.empty() || exchange.theirs.empty()) return {};
     auto mine = std::move(exchange.mine.front());
     // In any order: each node puts the other's part first.
-    auto* answer = new Answer{exchange.theirs.front() + mine.card};
+    const auto theirs = std::move(exchange.theirs.front());
+    const auto status = theirs.status != PMIX_SUCCESS ? theirs.status : mine.part.status;
+    auto* answer = new Answer{theirs.card + mine.part.card};
     exchange.mine.pop_front();
     exchange.theirs.pop_front();
-    return [mine, answer] {
-      mine.done(PMIX_SUCCESS, answer->bytes.data(), answer->bytes.size(), mine.open, Answer::release, answer);
+    return [mine, answer, status] {
+      mine.done(status, answer->bytes.data(), answer->bytes.size(), mine.open, Answer::release, answer);
     };
   }
 
@@ -179,7 +191,7 @@ class Bridge {
       if (!receive(message)) break;
       std::unique_lock lock(mutex_);
       if (message.kind == 'F') {
-        exchanges_[message.name].theirs.push_back(message.bytes);
+        exchanges_[message.name].theirs.push_back({message.bytes, message.status});
         answer(match(message.name));
       } else if (message.kind == 'D') {
         const auto proc = proc_of(message.name, static_cast<pmix_rank_t>(message.status));
@@ -237,6 +249,7 @@ class Bridge {
   std::map<std::uint32_t, std::pair<pmix_modex_cbfunc_t, void*>> requests_;
   std::uint32_t next_ = 1;
   int fences_ = 0, answers_ = 0, modexes_ = 0;
+  pmix_status_t local_status_ = PMIX_SUCCESS;  // in the upcalls only
   std::function<void()> late_;
   std::atomic<bool> over_{false};
   Later later_;
@@ -251,6 +264,7 @@ int node(const Words& words) {
     upcalls.fence = [&](std::vector<pmix_proc_t> procs, bool collect, std::string card,
                         pmix_modex_cbfunc_t done,
                         void* open) { return bridge.fence(procs, collect, std::move(card), done, open); };
+  upcalls.fence_directives = [&](const Infos& infos) { bridge.hear(infos); };
   if (manner.modex)
     upcalls.modex = [&](const pmix_proc_t& proc, pmix_modex_cbfunc_t done, void* open) {
       return bridge.modex(proc, done, open);
@@ -555,6 +569,19 @@ int far_rank_dies(const Words&) {
   return 0;
 }
 
+/// The ranks of the other node hear of it through the hosts, in each fence: no rank waits.
+int rank_dies_before_a_fence(const Words&) {
+  Client client;
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank == 1) {
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  for (int i = 0; i < 3; ++i) check_status(fence(), PMIX_ERR_PROC_ABORTED);
+  client.finalize();
+  return 0;
+}
+
 }  // namespace
 
 void add_node_programs(Programs& programs) {
@@ -571,6 +598,7 @@ void add_node_programs(Programs& programs) {
   programs.add("no_way_across", no_way_across);
   programs.add("fetch_with_directives", fetch_with_directives);
   programs.add("far_rank_dies", far_rank_dies);
+  programs.add("rank_dies_before_a_fence", rank_dies_before_a_fence);
 }
 
 // ---- tests
@@ -639,6 +667,9 @@ TEST_P(NodesTest, no_way_across) {
 }
 TEST_P(NodesTest, far_rank_dies) {
   run("far_rank_dies");
+}
+TEST_P(NodesTest, rank_dies_before_a_fence) {
+  run("rank_dies_before_a_fence");
 }
 
 }  // namespace weft::test

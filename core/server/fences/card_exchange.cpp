@@ -30,10 +30,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, boo
     done(status);
   };
   if (!is_ours()) {
-    // A host may choose how to exchange by whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a
-    // fence with data hand some over, or none does.
-    if (collect_cards && cards.blob.empty()) cards.blob = store::BlobWriter().finish();
-    by_host(procs, directives, cards.blob, on_end);
+    by_host(procs, directives, for_host(collect_cards, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
   const bool is_first = is_whole_job(procs) && exchanges_->attempts(procs) == 0;
@@ -154,6 +151,17 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
       if (fetched.status != PMIX_SUCCESS) open->status = fetched.status;
       if (--open->cards == 0) open->done(open->status);
     });
+}
+
+/// A host may choose how to exchange by whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a
+/// fence with data hand some over, or none does.
+Blob CardExchange::for_host(bool collect, Blob cards) {
+  return collect && cards.empty() ? store::BlobWriter().finish() : std::move(cards);
+}
+
+void CardExchange::report_failure(const Procs& procs, bool collect, data::Infos directives, Done done) {
+  host_.fence(procs, std::move(directives), for_host(collect, {}),
+              [done = std::move(done)](pmix_status_t status, const Blob&) { done(status); });
 }
 
 void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, Done done) {

@@ -25,10 +25,14 @@ class CardExchange {
 
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
+  bool is_by_host() const noexcept { return host_.does_fences(); }
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
   /// Returns the key of our own collective while it is under way.
   std::optional<Exchanges::Key> begin(const Participants& procs, bool collect, const data::Infos& directives,
                                       Done done);
+  /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
+  /// the host has ended it at all nodes.
+  void report_failure(const Procs& procs, bool collect, data::Infos directives, Done done);
   /// The namespace has ended.
   void forget(const std::string& nspace);
   const Packer::Counters& counters() const noexcept { return packer_.counters(); }
@@ -49,6 +53,7 @@ class CardExchange {
 
   Result<Collected> collect(const Participants& procs);
   const Positions* sent_by(const Participants& procs) const;
+  static Blob for_host(bool collect, Blob cards);
   static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
   void mark_sent(const Participants& procs, const std::vector<Sent>& sent);
   void cards_came(const Procs& procs);

@@ -99,20 +99,24 @@ bool FenceBoard::step(std::vector<Reply>& ended) {
 bool FenceBoard::step_front(StandIn& stand_in, std::vector<Reply>& ended, bool& server_must_look) {
   auto& request = stand_in.requests.front();
   auto& at = stand_in.at;
+  using Owed = store::BoardMember::Owed;
+  const auto is_owed = [](Owed owed) { return owed == Owed::notices || owed == Owed::exchange; };
   auto step = at.step(request.entry);
-  server_must_look |= step.owed != store::BoardMember::Owed::nothing;
+  const bool is_turned_away = step.owed == Owed::absence;
+  server_must_look |= is_owed(step.owed);
   if (!step.status) {
     at.ask_notice();
     step = at.step(request.entry);  // it may have ended before the notice was asked for
-    server_must_look |= step.owed != store::BoardMember::Owed::nothing;
+    server_must_look |= is_owed(step.owed);
   }
   if (!step.status) return false;
   at.end(request.entry);
   // Where the generation is still open, the member is lost or the board broken: it begins where the others do.
   const auto generation = request.entry.generation;
   const bool is_over = board_.outcome(generation) != store::Board::Outcome::open;
-  ended.push_back({std::move(request.connection), request.tag, *step.status, at.me(),
-                   stand_in.requests.size() == 1, is_over ? generation + 1 : board_.open_generation()});
+  ended.push_back({std::move(request.connection), request.tag, *step.status, at.me(), generation,
+                   is_turned_away, stand_in.requests.size() == 1,
+                   is_over ? generation + 1 : board_.open_generation()});
   stand_in.requests.pop_front();
   return true;
 }

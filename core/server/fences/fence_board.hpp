@@ -14,7 +14,9 @@
 #include <optional>
 #include <vector>
 
+#include "core/server/fences/absences.hpp"
 #include "core/server/fences/exchange.hpp"
+#include "core/server/fences/fence_directives.hpp"
 #include "core/server/fences/fence_steps.hpp"
 #include "core/server/fences/participants.hpp"
 #include "core/server/fences/stuck.hpp"
@@ -45,6 +47,8 @@ class FenceBoard {
     std::uint64_t tag;
     pmix_status_t status;
     std::uint32_t member;
+    store::Generation generation;
+    bool is_turned_away;     ///< it did not arrive: the board is broken, and the host is to hear it
     bool is_last;            ///< the member has no other request open
     store::Generation next;  ///< of the member's next fence
   };
@@ -99,6 +103,15 @@ class FenceBoard {
   std::optional<Exchanges::Key> exchange;                               ///< by ourselves
   std::vector<std::pair<std::uint32_t, pmix_status_t>> lost_meanwhile;  ///< members, while it is exchanged
   StuckClock clock;
+
+  // Of a set whose fences the host carries.
+  struct Failed {
+    bool collect;
+    data::Infos directives;
+  };
+  FenceDirectives directives;
+  Absences absences;
+  std::deque<Failed> untold;  ///< fences of which the host has not heard
 
  private:
   struct StandIn {

@@ -45,14 +45,14 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
       fence->board().abort(fence->exchanged, {cause.status, Board::no_member});
       break;
     case FenceAction::refuse:
-      fail(*fence, cause);
+      fail(fence, cause);
       break;
     case FenceAction::abandon:
       fence->board().abort(fence->exchanged, {cause.status, cause.member});
       if (fence->exchange) exchanges_->abort(*fence->exchange, cause.status);
       break;
     case FenceAction::lose:
-      lose_at(*fence, cause);
+      lose_at(fence, cause);
       break;
     case FenceAction::lose_later:
       fence->lost_meanwhile.emplace_back(cause.member, cause.status);
@@ -70,8 +70,7 @@ void Fences::begin_exchange(const BoardRef& fence) {
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
                 first_of(fence->procs()), collect ? "an exchange" : "a barrier");
-  data::Infos directives;
-  directives.add(PMIX_COLLECT_DATA, data::Value::of(collect));
+  const auto directives = directives_for_host(*fence, generation, collect, PMIX_SUCCESS);
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
   const auto ended = [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
     if (const auto open = weak.lock()) exchange_ended(open, status);
@@ -97,16 +96,21 @@ void Fences::exchange_ended(const BoardRef& fence, pmix_status_t status) {
   for (const auto& [member, why] : lost) step(fence, FenceEvent::member_lost, {why, member});
 }
 
-/// The open generation fails here before it was exchanged, so the other nodes' fails with it, and all go on with the same number.
-void Fences::fail(FenceBoard& fence, FenceCause cause) {
-  const auto generation = fence.board().open_generation();
-  fence.board().abort(generation, {cause.status, cause.member});
-  if (fence.is_remote() && cards_.is_ours()) exchanges_->refuse(fence.procs(), cause.status);
+void Fences::fail(const BoardRef& fence, FenceCause cause) {
+  const auto generation = fence->board().open_generation();
+  fence->board().abort(generation, {cause.status, cause.member});
+  failed_here(fence, generation, cause.status);
 }
 
-void Fences::lose_at(FenceBoard& fence, FenceCause cause) {
-  const bool has_ended = fence.board().lose(cause.member, cause.status);
-  if (has_ended && fence.is_remote() && cards_.is_ours()) exchanges_->refuse(fence.procs(), cause.status);
+void Fences::lose_at(const BoardRef& fence, FenceCause cause) {
+  const auto generation = fence->board().open_generation();
+  if (fence->board().lose(cause.member, cause.status)) failed_here(fence, generation, cause.status);
+}
+
+/// The generation has failed here before it was exchanged, so the other nodes' fails with it, and all go on with the same number.
+void Fences::failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
+  if (fence->is_remote() && cards_.is_ours()) exchanges_->refuse(fence->procs(), why);
+  if (is_by_host(*fence)) failed_at_host(fence, generation, why);
 }
 
 /// Something at the board has changed: ends what has ended, and goes on with a generation that is full.
@@ -115,10 +119,14 @@ void Fences::look(const BoardRef& fence) {
   fence->step(ended);
   send_moved(*fence);
   fence->step(ended);  // what has ended meanwhile had no notice to wait for
-  for (const auto& reply : ended) answer(*fence, reply);
+  for (const auto& reply : ended) {
+    answer(*fence, reply);
+    if (reply.is_turned_away) turned_away(fence, reply.member, reply.generation);
+  }
+  tell_host(fence);
   auto& board = fence->board();
-  const bool is_ready =
-      may_exchange_ && fence->is_remote() && fence->is_full() && !board.broken(board.open_generation());
+  const bool is_ready = may_exchange_ && fence->is_remote() && fence->is_full() &&
+                        !board.broken(board.open_generation()) && has_all_directives(*fence);
   if (is_ready) return step(fence, FenceEvent::full);
   // A set without a board in the segment is known as long as a member waits.
   if (!fence->is_of_job() && !fence->is_pooled()) (void)give_back(fence);

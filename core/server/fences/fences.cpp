@@ -43,6 +43,7 @@ void Fences::open_job(const Job& job) {
     shape.members.push_back({job.nspace, local});
   boards_.push_back(
       std::make_shared<FenceBoard>(std::move(shape), job.view().board(), store::own_job_board, 0));
+  if (is_by_host(*boards_.back())) job.view().board().hand_to_host();
 }
 
 void Fences::close_job(const std::string& nspace) {
@@ -69,9 +70,10 @@ void Fences::join(const Job& job, std::uint32_t local) {
     if (!member) continue;
     const bool is_back = std::exchange(fence->members()[*member].lost, PMIX_SUCCESS) != PMIX_SUCCESS;
     auto& board = fence->board();
-    const bool has_ended = board.rejoin(*member);
-    if (has_ended && fence->is_remote() && cards_.is_ours())
-      exchanges_->refuse(fence->procs(), PMIX_ERR_PROC_ABORTED);
+    const auto open = board.open_generation();
+    fence->directives.forget(*member);
+    if (board.rejoin(*member)) failed_here(fence, open, PMIX_ERR_PROC_ABORTED);
+    if (!board.broken(open + 1)) fence->absences.clear();
     // All ranks of a job count the same fences; a member of another set begins with the first one that it enters.
     if (fence->is_of_job()) fence->begin_at(*member, board.open_generation());
     if (!fence->is_of_job() && is_back) fence->begin_anew(*member);
@@ -133,6 +135,7 @@ Fences::BoardRef Fences::open(const Procs& procs) {
       slot ? std::make_shared<FenceBoard>(std::move(*shape), pool_.at(*slot), *slot, pool_.incarnation(*slot))
            : std::make_shared<FenceBoard>(std::move(*shape));
   boards_.push_back(made);
+  if (is_by_host(*made)) made->board().hand_to_host();
   // What is known of a process at the board of its job holds here, too; a death weighs more, so it comes first.
   auto& members = made->members();
   for (auto& member : members)
@@ -227,6 +230,8 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
     return connection->reply(tag, PMIX_ERROR);  // it is at the board by itself at the same time
   if (const auto deadline = data::timeout_in(message.directives).value_or(std::nullopt))
     arm_deadline(fence, *member, request->entry.generation, *deadline);
+  if (is_by_host(*fence))
+    fence->directives.add(*member, request->entry.generation, std::move(message.directives));
   look(fence);
 }
 
@@ -274,9 +279,14 @@ void Fences::arm_deadline(const BoardRef& fence, std::uint32_t member, store::Ge
 
 void Fences::withdraw(const ClientConnection& connection, const link::Withdraw& message) {
   const auto fence = find(*connection.job, message.board);
-  if (fence == nullptr || fence->board().open_generation() != message.generation) return;
+  if (fence == nullptr) return;
   const auto member = fence->member_of(connection.job->nspace, connection.local);
-  if (member) step(fence, FenceEvent::late, {PMIX_ERR_TIMEOUT, *member});
+  if (!member) return;
+  const auto& board = fence->board();
+  if (board.broken(message.generation) && !board.arrived(*member, message.generation))
+    return turned_away(fence, *member, message.generation);
+  if (board.open_generation() == message.generation)
+    step(fence, FenceEvent::late, {PMIX_ERR_TIMEOUT, *member});
 }
 
 void Fences::look_at(const Job& job, store::BoardNumber number) {

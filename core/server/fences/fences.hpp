@@ -55,6 +55,7 @@ class Fences {
   void enter(const ConnectionRef& connection, std::uint64_t tag, link::Fence message);
   static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
+  void take_directives(const ClientConnection& connection, link::FenceDirectives message);
   /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
   void look_at(const Job& job, store::BoardNumber number);
   void look_at_all(const Job& job);
@@ -100,8 +101,9 @@ class Fences {
   void step(const BoardRef& fence, FenceEvent event, FenceCause cause = {});
   void begin_exchange(const BoardRef& fence);
   void exchange_ended(const BoardRef& fence, pmix_status_t status);
-  void fail(FenceBoard& fence, FenceCause cause);
-  void lose_at(FenceBoard& fence, FenceCause cause);
+  void fail(const BoardRef& fence, FenceCause cause);
+  void lose_at(const BoardRef& fence, FenceCause cause);
+  void failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why);
   void look(const BoardRef& fence);
   void send_moved(FenceBoard& fence);
   void answer(FenceBoard& fence, const FenceBoard::Reply& reply);
@@ -109,6 +111,14 @@ class Fences {
                           link::Fence message);
   void arm_deadline(const BoardRef& fence, std::uint32_t member, store::Generation generation,
                     std::chrono::milliseconds after);
+
+  bool is_by_host(const FenceBoard& fence) const noexcept;
+  bool has_all_directives(FenceBoard& fence) const;
+  data::Infos directives_for_host(FenceBoard& fence, store::Generation generation, bool collect,
+                                  pmix_status_t here);
+  void failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why);
+  void turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation);
+  void tell_host(const BoardRef& fence);
 
   FencePart part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const;
   FencePart part_of(FenceBoard& fence);

@@ -9,6 +9,7 @@
 #include "base/log_format.hpp"
 #include "core/data/names.hpp"
 #include "core/data/node_map.hpp"
+#include "core/store/job_keys.hpp"
 
 namespace weft::server {
 namespace {

@@ -63,6 +63,27 @@ TEST(BoardFence, its_deadline_is_the_servers_to_act_on) {
   server.join();
 }
 
+TEST(BoardFence, directives_go_to_the_server_where_its_host_carries_the_fence) {
+  testing::Watchdog watchdog;
+  Wired wired;
+  PoolBoard b(2);
+  const auto fence = wired.at(b.board, 0, 9);
+  data::Infos infos;
+  infos.add("hint", data::Value::of("a"), PMIX_INFO_REQD);
+  EXPECT_EQ(fence->take_ticket(false, &infos)->generation, 1u);  // no host, no message
+  EXPECT_EQ(infos.size(), 1u);
+  b.board.hand_to_host();
+  const auto ticket = fence->take_ticket(false, &infos);
+  EXPECT_TRUE(ticket->wants.directives);
+  const auto frame = wired.received();
+  const auto told = link::decode<link::FenceDirectives>(frame.payload);
+  ASSERT_TRUE(told && frame.type == link::MessageType::fence_directives);
+  EXPECT_EQ(told->board, 9u);
+  EXPECT_EQ(told->generation, ticket->generation);
+  ASSERT_NE(told->directives.find("hint"), nullptr);
+  EXPECT_EQ(told->directives.find("hint")->flags, PMIX_INFO_REQD);
+}
+
 TEST(BoardFence, without_its_server_it_ends) {
   testing::Watchdog watchdog;
   Wired wired;

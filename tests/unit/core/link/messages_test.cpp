@@ -57,6 +57,10 @@ Withdraw sample() {
   return {0xfffffffe, 256};
 }
 template <>
+FenceDirectives sample() {
+  return {0xfffffffe, 256, some_infos()};
+}
+template <>
 Done sample() {
   return {PMIX_ERR_TIMEOUT};
 }
@@ -173,11 +177,12 @@ QueryAnswer sample() {
 
 template <class Message>
 struct EachMessage : ::testing::Test {};
-using Messages = ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, Done,
-                                  BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool,
-                                  Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect,
-                                  Allocate, JobControl, Monitor, GetCredential, ValidateCredential,
-                                  PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
+using Messages =
+    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives, Done,
+                     BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool, Query,
+                     QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, Allocate,
+                     JobControl, Monitor, GetCredential, ValidateCredential, PullOutput, StopOutput,
+                     PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

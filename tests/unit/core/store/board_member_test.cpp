@@ -77,6 +77,25 @@ TEST(BoardMember, where_other_nodes_take_part_the_last_one_owes_the_exchange) {
   EXPECT_EQ(m.last.step(*last).status, PMIX_SUCCESS);
 }
 
+TEST(BoardMember, that_is_turned_away_from_a_board_of_the_host_says_so_once) {
+  Three m(true);
+  auto before = m.a.enter({true, true});
+  (void)m.a.step(*before);
+  EXPECT_TRUE(m.board.directives_follow(0));
+  EXPECT_FALSE(m.board.directives_follow(1));
+  EXPECT_TRUE(m.board.lose(2, PMIX_ERR_PROC_ABORTED));
+  m.a.end(*before);
+  for (const bool by_host : {false, true}) {
+    if (by_host) m.board.hand_to_host();
+    auto entry = m.a.enter(false);
+    const auto first = m.a.step(*entry);
+    EXPECT_EQ(first.status, PMIX_ERR_PROC_ABORTED);
+    EXPECT_EQ(first.owed, by_host ? Owed::absence : Owed::nothing);
+    EXPECT_EQ(m.a.step(*entry).owed, Owed::nothing);
+    m.a.end(*entry);
+  }
+}
+
 TEST(BoardMember, holds_the_board_from_its_first_open_fence_to_its_last_end) {
   Three m;
   const auto meet = [&](BoardMember& member) {
