@@ -17,13 +17,21 @@ HOSTS = 4
 class FourHosts(mpirun_common.MpirunJobs):
     ranks, hosts = 2 * HOSTS, HOSTS
     inside = None
+    slots = None  # of each host; None: as many as it has ranks
 
     def command(self, ranks, options):
-        words = OpenMpi(self.inside, mpirun_common.MPIRUN).command(HOSTS, ranks // HOSTS)
+        words = OpenMpi(self.inside, mpirun_common.MPIRUN).command(HOSTS, self.slots or ranks // HOSTS)
+        words[-1] = ranks
         return self.inside.on(0, *words, "-x", "LD_LIBRARY_PATH", "-x", "WEFT_TEST_LIBRARY", *options)
 
     def test_16_ranks(self):
         self.runs("hello", ranks=16)
+
+    def test_spawn(self):
+        """A parent on each host, the children where slots are free, both on the first: on different hosts mpirun starts both as
+        rank 1."""
+        self.slots = 4
+        self.runs("spawn", ranks=HOSTS, options=("--map-by", "node"))
 
 
 def run(inside):
