@@ -59,6 +59,17 @@ std::vector<std::byte> BlobWriter::finish() && {
   return std::move(out_).take();
 }
 
+std::size_t count_blobs(Bytes blobs) {
+  data::Reader all(blobs);
+  std::size_t count = 0;
+  for (; all.left() != 0; ++count) {
+    if (all.u32() != blob_magic) return 0;
+    (void)all.bytes();
+    if (!all.ok()) return 0;
+  }
+  return count;
+}
+
 Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see) {
   data::Reader all(blobs);
   std::vector<CardRecord> records;

@@ -55,6 +55,9 @@ struct Card {
 /// damaged one.
 Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see);
 
+/// How many blobs follow each other; 0 where they are damaged.
+std::size_t count_blobs(Bytes blobs);
+
 /// The layout of a card on its own node (JobHeader::card_first and card_capacity of the job there): `first`
 /// bytes of data follow the header of the log in its page, the other capacity - first bytes are elsewhere
 /// (Local::card_rest).

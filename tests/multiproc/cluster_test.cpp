@@ -223,23 +223,34 @@ int fence_of_threads(const Words& words) {
   return 0;
 }
 
-/// The cards are to travel as the first node has it, not as the others have: no rank succeeds, and the next works.
+/// The cards are to travel as the first node has it, not as the others have: they travel, and all of them, as on one node.
 int nodes_disagree(const Words&) {
   Client client;
   check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
-  check_status(fence(), PMIX_SUCCESS);
   const std::vector<pmix_proc_t> set{client.peer(1), client.peer(2), client.peer(3)};
   const bool is_member = client.me.rank >= 1 && client.me.rank <= 3;
-  for (int round = 0; round < 10; ++round) {
+  for (std::uint64_t round = 0; round < 10; ++round) {
     const bool wants = client.me.rank < ranks_a_node;
-    check_status(wants ? fence({}, collect()) : fence(), PMIX_ERR_BAD_PARAM);
-    if (is_member) check_status(wants ? fence(set, collect()) : fence(set), PMIX_ERR_BAD_PARAM);
-    if (is_member) check_status(fence(set), PMIX_SUCCESS);
+    check_status(wants ? fence({}, collect()) : fence(),
+                 PMIX_SUCCESS);  // the first fence of all is one of them
+    for (pmix_rank_t r = 0; r < client.size; ++r)
+      check_equal(get(client.peer(r), "card", optional()).u64(), round == 0 ? r : 1000 * round - 500 + r);
     check_status(fence(), PMIX_SUCCESS);
+    check_status(put("card", 1000 * round + client.me.rank), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    if (is_member) {
+      check_status(wants ? fence(set, collect()) : fence(set), PMIX_SUCCESS);
+      for (const auto& peer : set) check_equal(get(peer, "card", optional()).u64(), 1000 * round + peer.rank);
+      check_status(fence(set), PMIX_SUCCESS);
+    }
+    check_status(fence(), PMIX_SUCCESS);
+    check_status(put("card", 1000 * round + 500 + client.me.rank), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
   }
   check_status(fence({}, collect()), PMIX_SUCCESS);
-  for (pmix_rank_t r = 0; r < client.size; ++r) check_equal(get(client.peer(r), "card", optional()).u64(), r);
+  for (pmix_rank_t r = 0; r < client.size; ++r)
+    check_equal(get(client.peer(r), "card", optional()).u64(), 9500 + r);
   client.finalize();
   return 0;
 }

@@ -569,6 +569,24 @@ int far_rank_dies(const Words&) {
   return 0;
 }
 
+/// The ranks of the first node want the cards to travel: what the second has not handed over is fetched.
+int one_node_collects(const Words&) {
+  Client client;
+  const bool wants = client.me.rank < ranks_a_node;
+  for (const auto* key : {"first", "second"}) {
+    check_status(put(key, std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(wants ? fence({}, collect()) : fence(), PMIX_SUCCESS);
+    for (pmix_rank_t r = 0; r < client.size; ++r) {
+      if (!wants && r < ranks_a_node) check_equal(get(client.peer(r), key, optional()).u64(), r);
+      if (wants) check_equal(get(client.peer(r), key).u64(), r);
+    }
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// The ranks of the other node hear of it through the hosts, in each fence: no rank waits.
 int rank_dies_before_a_fence(const Words&) {
   Client client;
@@ -598,6 +616,7 @@ void add_node_programs(Programs& programs) {
   programs.add("no_way_across", no_way_across);
   programs.add("fetch_with_directives", fetch_with_directives);
   programs.add("far_rank_dies", far_rank_dies);
+  programs.add("one_node_collects", one_node_collects);
   programs.add("rank_dies_before_a_fence", rank_dies_before_a_fence);
 }
 
@@ -667,6 +686,9 @@ TEST_P(NodesTest, no_way_across) {
 }
 TEST_P(NodesTest, far_rank_dies) {
   run("far_rank_dies");
+}
+TEST_P(NodesTest, one_node_collects) {
+  run("one_node_collects");
 }
 TEST_P(NodesTest, rank_dies_before_a_fence) {
   run("rank_dies_before_a_fence");

@@ -9,7 +9,7 @@
 namespace weft::server {
 
 std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, bool collect_cards,
-                                                  const data::Infos& directives, Done done) {
+                                                  const data::Infos& directives, Ended done) {
   Collected cards;
   if (collect_cards) {
     auto collected = collect(procs);
@@ -17,34 +17,45 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, boo
       const auto status =
           collected.error().code == Errc::no_space ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_INVALID_VAL;
       if (is_ours()) exchanges_->refuse(procs, status);
-      done(status);
+      done({status});
       return std::nullopt;
     }
     cards = std::move(*collected);
   }
-  const auto on_end = [this, procs, collect_cards, sent = std::move(cards.sent), done](pmix_status_t status) {
+  const auto on_end = [this, procs, collect_cards, sent = std::move(cards.sent), done](pmix_status_t status,
+                                                                                       bool are_all) {
     if (status == PMIX_SUCCESS) {
       mark_sent(procs, sent);
-      if (collect_cards) cards_came(procs);
+      if (collect_cards) cards_came(procs, are_all);
     }
-    done(status);
+    done({status});
   };
   if (!is_ours()) {
-    by_host(procs, directives, for_host(collect_cards, std::move(cards.blob)), on_end);
+    by_host(procs, directives, not_nothing(collect_cards, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
   const bool is_first = is_whole_job(procs) && exchanges_->attempts(procs) == 0;
   const bool travels = collect_cards || is_first;
-  const auto key = exchanges_->begin(
-      procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
-      [this, procs, on_end](pmix_status_t status, const std::vector<Exchanges::Part>& others) {
-        Procs behind;
-        for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i)
-          status = take(procs, others[i], behind);
-        status == PMIX_SUCCESS ? fetch_missing(behind, on_end) : on_end(status);
-      });
+  // Where contributions travel anyway, the cards say whether their node wants them to.
+  if (is_first) cards.blob = not_nothing(collect_cards, std::move(cards.blob));
+  const auto key =
+      exchanges_->begin(procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
+                        [this, procs, collect_cards, is_first, on_end, done](
+                            pmix_status_t status, const std::vector<Exchanges::Part>& others) {
+                          bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
+                          Procs behind;
+                          for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i) {
+                            const auto taken = take(procs, others[i], behind);
+                            status = taken.status;
+                            nodes_disagree |= is_first && taken.has_cards != collect_cards;
+                          }
+                          if (nodes_disagree)
+                            return done({status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, true});
+                          const auto ended = [on_end](pmix_status_t end) { on_end(end, true); };
+                          status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
+                        });
   if (key) return *key;
-  on_end(PMIX_ERR_NOT_FOUND);
+  done({PMIX_ERR_NOT_FOUND});
   return std::nullopt;
 }
 
@@ -100,7 +111,7 @@ void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>&
 }
 
 /// What a Get waits for may have come; and after a full fence of a whole job nothing of its cards is outstanding.
-void CardExchange::cards_came(const Procs& procs) {
+void CardExchange::cards_came(const Procs& procs, bool are_all) {
   std::string_view before;
   for (const auto& proc : procs) {  // they are sorted
     const auto nspace = link::nspace_of(proc);
@@ -108,7 +119,7 @@ void CardExchange::cards_came(const Procs& procs) {
     before = nspace;
     auto* job = jobs_.find(nspace);
     if (job == nullptr) continue;
-    if (is_whole_job(procs)) job->writer->mark_exchanged();
+    if (are_all && is_whole_job(procs)) job->writer->mark_exchanged();
     gets_.retry_all(nspace);
   }
 }
@@ -126,14 +137,15 @@ Blob CardExchange::contribution(const Procs& procs, const Blob& cards, bool is_f
 
 // ---- what the others hand over
 
-pmix_status_t CardExchange::take(const Procs& procs, const Exchanges::Part& part, Procs& behind) {
-  if (part.bytes.empty()) return PMIX_SUCCESS;  // a barrier carries nothing
+CardExchange::Taken CardExchange::take(const Procs& procs, const Exchanges::Part& part, Procs& behind) {
+  if (part.bytes.empty()) return {PMIX_SUCCESS, false};  // a barrier carries nothing
   const auto unpacked = packer_.unpack(part.bytes);
-  if (!unpacked) return unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE;
+  if (!unpacked)
+    return {unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE, false};
   const auto& [place, cards] = unpacked->parts;
   // Without a place a request is sent when it matters.
   if (!place.empty()) (void)cards_.modex()->take_place(part.node, link::nspace_of(procs[0]), place);
-  return jobs_.take_cards(cards, &behind);
+  return {jobs_.take_cards(cards, &behind), !cards.empty()};
 }
 
 /// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here. So a fence can bring
@@ -155,23 +167,28 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
 
 /// A host may choose how to exchange by whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a
 /// fence with data hand some over, or none does.
-Blob CardExchange::for_host(bool collect, Blob cards) {
+Blob CardExchange::not_nothing(bool collect, Blob cards) {
   return collect && cards.empty() ? store::BlobWriter().finish() : std::move(cards);
 }
 
 void CardExchange::report_failure(const Procs& procs, bool collect, data::Infos directives, Done done) {
-  host_.fence(procs, std::move(directives), for_host(collect, {}),
+  host_.fence(procs, std::move(directives), not_nothing(collect, {}),
               [done = std::move(done)](pmix_status_t status, const Blob&) { done(status); });
 }
 
-void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, Done done) {
+void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& cards,
+                           HostEnded done) {
   auto copy = data::Infos::copy_of(directives.data(), directives.size());
-  if (!copy) return done(PMIX_ERR_NOMEM);
+  if (!copy) return done(PMIX_ERR_NOMEM, false);
   host_.fence(procs, std::move(*copy), cards,
-              [this, done = std::move(done)](pmix_status_t status, const Blob& all) {
+              [this, nodes = jobs_.nodes_of(procs).size(), done = std::move(done)](pmix_status_t status,
+                                                                                   const Blob& all) {
+                // Nodes may disagree on whether cards travel: then some have handed nothing over.
+                const bool are_all = store::count_blobs(all) >= nodes;
+                const auto ended = [done, are_all](pmix_status_t end) { done(end, are_all); };
                 Procs behind;
                 if (status == PMIX_SUCCESS) status = jobs_.take_cards(all, &behind);
-                status == PMIX_SUCCESS ? fetch_missing(behind, done) : done(status);
+                status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
               });
 }
 

@@ -26,10 +26,15 @@ class CardExchange {
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }
+  struct End {
+    pmix_status_t status;
+    bool nodes_disagree = false;  ///< on whether cards travel: all of them know it
+  };
+  using Ended = std::function<void(End)>;
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
   /// Returns the key of our own collective while it is under way.
   std::optional<Exchanges::Key> begin(const Participants& procs, bool collect, const data::Infos& directives,
-                                      Done done);
+                                      Ended done);
   /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
   /// the host has ended it at all nodes.
   void report_failure(const Procs& procs, bool collect, data::Infos directives, Done done);
@@ -53,14 +58,20 @@ class CardExchange {
 
   Result<Collected> collect(const Participants& procs);
   const Positions* sent_by(const Participants& procs) const;
-  static Blob for_host(bool collect, Blob cards);
+  static Blob not_nothing(bool collect, Blob cards);
   static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
   void mark_sent(const Participants& procs, const std::vector<Sent>& sent);
-  void cards_came(const Procs& procs);
+  void cards_came(const Procs& procs, bool are_all);
   Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
-  pmix_status_t take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
+  struct Taken {
+    pmix_status_t status;
+    bool has_cards;  ///< also where none of them is new
+  };
+  Taken take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
   void fetch_missing(const Procs& behind, const Done& done);
-  void by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, Done done);
+  /// With whether each node has handed some bytes over.
+  using HostEnded = std::function<void(pmix_status_t, bool are_all)>;
+  void by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, HostEnded done);
 
   Jobs& jobs_;
   Host& host_;

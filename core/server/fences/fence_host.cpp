@@ -70,7 +70,7 @@ void Fences::tell_host(const BoardRef& fence) {
   cards_.report_failure(fence->procs(), collect, std::move(directives),
                         [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
                           asio::post(loop_, [this, weak, status] {
-                            if (const auto open = weak.lock()) exchange_ended(open, status);
+                            if (const auto open = weak.lock()) exchange_ended(open, {status});
                           });
                         });
 }

@@ -64,35 +64,38 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
 }
 
 /// All local members of a set that spans nodes have arrived.
-void Fences::begin_exchange(const BoardRef& fence) {
+void Fences::begin_exchange(const BoardRef& fence, Try which) {
   const auto generation = fence->exchanged = fence->board().open_generation();
-  const bool collect = settings_.collects.value_or(fence->collects());
+  const bool collect = which == Try::with_cards || settings_.collects.value_or(fence->collects());
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
                 first_of(fence->procs()), collect ? "an exchange" : "a barrier");
   const auto directives = directives_for_host(*fence, generation, collect, PMIX_SUCCESS);
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
-  const auto ended = [this, weak = std::weak_ptr(fence)](pmix_status_t status) {
-    if (const auto open = weak.lock()) exchange_ended(open, status);
+  const auto ended = [this, which, weak = std::weak_ptr(fence)](CardExchange::End end) {
+    if (const auto open = weak.lock()) exchange_ended(open, end, which);
   };
   const auto is_beginning = std::make_shared<bool>(true);
   const auto key =
-      cards_.begin(fence->procs(), collect, directives, [this, ended, is_beginning](pmix_status_t status) {
+      cards_.begin(fence->procs(), collect, directives, [this, ended, is_beginning](CardExchange::End end) {
         // What ends at once waits for the next turn: a member that keeps storing "all are here" would have the server begin the
         // next generation inside this one, and so on without an end.
-        *is_beginning ? asio::post(loop_, [ended, status] { ended(status); }) : ended(status);
+        *is_beginning ? asio::post(loop_, [ended, end] { ended(end); }) : ended(end);
       });
   *is_beginning = false;
   if (key) fence->exchange = key;
 }
 
-void Fences::exchange_ended(const BoardRef& fence, pmix_status_t status) {
+void Fences::exchange_ended(const BoardRef& fence, CardExchange::End end, Try which) {
   if (is_told())
     base::debug(base::LogPart::fences, "generation {} of {} has ended between the nodes: status {}",
-                fence->exchanged, first_of(fence->procs()), status);
+                fence->exchanged, first_of(fence->procs()), end.status);
   fence->exchange.reset();
+  // One node whose ranks ask for the cards is enough, as one rank is on a node: all nodes know that, and begin anew with them.
+  const bool is_again = end.nodes_disagree && which == Try::first && fence->state == FenceState::exchanging;
+  if (is_again) return begin_exchange(fence, Try::with_cards);
   const auto lost = std::exchange(fence->lost_meanwhile, {});
-  step(fence, status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {status});
+  step(fence, end.status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {end.status});
   for (const auto& [member, why] : lost) step(fence, FenceEvent::member_lost, {why, member});
 }
 

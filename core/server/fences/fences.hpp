@@ -99,8 +99,9 @@ class Fences {
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
 
   void step(const BoardRef& fence, FenceEvent event, FenceCause cause = {});
-  void begin_exchange(const BoardRef& fence);
-  void exchange_ended(const BoardRef& fence, pmix_status_t status);
+  enum class Try { first, with_cards };
+  void begin_exchange(const BoardRef& fence, Try which = Try::first);
+  void exchange_ended(const BoardRef& fence, CardExchange::End end, Try which = Try::first);
   void fail(const BoardRef& fence, FenceCause cause);
   void lose_at(const BoardRef& fence, FenceCause cause);
   void failed_here(const BoardRef& fence, store::Generation generation, pmix_status_t why);
