@@ -16,6 +16,8 @@ using weft::abi::roles;
 ///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
 ///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
 ///   Tests: tests/multiproc/fence_test.cpp, host_fence_test.cpp
+/// Not yet: PMIX_COLLECT_GENERATED_JOB_INFO between nodes: what the servers of some ranks alone know of them (PMIX_LOCALITY_STRING,
+/// PMIX_CPUSET, PMIX_PACKAGE_RANK) is not exchanged; ignored, PMIX_ERR_NOT_SUPPORTED where it is required
 [[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                       size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
@@ -27,6 +29,7 @@ using weft::abi::roles;
 }
 
 /// PMIx_Fence_nb: the same; cbfunc runs once, on the library's thread.
+/// Not yet: PMIX_COLLECT_GENERATED_JOB_INFO between nodes, as PMIx_Fence
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {

@@ -14,6 +14,7 @@ using link::MessageType;
 
 struct FenceDirectives {
   bool collect = false;
+  bool needs_generated = false;  ///< PMIX_COLLECT_GENERATED_JOB_INFO, required
   bool has_others = false;  ///< for a host that carries the fence: PMIX_TIMEOUT, and what is not known here
   data::Timeout timeout;
 
@@ -25,6 +26,7 @@ struct FenceDirectives {
         collect = data::is_true(infos[i].value);
       else
         has_others = true;
+      needs_generated |= link::needs_generated_info(infos[i]);
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);
         if (!given) return false;
@@ -102,11 +104,22 @@ bool Fences::whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexc
   return std::all_of(named.begin(), named.end(), [](bool n) { return n; });
 }
 
+/// False: a process is not known to be on this node. A client without the segment leaves that to its server.
+bool Fences::are_all_here(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
+  if (!job_ || job_.nodes() <= 1) return true;
+  if (whole_job(procs, nprocs)) return false;
+  const auto mine = link::nspace_of(self_);
+  return std::all_of(procs, procs + nprocs, [&](const auto& proc) {
+    return link::nspace_of(proc) == mine && job_.local_index(proc.rank) != store::none;
+  });
+}
+
 pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo) {
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
+  if (how.needs_generated && !are_all_here(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
   const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
@@ -133,6 +146,7 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
+  if (how.needs_generated && !are_all_here(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;

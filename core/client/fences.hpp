@@ -48,6 +48,7 @@ class Fences {
     data::Infos* for_host;  ///< null: the caller gave nothing that only a host can obey
   };
   [[gnu::hot]] bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
+  bool are_all_here(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   template <class Done>
   std::optional<SetFence::AtBoard> enter_set(const std::shared_ptr<SetFence>& set, const FenceCall& call,
                                              Done&& done, pmix_status_t& started);

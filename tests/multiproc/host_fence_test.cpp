@@ -17,6 +17,9 @@ namespace {
 Infos directives_of(std::istringstream& words) {
   Infos out;
   for (std::string word; words >> word;) {
+    if (word == "generated") out.flag(PMIX_COLLECT_GENERATED_JOB_INFO);
+    if (word == "generated!") out.flag(PMIX_COLLECT_GENERATED_JOB_INFO);
+    if (word == "generated!") PMIX_INFO_REQUIRED(&out.data()[out.size() - 1]);
     if (word == "collect") out.flag(PMIX_COLLECT_DATA);
     if (word == "late") out.integer(PMIX_TIMEOUT, 1);
     if (word == "patient") out.integer(PMIX_TIMEOUT, 1000);
@@ -29,17 +32,19 @@ Infos directives_of(std::istringstream& words) {
   return out;
 }
 
-/// Fences as its host says, a line each, and says how each ended: "fence", or "fence_nb", of all, "set" of all but the last rank.
+/// Fences as its host says, a line each, and says how each ended: "fence", or "fence_nb", of all, "set" of all but the last rank,
+/// "here" of those of the node.
 int fences_by_line(const Words&) {
   Client client;
   std::vector<pmix_proc_t> set;
   for (pmix_rank_t rank = 0; rank + 1 < client.size; ++rank) set.push_back(client.peer(rank));
+  const std::vector<pmix_proc_t> here{client.peer(0), client.peer(1), client.peer(2)};
   say("ready");
   for (;;) {
     std::istringstream words(listen());
     std::string what;
     words >> what;
-    if (what != "fence" && what != "fence_nb" && what != "set") break;
+    if (what == "end") break;
     const auto infos = directives_of(words);
     if (what == "fence_nb") {
       Waiter waiter;
@@ -47,7 +52,10 @@ int fences_by_line(const Words&) {
                    PMIX_SUCCESS);
       say(PMIx_Error_string(waiter.wait()));
     } else {
-      say(PMIx_Error_string(what == "set" ? fence(set, infos) : fence({}, infos)));
+      say(PMIx_Error_string(fence(what == "set"    ? set
+                                  : what == "here" ? here
+                                                   : std::vector<pmix_proc_t>(),
+                                  infos)));
     }
   }
   client.finalize();
@@ -194,6 +202,22 @@ TEST_P(HostFenceTest, a_host_may_refuse_a_required_directive) {
   node.refuses = PMIX_SUCCESS;
   node.tell("fence");
   node.expect("PMIX_SUCCESS");
+  node.end();
+}
+
+TEST_P(HostFenceTest, generated_job_info_is_not_collected_between_nodes) {
+  FirstNode node(GetParam());
+  for (int i = 0; i < 3; ++i) {
+    node.tell("here generated!");
+    node.expect("PMIX_SUCCESS");
+    node.tell("fence generated!");
+    node.expect("PMIX_ERR_NOT_SUPPORTED");
+    node.tell("set generated!");
+    node.expect("PMIX_ERR_NOT_SUPPORTED");
+  }
+  node.tell("fence generated");
+  node.expect("PMIX_SUCCESS");
+  EXPECT_EQ(node.calls(), Words({"all" + no_data + " " PMIX_COLLECT_GENERATED_JOB_INFO "=1"}));
   node.end();
 }
 

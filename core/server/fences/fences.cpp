@@ -221,6 +221,10 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   if (!events::covers(procs, connection->proc)) return connection->reply(tag, PMIX_ERR_BAD_PARAM);
   const auto fence = is_whole_job(procs) ? find(procs) : open(procs);
   if (fence == nullptr) return connection->reply(tag, PMIX_ERR_NOT_FOUND);
+  const auto* infos = message.directives.data();
+  const bool needs_generated =
+      std::any_of(infos, infos + message.directives.size(), link::needs_generated_info);
+  if (needs_generated && fence->is_remote()) return connection->reply(tag, PMIX_ERR_NOT_SUPPORTED);
   const auto member = fence->member_of(connection->job->nspace, connection->local);
   if (!member)
     return connection->reply(tag, PMIX_ERROR);  // a local rank that was added while the set's board is in use
