@@ -31,7 +31,9 @@ std::optional<pmix_status_t> BoardFence::step(Ticket& ticket) noexcept {
   const auto now = member_.step(ticket);
   if (now.owed == BoardMember::Owed::notices) control_.notify(NoticeKind::board_ended, number_);
   if (now.owed == BoardMember::Owed::exchange) control_.notify(NoticeKind::board_full, number_);
-  if (now.owed == BoardMember::Owed::absence) ask_to_withdraw(ticket.generation);
+  if (now.owed == BoardMember::Owed::absence)
+    (void)connection_.send(link::MessageType::turned_away,
+                           link::encode(link::TurnedAway{ticket.generation, number_}));
   return now.status;
 }
 

@@ -84,8 +84,9 @@ std::string_view to_text(MessageType type) noexcept {
                                         "fabric",
                                         "answer",
                                         "output",
-                                        "fence_directives"};
-  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::fence_directives) + 1);
+                                        "fence_directives",
+                                        "turned_away"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::turned_away) + 1);
   const auto number = static_cast<std::size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }

@@ -26,7 +26,7 @@ enum class MessageType : std::uint16_t {
   value,        ///< server: answers get
   store,        ///< client without a segment: a commit
   fence,        ///< client: arrival at a fence whose board it does not know; answered by done or board_offer
-  withdraw,     ///< client: its deadline at a board passed, or the board is broken and the host has to know
+  withdraw,     ///< client: its deadline at a board passed
   done,         ///< server: a status; answers everything but hello and get
   board_moved,  ///< server: a generation of a board ended
   abort,        ///< client
@@ -56,9 +56,11 @@ enum class MessageType : std::uint16_t {
   stop_output,
   push_input,
   fabric,
-  answer,            ///< server: a status and what was asked for
-  output,            ///< server: bytes of a process whose output the client pulls
-  fence_directives,  ///< client: for the server's host, beside the arrival at a board
+  answer,  ///< server: a status and what was asked for
+  output,  ///< server: bytes of a process whose output the client pulls
+  // Of a fence at a board, where the server's host carries it.
+  fence_directives,  ///< client: for the host, beside its arrival
+  turned_away,       ///< client: it could not arrive, because the board is broken
 };
 
 std::string_view to_text(MessageType type) noexcept;

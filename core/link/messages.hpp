@@ -142,6 +142,15 @@ void fields(Archive& archive, FenceDirectives& m) {
   archive(m.generation, m.board, m.directives);
 }
 
+struct TurnedAway {
+  std::uint32_t generation = 0;
+  std::uint32_t board = 0;  ///< as in Withdraw
+};
+template <class Archive>
+void fields(Archive& archive, TurnedAway& m) {
+  archive(m.generation, m.board);
+}
+
 struct Done {
   pmix_status_t status = PMIX_SUCCESS;
 };

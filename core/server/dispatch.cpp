@@ -54,6 +54,10 @@ void handle(Rooms& rooms, const Sender& from, link::FenceDirectives message) {
   rooms.fences.take_directives(*from.connection, std::move(message));
 }
 
+void handle(Rooms& rooms, const Sender& from, link::TurnedAway message) {
+  rooms.fences.turned_away(*from.connection, message);
+}
+
 void handle(Rooms& rooms, const Sender& from, link::Abort message) {
   const auto& proc = from.connection->proc;
   rooms.host.abort(proc, from.connection->job->object_of(proc.rank), message.status,
@@ -139,6 +143,8 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return decode_and_handle<link::Withdraw>(rooms, sender, frame);
     case MessageType::fence_directives:
       return decode_and_handle<link::FenceDirectives>(rooms, sender, frame);
+    case MessageType::turned_away:
+      return decode_and_handle<link::TurnedAway>(rooms, sender, frame);
     case MessageType::abort:
       return decode_and_handle<link::Abort>(rooms, sender, frame);
     case MessageType::finalize:

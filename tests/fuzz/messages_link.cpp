@@ -127,6 +127,8 @@ void add_link(Decoders& to) {
   add<Withdraw>(to, "withdraw", {&withdraw});
   const FenceDirectives directives{7, 2, infos()};
   add<FenceDirectives>(to, "fence_directives", {&directives});
+  const TurnedAway turned_away{7, 2};
+  add<TurnedAway>(to, "turned_away", {&turned_away});
   const Done done{PMIX_ERR_TIMEOUT};
   add<Done>(to, "done", {&done});
   const BoardMoved moved{77, 1};

@@ -82,15 +82,17 @@ std::string text_of(const Infos& infos) {
 /// A line for each fence that the host was called for; the answer comes at once, unless the test keeps it back.
 class FirstNode {
  public:
-  explicit FirstNode(Segment segment) : host_(upcalls()) {
+  explicit FirstNode(Segment segment) : segment_(segment), host_(upcalls()) {
     Infos infos;
     infos.number(PMIX_JOB_SIZE, ranks + 2).number(PMIX_NUM_NODES, 2).number(PMIX_NODEID, 0);
     infos.text(PMIX_NODE_MAP, "first,second").text(PMIX_PROC_MAP, "0,1,2;3,4");
     host_.add_job("job", ranks, infos);
     for (pmix_rank_t rank = 0; rank < ranks; ++rank) host_.add_client(proc_of("job", rank));
-    for (pmix_rank_t rank = 0; rank < ranks; ++rank)
-      children.push_back(host_.start("job", rank, "fences_by_line", {}, reach(segment, rank)));
-    for (auto& child : children) child.expect("ready");
+    for (pmix_rank_t rank = 0; rank < ranks; ++rank) start(rank);
+  }
+  void start(pmix_rank_t rank) {
+    children.push_back(host_.start("job", rank, "fences_by_line", {}, reach(segment_, rank)));
+    children.back().expect("ready");
   }
 
   void tell(const std::string& line) {
@@ -142,6 +144,7 @@ class FirstNode {
     return out;
   }
 
+  const Segment segment_;
   std::mutex mutex_;
   Words calls_;
   std::string heard_;
@@ -258,6 +261,22 @@ TEST_P(HostFenceTest, the_host_hears_once_of_ranks_that_come_when_one_has_left) 
   EXPECT_TRUE(node.was_called(3));
   node.end();
   EXPECT_EQ(node.calls(), Words(3, "all" + failed("PMIX_ERR_UNREACH")));
+}
+
+TEST_P(HostFenceTest, a_rank_that_is_back_is_in_the_next_fence) {
+  FirstNode node(GetParam());
+  for (int i = 0; i < 5; ++i) {
+    node.children[2].tell("end");
+    node.children[2].expect("finalized");
+    EXPECT_EQ(node.children[2].wait(), 0);
+    node.children.pop_back();
+    node.tell("fence way=short!");
+    node.expect("PMIX_ERR_UNREACH");
+    node.start(2);
+    node.tell("fence way=long!");
+    node.expect("PMIX_SUCCESS");
+  }
+  node.end();
 }
 
 TEST_P(HostFenceTest, the_host_hears_of_a_deadline_and_is_called_again_when_it_has_answered) {

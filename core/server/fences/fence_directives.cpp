@@ -17,13 +17,23 @@ void FenceDirectives::add(std::uint32_t member, store::Generation generation, da
 }
 
 void FenceDirectives::move_to(data::Infos& out, store::Generation generation) {
-  std::map<std::string_view, const pmix_info_t*> chosen;
-  std::vector<std::string_view> order;
   const auto from = told_.lower_bound({generation, 0});
   auto to = from;
-  for (; to != told_.end() && to->first.first == generation; ++to) {
-    for (std::size_t i = 0; i < to->second.size(); ++i) {
-      const auto& info = to->second.data()[i];
+  while (to != told_.end() && to->first.first == generation) ++to;
+  move_to(out, from, to);
+}
+
+void FenceDirectives::move_to(data::Infos& out, store::Generation generation, std::uint32_t member) {
+  const auto [from, to] = told_.equal_range({generation, member});
+  move_to(out, from, to);
+}
+
+void FenceDirectives::move_to(data::Infos& out, Told::iterator from, Told::iterator to) {
+  std::map<std::string_view, const pmix_info_t*> chosen;
+  std::vector<std::string_view> order;
+  for (auto told = from; told != to; ++told) {
+    for (std::size_t i = 0; i < told->second.size(); ++i) {
+      const auto& info = told->second.data()[i];
       const auto key = data::key_of(info);
       if (key == PMIX_COLLECT_DATA || key == PMIX_LOCAL_COLLECTIVE_STATUS) continue;
       const auto [known, is_new] = chosen.emplace(key, &info);

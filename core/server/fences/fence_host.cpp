@@ -36,29 +36,46 @@ bool Fences::has_all_directives(FenceBoard& fence) const {
   return true;
 }
 
-/// What the host is given with a generation: what the library decides, then what the callers wanted.
-data::Infos Fences::directives_for_host(FenceBoard& fence, store::Generation generation, bool collect,
-                                        pmix_status_t here) {
+/// What the host is given with each fence; what the callers wanted follows.
+data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
   data::Infos out;
   out.add(PMIX_COLLECT_DATA, data::Value::of(collect));
   if (here != PMIX_SUCCESS) out.add(PMIX_LOCAL_COLLECTIVE_STATUS, data::Value::of_status(here));
-  fence.directives.move_to(out, generation);
-  fence.directives.forget_before(fence.board().open_generation());
   return out;
 }
 
-/// The generation has failed here before it was exchanged.
+/// A fence that failed here before the host was called for it.
+FenceBoard::Failed Fences::failure(const FenceBoard& fence, pmix_status_t why) const {
+  const bool collect = settings_.collects.value_or(fence.collects());
+  return {collect, directives_for_host(collect, why)};
+}
+
 void Fences::failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
-  if (generation == fence->exchanged || fence->untold.size() == most_untold) return;
-  const bool collect = settings_.collects.value_or(fence->collects());
-  fence->untold.push_back({collect, directives_for_host(*fence, generation, collect, why)});
+  if (generation == fence->exchanged) return;  // the host was called for it
+  auto failed = failure(*fence, why);
+  fence->directives.move_to(failed.directives, generation);
+  fence->directives.forget_before(fence->board().open_generation());
+  if (fence->untold.size() < most_untold) fence->untold.push_back(std::move(failed));
   tell_host(fence);
 }
 
-/// The member came to a broken board, where no arrival is counted.
+void Fences::turned_away(const ClientConnection& connection, const link::TurnedAway& message) {
+  const auto fence = find(*connection.job, message.board);
+  if (fence == nullptr || !is_by_host(*fence)) return;
+  const auto member = fence->member_of(connection.job->nspace, connection.local);
+  if (member) turned_away(fence, *member, message.generation);
+}
+
+/// The member came to a broken board, where no arrival is counted. The lost member may be back by now, and others in a fence of that
+/// generation; this one has failed all the same.
 void Fences::turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation) {
-  if (is_by_host(*fence) && fence->absences.add(member))
-    failed_at_host(fence, generation, fence->board().verdict(generation).status);
+  const auto& board = fence->board();
+  auto failed =
+      failure(*fence, board.broken(generation) ? board.verdict(generation).status : PMIX_ERR_PROC_ABORTED);
+  fence->directives.move_to(failed.directives, generation, member);
+  if (!fence->absences.add(member)) return;
+  if (fence->untold.size() < most_untold) fence->untold.push_back(std::move(failed));
+  tell_host(fence);
 }
 
 /// A host knows the fences of a set by their order: it is called for one when it has answered the one before.

@@ -70,7 +70,8 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
                 first_of(fence->procs()), collect ? "an exchange" : "a barrier");
-  const auto directives = directives_for_host(*fence, generation, collect, PMIX_SUCCESS);
+  auto directives = directives_for_host(collect, PMIX_SUCCESS);
+  fence->directives.move_to(directives, generation);
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
   const auto ended = [this, which, weak = std::weak_ptr(fence)](CardExchange::End end) {
     if (const auto open = weak.lock()) exchange_ended(open, end, which);
@@ -124,7 +125,7 @@ void Fences::look(const BoardRef& fence) {
   fence->step(ended);  // what has ended meanwhile had no notice to wait for
   for (const auto& reply : ended) {
     answer(*fence, reply);
-    if (reply.is_turned_away) turned_away(fence, reply.member, reply.generation);
+    if (reply.is_turned_away && is_by_host(*fence)) turned_away(fence, reply.member, reply.generation);
   }
   tell_host(fence);
   auto& board = fence->board();

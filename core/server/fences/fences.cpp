@@ -283,14 +283,9 @@ void Fences::arm_deadline(const BoardRef& fence, std::uint32_t member, store::Ge
 
 void Fences::withdraw(const ClientConnection& connection, const link::Withdraw& message) {
   const auto fence = find(*connection.job, message.board);
-  if (fence == nullptr) return;
+  if (fence == nullptr || fence->board().open_generation() != message.generation) return;
   const auto member = fence->member_of(connection.job->nspace, connection.local);
-  if (!member) return;
-  const auto& board = fence->board();
-  if (board.broken(message.generation) && !board.arrived(*member, message.generation))
-    return turned_away(fence, *member, message.generation);
-  if (board.open_generation() == message.generation)
-    step(fence, FenceEvent::late, {PMIX_ERR_TIMEOUT, *member});
+  if (member) step(fence, FenceEvent::late, {PMIX_ERR_TIMEOUT, *member});
 }
 
 void Fences::look_at(const Job& job, store::BoardNumber number) {

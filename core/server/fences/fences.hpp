@@ -56,6 +56,7 @@ class Fences {
   static constexpr std::chrono::seconds registration_wait{2};
   void withdraw(const ClientConnection& connection, const link::Withdraw& message);
   void take_directives(const ClientConnection& connection, link::FenceDirectives message);
+  void turned_away(const ClientConnection& connection, const link::TurnedAway& message);
   /// A member's notice: the board of that number is full, or members of it want messages. all: some notice was lost.
   void look_at(const Job& job, store::BoardNumber number);
   void look_at_all(const Job& job);
@@ -115,8 +116,8 @@ class Fences {
 
   bool is_by_host(const FenceBoard& fence) const noexcept;
   bool has_all_directives(FenceBoard& fence) const;
-  data::Infos directives_for_host(FenceBoard& fence, store::Generation generation, bool collect,
-                                  pmix_status_t here);
+  static data::Infos directives_for_host(bool collect, pmix_status_t here);
+  FenceBoard::Failed failure(const FenceBoard& fence, pmix_status_t why) const;
   void failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why);
   void turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation);
   void tell_host(const BoardRef& fence);

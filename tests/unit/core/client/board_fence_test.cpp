@@ -84,6 +84,21 @@ TEST(BoardFence, directives_go_to_the_server_where_its_host_carries_the_fence) {
   EXPECT_EQ(told->directives.find("hint")->flags, PMIX_INFO_REQD);
 }
 
+TEST(BoardFence, turned_away_from_a_board_of_the_host_it_says_so) {
+  testing::Watchdog watchdog;
+  Wired wired;
+  PoolBoard b(2);
+  b.board.hand_to_host();
+  const auto fence = wired.at(b.board, 0, 9);
+  EXPECT_FALSE(b.board.lose(1, PMIX_ERR_UNREACH));
+  EXPECT_EQ(fence->wait(*fence->take_ticket(false), std::nullopt), PMIX_ERR_UNREACH);
+  const auto frame = wired.received();
+  const auto said = link::decode<link::TurnedAway>(frame.payload);
+  ASSERT_TRUE(said && frame.type == link::MessageType::turned_away);
+  EXPECT_EQ(said->board, 9u);
+  EXPECT_EQ(said->generation, 1u);
+}
+
 TEST(BoardFence, without_its_server_it_ends) {
   testing::Watchdog watchdog;
   Wired wired;

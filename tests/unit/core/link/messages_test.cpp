@@ -61,6 +61,10 @@ FenceDirectives sample() {
   return {0xfffffffe, 256, some_infos()};
 }
 template <>
+TurnedAway sample() {
+  return {0xfffffffe, 256};
+}
+template <>
 Done sample() {
   return {PMIX_ERR_TIMEOUT};
 }
@@ -178,9 +182,9 @@ QueryAnswer sample() {
 template <class Message>
 struct EachMessage : ::testing::Test {};
 using Messages =
-    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives, Done,
-                     BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool, Query,
-                     QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, Allocate,
+    ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
+                     TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool,
+                     Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, Allocate,
                      JobControl, Monitor, GetCredential, ValidateCredential, PullOutput, StopOutput,
                      PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);

@@ -37,6 +37,18 @@ TEST(FenceDirectives, the_first_member_counts_and_a_required_word_before_all) {
   EXPECT_EQ(told(directives, 5), "");  // moved out
 }
 
+TEST(FenceDirectives, of_one_member_leave_those_of_others) {
+  FenceDirectives directives;
+  directives.add(0, 5, infos({{"hint", "a"}}));
+  directives.add(1, 5, infos({{"hint", "b"}}));
+  data::Infos out;
+  directives.move_to(out, 5, 1);
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_STREQ(out.data()[0].value.data.string, "b");
+  EXPECT_FALSE(directives.has(1, 5));
+  EXPECT_EQ(told(directives, 5), "hint=a ");
+}
+
 TEST(FenceDirectives, what_the_library_says_itself_is_left_out) {
   FenceDirectives directives;
   directives.add(0, 1, infos({{PMIX_COLLECT_DATA, "1"}, {PMIX_LOCAL_COLLECTIVE_STATUS, "0"}, {"hint", "a"}}));
