@@ -4,7 +4,7 @@
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
-using weft::abi::guarded_directives;
+using weft::abi::guarded_status;
 using weft::abi::roles;
 
 /// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
@@ -20,10 +20,10 @@ using weft::abi::roles;
 /// PMIX_CPUSET, PMIX_PACKAGE_RANK) is not exchanged; ignored, PMIX_ERR_NOT_SUPPORTED where it is required
 [[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                       size_t ninfo) {
-  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
+  return guarded_status([&]() -> pmix_status_t {
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
-    if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
+    if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     return client->fences().fence(procs, nprocs, info, ninfo);
   });
 }
@@ -32,10 +32,11 @@ using weft::abi::roles;
 /// Not yet: PMIX_COLLECT_GENERATED_JOB_INFO between nodes, as PMIx_Fence
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
-  return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
+  return guarded_status([&]() -> pmix_status_t {
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
-    if (cbfunc == nullptr || (procs == nullptr && nprocs != 0)) return PMIX_ERR_BAD_PARAM;
+    if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
+      return PMIX_ERR_BAD_PARAM;
     return client->fences().fence_later(procs, nprocs, info, ninfo,
                                         [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
   });

@@ -35,11 +35,13 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
         policy_(policy),
         connection_(connection) {}
 
+  /// The host of the server carries its fences.
+  bool is_by_host() const noexcept { return member_.board().by_host(); }
   /// Every fence begins here, in the caller's order. collect: cards are to travel to other nodes; on this one they are
   /// read where they lie. for_host: directives, which go to the server where its host carries the fence; null: none.
   /// Nothing: the board is closed, and stays so for this object (not for the board of a job).
   std::optional<Ticket> take_ticket(bool collect, data::Infos* for_host = nullptr) {
-    const bool is_told = for_host != nullptr && member_.board().by_host();
+    const bool is_told = for_host != nullptr && is_by_host();
     return is_told ? take_ticket_and_tell(collect, std::move(*for_host)) : member_.enter(collect);
   }
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the

@@ -14,19 +14,19 @@ using link::MessageType;
 
 struct FenceDirectives {
   bool collect = false;
-  bool needs_generated = false;  ///< PMIX_COLLECT_GENERATED_JOB_INFO, required
+  link::FenceNeeds needs;
   bool has_others = false;  ///< for a host that carries the fence: PMIX_TIMEOUT, and what is not known here
   data::Timeout timeout;
 
   /// False: a directive of a type that it cannot have.
   [[gnu::hot]] bool read(const pmix_info_t* infos, std::size_t count) {
+    needs = link::FenceNeeds::of(infos, count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto key = data::key_of(infos[i]);
       if (key == PMIX_COLLECT_DATA)
         collect = data::is_true(infos[i].value);
       else
         has_others = true;
-      needs_generated |= link::needs_generated_info(infos[i]);
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);
         if (!given) return false;
@@ -114,12 +114,21 @@ bool Fences::are_all_here(const pmix_proc_t* procs, std::size_t nprocs) const no
   });
 }
 
+/// A client without the segment leaves that to its server.
+bool Fences::can_meet(const link::FenceNeeds& needs, const pmix_proc_t* procs,
+                      std::size_t nprocs) const noexcept {
+  if (!needs.generated && !needs.host) return true;
+  if (!job_fence_ && !is_alone_) return true;
+  const bool is_between_nodes = !are_all_here(procs, nprocs);
+  return needs.can_be_met(is_between_nodes, is_between_nodes && job_fence_->is_by_host());
+}
+
 pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
                             std::size_t ninfo) {
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
-  if (how.needs_generated && !are_all_here(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  if (!can_meet(how.needs, procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
   const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
@@ -146,7 +155,7 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
-  if (how.needs_generated && !are_all_here(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  if (!can_meet(how.needs, procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;

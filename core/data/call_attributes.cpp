@@ -16,7 +16,7 @@ constexpr CallAttributes calls[] = {
     {"PMIx_Connect", in_client, true, {}},
     {"PMIx_Disconnect", in_client, true, {}},
     {"PMIx_Fabric_register", in_client, true, {}},
-    {"PMIx_Fence", in_client, false, {PMIX_COLLECT_DATA, PMIX_TIMEOUT}},
+    {"PMIx_Fence", in_client, true, {PMIX_COLLECT_DATA, PMIX_COLLECT_GENERATED_JOB_INFO, PMIX_TIMEOUT}},
     {"PMIx_Finalize", in_client, false, {PMIX_EMBED_BARRIER}},
     {"PMIx_Get",
      in_all,

@@ -116,12 +116,6 @@ void fields(Archive& archive, Fence& m) {
   archive(m.procs, m.directives);
 }
 
-/// Of a fence's directives: the caller insists on what Weft does not do between nodes.
-inline bool needs_generated_info(const pmix_info_t& info) noexcept {
-  return (info.flags & PMIX_INFO_REQD) != 0 && data::key_of(info) == PMIX_COLLECT_GENERATED_JOB_INFO &&
-         data::is_true(info.value);
-}
-
 struct Withdraw {
   std::uint32_t generation = 0;
   std::uint32_t board = 0;  ///< 0: of the client's job; else core/store/board_pool.hpp

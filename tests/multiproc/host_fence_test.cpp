@@ -208,6 +208,19 @@ TEST_P(HostFenceTest, a_host_may_refuse_a_required_directive) {
   node.end();
 }
 
+/// What stays on the node is not the host's.
+TEST_P(HostFenceTest, a_required_directive_of_a_fence_on_the_node_is_refused) {
+  FirstNode node(GetParam());
+  for (int i = 0; i < 3; ++i) {
+    node.tell("here way=short!");
+    node.expect("PMIX_ERR_NOT_SUPPORTED");
+    node.tell("here way=short");
+    node.expect("PMIX_SUCCESS");
+  }
+  EXPECT_EQ(node.calls(), Words());
+  node.end();
+}
+
 TEST_P(HostFenceTest, generated_job_info_is_not_collected_between_nodes) {
   FirstNode node(GetParam());
   for (int i = 0; i < 3; ++i) {

@@ -7,6 +7,7 @@
 
 #include "core/data/deadline.hpp"
 #include "core/events/range.hpp"
+#include "core/link/fence_needs.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -222,9 +223,9 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   const auto fence = is_whole_job(procs) ? find(procs) : open(procs);
   if (fence == nullptr) return connection->reply(tag, PMIX_ERR_NOT_FOUND);
   const auto* infos = message.directives.data();
-  const bool needs_generated =
-      std::any_of(infos, infos + message.directives.size(), link::needs_generated_info);
-  if (needs_generated && fence->is_remote()) return connection->reply(tag, PMIX_ERR_NOT_SUPPORTED);
+  const auto needs = link::FenceNeeds::of(infos, message.directives.size());
+  if (!needs.can_be_met(fence->is_remote(), is_by_host(*fence)))
+    return connection->reply(tag, PMIX_ERR_NOT_SUPPORTED);
   const auto member = fence->member_of(connection->job->nspace, connection->local);
   if (!member)
     return connection->reply(tag, PMIX_ERROR);  // a local rank that was added while the set's board is in use
