@@ -6,10 +6,10 @@
 #include "pmix_tool.h"
 
 using weft::abi::ask_later;
-using weft::abi::asker;
 using weft::abi::copy_infos;
 using weft::abi::copy_procs;
 using weft::abi::guarded_ask;
+using weft::abi::roles;
 using weft::link::Output;
 using weft::link::PullOutput;
 using weft::link::PushInput;
@@ -42,22 +42,20 @@ void call_back(const Output& output, pmix_iof_cbfunc_t cbfunc) {
 ///   procs [nprocs]  whose; channel: PMIX_FWD_STDOUT_CHANNEL and the like; directives for the host
 ///   cbfunc          given each piece, on the library's thread; NULL: it is written to this process's own descriptor of that name
 ///   regcbfunc       told how the host answered, and the handle; NULL: the call waits for that and returns the handle, or an error
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _OUT_OF_RESOURCE (more than 256 of a process),
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _OUT_OF_RESOURCE (more than 256 of a process),
 ///   _NOT_SUPPORTED (the host forwards nothing: weftrun)
-/// Not yet: tools; PMIX_IOF_CACHE_SIZE, _DROP_OLDEST, _DROP_NEWEST and the directives of form are left to the host. What is not read
+/// Not yet: PMIX_IOF_CACHE_SIZE, _DROP_OLDEST, _DROP_NEWEST and the directives of form are left to the host. What is not read
 /// waits up to 64 MiB at the server; more is dropped, which the server's log says.
 pmix_status_t PMIx_IOF_pull(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* directives,
                             size_t ndirs, pmix_iof_channel_t channel, pmix_iof_cbfunc_t cbfunc,
                             pmix_hdlr_reg_cbfunc_t regcbfunc, void* regcbdata) {
   return guarded_ask([&]() -> pmix_status_t {
     pmix_status_t status = PMIX_SUCCESS;
-    auto* client = asker(status);
-    if (client == nullptr) return status;
     PullOutput message;
     message.channels = channel;
     if (status = copy_procs(procs, nprocs, message.procs); status != PMIX_SUCCESS) return status;
     if (status = copy_infos(directives, ndirs, message.directives); status != PMIX_SUCCESS) return status;
-    auto& outputs = client->outputs();
+    auto& outputs = *roles().requesting()->outputs();
     const auto handle = outputs.add(
         [cbfunc](const Output& output) { cbfunc != nullptr ? call_back(output, cbfunc) : print(output); });
     message.handle = handle;
@@ -78,11 +76,9 @@ pmix_status_t PMIx_IOF_deregister(size_t handle, const pmix_info_t* directives, 
                                   pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_ask([&]() -> pmix_status_t {
     pmix_status_t status = PMIX_SUCCESS;
-    auto* client = asker(status);
-    if (client == nullptr) return status;
     StopOutput message{handle, {}};
     if (status = copy_infos(directives, ndirs, message.directives); status != PMIX_SUCCESS) return status;
-    if (!client->outputs().remove(handle)) return PMIX_ERR_NOT_FOUND;
+    if (!roles().requesting()->outputs()->remove(handle)) return PMIX_ERR_NOT_FOUND;
     if (cbfunc == nullptr) return weft::abi::ask(message).status;
     return ask_later(message, cbfunc, cbdata);
   });
@@ -91,7 +87,7 @@ pmix_status_t PMIx_IOF_deregister(size_t handle, const pmix_info_t* directives, 
 /// PMIx_IOF_push: sends bytes to the standard input of processes.
 ///   bytes  NULL: the end of the input, or what a directive says (PMIX_IOF_COMPLETE)
 ///   cbfunc NULL: the call waits. Errors: as PMIx_IOF_pull.
-/// Not yet: tools; PMIX_IOF_PUSH_STDIN (reading this process's own standard input).
+/// Not yet: PMIX_IOF_PUSH_STDIN (reading this process's own standard input).
 pmix_status_t PMIx_IOF_push(const pmix_proc_t* targets, size_t ntargets, pmix_byte_object_t* bytes,
                             const pmix_info_t* directives, size_t ndirs, pmix_op_cbfunc_t cbfunc,
                             void* cbdata) {

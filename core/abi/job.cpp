@@ -81,7 +81,7 @@ pmix_status_t make_monitor(const pmix_info_t* monitor, pmix_status_t error, cons
 
 /// PMIx_Allocation_request: asks the host for resources, for more, or for fewer.
 ///   results  what the host says, to be freed with PMIX_INFO_FREE
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NOT_SUPPORTED (the host has no scheduler: weftrun),
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host has no scheduler: weftrun),
 ///   and the host's
 pmix_status_t PMIx_Allocation_request(pmix_alloc_directive_t directive, pmix_info_t* info, size_t ninfo,
                                       pmix_info_t** results, size_t* nresults) {
@@ -108,7 +108,7 @@ pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive, pmix_
 ///               clean-up are processes of this node and of the caller's user. All others are the host's; without a host for them
 ///               nothing is done
 ///   results     what the host says, to be freed with PMIX_INFO_FREE
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: a path that is not absolute), _UNREACH (a singleton), _LOST_CONNECTION, _NOT_FOUND and
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: a path that is not absolute), _UNREACH (no server), _LOST_CONNECTION, _NOT_FOUND and
 ///   _NO_PERMISSIONS (a target of a clean-up), _NOT_SUPPORTED (the host controls no jobs: weftrun), and the host's
 pmix_status_t PMIx_Job_control(const pmix_proc_t targets[], size_t ntargets, const pmix_info_t directives[],
                                size_t ndirs, pmix_info_t** results, size_t* nresults) {
@@ -133,7 +133,7 @@ pmix_status_t PMIx_Job_control_nb(const pmix_proc_t targets[], size_t ntargets,
 
 /// PMIx_Process_monitor: asks the host to watch the caller or a file, or tells it of a heartbeat.
 ///   monitor  one info: PMIX_MONITOR_HEARTBEAT, PMIX_MONITOR_FILE, PMIX_MONITOR_CANCEL, PMIX_SEND_HEARTBEAT; error: the event to raise
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NOT_SUPPORTED (the host monitors nothing: weftrun)
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host monitors nothing: weftrun)
 pmix_status_t PMIx_Process_monitor(const pmix_info_t* monitor, pmix_status_t error,
                                    const pmix_info_t directives[], size_t ndirs, pmix_info_t** results,
                                    size_t* nresults) {

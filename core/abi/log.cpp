@@ -9,6 +9,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
+#include "core/client/request.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;
@@ -91,7 +92,7 @@ struct Call {
   Infos data, directives;
   Style style;
   Done done;
-  weft::client::Client* client;
+  weft::abi::Role* role;
   size_t next = 0;
 };
 using CallRef = std::shared_ptr<Call>;
@@ -106,14 +107,16 @@ void print(const Call& call, const Channel& channel, const pmix_value_t& value) 
 }
 
 void end_later(const CallRef& call, pmix_status_t status) {
-  call->client->connection().run_later([call, status] { call->done(status); });
+  call->role->run_later([call, status] { call->done(status); });
 }
 
 void ask_server(const CallRef& call, Infos records, Done done) {
   auto how = Infos::copy_of(call->directives.data(), call->directives.size());
-  if (call->client->singleton() || !how)
-    return call->client->connection().run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH); });
-  call->client->log_later(std::move(records), std::move(*how), std::move(done));
+  pmix_status_t why_not = PMIX_ERR_NOMEM;
+  const auto connection = how ? call->role->server_connection(why_not) : nullptr;
+  if (connection == nullptr)
+    return call->role->run_later([done = std::move(done), why_not] { done(why_not); });
+  weft::client::request_log(*connection, {std::move(records), std::move(*how)}, std::move(done));
 }
 
 /// PMIX_LOG_ONCE: the records in their order, until a channel has taken one.
@@ -152,8 +155,8 @@ void log_all(const CallRef& call) {
 /// PMIX_SUCCESS: done will be called.
 pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t* directives, size_t ndirs,
                         Done done) {
-  auto* client = roles().client();
-  if (client == nullptr) return PMIX_ERR_INIT;
+  auto* role = roles().requesting();
+  if (role == nullptr || role->outputs() == nullptr) return PMIX_ERR_INIT;
   if (data == nullptr || ndata == 0 || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
   bool is_all_here = true;
   for (size_t i = 0; i < ndata; ++i) {
@@ -173,7 +176,7 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   call->directives = std::move(*how);
   call->style = Style::of(directives, ndirs);
   call->done = std::move(done);
-  call->client = client;
+  call->role = role;
   call->style.once ? log_once(call) : log_all(call);
   return PMIX_SUCCESS;
 }
@@ -185,12 +188,12 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 ///   directives  PMIX_LOG_ONCE: the first channel that takes its record is the last. For the caller's own channels:
 ///               PMIX_LOG_TAG_OUTPUT ("stdout: "), PMIX_LOG_TIMESTAMP (time_t) and _TIMESTAMP_OUTPUT, _GENERATE_TIMESTAMP (the time in
 ///               front), PMIX_LOG_XML_OUTPUT (an element with the channel's name). Others go to the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record of a singleton that no channel of its own takes), _LOST_CONNECTION
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no server), _LOST_CONNECTION
 ///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/event_test.cpp
 /// Not yet: records for others than stdout and stderr where the host takes no log.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
-    auto* role = roles().acting();
+    auto* role = roles().requesting();
     if (role == nullptr) return PMIX_ERR_INIT;
     return role->await([&](const weft::abi::Role::Done& done) {
       const auto started = log_later(data, ndata, directives, ndirs, done);

@@ -63,7 +63,7 @@ pmix_status_t call_set_later(const pmix_proc_t* procs, size_t nprocs, const pmix
 
 /// PMIx_Spawn: the host starts a new job.
 ///   job_info  directives for the job; apps [napps]: what runs; nspace: PMIX_MAX_NSLEN + 1 characters, written on success; may be NULL
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (an application without a program), _UNREACH (a singleton), _LOST_CONNECTION,
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (an application without a program), _UNREACH (no server), _LOST_CONNECTION,
 ///   _NOT_SUPPORTED (the host spawns nothing: weftrun), and the host's
 pmix_status_t PMIx_Spawn(const pmix_info_t* job_info, size_t ninfo, const pmix_app_t* apps, size_t napps,
                          char* nspace) {
@@ -94,7 +94,7 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t* job_info, size_t ninfo, const pmi
 
 /// PMIx_Connect: returns when all of `procs`, which may name the set in any order, have called.
 ///   info  PMIX_TIMEOUT (of the first participant of a node), and directives for the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (a singleton; a participant has finalized),
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (no server; a participant has finalized),
 ///   _PROC_ABORTED (a participant has died), _TIMEOUT, _LOST_CONNECTION, _NOT_SUPPORTED (the host connects nothing: weftrun)
 pmix_status_t PMIx_Connect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&] { return call_set<Connect>(procs, nprocs, info, ninfo); });

@@ -67,7 +67,7 @@ pmix_status_t take_found(weft::link::Answer& answer, pmix_pdata_t* data, size_t 
 
 /// PMIx_Publish: has the host keep keys and values for other processes.
 ///   info  the data; among them PMIX_RANGE, PMIX_PERSISTENCE, PMIX_ACCESS_*, PMIX_TIMEOUT: directives for the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NOT_SUPPORTED (the host publishes nothing: weftrun), and
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host publishes nothing: weftrun), and
 ///   the host's: _DUPLICATE_KEY, _TIMEOUT, _NO_PERMISSIONS. Cost: a round trip to the server, and the host's own work.
 pmix_status_t PMIx_Publish(const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&]() -> pmix_status_t {

@@ -132,7 +132,7 @@ pmix_status_t ask(Query query, Infos& out) {
 ///             PMIX_QUERY_SUPPORTED_QUALIFIERS (bool), as a qualifier: which qualifiers each key takes, and not its value
 ///   results   one info a key that is answered, to be freed with PMIX_INFO_FREE
 ///   Returns PMIX_SUCCESS; PMIX_ERR_PARTIAL_SUCCESS if some keys are not known; PMIX_ERR_NOT_FOUND if none is;
-///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
+///   PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NO_PERMISSIONS, _TIMEOUT (a tool whose server is stopped)
 ///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
 ///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
 ///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/info_test.cpp

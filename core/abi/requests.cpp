@@ -3,15 +3,10 @@
 
 namespace weft::abi {
 
-client::Client* asker(pmix_status_t& why_not) noexcept {
-  auto* client = roles().client();
-  if (client == nullptr)
-    why_not = roles().acting() != nullptr ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_INIT;
-  else if (client->singleton())
-    why_not = PMIX_ERR_UNREACH;
-  else
-    return client;
-  return nullptr;
+std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not) {
+  auto* role = roles().requesting();
+  why_not = PMIX_ERR_INIT;
+  return role == nullptr ? nullptr : role->server_connection(why_not);
 }
 
 pmix_status_t copy_infos(const pmix_info_t* infos, std::size_t ninfo, data::Infos& out) {

@@ -8,9 +8,9 @@
 
 namespace weft::abi {
 
-/// The client of this process, which has a server with a host. Else null, and why: PMIX_ERR_INIT, PMIX_ERR_UNREACH (a singleton),
-/// PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself; a tool).
-client::Client* asker(pmix_status_t& why_not) noexcept;
+/// The way to a server with a host, of this client or tool. Else null, and why: PMIX_ERR_INIT, PMIX_ERR_UNREACH (a singleton, or a
+/// tool without a server), PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself).
+std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not);
 
 /// The body of an entry point that asks a host: not begun where there is none to ask.
 template <class Body>
@@ -18,7 +18,7 @@ pmix_status_t guarded_ask(Body&& body, const char* function = __builtin_FUNCTION
   return guarded_status(
       [&]() -> pmix_status_t {
         pmix_status_t why_not = PMIX_SUCCESS;
-        return asker(why_not) == nullptr ? why_not : std::forward<Body>(body)();
+        return way_to_host(why_not) == nullptr ? why_not : std::forward<Body>(body)();
       },
       function);
 }
@@ -27,9 +27,9 @@ pmix_status_t guarded_ask(Body&& body, const char* function = __builtin_FUNCTION
 template <class Message>
 pmix_status_t ask_later(const Message& message, std::function<void(link::Answer)> done) {
   pmix_status_t why_not = PMIX_SUCCESS;
-  auto* client = asker(why_not);
-  if (client == nullptr) return why_not;
-  client::request(client->connection(), message, std::move(done));
+  const auto connection = way_to_host(why_not);
+  if (connection == nullptr) return why_not;
+  client::request(*connection, message, std::move(done));
   return PMIX_SUCCESS;
 }
 
@@ -45,15 +45,15 @@ pmix_status_t ask_later(const Message& message, pmix_op_cbfunc_t cbfunc, void* c
 template <class Message>
 pmix_status_t tell(const Message& message) {
   pmix_status_t why_not = PMIX_SUCCESS;
-  auto* client = asker(why_not);
-  return client == nullptr ? why_not : client::tell(client->connection(), message);
+  const auto connection = way_to_host(why_not);
+  return connection == nullptr ? why_not : client::tell(*connection, message);
 }
 
 template <class Message>
 link::Answer ask(const Message& message) {
   link::Answer out;
-  auto* client = asker(out.status);
-  return client == nullptr ? std::move(out) : client::ask(client->connection(), message);
+  const auto connection = way_to_host(out.status);
+  return connection == nullptr ? std::move(out) : client::ask(*connection, message);
 }
 
 /// Directives of a caller. PMIX_ERR_BAD_PARAM: there are none where some are said to be, or one that is no value.

@@ -47,8 +47,8 @@ void replace(Pointer& owner, std::unique_ptr<Role>& role, std::atomic<typename P
 
 }  // namespace
 
-// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool asks for neither, and
-// reads no such description of a server that may be another user's.
+// Topologies and cpusets are understood from here on: before the first message that may hold one. A tool does not install
+// them: it reads no such description of a server that may be another user's.
 
 void Roles::set_client(std::unique_ptr<client::Client> client) {
   topology::install_opaque_types();
@@ -72,6 +72,9 @@ void Roles::choose() noexcept {
   Role* const in_job = client_role_ != nullptr ? client_role_.get() : server_role_.get();
   acting_.store(in_job != nullptr ? in_job : tool_role_.get(), std::memory_order_release);
   asking_.store(tool_role_ != nullptr ? tool_role_.get() : in_job, std::memory_order_release);
+  const bool is_served = client_ != nullptr && !client_->singleton();
+  requesting_.store(is_served || tool_role_ == nullptr ? in_job : tool_role_.get(),
+                    std::memory_order_release);
 }
 
 void Roles::forget_parent() noexcept {

@@ -55,6 +55,12 @@ class Role {
   /// PMIX_SUCCESS: there is a server to ask.
   virtual pmix_status_t can_query() const noexcept = 0;
   virtual void query(link::Query query, Answered done) = 0;
+
+  /// By which a host is asked for something (core/link/requests.hpp). Null, and why: PMIX_ERR_UNREACH (there is no server),
+  /// PMIX_ERR_NOT_SUPPORTED (a server, whose host has to be asked by itself).
+  virtual std::shared_ptr<client::Connection> server_connection(pmix_status_t& why_not) = 0;
+  /// Where output comes that was asked for through server_connection(); null where there never is one.
+  virtual client::Outputs* outputs() noexcept = 0;
 };
 
 /// The roles of this process. One object for the process: the C API has no handle to hang it on.
@@ -72,6 +78,8 @@ class Roles {
   Role* acting() const noexcept { return acting_.load(std::memory_order_acquire); }
   /// For queries: the tool before the others, because it was made to ask.
   Role* asking() const noexcept { return asking_.load(std::memory_order_acquire); }
+  /// For what a host is asked for: the client that has a server, else the tool, else the others.
+  Role* requesting() const noexcept { return requesting_.load(std::memory_order_acquire); }
 
   /// Init and finalize, one at a time.
   class Changing {
@@ -105,7 +113,7 @@ class Roles {
   std::atomic<server::Server*> server_now_{nullptr};
   std::atomic<client::Tool*> tool_now_{nullptr};
   std::atomic<const server::ChildEnvironment*> children_{nullptr};
-  std::atomic<Role*> acting_{nullptr}, asking_{nullptr};
+  std::atomic<Role*> acting_{nullptr}, asking_{nullptr}, requesting_{nullptr};
 };
 
 /// Never destroyed: threads of the application may still call while the process exits.

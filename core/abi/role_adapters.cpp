@@ -55,6 +55,11 @@ void ClientRole::query(link::Query query, Answered done) {
   client_.query_later(std::move(query), std::move(done));
 }
 
+std::shared_ptr<client::Connection> ClientRole::server_connection(pmix_status_t& why_not) {
+  why_not = PMIX_ERR_UNREACH;
+  return client_.server_connection();
+}
+
 // ---- server
 
 pmix_status_t ServerRole::await(const std::function<void(Done)>& start) {
@@ -105,35 +110,52 @@ void ServerRole::query(link::Query query, Answered done) {
   server_.query(std::move(query), std::move(done));
 }
 
+std::shared_ptr<client::Connection> ServerRole::server_connection(pmix_status_t& why_not) {
+  why_not = PMIX_ERR_NOT_SUPPORTED;
+  return nullptr;
+}
+
 // ---- tool
 
-pmix_status_t ToolRole::store_internal(const pmix_proc_t&, std::string_view, const pmix_value_t&) {
-  return PMIX_ERR_INIT;
+pmix_status_t ToolRole::store_internal(const pmix_proc_t& proc, std::string_view key,
+                                       const pmix_value_t& value) {
+  return tool_.store_internal(proc, key, value);
 }
 
-pmix_status_t ToolRole::get(const pmix_proc_t&, std::string_view, const pmix_info_t*, std::size_t,
-                            const store::GetDirectives&, Value&) {
-  return PMIX_ERR_INIT;
+pmix_status_t ToolRole::get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                            std::size_t ninfo, const store::GetDirectives& how, Value& found) {
+  return tool_.get(proc, key, infos, ninfo, how, found);
 }
 
-pmix_status_t ToolRole::get_later(const pmix_proc_t&, std::string, Infos, Found) {
-  return PMIX_ERR_INIT;
+pmix_status_t ToolRole::get_later(const pmix_proc_t& proc, std::string key, Infos infos, Found done) {
+  tool_.get_later(proc, std::move(key), std::move(infos), std::move(done));
+  return PMIX_SUCCESS;
 }
 
-pmix_status_t ToolRole::resolve_peers(std::string_view, std::string_view, std::vector<pmix_proc_t>&) {
-  return PMIX_ERR_INIT;
+pmix_status_t ToolRole::resolve_peers(std::string_view node, std::string_view nspace,
+                                      std::vector<pmix_proc_t>& out) {
+  return tool_.resolve_peers(node, nspace, out);
 }
 
-void ToolRole::subscribe(std::vector<pmix_status_t>, Done done) {
-  run_later([done = std::move(done)] { done(PMIX_ERR_INIT); });
+pmix_status_t ToolRole::resolve_nodes(std::string_view nspace, std::string& out) {
+  return tool_.resolve_nodes(nspace, out);
 }
 
-void ToolRole::notify(events::Event, Done done) {
-  run_later([done = std::move(done)] { done(PMIX_ERR_INIT); });
+void ToolRole::subscribe(std::vector<pmix_status_t> codes, Done done) {
+  tool_.subscribe(std::move(codes), std::move(done));
+}
+
+void ToolRole::notify(events::Event event, Done done) {
+  tool_.notify(std::move(event), std::move(done));
 }
 
 void ToolRole::query(link::Query query, Answered done) {
   tool_.query_later(std::move(query), std::move(done));
+}
+
+std::shared_ptr<client::Connection> ToolRole::server_connection(pmix_status_t& why_not) {
+  why_not = PMIX_ERR_UNREACH;
+  return tool_.server_connection();
 }
 
 }  // namespace weft::abi

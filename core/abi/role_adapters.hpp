@@ -29,6 +29,8 @@ class ClientRole final : public Role {
   void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override;
   void query(link::Query query, Answered done) override;
+  std::shared_ptr<client::Connection> server_connection(pmix_status_t& why_not) override;
+  client::Outputs* outputs() noexcept override { return &client_.outputs(); }
 
  private:
   client::Client& client_;
@@ -55,12 +57,13 @@ class ServerRole final : public Role {
   void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override { return PMIX_SUCCESS; }
   void query(link::Query query, Answered done) override;
+  std::shared_ptr<client::Connection> server_connection(pmix_status_t& why_not) override;
+  client::Outputs* outputs() noexcept override { return nullptr; }
 
  private:
   server::Server& server_;
 };
 
-/// A tool asks: of Role it has a name, a thread and queries.
 class ToolRole final : public Role {
  public:
   explicit ToolRole(client::Tool& tool) noexcept : tool_(tool) {}
@@ -68,18 +71,22 @@ class ToolRole final : public Role {
   void run_later(std::function<void()> task) override { tool_.run_later(std::move(task)); }
   bool on_thread() const noexcept override { return tool_.on_thread(); }
   pmix_status_t await(const std::function<void(Done)>& start) override { return tool_.await(start); }
-  pmix_status_t store_internal(const pmix_proc_t&, std::string_view, const pmix_value_t&) override;
-  pmix_status_t get(const pmix_proc_t&, std::string_view, const pmix_info_t*, std::size_t,
-                    const store::GetDirectives&, data::Value&) override;
-  pmix_status_t get_later(const pmix_proc_t&, std::string, data::Infos, Found) override;
-  pmix_value_t* keep(data::Value) override { return nullptr; }
-  pmix_status_t resolve_peers(std::string_view, std::string_view, std::vector<pmix_proc_t>&) override;
-  pmix_status_t resolve_nodes(std::string_view, std::string&) override { return PMIX_ERR_INIT; }
-  events::Registry* events() noexcept override { return nullptr; }
-  void subscribe(std::vector<pmix_status_t>, Done done) override;
-  void notify(events::Event, Done done) override;
+  pmix_status_t store_internal(const pmix_proc_t& proc, std::string_view key,
+                               const pmix_value_t& value) override;
+  pmix_status_t get(const pmix_proc_t& proc, std::string_view key, const pmix_info_t* infos,
+                    std::size_t ninfo, const store::GetDirectives& how, data::Value& found) override;
+  pmix_status_t get_later(const pmix_proc_t& proc, std::string key, data::Infos infos, Found done) override;
+  pmix_value_t* keep(data::Value value) override { return tool_.keep(std::move(value)); }
+  pmix_status_t resolve_peers(std::string_view node, std::string_view nspace,
+                              std::vector<pmix_proc_t>& out) override;
+  pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) override;
+  events::Registry* events() noexcept override { return &tool_.events(); }
+  void subscribe(std::vector<pmix_status_t> codes, Done done) override;
+  void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override { return PMIX_SUCCESS; }
   void query(link::Query query, Answered done) override;
+  std::shared_ptr<client::Connection> server_connection(pmix_status_t& why_not) override;
+  client::Outputs* outputs() noexcept override { return &tool_.outputs(); }
 
  private:
   client::Tool& tool_;

@@ -31,7 +31,7 @@ pmix_byte_object_t* credential_in(weft::link::Answer& answer) {
 
 /// PMIx_Get_credential: has the host certify the caller.
 ///   credential  written on success; its bytes are the caller's to free
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (a singleton), _LOST_CONNECTION, _NOT_SUPPORTED (the host certifies nothing: weftrun),
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _UNREACH (no server), _LOST_CONNECTION, _NOT_SUPPORTED (the host certifies nothing: weftrun),
 ///   and the host's
 pmix_status_t PMIx_Get_credential(const pmix_info_t* info, size_t ninfo, pmix_byte_object_t* credential) {
   return guarded_ask([&]() -> pmix_status_t {

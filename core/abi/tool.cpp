@@ -37,6 +37,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
       return PMIX_ERR_NOT_SUPPORTED;  // it would find another server than the one that was meant
     }
   }
+  wish.version = PMIx_Get_version();
   if (!nspace.empty()) wish.self = weft::link::make_proc(nspace, wish.self.rank);
   return PMIX_SUCCESS;
 }
@@ -53,8 +54,7 @@ pmix_status_t read_wish(const pmix_info_t* infos, size_t ninfo, weft::client::To
 ///   _BAD_PARAM (also: there are several servers, and PMIX_SERVER_PIDINFO names none)
 ///   Cost: reads /proc/self/net/unix; a connect and a round trip to each server that is tried.
 /// Not yet: PMIX_SERVER_URI, PMIX_SERVER_NSPACE, PMIX_TOOL_ATTACHMENT_FILE, PMIX_CONNECT_TO_SYSTEM, _SCHEDULER
-/// (PMIX_ERR_NOT_SUPPORTED); being a launcher or a server; events and data: of the rest of the API a tool has
-/// PMIx_Query_info only.
+/// (PMIX_ERR_NOT_SUPPORTED); being a launcher or a server; PMIx_Fence, _Connect, _Abort and _Put of a tool.
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());

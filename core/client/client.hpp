@@ -4,14 +4,16 @@
 
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "core/client/connection.hpp"
 #include "core/client/control.hpp"
 #include "core/client/fences.hpp"
+#include "core/client/kept_values.hpp"
 #include "core/client/outputs.hpp"
+#include "core/client/resolve.hpp"
+#include "core/client/server_events.hpp"
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
@@ -55,7 +57,7 @@ class Client {
   void get_later(const pmix_proc_t& proc, std::string key, data::Infos infos,
                  std::function<void(pmix_status_t, data::Value)> done);
   /// A value that stays with the library until finalize (PMIX_GET_POINTER_VALUES).
-  pmix_value_t* keep(data::Value value);
+  pmix_value_t* keep(data::Value value) { return kept_.keep(std::move(value)); }
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
@@ -63,7 +65,6 @@ class Client {
 
   // Services: client_services.cpp.
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
-  void log_later(data::Infos records, data::Infos directives, std::function<void(pmix_status_t)> done);
   /// done runs on the connection's thread.
   void query_later(link::Query query, std::function<void(pmix_status_t, data::Infos)> done);
   pmix_status_t finalize(const pmix_info_t* infos, std::size_t ninfo);
@@ -76,6 +77,10 @@ class Client {
   Outputs& outputs() noexcept { return outputs_; }
   /// Its thread is the library's.
   Connection& connection() noexcept { return *connection_; }
+  /// Null: a singleton.
+  std::shared_ptr<Connection> server_connection() const noexcept {
+    return singleton_ ? nullptr : connection_;
+  }
 
  private:
   struct Staged {
@@ -92,7 +97,6 @@ class Client {
   Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();
-  bool has_subscribed(const std::vector<pmix_status_t>& codes);
 
   std::optional<store::JobView> job(std::string_view nspace) const;
   // What this process reads by itself; each says where it looks.
@@ -119,8 +123,7 @@ class Client {
   std::optional<pmix_status_t> get_by_fetch(const pmix_proc_t& proc, std::string_view key,
                                             const store::GetDirectives& how, data::Value& found);
 
-  pmix_status_t resolve_peers_afar(std::string_view node, std::string_view nspace,
-                                   std::vector<pmix_proc_t>& out);
+  Getter getter();
 
   pmix_proc_t self_{};
   bool singleton_ = false;
@@ -128,11 +131,9 @@ class Client {
       key_wait_;  ///< WEFT_GET_WAIT of this process; nothing: its server's holds
   pmix_proc_t server_{};
   Outputs outputs_;  ///< before the connection, whose thread uses it
-  std::unique_ptr<Connection> connection_;
+  std::shared_ptr<Connection> connection_;
   std::unique_ptr<events::Registry> events_;
-  std::mutex subscribed_mutex_;
-  std::set<pmix_status_t> subscribed_;
-  bool subscribed_all_ = false;
+  std::optional<ServerEvents> server_events_;
 
   // The segment; all empty without one.
   shm::SegmentWindows segment_;
@@ -151,8 +152,7 @@ class Client {
   bool has_card_ = false;
 
   store::LocalValues private_;
-  std::mutex kept_mutex_;
-  std::vector<std::unique_ptr<data::Value>> kept_;
+  KeptValues kept_;
 };
 
 }  // namespace weft::client

@@ -96,17 +96,18 @@ pmix_status_t Client::store_internal(const pmix_proc_t& proc, std::string_view k
   return stored ? PMIX_SUCCESS : data::to_status(stored.error());
 }
 
-pmix_value_t* Client::keep(data::Value value) {
-  const std::lock_guard lock(kept_mutex_);
-  kept_.push_back(std::make_unique<data::Value>(std::move(value)));
-  return &kept_.back()->get();
+/// What the server knows, without a look at what this process has.
+Getter Client::getter() {
+  return [this](const pmix_proc_t& proc, std::string_view key, const data::Infos& infos, data::Value& found) {
+    return ask_server(Error{Errc::not_found}, proc, key, infos.data(), infos.size(), {}, found);
+  };
 }
 
 pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace,
                                     std::vector<pmix_proc_t>& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
   if (!view && !singleton_ && !segment_)
-    return resolve_peers_afar(node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
+    return resolve_peers_by(getter(), node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     if (!singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
     out.push_back(self_);
@@ -118,36 +119,10 @@ pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspa
   return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
 }
 
-/// Without the segment: the server's list of ranks, as text.
-pmix_status_t Client::resolve_peers_afar(std::string_view node, std::string_view nspace,
-                                         std::vector<pmix_proc_t>& out) {
-  data::Infos where;
-  where.add(PMIX_NODE_INFO, data::Value::of(true));
-  if (!node.empty()) where.add(PMIX_HOSTNAME, data::Value::of(node));
-  data::Value peers;
-  const auto job_level = link::make_proc(nspace, PMIX_RANK_WILDCARD);
-  const auto status =
-      ask_server(Error{Errc::not_found}, job_level, PMIX_LOCAL_PEERS, where.data(), where.size(), {}, peers);
-  if (status != PMIX_SUCCESS) return status;
-  const char* text = peers.get().type == PMIX_STRING ? peers.get().data.string : nullptr;
-  for (char* end = nullptr; text != nullptr && *text != '\0'; text = *end == ',' ? end + 1 : nullptr) {
-    const auto rank = std::strtoul(text, &end, 10);
-    if (end == text) break;
-    out.push_back(link::make_proc(nspace, static_cast<std::uint32_t>(rank)));
-  }
-  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
-}
-
 pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
-  if (!view && !singleton_ && !segment_) {
-    data::Value names;
-    const auto job_level =
-        link::make_proc(nspace.empty() ? link::nspace_of(self_) : nspace, PMIX_RANK_WILDCARD);
-    const auto status = ask_server(Error{Errc::not_found}, job_level, PMIX_NODE_LIST, nullptr, 0, {}, names);
-    if (status == PMIX_SUCCESS) out = names.get().data.string;
-    return status;
-  }
+  if (!view && !singleton_ && !segment_)
+    return resolve_nodes_by(getter(), nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     auto host = singleton_ ? private_.find(link::nspace_of(self_), 0, PMIX_HOSTNAME) : fail(Errc::not_found);
     if (!host) return PMIX_ERR_NOT_FOUND;

@@ -2,13 +2,13 @@
 // Get. What the node knows is read here, in the caller's thread; of a miss decide_get() says what comes next, and what
 // needs the server goes one of two ways: a card of another node through this rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
+#include "core/client/request.hpp"
 #include "core/data/status.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/key_wait.hpp"
 
 namespace weft::client {
 
-using link::MessageType;
 using store::FetchCell;
 using store::GetDirectives;
 using store::GetFacts;
@@ -18,14 +18,6 @@ namespace {
 
 bool is_miss(const Error& error) noexcept {
   return error.code == Errc::not_found || error.code == Errc::outside_scope;
-}
-
-/// A reply to a Get message.
-pmix_status_t read_reply(const Result<link::Frame>& reply, data::Value& found) {
-  auto value = reply ? link::decode<link::GotValue>(reply->payload) : fail(reply.error());
-  if (!value) return data::to_status(value.error());
-  if (value->status == PMIX_SUCCESS) found = std::move(value->value);
-  return value->status;
 }
 
 }  // namespace
@@ -209,7 +201,7 @@ pmix_status_t Client::ask_server(const Error& why, const pmix_proc_t& proc, std:
   auto directives = directives_for_server(infos, ninfo);
   if (!directives) return data::to_status(directives.error());
   const link::Get message{proc, std::string(key), std::move(*directives)};
-  return read_reply(connection_->ask(MessageType::get, link::encode(message)), found);
+  return ask_value(*connection_, message, found);
 }
 
 /// What comes after look_up() has failed with `why`. Nothing: `why` is no miss, and ends the Get.
@@ -236,11 +228,7 @@ void Client::get_later(const pmix_proc_t& proc, std::string key, data::Infos inf
     auto directives = directives_for_server(shared->data(), shared->size());
     if (!directives) return done(data::to_status(directives.error()), {});
     const link::Get message{proc, key, std::move(*directives)};
-    connection_->request(MessageType::get, link::encode(message), [done](Result<link::Frame> reply) {
-      data::Value found;
-      const auto status = read_reply(reply, found);
-      done(status, std::move(found));
-    });
+    request_value(*connection_, message, done);
   });
 }
 

@@ -5,6 +5,19 @@
 
 namespace weft::client {
 
+using link::MessageType;
+
+namespace {
+
+pmix_status_t read_value(const Result<link::Frame>& reply, data::Value& found) {
+  auto value = reply ? link::decode<link::GotValue>(reply->payload) : fail(reply.error());
+  if (!value) return data::to_status(value.error());
+  if (value->status == PMIX_SUCCESS) found = std::move(value->value);
+  return value->status;
+}
+
+}  // namespace
+
 link::Answer read_answer(const Result<link::Frame>& frame) {
   if (!frame) return {data::to_status(frame.error()), {}, {}};
   if (frame->type == link::MessageType::done) {
@@ -14,6 +27,37 @@ link::Answer read_answer(const Result<link::Frame>& frame) {
   auto answer = link::decode<link::Answer>(frame->payload);
   if (frame->type == link::MessageType::answer && answer) return std::move(*answer);
   return {PMIX_ERR_COMM_FAILURE, {}, {}};
+}
+
+pmix_status_t ask_value(Connection& connection, const link::Get& get, data::Value& found) {
+  return read_value(connection.ask(MessageType::get, link::encode(get)), found);
+}
+
+void request_value(Connection& connection, const link::Get& get,
+                   std::function<void(pmix_status_t, data::Value)> done) {
+  connection.request(MessageType::get, link::encode(get),
+                     [done = std::move(done)](const Result<link::Frame>& reply) {
+                       data::Value found;
+                       const auto status = read_value(reply, found);
+                       done(status, std::move(found));
+                     });
+}
+
+void request_log(Connection& connection, const link::Log& log, std::function<void(pmix_status_t)> done) {
+  connection.request(
+      MessageType::log, link::encode(log),
+      [done = std::move(done)](const Result<link::Frame>& reply) { done(read_answer(reply).status); });
+}
+
+void request_query(Connection& connection, const link::Query& query,
+                   std::function<void(pmix_status_t, data::Infos)> done) {
+  connection.request(
+      MessageType::query, link::encode(query), [done = std::move(done)](const Result<link::Frame>& reply) {
+        if (!reply) return done(data::to_status(reply.error()), {});
+        auto answer = link::decode<link::QueryAnswer>(reply->payload);
+        const bool is_good = reply->type == MessageType::results && answer;
+        is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});
+      });
 }
 
 }  // namespace weft::client

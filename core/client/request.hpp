@@ -31,4 +31,15 @@ pmix_status_t tell(Connection& connection, const Message& message) {
   return connection.send(Message::type, link::encode(message)) ? PMIX_SUCCESS : PMIX_ERR_LOST_CONNECTION;
 }
 
+// Requests whose answers are not of the form above.
+
+/// done: on the connection's thread, once; PMIX_ERR_LOST_CONNECTION: there is no server, or it went.
+void request_value(Connection& connection, const link::Get& get,
+                   std::function<void(pmix_status_t, data::Value)> done);
+/// The same, waiting. found: written on PMIX_SUCCESS only.
+pmix_status_t ask_value(Connection& connection, const link::Get& get, data::Value& found);
+void request_log(Connection& connection, const link::Log& log, std::function<void(pmix_status_t)> done);
+void request_query(Connection& connection, const link::Query& query,
+                   std::function<void(pmix_status_t, data::Infos)> done);
+
 }  // namespace weft::client

@@ -14,7 +14,7 @@
 namespace weft::link {
 
 /// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
-inline constexpr std::uint16_t wire_version = 3;
+inline constexpr std::uint16_t wire_version = 4;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
 
@@ -36,8 +36,8 @@ enum class MessageType : std::uint16_t {
   event,        ///< server: an event for this client
   log,          ///< client
   nudge,        ///< client: look at the rings; says nothing itself
-  hello_tool,   ///< tool: asks to be an observer; answered by welcome, without a segment, or refused
-  query,        ///< client and tool: keys to be answered
+  hello_tool,   ///< tool: wants to connect; answered by welcome, without a segment, or refused
+  query,        ///< keys to be answered
   results,      ///< server: answers query
   board_offer,  ///< server: answers fence, as done does, and offers the set's board for the next ones
   // What the server's host is asked for (requests.hpp); answered by done or answer.

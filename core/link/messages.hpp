@@ -32,13 +32,18 @@ void fields(Archive& archive, Hello& m) {
   archive(m.wire, m.layout, m.attached, m.nspace, m.rank, m.token);
 }
 
-/// From a tool. The server admits it by the user that the kernel reports for the socket.
+/// From a tool. The server admits it by the user that the kernel reports for the socket, and by what its host says.
 struct HelloTool {
   std::uint16_t wire = wire_version;  ///< stays the first field in every version
+  std::uint8_t only_looks =
+      0;               ///< it asks for this server's name: the host hears nothing, and the server hangs up
+  std::string nspace;  ///< the name that the tool has; empty: it wants one
+  std::uint32_t rank = 0;
+  std::string version;  ///< of its library
 };
 template <class Archive>
 void fields(Archive& archive, HelloTool& m) {
-  archive(m.wire);
+  archive(m.wire, m.only_looks, m.nspace, m.rank, m.version);
 }
 
 struct Welcome {
@@ -47,10 +52,12 @@ struct Welcome {
   std::uint32_t local = 0;          ///< the client's place
   std::string server_nspace;
   std::uint32_t server_rank = 0;
+  std::uint8_t is_system = 0;  ///< the server is its node's system server
+  pmix_proc_t tool{};          ///< a tool's name from here on
 };
 template <class Archive>
 void fields(Archive& archive, Welcome& m) {
-  archive(m.segment_bytes, m.job, m.local, m.server_nspace, m.server_rank);
+  archive(m.segment_bytes, m.job, m.local, m.server_nspace, m.server_rank, m.is_system, m.tool);
 }
 
 struct Refused {

@@ -117,19 +117,33 @@ void decode_and_handle(Rooms& rooms, const Sender& from, const link::Frame& fram
   handle_decoded(rooms, from, decoded<Message>(frame));
 }
 
+/// What only a member of a job has: a card, fences, a place in the segment, an end that others wait for.
+bool is_for_members(MessageType type) {
+  switch (type) {
+    case MessageType::nudge:
+    case MessageType::store:
+    case MessageType::fence:
+    case MessageType::withdraw:
+    case MessageType::abort:
+    case MessageType::finalize:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
   auto& rooms = *rooms_;
   const Sender sender{from, frame.tag};
   if (!from->is_known) {
-    if (frame.type == MessageType::hello_tool) return rooms.clients.handshake_of_tool(from, frame);
+    if (frame.type == MessageType::hello_tool) return rooms.tool_entry.handshake(from, frame);
     if (frame.type == MessageType::hello) return rooms.clients.handshake(from, frame);
     return from->close();
   }
   if (from->leaving && frame.type != MessageType::job_control) return;
-  if (from->is_tool && frame.type != MessageType::query)
-    return from->close();  // all else is for members of a job
+  if (from->is_tool && is_for_members(frame.type)) return from->close();
   switch (frame.type) {
     case MessageType::get:
       return decode_and_handle<link::Get>(rooms, sender, frame);

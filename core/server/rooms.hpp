@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/server/clients/clients.hpp"
+#include "core/server/clients/tool_entry.hpp"
 #include "core/server/fences/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
@@ -35,15 +36,17 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
         fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.stuck_after),
-        events(loop, self, jobs, host, cluster, handlers, settings.host_tells_ends),
+        events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
+        tool_entry(self, settings.host_name, jobs, tools),
         services(loop, jobs, host, clients),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
         queries(loop, self, jobs, host, own_report, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
+  Tools tools;
   Host host;
   Jobs jobs;
   Cards cards;
@@ -54,6 +57,7 @@ struct Rooms {
   FenceWatch fence_watch;
   EventRelay events;
   Clients clients;
+  ToolEntry tool_entry;
   Services services;
   OwnReport own_report;
   Queries queries;

@@ -348,6 +348,7 @@ void Server::on_closed(const ConnectionRef& connection) {
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
   rooms_->services.closed(connection);
+  rooms_->tool_entry.closed(connection);
   rooms_->clients.closed(connection, is_closing_);
 }
 

@@ -110,8 +110,9 @@ void add_link(Decoders& to) {
   using namespace link;
   const Hello hello{1, 3, 1, "name.space", 4, *Token::parse("00112233445566778899aabbccddeeff")};
   add<Hello>(to, "hello", {&hello});
-  add<HelloTool>(to, "hello_tool", {});
-  const Welcome welcome{std::uint64_t{1} << 36, 4096, 3, "server", 2};
+  const HelloTool hello_tool{1, 1, "a.tool", 2, "version"};
+  add<HelloTool>(to, "hello_tool", {&hello_tool});
+  const Welcome welcome{std::uint64_t{1} << 36, 4096, 3, "server", 2, 1, make_proc("a.tool", 2)};
   add<Welcome>(to, "welcome", {&welcome});
   const Refused refused{PMIX_ERR_NO_PERMISSIONS, "because"};
   add<Refused>(to, "refused", {&refused});

@@ -284,11 +284,12 @@ struct Results {
   }
 };
 
-/// Each call once. Its word: the status that each is to end with; "empty": success without results.
-int asks_for_everything(const Words& words) {
-  Client client;
-  const bool is_empty = words.at(0) == "empty";
-  const pmix_status_t wanted = is_empty ? PMIX_SUCCESS : std::stoi(words[0]);
+enum class Asker { client, tool };
+
+/// Each call once. ending: the status that each is to end with; "empty": success without results.
+void ask_for_everything(const pmix_proc_t& me, const std::string& ending, Asker asker) {
+  const bool is_empty = ending == "empty";
+  const pmix_status_t wanted = is_empty ? PMIX_SUCCESS : std::stoi(ending);
   const auto with_results = is_empty ? PMIX_ERROR : wanted;  // of calls whose results are looked at
   Infos infos;
   infos.text("directive", "mine");
@@ -314,8 +315,9 @@ int asks_for_everything(const Words& words) {
   pmix_nspace_t nspace{};
   check_status(PMIx_Spawn(infos.data(), infos.size(), &app, 1, nspace), wanted);
   if (with_results == PMIX_SUCCESS) check_equal(std::string_view(nspace), "spawned");
-  check_status(PMIx_Connect(&client.me, 1, infos.data(), infos.size()), wanted);
-  check_status(PMIx_Disconnect(&client.me, 1, infos.data(), infos.size()), wanted);
+  const auto connected = asker == Asker::client ? wanted : PMIX_ERR_NOT_SUPPORTED;  // a tool is in no set
+  check_status(PMIx_Connect(&me, 1, infos.data(), infos.size()), connected);
+  check_status(PMIx_Disconnect(&me, 1, infos.data(), infos.size()), connected);
   const auto call = [&](auto&& function) {
     Results results;
     check_status(function(&results.infos, &results.count), wanted);
@@ -325,7 +327,7 @@ int asks_for_everything(const Words& words) {
     return PMIx_Allocation_request(PMIX_ALLOC_EXTEND, infos.data(), infos.size(), out, count);
   });
   call([&](auto** out, size_t* count) {
-    return PMIx_Job_control(&client.me, 1, infos.data(), infos.size(), out, count);
+    return PMIx_Job_control(&me, 1, infos.data(), infos.size(), out, count);
   });
   Infos monitor;
   monitor.text(PMIX_MONITOR_FILE, "a file");
@@ -342,21 +344,37 @@ int asks_for_everything(const Words& words) {
     return PMIx_Validate_credential(&shown, infos.data(), infos.size(), out, count);
   });
   std::free(credential.bytes);
-  const auto pulled = PMIx_IOF_pull(&client.me, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL,
-                                    nullptr, nullptr, nullptr);
+  const auto pulled =
+      PMIx_IOF_pull(&me, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr);
   check_status(pulled, wanted);
   if (pulled >= 0)
     check_status(PMIx_IOF_deregister(static_cast<size_t>(pulled), nullptr, 0, nullptr, nullptr), wanted);
   char input[] = "input";
   pmix_byte_object_t bytes{input, 5};
-  check_status(PMIx_IOF_push(&client.me, 1, &bytes, infos.data(), infos.size(), nullptr, nullptr), wanted);
+  check_status(PMIx_IOF_push(&me, 1, &bytes, infos.data(), infos.size(), nullptr, nullptr), wanted);
   pmix_fabric_t fabric{};
   check_status(PMIx_Fabric_register(&fabric, infos.data(), infos.size()), wanted);
   if (with_results == PMIX_SUCCESS) check_equal(fabric.ninfo, 1);
   fabric.index = 4;
   check_status(PMIx_Fabric_update(&fabric), wanted);
   check_status(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
+}
+
+int asks_for_everything(const Words& words) {
+  Client client;
+  ask_for_everything(client.me, words.at(0), Asker::client);
   client.finalize();
+  return 0;
+}
+
+/// The same, by a tool of the server that started it.
+int asks_as_a_tool(const Words& words) {
+  pmix_proc_t me{};
+  Infos server;
+  server.pid(PMIX_SERVER_PIDINFO, ::getppid());
+  check_status(PMIx_tool_init(&me, server.data(), server.size()), PMIX_SUCCESS);
+  ask_for_everything(me, words.at(0), Asker::tool);
+  check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   return 0;
 }
 
@@ -484,8 +502,7 @@ struct Pulled {
 Pulled* Pulled::now = nullptr;
 
 /// Pulls the output of another namespace, and hears what its host delivers, until the pull ends.
-int pulls_output(const Words&) {
-  Client client;
+void pull_output() {
   Pulled pulled;
   Pulled::now = &pulled;
   const auto source = proc_of("source", PMIX_RANK_WILDCARD);
@@ -500,8 +517,23 @@ int pulls_output(const Words&) {
   check(eventually([&] { return has("3:2:text"); }), "the output did not come");
   check_status(PMIx_IOF_deregister(static_cast<size_t>(handle), nullptr, 0, nullptr, nullptr), PMIX_SUCCESS);
   say("stopped");
-  client.finalize();
+  await("delivered");
   check(has("3:2:text"), "output of another channel or process came, or some after the end");
+}
+
+int pulls_output(const Words&) {
+  Client client;
+  pull_output();
+  client.finalize();
+  return 0;
+}
+
+int pulls_output_as_a_tool(const Words&) {
+  Infos server;
+  server.pid(PMIX_SERVER_PIDINFO, ::getppid());
+  check_status(PMIx_tool_init(nullptr, server.data(), server.size()), PMIX_SUCCESS);
+  pull_output();
+  check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
   return 0;
 }
 
@@ -585,6 +617,27 @@ TEST_F(AsksTest, each_call_is_the_upcall_that_it_is_for) {
     std::erase_if(lines, [](const auto& line) { return line.find("pmix.iof.stop") != std::string::npos; });
     EXPECT_EQ(lines, every_call);
   }
+}
+TEST_F(AsksTest, a_tools_calls_are_the_same_upcalls) {
+  Host host(all());
+  Child("asks_as_a_tool", {std::to_string(PMIX_SUCCESS)}, {}).expect_success();
+  auto lines = asked_.all();
+  std::erase_if(lines, [](const auto& line) { return line.find("pmix.iof.stop") != std::string::npos; });
+  auto wanted = every_call;
+  std::erase_if(wanted, [](const auto& line) { return line.find("connect ") != std::string::npos; });
+  const std::string client = "pmix.req.client", tool = "pmix.req.tool";
+  for (auto& line : wanted)
+    if (const auto at = line.find(client); at != std::string::npos) line.replace(at, client.size(), tool);
+  EXPECT_EQ(lines, wanted);
+}
+TEST_F(AsksTest, a_refusal_is_the_tools) {
+  asked_.style = Style::refused;
+  Host host(all());
+  Child("asks_as_a_tool", {std::to_string(PMIX_ERR_NO_PERMISSIONS)}, {}).expect_success();
+}
+TEST_F(AsksTest, a_host_without_upcalls_tells_tools_as_well) {
+  Host host;
+  Child("asks_as_a_tool", {std::to_string(PMIX_ERR_NOT_SUPPORTED)}, {}).expect_success();
 }
 TEST_F(AsksTest, with_callbacks) {
   Host host(all());
@@ -675,11 +728,8 @@ TEST_F(AsksTest, a_participant_that_is_late) {
   clients[1].tell("go");
   clients[1].expect_success();
 }
-TEST_F(AsksTest, output_reaches_the_client_that_pulls_it) {
-  Host host(all());
-  host.add_job("asks", 1);
-  auto client = host.start("asks", 0, "pulls_output");
-  client.expect("pulling");
+void deliver_output_to(Child& puller) {
+  puller.expect("pulling");
   const auto deliver = [](const char* nspace, pmix_iof_channel_t channel) {
     char text[] = "text";
     const pmix_byte_object_t bytes{text, 4};
@@ -690,9 +740,21 @@ TEST_F(AsksTest, output_reaches_the_client_that_pulls_it) {
   deliver("source", PMIX_FWD_STDERR_CHANNEL);
   deliver("another", PMIX_FWD_STDOUT_CHANNEL);
   deliver("source", PMIX_FWD_STDOUT_CHANNEL);
-  client.expect("stopped");
+  puller.expect("stopped");
   deliver("source", PMIX_FWD_STDOUT_CHANNEL);
-  client.expect_success();
+  puller.tell("delivered");
+  puller.expect_success();
+}
+TEST_F(AsksTest, output_reaches_the_client_that_pulls_it) {
+  Host host(all());
+  host.add_job("asks", 1);
+  auto client = host.start("asks", 0, "pulls_output");
+  deliver_output_to(client);
+}
+TEST_F(AsksTest, output_reaches_the_tool_that_pulls_it) {
+  Host host(all());
+  Child tool("pulls_output_as_a_tool", {}, {});
+  deliver_output_to(tool);
 }
 TEST_F(AsksTest, queries_that_the_server_cannot_answer_go_to_the_host) {
   const std::pair<Style, Words> ways[] = {{Style::later, {std::to_string(PMIX_SUCCESS), "3"}},
@@ -722,10 +784,12 @@ TEST_F(AsksTest, the_host_hears_which_events_are_wanted) {
 
 void add_asks_programs(Programs& programs) {
   programs.add("asks_for_everything", asks_for_everything);
+  programs.add("asks_as_a_tool", asks_as_a_tool);
   programs.add("asks_without_waiting", asks_without_waiting);
   programs.add("asks_badly", asks_badly);
   programs.add("connects", connects);
   programs.add("pulls_output", pulls_output);
+  programs.add("pulls_output_as_a_tool", pulls_output_as_a_tool);
   programs.add("queries", queries);
   programs.add("watches_codes", watches_codes);
 }

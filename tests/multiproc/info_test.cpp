@@ -286,7 +286,7 @@ int tool(const Words& words) {
   check_status(attach(std::move(Infos().flag(PMIX_TOOL_DO_NOT_CONNECT))), PMIX_SUCCESS);
   check(!PMIx_tool_is_connected(), "connected without a wish");
   check_status(asked({PMIX_QUERY_AVAIL_SERVERS}).status, PMIX_SUCCESS);
-  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_LOST_CONNECTION);
+  check_status(asked({PMIX_QUERY_NAMESPACES}).status, PMIX_ERR_UNREACH);
   check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
 
   pmix_proc_t me{};

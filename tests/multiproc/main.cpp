@@ -22,5 +22,6 @@ int main(int argc, char** argv) {
   weft::test::add_set_fence_programs(programs);
   weft::test::add_slow_file_programs(programs);
   weft::test::add_singleton_programs(programs);
+  weft::test::add_tool_role_programs(programs);
   return weft::test::run(argc, argv, programs);
 }

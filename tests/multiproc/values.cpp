@@ -43,6 +43,9 @@ Infos& Infos::unsigned64(const char* key, std::uint64_t value) {
 Infos& Infos::rank(const char* key, pmix_rank_t value) {
   return add(key, &value, PMIX_PROC_RANK);
 }
+Infos& Infos::pid(const char* key, pid_t value) {
+  return add(key, &value, PMIX_PID);
+}
 Infos& Infos::text(const char* key, std::string_view value) {
   return add(key, std::string(value).c_str(), PMIX_STRING);
 }

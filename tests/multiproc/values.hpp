@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pmix.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <cstdint>
@@ -33,6 +34,7 @@ class Infos {
   Infos& integer(const char* key, int value);
   Infos& unsigned64(const char* key, std::uint64_t value);
   Infos& rank(const char* key, pmix_rank_t value);
+  Infos& pid(const char* key, pid_t value);
   Infos& text(const char* key, std::string_view value);
   Infos& scope(pmix_scope_t value);
   Infos& proc(const char* key, const pmix_proc_t& value);

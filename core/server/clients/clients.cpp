@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/log_format.hpp"
-#include "core/data/wire.hpp"
+#include "core/server/clients/refusal.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -30,24 +30,6 @@ Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment
 }
 
 // ---- in
-
-/// The version stays the first field of a hello for ever, so that a refusal can name both.
-bool Clients::refuse_other_version(const ConnectionRef& connection, const link::Frame& hello) {
-  data::Reader peek(hello.payload);
-  const auto wire = peek.u16();
-  if (wire == link::wire_version) return false;
-  refuse(connection, PMIX_ERR_NOT_SUPPORTED,
-         "it speaks version " + std::to_string(wire) + " of the protocol, the server speaks version " +
-             std::to_string(link::wire_version) + "; use the libpmix of the same Weft release for both");
-  return true;
-}
-
-void Clients::refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason) {
-  base::info(base::LogPart::clients, "pid {} is refused as rank {} of {}: {}", connection->pid,
-             connection->proc.rank, link::nspace_of(connection->proc), reason);
-  connection->send(MessageType::refused, 0, link::encode(link::Refused{status, std::move(reason)}));
-  connection->close();
-}
 
 /// Why the process behind the connection may not be that rank; empty: it may.
 std::string Clients::objection(const link::Hello& hello, const ClientConnection& connection,
@@ -121,24 +103,6 @@ void Clients::welcome(const ConnectionRef& connection) {
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
   if (!link::send_frame(connection->native_handle(), MessageType::welcome, 0, link::encode(message), fds))
     connection->close();
-}
-
-/// A process that may read this process's memory anyway may observe: its user's, and root's. The kernel says whose it is.
-void Clients::handshake_of_tool(const ConnectionRef& connection, const link::Frame& frame) {
-  if (refuse_other_version(connection, frame)) return;
-  if (!link::decode<link::HelloTool>(frame.payload))
-    return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
-  if (connection->uid != ::getuid() && connection->uid != 0)
-    return refuse(connection, PMIX_ERR_NO_PERMISSIONS,
-                  "user " + std::to_string(connection->uid) + " may not look at jobs of user " +
-                      std::to_string(::getuid()));
-  connection->is_known = true;
-  connection->is_tool = true;
-  (void)connection->watch_process();  // without pidfd the closing socket says the same
-  const link::Welcome welcome{
-      .local = store::none, .server_nspace = server_.nspace, .server_rank = server_.rank};
-  connection->send(MessageType::welcome, 0, link::encode(welcome));
-  connection->admit();
 }
 
 void Clients::commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message) {
@@ -255,6 +219,7 @@ void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_stat
 
 void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   auto* job = connection->job;
+  if (connection->is_tool) cleanups_.carry_out(connection->proc, connection->uid);
   if (job == nullptr) return;
   job->connections.erase(connection->local);
   rooms_.fences.disconnect(*connection);

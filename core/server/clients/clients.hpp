@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a client or tool in and out: handshake, finalize, death, and what the other rooms are told of it.
+// The way of a client in and out: handshake, finalize, death, and what the other rooms are told of it.
 // The loop's thread only.
 #pragma once
 
@@ -35,7 +35,6 @@ class Clients {
 
   // What connections send.
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
-  void handshake_of_tool(const ConnectionRef& connection, const link::Frame& hello);
   void finalize(const ConnectionRef& connection, std::uint64_t tag);
   /// A commit of a client without the segment: the server is its card's writer.
   void commit(const ConnectionRef& connection, std::uint64_t tag, const link::Store& message);
@@ -57,8 +56,6 @@ class Clients {
   using Watch = std::shared_ptr<asio::posix::stream_descriptor>;
   using Place = std::pair<std::string, std::uint32_t>;  ///< namespace, local index
 
-  bool refuse_other_version(const ConnectionRef& connection, const link::Frame& hello);
-  void refuse(const ConnectionRef& connection, pmix_status_t status, std::string reason);
   std::string objection(const link::Hello& hello, const ClientConnection& connection, const Job& job) const;
   void welcome(const ConnectionRef& connection);
   pmix_status_t cleanup_targets(const ClientConnection& connection, const Procs& named, Procs& out);

@@ -74,7 +74,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
 
   // What the server knows about the client.
   bool is_known = false;  ///< its hello was accepted
-  bool is_tool = false;   ///< an observer: a member of no job
+  bool is_tool = false;   ///< a member of no job
   bool finalized = false;
   bool leaving = false;  ///< the host ends it: of its frames only orders of clean-up count
   bool has_segment = false;

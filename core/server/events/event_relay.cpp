@@ -47,11 +47,12 @@ constexpr std::size_t most_codes_of_a_client = 4096;
 
 }  // namespace
 
-EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, Host& host,
-                       Cluster* cluster, events::Registry& registry, bool host_tells_ends)
+EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools,
+                       Host& host, Cluster* cluster, events::Registry& registry, bool host_tells_ends)
     : loop_(loop),
       self_(self),
       jobs_(jobs),
+      tools_(tools),
       host_(host),
       cluster_(cluster),
       registry_(registry),
@@ -147,23 +148,25 @@ void EventRelay::notify(events::Event event, Done done) {
 /// Raised by a process of this node, by this server, or by the system that its host stands for.
 bool EventRelay::is_from_here(const events::Event& event) const {
   if (events::name_of(event.source).empty() || events::covers(event.source, self_)) return true;
+  if (tools_.find(event.source) != nullptr) return true;
   const auto* job = jobs_.find(link::nspace_of(event.source));
   return job != nullptr && job->view().local_index(event.source.rank) != store::none;
 }
 
-/// To every client of this node that the range includes and that has subscribed to such events, now or later.
+/// To every client and tool of this server that the range includes and that has subscribed to such events, now or later.
 void EventRelay::spread(const events::Event& event, const ClientConnection* except) {
   if (event.range == PMIX_RANGE_RM) return;
   base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
               link::nspace_of(event.source), event.range);
   Sent sent{event.code, events::is_for_default_handlers(event), is_from_here(event), encoded(event)};
+  const auto send_to = [&](ClientConnection& to) {
+    if (&to == except || to.finalized || !wants(to, sent)) return;
+    if (events::is_addressed(event, {to.proc, sent.is_from_here, true, false})) to.send_event(sent.message);
+  };
   jobs_.each([&](const Job& job) {
-    for (const auto& [local, connection] : job.connections) {
-      if (connection.get() == except || connection->finalized || !wants(*connection, sent)) continue;
-      if (events::is_addressed(event, {connection->proc, sent.is_from_here, true, false}))
-        connection->send_event(sent.message);
-    }
+    for (const auto& [local, connection] : job.connections) send_to(*connection);
   });
+  for (const auto& tool : tools_) send_to(*tool);
   const auto bytes = sizeof(Sent) + sent.message.size();
   if (events::may_be_cached(event)) sent_.add(std::move(sent), bytes);
 }

@@ -8,7 +8,7 @@
 #include "core/events/recent.hpp"
 #include "core/events/registry.hpp"
 #include "core/server/cluster/cluster.hpp"
-#include "core/server/connections/connection.hpp"
+#include "core/server/connections/tools.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -19,8 +19,8 @@ class EventRelay {
  public:
   /// cluster: null where there is no other node. registry: the handlers of this server's host.
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
-  EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, Host& host, Cluster* cluster,
-             events::Registry& registry, bool host_tells_ends);
+  EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
+             Cluster* cluster, events::Registry& registry, bool host_tells_ends);
 
   /// The client wants to hear of these codes; of none: of all. It gets those that have come already.
   /// PMIX_ERR_OUT_OF_RESOURCE: more than 4096 codes in all; then none of these is added.
@@ -59,6 +59,7 @@ class EventRelay {
   asio::io_context& loop_;
   const pmix_proc_t self_;
   Jobs& jobs_;
+  const Tools& tools_;
   Host& host_;
   Cluster* cluster_;
   std::unique_ptr<TreeRelay> tree_;  ///< with a cluster

@@ -19,6 +19,7 @@ bool has_arrived(const std::vector<Requester>& arrived, const Job& job, std::uin
 }  // namespace
 
 void Gatherings::enter(Kind kind, const Requester& from, Procs procs, data::Infos directives) {
+  if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
   auto set = canonical(procs);
   if (set.empty() || !events::covers(set, from.proc())) return from.reply(PMIX_ERR_BAD_PARAM);
   const auto timeout = data::timeout_in(directives);

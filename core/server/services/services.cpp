@@ -47,7 +47,8 @@ void Services::serve(const Requester& from, link::Spawn message) {
   from.add_user(message.job);
   message.job.add(PMIX_SPAWNED, data::Value::of(true));
   message.job.add(PMIX_PARENT_ID, data::Value::of_proc(from.proc()));
-  message.job.add(PMIX_REQUESTOR_IS_CLIENT, data::Value::of(true));
+  message.job.add(from.connection->is_tool ? PMIX_REQUESTOR_IS_TOOL : PMIX_REQUESTOR_IS_CLIENT,
+                  data::Value::of(true));
   host_.spawn(from.proc(), std::move(message), giving(from));
 }
 

@@ -30,7 +30,7 @@ Hello sample() {
 }
 template <>
 Welcome sample() {
-  return {std::uint64_t{1} << 36, 4096, 3, "server", 2};
+  return {std::uint64_t{1} << 36, 4096, 3, "server", 2, 1, make_proc("a.tool", 2)};
 }
 template <>
 Refused sample() {
@@ -165,7 +165,7 @@ Output sample() {
 }
 template <>
 HelloTool sample() {
-  return {7};
+  return {7, 1, "a.tool", 2, "version"};
 }
 template <>
 Query sample() {

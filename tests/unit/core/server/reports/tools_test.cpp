@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "core/link/messages.hpp"
+#include "core/link/requests.hpp"
 #include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
@@ -63,7 +63,7 @@ TEST_F(Tools, get_a_report) {
 }
 
 TEST_F(Tools, of_another_version_hear_which_one_is_spoken_here) {
-  const auto frame = first(MessageType::hello_tool, link::encode(link::HelloTool{99}));
+  const auto frame = first(MessageType::hello_tool, link::encode(link::HelloTool{.wire = 99}));
   ASSERT_TRUE(frame);
   ASSERT_EQ(frame->type, MessageType::refused);
   const auto refused = link::decode<link::Refused>(frame->payload);
@@ -88,13 +88,75 @@ TEST_F(Tools, may_not_speak_before_their_hello) {
 }
 
 // A tool has no job: what only members may say must not be looked at for one.
-TEST_F(Tools, may_ask_and_nothing_else) {
-  for (int type = 0; type < 40; ++type) {
-    if (static_cast<MessageType>(type) == MessageType::query) continue;
+TEST_F(Tools, may_not_say_what_is_for_members_of_a_job) {
+  for (const auto type : {MessageType::nudge, MessageType::store, MessageType::fence, MessageType::withdraw,
+                          MessageType::abort, MessageType::finalize, MessageType::welcome,
+                          MessageType::results, MessageType::answer, MessageType::output}) {
     ASSERT_TRUE(say_hello());
-    EXPECT_FALSE(next(static_cast<MessageType>(type), {})) << type;
+    EXPECT_FALSE(next(type, {})) << link::to_text(type);
   }
   EXPECT_TRUE(still_answers());
+}
+
+// Each message without its fields: it is refused or the connection ends.
+TEST_F(Tools, may_say_nothing_that_makes_no_sense) {
+  for (int type = 0; type < 60; ++type) {
+    ASSERT_TRUE(say_hello());
+    const auto frame = next(static_cast<MessageType>(type), {});
+    if (!frame) continue;
+    ASSERT_EQ(frame->type, MessageType::done) << type;
+    const auto done = link::decode<link::Done>(frame->payload);
+    EXPECT_TRUE(done && done->status == PMIX_ERR_BAD_PARAM) << type;
+  }
+  EXPECT_TRUE(still_answers());
+}
+
+TEST_F(Tools, are_in_no_set_of_processes) {
+  const auto welcome = say_hello();
+  ASSERT_TRUE(welcome);
+  const auto me = link::decode<link::Welcome>(welcome->payload)->tool;
+  const auto frame = next(MessageType::connect, link::encode(link::Connect{{me}, {}}));
+  ASSERT_TRUE(frame);
+  const auto done = link::decode<link::Done>(frame->payload);
+  EXPECT_TRUE(done && done->status == PMIX_ERR_NOT_SUPPORTED);
+}
+
+TEST_F(Tools, have_names_of_their_own) {
+  const auto refusal = [&](const link::HelloTool& hello) {
+    const auto frame = first(MessageType::hello_tool, link::encode(hello));
+    if (!frame || frame->type != MessageType::refused) return PMIX_SUCCESS;
+    const auto refused = link::decode<link::Refused>(frame->payload);
+    return refused ? refused->status : PMIX_SUCCESS;
+  };
+  link::HelloTool hello;
+  hello.nspace = link::nspace_of(server_->self());
+  EXPECT_EQ(refusal(hello), PMIX_ERR_EXISTS);
+  hello.nspace = std::string(PMIX_MAX_NSLEN + 1, 'n');
+  EXPECT_EQ(refusal(hello), PMIX_ERR_BAD_PARAM);
+  hello.nspace = std::string("a\0b", 3);
+  EXPECT_EQ(refusal(hello), PMIX_ERR_BAD_PARAM);
+  hello.nspace = "mine";
+  hello.rank = PMIX_RANK_WILDCARD;
+  EXPECT_EQ(refusal(hello), PMIX_ERR_BAD_PARAM);
+  hello.rank = 3;
+  const auto frame = first(MessageType::hello_tool, link::encode(hello));
+  ASSERT_TRUE(frame);
+  const auto welcome = link::decode<link::Welcome>(frame->payload);
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(link::nspace_of(welcome->tool), "mine");
+  EXPECT_EQ(welcome->tool.rank, 3U);
+}
+
+TEST_F(Tools, that_only_look_are_told_a_name_and_no_more) {
+  link::HelloTool hello;
+  hello.only_looks = 1;
+  const auto frame = first(MessageType::hello_tool, link::encode(hello));
+  ASSERT_TRUE(frame);
+  const auto welcome = link::decode<link::Welcome>(frame->payload);
+  ASSERT_TRUE(welcome);
+  EXPECT_EQ(welcome->server_nspace, link::nspace_of(server_->self()));
+  EXPECT_EQ(welcome->tool.nspace[0], '\0');
+  EXPECT_FALSE(next(MessageType::query, link::encode(query({PMIX_QUERY_NAMESPACES}))));
 }
 
 TEST_F(Tools, ask_in_words_that_make_no_sense) {

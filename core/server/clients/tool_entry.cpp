@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/clients/tool_entry.hpp"
+
+#include <unistd.h>
+
+#include "core/server/clients/refusal.hpp"
+
+namespace weft::server {
+
+using link::MessageType;
+
+/// A process that may read this process's memory anyway may connect: its user's, and root's. The kernel says whose it is.
+std::string ToolEntry::objection(const link::HelloTool& hello, const ClientConnection& connection,
+                                 pmix_status_t& status) const {
+  status = PMIX_ERR_NO_PERMISSIONS;
+  if (connection.uid != ::getuid() && connection.uid != 0)
+    return "user " + std::to_string(connection.uid) + " may not look at jobs of user " +
+           std::to_string(::getuid());
+  status = PMIX_ERR_BAD_PARAM;
+  if (hello.nspace.size() > PMIX_MAX_NSLEN || hello.nspace.find('\0') != std::string::npos ||
+      hello.rank > PMIX_RANK_VALID)
+    return "its name is none";
+  status = PMIX_ERR_EXISTS;
+  if (!hello.nspace.empty() && !is_free(link::make_proc(hello.nspace, hello.rank), connection))
+    return "rank " + std::to_string(hello.rank) + " of " + hello.nspace + " is another process's name here";
+  return {};
+}
+
+void ToolEntry::handshake(const ConnectionRef& connection, const link::Frame& frame) {
+  if (refuse_other_version(connection, frame)) return;
+  const auto hello = link::decode<link::HelloTool>(frame.payload);
+  if (!hello) return refuse(connection, PMIX_ERR_BAD_PARAM, "malformed hello");
+  pmix_status_t status = PMIX_SUCCESS;
+  if (auto why = objection(*hello, *connection, status); !why.empty())
+    return refuse(connection, status, std::move(why));
+  if (hello->only_looks != 0) return answer_look(connection);
+  connection->proc =
+      hello->nspace.empty() ? new_name(*connection) : link::make_proc(hello->nspace, hello->rank);
+  // Its former connection under that name: the end of the socket is still on its way.
+  if (const auto former = tools_.find(connection->proc)) former->close();
+  connection->is_known = connection->is_tool = true;
+  tools_.add(connection);
+  (void)connection->watch_process();  // without pidfd the closing socket says the same
+  welcome(connection);
+}
+
+void ToolEntry::answer_look(const ConnectionRef& connection) const {
+  const link::Welcome name{
+      .local = store::none, .server_nspace = server_.nspace, .server_rank = server_.rank};
+  connection->send(MessageType::welcome, 0, link::encode(name));
+  connection->close();
+}
+
+/// No name of a job, of this server, or of the tool of another process. A process that connects again keeps its name.
+bool ToolEntry::is_free(const pmix_proc_t& name, const ClientConnection& wanted_by) const {
+  const auto nspace = link::nspace_of(name);
+  if (nspace == link::nspace_of(server_) || jobs_.find(nspace) != nullptr) return false;
+  const auto holder = tools_.find(name);
+  return holder == nullptr || (holder->pid != 0 && holder->pid == wanted_by.pid);
+}
+
+/// By host and pid; a process that is a tool twice, and processes of different pid namespaces, get a number more.
+pmix_proc_t ToolEntry::new_name(const ClientConnection& connection) const {
+  const auto stem = "tool." + host_name_ + "." + std::to_string(connection.pid);
+  auto name = link::make_proc(stem, 0);
+  for (int next = 2; tools_.find(name) != nullptr || jobs_.find(link::nspace_of(name)) != nullptr; ++next)
+    name = link::make_proc(stem + "." + std::to_string(next), 0);
+  return name;
+}
+
+void ToolEntry::welcome(const ConnectionRef& connection) const {
+  if (!tools_.has(connection)) return;  // it ended while the host decided
+  const link::Welcome message{.local = store::none,
+                              .server_nspace = server_.nspace,
+                              .server_rank = server_.rank,
+                              .tool = connection->proc};
+  connection->send(MessageType::welcome, 0, link::encode(message));
+  connection->admit();
+}
+
+}  // namespace weft::server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The way of a tool in: its user, its name, the host's word. The loop's thread only.
+// Source: PMIx Standard, chapter "Tools and Debuggers".
+#pragma once
+
+#include <string>
+
+#include "core/server/connections/tools.hpp"
+#include "core/server/jobs/jobs.hpp"
+
+namespace weft::server {
+
+class ToolEntry {
+ public:
+  ToolEntry(const pmix_proc_t& server, std::string host_name, const Jobs& jobs, Tools& tools)
+      : server_(server), host_name_(std::move(host_name)), jobs_(jobs), tools_(tools) {}
+
+  void handshake(const ConnectionRef& connection, const link::Frame& hello);
+  void closed(const ConnectionRef& connection) { tools_.remove(connection); }
+
+ private:
+  std::string objection(const link::HelloTool& hello, const ClientConnection& connection,
+                        pmix_status_t& status) const;
+  void answer_look(const ConnectionRef& connection) const;
+  pmix_proc_t new_name(const ClientConnection& connection) const;
+  bool is_free(const pmix_proc_t& name, const ClientConnection& wanted_by) const;
+  void welcome(const ConnectionRef& connection) const;
+
+  const pmix_proc_t server_;
+  const std::string host_name_;
+  const Jobs& jobs_;
+  Tools& tools_;
+};
+
+}  // namespace weft::server
