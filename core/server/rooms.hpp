@@ -39,7 +39,7 @@ struct Rooms {
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
-        tool_entry(self, settings.host_name, jobs, tools),
+        tool_entry(self, settings.host_name, jobs, host, tools),
         services(loop, jobs, host, clients),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
         queries(loop, self, jobs, host, own_report, cluster) {}

@@ -189,9 +189,167 @@ int tool_that_orders_a_clean_up(const Words& words) {
   return 0;
 }
 
+/// Words: the status wanted; the name that it wants, or none; then the name that it is to have.
+int tool_that_enters(const Words& words) {
+  auto infos = parent();
+  if (!words.at(1).empty()) infos.text(PMIX_TOOL_NSPACE, words[1]).number(PMIX_TOOL_RANK, 5);
+  pmix_proc_t me{};
+  const pmix_status_t wanted = std::stoi(words[0]);
+  check_status(init(infos, &me), wanted);
+  if (wanted == PMIX_SUCCESS) {
+    check_equal(std::string_view(me.nspace), words.at(2));
+    check_equal(me.rank, std::stoul(words.at(3)));
+    say("in");
+    await("end");
+    check_status(PMIx_tool_finalize(), PMIX_SUCCESS);
+  }
+  check_status(PMIx_tool_finalize(), PMIX_ERR_INIT);
+  return 0;
+}
+
 // ---- tests
 
 class ToolRole : public Multiproc {};
+
+/// A host that decides on tools.
+struct Door {
+  std::function<void(pmix_tool_connection_cbfunc_t, void*)> decide;
+  std::mutex mutex;
+  std::vector<std::string> asked;  ///< the attributes of each call
+
+  Door() { now = this; }
+  ~Door() { now = nullptr; }
+  static inline Door* now = nullptr;  // the module's functions carry no context
+  static void on_tool(pmix_info_t* infos, size_t ninfo, pmix_tool_connection_cbfunc_t done, void* open) {
+    std::string line;
+    for (size_t i = 0; i < ninfo; ++i) {
+      const auto& value = infos[i].value;
+      line += infos[i].key + std::string("=");
+      line += value.type == PMIX_STRING ? value.data.string : std::to_string(value.data.uint32);
+      line += " ";
+    }
+    {
+      const std::lock_guard lock(now->mutex);
+      now->asked.push_back(line);
+    }
+    now->decide(done, open);
+  }
+  Upcalls upcalls() const {
+    Upcalls out;
+    out.others = [](pmix_server_module_t& module) { module.tool_connected = on_tool; };
+    return out;
+  }
+  std::vector<std::string> all() {
+    const std::lock_guard lock(mutex);
+    return asked;
+  }
+  static std::string user() {
+    return PMIX_USERID "=" + std::to_string(::getuid()) + " " PMIX_GRPID "=" + std::to_string(::getgid()) +
+           " ";
+  }
+};
+
+Child entering(pmix_status_t wanted, const std::string& name = "", const std::string& gets = "",
+               pmix_rank_t rank = 0) {
+  return Child("tool_that_enters", {std::to_string(wanted), name, gets, std::to_string(rank)}, {});
+}
+
+void let_go(Child& tool) {
+  tool.expect("in");
+  tool.tell("end");
+  tool.expect_success();
+}
+
+TEST_F(ToolRole, has_the_name_that_it_brings_unless_that_is_taken) {
+  Host host;
+  host.add_job("job", 1);
+  auto tool = entering(PMIX_SUCCESS, "mine", "mine", 5);
+  tool.expect("in");
+  entering(PMIX_ERR_EXISTS, "mine").expect_success();
+  entering(PMIX_ERR_EXISTS, "job").expect_success();
+  tool.tell("end");
+  tool.expect_success();
+}
+
+TEST_F(ToolRole, is_let_in_and_named_by_the_host) {
+  Door door;
+  Host host(door.upcalls());
+  door.decide = [](pmix_tool_connection_cbfunc_t done, void* open) {
+    auto name = proc_of("from.the.host", 3);
+    done(PMIX_SUCCESS, &name, open);
+    done(PMIX_ERR_NOT_FOUND, nullptr, open);  // without effect
+  };
+  auto first = entering(PMIX_SUCCESS, "", "from.the.host", 3);
+  first.expect("in");
+  entering(PMIX_ERR_EXISTS).expect_success();
+  first.tell("end");
+  first.expect_success();
+  auto named = entering(PMIX_SUCCESS, "mine", "from.the.host", 3);
+  let_go(named);
+  const auto version = std::string(PMIX_VERSION_INFO "=") + PMIx_Get_version() + " ";
+  EXPECT_EQ(door.all(), (std::vector<std::string>{
+                            Door::user() + version, Door::user() + version,
+                            Door::user() + PMIX_TOOL_NSPACE "=mine " PMIX_TOOL_RANK "=5 " + version}));
+}
+
+TEST_F(ToolRole, keeps_its_name_where_the_host_gives_none) {
+  Door door;
+  Host host(door.upcalls());
+  door.decide = [](pmix_tool_connection_cbfunc_t done, void* open) { done(PMIX_SUCCESS, nullptr, open); };
+  auto tool = entering(PMIX_SUCCESS, "mine", "mine", 5);
+  let_go(tool);
+}
+
+TEST_F(ToolRole, is_refused_with_the_hosts_status) {
+  Door door;
+  Host host(door.upcalls());
+  door.decide = [](pmix_tool_connection_cbfunc_t done, void* open) {
+    done(PMIX_ERR_NO_PERMISSIONS, nullptr, open);
+  };
+  entering(PMIX_ERR_NO_PERMISSIONS).expect_success();
+  door.decide = [](pmix_tool_connection_cbfunc_t done, void* open) {
+    auto name = proc_of("unused", 0);
+    Host::now()->later.run([=]() mutable { done(PMIX_EXTERNAL_ERR_BASE - 30, &name, open); });
+  };
+  entering(PMIX_EXTERNAL_ERR_BASE - 30).expect_success();
+}
+
+TEST_F(ToolRole, waits_for_a_host_that_decides_late) {
+  Door door;
+  Host host(door.upcalls());
+  pmix_tool_connection_cbfunc_t answer = nullptr;
+  std::atomic<void*> asked{nullptr};
+  door.decide = [&](pmix_tool_connection_cbfunc_t done, void* open) {
+    answer = done;
+    asked = open;
+  };
+  auto tool = entering(PMIX_SUCCESS, "", "late", 0);
+  ASSERT_TRUE(eventually([&] { return asked.load() != nullptr; }));
+  host.add_job("meanwhile", 1);  // the server does other things
+  auto name = proc_of("late", PMIX_RANK_UNDEF);
+  answer(PMIX_SUCCESS, &name, asked.load());
+  let_go(tool);
+}
+
+TEST_F(ToolRole, that_ends_before_the_host_decides_leaves_nothing) {
+  Door door;
+  Host host(door.upcalls());
+  pmix_tool_connection_cbfunc_t answer = nullptr;
+  std::atomic<void*> asked{nullptr};
+  door.decide = [&](pmix_tool_connection_cbfunc_t done, void* open) {
+    answer = done;
+    asked = open;
+  };
+  auto tool = entering(PMIX_SUCCESS);
+  ASSERT_TRUE(eventually([&] { return asked.load() != nullptr; }));
+  tool.kill();
+  EXPECT_NE(tool.wait(), -1);
+  auto name = proc_of("gone", 0);
+  answer(PMIX_SUCCESS, &name, asked.load());
+  door.decide = [&](pmix_tool_connection_cbfunc_t done, void* open) { done(PMIX_SUCCESS, &name, open); };
+  auto next = entering(PMIX_SUCCESS, "", "gone", 0);
+  let_go(next);
+}
 
 TEST_F(ToolRole, without_a_server_its_calls_are_in_vain) {
   Host host;
@@ -241,6 +399,7 @@ void add_tool_role_programs(Programs& programs) {
   programs.add("rank_with_a_value", rank_with_a_value);
   programs.add("tool_hears_and_says", tool_hears_and_says);
   programs.add("rank_that_says_and_hears", rank_that_says_and_hears);
+  programs.add("tool_that_enters", tool_that_enters);
   programs.add("tool_that_orders_a_clean_up", tool_that_orders_a_clean_up);
 }
 

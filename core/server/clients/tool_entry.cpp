@@ -34,13 +34,37 @@ void ToolEntry::handshake(const ConnectionRef& connection, const link::Frame& fr
   if (auto why = objection(*hello, *connection, status); !why.empty())
     return refuse(connection, status, std::move(why));
   if (hello->only_looks != 0) return answer_look(connection);
-  connection->proc =
-      hello->nspace.empty() ? new_name(*connection) : link::make_proc(hello->nspace, hello->rank);
-  // Its former connection under that name: the end of the socket is still on its way.
-  if (const auto former = tools_.find(connection->proc)) former->close();
+  (void)take_name(connection, hello->nspace.empty() ? new_name(*connection)
+                                                    : link::make_proc(hello->nspace, hello->rank));
   connection->is_known = connection->is_tool = true;
   tools_.add(connection);
   (void)connection->watch_process();  // without pidfd the closing socket says the same
+  host_.decides_on_tools() ? ask_host(connection, *hello) : welcome(connection);
+}
+
+/// What the Standard has the host be told, by the kernel's word. A tool shows no credential but its socket.
+void ToolEntry::ask_host(const ConnectionRef& connection, const link::HelloTool& hello) {
+  data::Infos infos;
+  infos.add(PMIX_USERID, data::Value::of(static_cast<std::uint32_t>(connection->uid)));
+  infos.add(PMIX_GRPID, data::Value::of(static_cast<std::uint32_t>(connection->gid)));
+  if (!hello.nspace.empty()) {
+    infos.add(PMIX_TOOL_NSPACE, data::Value::of(hello.nspace));
+    infos.add(PMIX_TOOL_RANK, data::Value::of(std::uint32_t{hello.rank}));
+  }
+  if (!hello.version.empty()) infos.add(PMIX_VERSION_INFO, data::Value::of(hello.version));
+  host_.tool_connected(std::move(infos), [this, connection](pmix_status_t status, const pmix_proc_t& name) {
+    on_decision(connection, status, name);
+  });
+}
+
+/// The host may name a tool as it likes, but no two alike.
+void ToolEntry::on_decision(const ConnectionRef& connection, pmix_status_t status, const pmix_proc_t& name) {
+  if (!tools_.has(connection)) return;  // it ended while the host decided
+  if (status != PMIX_SUCCESS) return refuse(connection, status, "the resource manager does not accept it");
+  const bool is_rank = name.rank <= PMIX_RANK_VALID;
+  if (name.nspace[0] != '\0' &&
+      !take_name(connection, link::make_proc(link::nspace_of(name), is_rank ? name.rank : 0)))
+    return refuse(connection, PMIX_ERR_EXISTS, "the resource manager gave it another tool's name");
   welcome(connection);
 }
 
@@ -68,8 +92,19 @@ pmix_proc_t ToolEntry::new_name(const ClientConnection& connection) const {
   return name;
 }
 
+/// A former connection of the same process under that name ends: the end of its socket is still on its way. False: it is another
+/// process's.
+bool ToolEntry::take_name(const ConnectionRef& connection, const pmix_proc_t& name) {
+  const auto former = tools_.find(name);
+  if (former != nullptr && former != connection) {
+    if (former->pid == 0 || former->pid != connection->pid) return false;
+    former->close();
+  }
+  connection->proc = name;
+  return true;
+}
+
 void ToolEntry::welcome(const ConnectionRef& connection) const {
-  if (!tools_.has(connection)) return;  // it ended while the host decided
   const link::Welcome message{.local = store::none,
                               .server_nspace = server_.nspace,
                               .server_rank = server_.rank,

@@ -6,14 +6,15 @@
 #include <string>
 
 #include "core/server/connections/tools.hpp"
+#include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
 
 namespace weft::server {
 
 class ToolEntry {
  public:
-  ToolEntry(const pmix_proc_t& server, std::string host_name, const Jobs& jobs, Tools& tools)
-      : server_(server), host_name_(std::move(host_name)), jobs_(jobs), tools_(tools) {}
+  ToolEntry(const pmix_proc_t& server, std::string host_name, const Jobs& jobs, Host& host, Tools& tools)
+      : server_(server), host_name_(std::move(host_name)), jobs_(jobs), host_(host), tools_(tools) {}
 
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
   void closed(const ConnectionRef& connection) { tools_.remove(connection); }
@@ -24,11 +25,15 @@ class ToolEntry {
   void answer_look(const ConnectionRef& connection) const;
   pmix_proc_t new_name(const ClientConnection& connection) const;
   bool is_free(const pmix_proc_t& name, const ClientConnection& wanted_by) const;
+  bool take_name(const ConnectionRef& connection, const pmix_proc_t& name);
+  void ask_host(const ConnectionRef& connection, const link::HelloTool& hello);
+  void on_decision(const ConnectionRef& connection, pmix_status_t status, const pmix_proc_t& name);
   void welcome(const ConnectionRef& connection) const;
 
   const pmix_proc_t server_;
   const std::string host_name_;
   const Jobs& jobs_;
+  Host& host_;
   Tools& tools_;
 };
 

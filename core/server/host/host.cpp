@@ -18,6 +18,14 @@ void on_cards(pmix_status_t status, const char* cards, std::size_t bytes, void* 
   CardsUpcall::finish_from_host(pointer, status, LentBytes(cards, bytes, release, release_data));
 }
 
+using ToolUpcall = Upcall<pmix_proc_t>;
+
+/// The pmix_tool_connection_cbfunc_t of a ToolUpcall. The name is lent for this call.
+void on_tool_decided(pmix_status_t status, pmix_proc_t* name, void* pointer) {
+  const auto copy = name == nullptr ? pmix_proc_t{} : link::make_proc(link::nspace_of(*name), name->rank);
+  ToolUpcall::finish_from_host(pointer, status, copy);
+}
+
 /// The answer of a CardsUpcall. call: what the host may read until then.
 template <class Call>
 CardsUpcall::Done take_cards(std::shared_ptr<Call> call, Host::TakeCards done) {
@@ -32,6 +40,20 @@ CardsUpcall::Done take_cards(std::shared_ptr<Call> call, Host::TakeCards done) {
 Host::Host(const pmix_server_module_t* module, asio::io_context& loop)
     : upcalls_(std::make_shared<OpenUpcalls>(loop)) {
   if (module != nullptr) module_ = *module;
+}
+
+void Host::tool_connected(data::Infos infos, std::function<void(pmix_status_t, const pmix_proc_t&)> done) {
+  if (!decides_on_tools()) return done(PMIX_ERR_NOT_SUPPORTED, {});
+  auto held = std::make_shared<data::Infos>(std::move(infos));
+  ToolUpcall::make(
+      upcalls_, "tool_connected",
+      [held, done = std::move(done)](pmix_status_t status, const pmix_proc_t& name) {
+        done(status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status, name);
+      },
+      [&](void* open) -> pmix_status_t {
+        module_.tool_connected(held->data(), held->size(), on_tool_decided, open);
+        return PMIX_SUCCESS;  // it has no status: the callback is its only answer
+      });
 }
 
 void Host::client_connected(const pmix_proc_t& proc, void* object, Done done) {

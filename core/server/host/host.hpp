@@ -36,6 +36,9 @@ class Host {
   bool does_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
   bool takes_events() const noexcept { return module_.notify_event != nullptr; }
 
+  bool decides_on_tools() const noexcept { return module_.tool_connected != nullptr; }
+  /// infos: what is known of the tool. done: on PMIX_SUCCESS also its name; without a namespace the host leaves it to the server.
+  void tool_connected(data::Infos infos, std::function<void(pmix_status_t, const pmix_proc_t& name)> done);
   void client_connected(const pmix_proc_t& proc, void* object, Done done);
   void client_finalized(const pmix_proc_t& proc, void* object, Done done);
   void abort(const pmix_proc_t& proc, void* object, int status, std::string message,
