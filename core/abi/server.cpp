@@ -40,6 +40,9 @@ bool valid(const pmix_proc_t* proc) {
 ///   module  upcalls, 28 slots (the layout of 4.2); NULL: none. Copied.
 ///   info    PMIX_SERVER_NSPACE, PMIX_SERVER_RANK: its own name; PMIX_HOSTNAME; of a session of several nodes also
 ///           PMIX_NUM_NODES, weft.key, weft.transport, weft.contact (docs/design/nodes.md)
+///           of tools: PMIX_SERVER_TOOL_SUPPORT (bool; false: none is let in), PMIX_SERVER_SYSTEM_SUPPORT (bool: tools find it as the
+///           node's), PMIX_LAUNCHER_RENDEZVOUS_FILE (a file with its URI, which goes with the server). PMIX_SERVER_REMOTE_CONNECTIONS cannot be
+///           done: where it is required, PMIX_ERR_NOT_SUPPORTED
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
 /// Not yet: other attributes (ignored, refused where required); the upcall group is never called, nor is listener: the server

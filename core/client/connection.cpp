@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <memory>
@@ -215,6 +216,14 @@ void Connection::lose() {
 void Connection::wake() noexcept {
   const std::uint64_t one = 1;
   (void)!::write(wake_fd_.get(), &one, sizeof one);
+}
+
+void Connection::hang_up() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_thread()) lost_.store(true, std::memory_order_release);
+  }
+  if (socket_) (void)::shutdown(socket_.get(), SHUT_RDWR);  // which the thread reads as the end
 }
 
 void Connection::stop() {

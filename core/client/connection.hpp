@@ -80,6 +80,8 @@ class Connection {
     return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire);
   }
 
+  /// The server is left: requests end as peer_lost, and the loss is told as that of a server that goes. From any thread.
+  void hang_up() noexcept;
   /// Ends the thread; open requests, and all that come later, end as canceled, and the server counts as lost. Not from the
   /// thread.
   void stop();

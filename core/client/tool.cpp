@@ -18,93 +18,52 @@ pmix_proc_t own_name(const pmix_proc_t& wanted) {
   return link::make_proc("tool." + base::host_name() + "." + std::to_string(::getpid()), 0);
 }
 
-struct Listed {
-  link::ServerSocket at;
-  Greeting greeting;
-};
-
-/// All that say their name. Without one: why the last that is there does not; PMIX_ERR_UNREACH: there is none.
-std::vector<Listed> visible_servers(std::optional<pid_t> pid, pmix_status_t& why_not) {
-  std::vector<Listed> out;
-  why_not = PMIX_ERR_UNREACH;
-  const auto sockets = link::servers_here();
-  if (!sockets) return out;
-  for (const auto& socket : *sockets) {
-    if (pid && socket.pid != *pid) continue;
-    auto greeting = look_at(socket.name, pid ? Chosen::by_name : Chosen::by_search);
-    if (greeting.status == PMIX_SUCCESS)
-      out.push_back({socket, std::move(greeting)});
-    else if (greeting.status != PMIX_ERR_UNREACH)  // it ended just now
-      why_not = greeting.status;
-  }
-  return out;
-}
-
 }  // namespace
 
-Tool::Server::Server(const pmix_proc_t& server, base::Fd socket, Tool& tool)
-    : name(server), events(connection, tool.handlers_), connection(std::move(socket)) {
+Tool::Server::Server(FoundServer found, Tool& tool)
+    : known{std::move(found.socket), found.greeting.server},
+      events(connection, tool.handlers_),
+      connection(std::move(found.greeting.socket)) {
   connection.on_push([this, &tool](const link::Frame& frame) { tool.on_push(*this, frame); });
   connection.on_lost([this, &tool] {
-    tool.handlers_.deliver({PMIX_ERR_LOST_CONNECTION, name, PMIX_RANGE_PROC_LOCAL, {}});
+    if (!is_left) tool.handlers_.deliver({PMIX_ERR_LOST_CONNECTION, known.name, PMIX_RANGE_PROC_LOCAL, {}});
   });
 }
 
-Tool::Tool(const pmix_proc_t& self)
-    : self_(self), handlers_(events::Identity{self, {}}), idle_(std::make_shared<Connection>(base::Fd())) {}
+Tool::Tool(const pmix_proc_t& self, std::string version)
+    : self_(self),
+      handlers_(events::Identity{self, {}}),
+      idle_(std::make_shared<Connection>(base::Fd())),
+      version_(std::move(version)) {}
 
 Tool::~Tool() {
   stop();
 }
 
-void Tool::stop() {
-  idle_->stop();
-  if (const auto server = primary()) server->connection.stop();
-}
-
-// ---- servers
-
-Greeting Tool::greet(const Wish& wish) {
-  pmix_status_t why_not = PMIX_SUCCESS;
-  const auto servers = visible_servers(wish.server, why_not);
-  Greeting none;
-  none.status = servers.size() > 1 ? PMIX_ERR_BAD_PARAM : why_not;
-  if (servers.size() != 1) return none;
-  const auto chosen = wish.server ? Chosen::by_name : Chosen::by_search;
-  return enter(servers[0].at.name, chosen, wish.self, wish.version, patience);
-}
-
-Tool::Started Tool::start(const Wish& wish) {
-  Greeting greeting;
+Tool::Started Tool::start(const ServerWish& wish, const pmix_proc_t& self, std::string version) {
+  FoundServer found;
   if (wish.connects) {
-    greeting = greet(wish);
-    if (greeting.status != PMIX_SUCCESS && !wish.is_optional) return {nullptr, greeting.status};
+    found = find_server(wish, {self, version, {}});
+    if (found.greeting.status != PMIX_SUCCESS && !wish.is_optional) return {nullptr, found.greeting.status};
   }
-  const bool is_connected = greeting.status == PMIX_SUCCESS;
-  std::unique_ptr<Tool> tool(new Tool(is_connected ? greeting.self : own_name(wish.self)));
-  if (is_connected) tool->add(std::move(greeting));
+  const bool is_connected = wish.connects && found.greeting.status == PMIX_SUCCESS;
+  std::unique_ptr<Tool> tool(
+      new Tool(is_connected ? found.greeting.self : own_name(self), std::move(version)));
+  if (is_connected) tool->add(std::move(found), true);
   return {std::move(tool), PMIX_SUCCESS};
 }
 
-void Tool::add(Greeting greeting) {
-  auto server = std::make_shared<Server>(greeting.server, std::move(greeting.socket), *this);
-  const std::lock_guard lock(mutex_);
-  primary_ = std::move(server);
-}
-
-Tool::ServerRef Tool::primary() {
-  const std::lock_guard lock(mutex_);
-  return primary_;
-}
-
-std::shared_ptr<Connection> Tool::server_connection() {
-  const auto server = primary();
-  return server ? std::shared_ptr<Connection>(server, &server->connection) : nullptr;
-}
-
-bool Tool::is_connected() {
-  const auto server = primary();
-  return server && server->connection.alive();
+void Tool::stop() {
+  std::vector<ServerRef> all;
+  {
+    const std::lock_guard lock(mutex_);
+    is_stopped_ = true;
+    all = servers_;
+    all.insert(all.end(), left_.begin(), left_.end());
+  }
+  changed_.notify_all();
+  idle_->stop();
+  for (const auto& server : all) server->connection.stop();
 }
 
 void Tool::on_push(Server& from, const link::Frame& frame) {
@@ -208,7 +167,7 @@ void Tool::query_later(link::Query query, Answered done) {
   if (!asks_for_servers) return run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH, {}); });
   run_later([done = std::move(done)] {
     pmix_status_t why_not = PMIX_SUCCESS;
-    const auto servers = visible_servers(std::nullopt, why_not);
+    const auto servers = visible_servers(why_not);
     if (servers.empty() && why_not != PMIX_ERR_UNREACH) return done(why_not, {});
     data::Infos list, out;
     for (const auto& [at, greeting] : servers) {

@@ -4,10 +4,13 @@
 // A server lets it in by the kernel's word about its user. It is counted nowhere: no fence waits for it.
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/client/connection.hpp"
@@ -15,9 +18,8 @@
 #include "core/client/outputs.hpp"
 #include "core/client/resolve.hpp"
 #include "core/client/server_events.hpp"
-#include "core/client/tool_door.hpp"
+#include "core/client/server_search.hpp"
 #include "core/events/registry.hpp"
-#include "core/link/servers.hpp"
 #include "core/store/get_decision.hpp"
 #include "core/store/local_values.hpp"
 #include "core/store/lookup.hpp"
@@ -31,28 +33,31 @@ class Tool {
   using Done = std::function<void(pmix_status_t)>;
   using Answered = std::function<void(pmix_status_t, data::Infos)>;
 
-  struct Wish {
-    pmix_proc_t self{};           ///< without a namespace: the server gives it a name
-    std::string version;          ///< of this library
-    std::optional<pid_t> server;  ///< nothing: the only one of this user
-    bool connects = true;
-    bool is_optional = false;  ///< without a server it is a tool all the same
-  };
   struct Started {
     std::unique_ptr<Tool> tool;  ///< NULL: see status
     pmix_status_t status;
   };
-  /// status: PMIX_ERR_UNREACH (no such server in this network namespace), _NO_PERMISSIONS (of another user),
-  /// _NOT_SUPPORTED (another release), _TIMEOUT (it does not answer), _BAD_PARAM (several servers, and none is named); what
-  /// the server's host says.
-  static Started start(const Wish& wish);
+  /// self: without a namespace the server gives it a name; version: of this library. status: that of find_server().
+  static Started start(const ServerWish& wish, const pmix_proc_t& self, std::string version);
   ~Tool();
   /// Calls that wait end; later ones, too.
   void stop();
 
   const pmix_proc_t& self() const noexcept { return self_; }
   bool is_connected();
-  /// The connection that requests go by; null: there is no server.
+
+  // Servers. One of them is the primary, to which requests go: the first, until another is chosen.
+  /// Connects to one more; a server that is named and known already stays as it is. server: written on PMIX_SUCCESS.
+  pmix_status_t attach(const ServerWish& wish, pmix_proc_t& server);
+  /// PMIX_ERR_NOT_FOUND: it is not connected to that one.
+  pmix_status_t disconnect(const pmix_proc_t& server);
+  /// waits: until the tool is connected to it; PMIX_ERR_NOT_FOUND, _TIMEOUT, _INIT (the tool ends).
+  pmix_status_t set_primary(const pmix_proc_t& server, bool waits, data::Timeout timeout);
+  /// The primary first, the others in the order in which they came.
+  std::vector<pmix_proc_t> servers();
+  /// Of the primary; nothing: there is none.
+  std::optional<pmix_proc_t> server_name();
+  /// The connection that requests go by; null: there is no primary.
   std::shared_ptr<Connection> server_connection();
 
   /// key empty: everything the server says about proc. found: written on PMIX_SUCCESS only.
@@ -82,16 +87,20 @@ class Tool {
  private:
   /// A server that has let this tool in.
   struct Server {
-    Server(const pmix_proc_t& server, base::Fd socket, Tool& tool);
-    const pmix_proc_t name;
+    Server(FoundServer found, Tool& tool);
+    const KnownServer known;
+    std::atomic<bool> is_left{false};  ///< by the tool: its loss is no event
     ServerEvents events;
     Connection connection;  ///< last: its thread uses the others
   };
   using ServerRef = std::shared_ptr<Server>;
 
-  explicit Tool(const pmix_proc_t& self);
-  static Greeting greet(const Wish& wish);
-  void add(Greeting greeting);
+  Tool(const pmix_proc_t& self, std::string version);
+  void add(FoundServer found, bool becomes_primary);
+  std::vector<KnownServer> known_servers();
+  ServerRef find_locked(const pmix_proc_t& server);
+  void leave_locked(const ServerRef& server);
+  void free_left_servers();
   ServerRef primary();
   std::shared_ptr<Connection> working_connection();
   void on_push(Server& from, const link::Frame& frame);
@@ -105,8 +114,14 @@ class Tool {
   KeptValues kept_;
   const std::shared_ptr<Connection> idle_;  ///< the thread of a tool without a server
 
-  std::mutex mutex_;
-  ServerRef primary_;
+  const std::string version_;
+  std::mutex attaching_;  ///< one attach() at a time: no server is connected twice
+  std::mutex mutex_;      // guards all below
+  std::condition_variable changed_;
+  std::vector<ServerRef> servers_;  ///< oldest first
+  std::vector<ServerRef> left_;     ///< calls may still use them
+  ServerRef primary_;               ///< one of servers_; null: none is chosen
+  bool is_stopped_ = false;
 };
 
 }  // namespace weft::client

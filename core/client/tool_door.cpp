@@ -34,7 +34,8 @@ Greeting refused_with(pmix_status_t status) {
 
 pmix_status_t status_of_refusal(Bytes payload) {
   const auto refused = link::decode<link::Refused>(payload);
-  return refused && refused->status != PMIX_SUCCESS ? refused->status : PMIX_ERR_NOT_SUPPORTED;
+  const bool is_failure = refused && refused->status < 0 && refused->status != PMIX_OPERATION_SUCCEEDED;
+  return is_failure ? refused->status : PMIX_ERR_NOT_SUPPORTED;
 }
 
 Greeting greet(const std::string& at, Chosen chosen, const link::HelloTool& hello,

@@ -23,6 +23,8 @@ struct Greeting {
 
 /// A server that is not stopped says its name at once.
 inline constexpr std::chrono::seconds look_limit{2};
+/// How long its host may take to decide, where the tool gives no PMIX_TIMEOUT.
+inline constexpr std::chrono::seconds entry_limit{10};
 
 /// The name of the server that listens there; its host hears nothing of this.
 /// PMIX_ERR_UNREACH (there is none), _NO_PERMISSIONS (another user's), _TIMEOUT (it says nothing), _NOT_SUPPORTED (another release).

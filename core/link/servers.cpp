@@ -7,11 +7,15 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 
 namespace weft::link {
 namespace {
+
+constexpr std::string_view mark_of_socket = ";weft:";
+constexpr std::size_t longest_name = 64;
 
 /// "weft-<pid>-<16 hex digits>", as new_server_name() makes it.
 std::optional<pid_t> pid_in(std::string_view name) {
@@ -85,6 +89,20 @@ Result<std::vector<ServerSocket>> servers_here() {
   const auto table = table_of("self");
   if (!table) return fail(Errc::os, "/proc/self/net/unix cannot be read");
   return servers_in(*table);
+}
+
+std::string uri_of(const pmix_proc_t& server, std::string_view socket) {
+  return std::string(server.nspace, ::strnlen(server.nspace, PMIX_MAX_NSLEN)) + "." +
+         std::to_string(server.rank) + std::string(mark_of_socket).append(socket);
+}
+
+Result<ServerSocket> socket_in(std::string_view uri) {
+  const auto at = uri.rfind(mark_of_socket);
+  const auto name =
+      at == std::string_view::npos ? uri.substr(uri.size()) : uri.substr(at + mark_of_socket.size());
+  const auto pid = name.size() <= longest_name ? pid_in(name) : std::nullopt;
+  if (!pid) return fail(Errc::not_supported, "no URI of a server of this library");
+  return ServerSocket{*pid, std::string(name)};
 }
 
 bool listens_elsewhere(pid_t pid) {

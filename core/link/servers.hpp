@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The servers that listen on this machine, by the names of their sockets: how a tool finds one from its pid.
+// The servers that listen on this machine, by the names of their sockets: how a tool finds one. What a server's URI says.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include "pmix_common.h"
 #include "weft/result.hpp"
 
 namespace weft::link {
@@ -25,5 +26,10 @@ std::vector<ServerSocket> servers_in(std::string_view table);
 Result<std::vector<ServerSocket>> servers_here();
 /// Does that process listen as a server in a network namespace that is not ours?
 bool listens_elsewhere(pid_t pid);
+
+/// "<namespace>.<rank>;weft:<socket>": PMIX_SERVER_URI, and the line of a rendezvous file.
+std::string uri_of(const pmix_proc_t& server, std::string_view socket);
+/// The socket in a URI. Errors: not_supported (another library's, or none at all).
+Result<ServerSocket> socket_in(std::string_view uri);
 
 }  // namespace weft::link

@@ -22,6 +22,7 @@ struct Rooms {
     std::optional<bool> collects;
     bool host_tells_ends = false;  ///< weft.tells_ends
     std::chrono::milliseconds key_wait{2000};
+    ToolSupport tools;
   };
   /// cluster: null where there is no other node.
   Rooms(asio::io_context& loop, const pmix_proc_t& self, const pmix_server_module_t* module,
@@ -39,7 +40,7 @@ struct Rooms {
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
-        tool_entry(self, settings.host_name, jobs, host, tools),
+        tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(loop, jobs, host, clients),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
         queries(loop, self, jobs, host, own_report, cluster) {}

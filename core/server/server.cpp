@@ -16,6 +16,7 @@
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "base/thread.hpp"
+#include "core/link/servers.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -83,6 +84,9 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
   Rooms::Settings settings;
+  auto tools = ToolSupport::parse(infos, ninfo);
+  if (!tools) return fail(tools.error());
+  settings.tools = std::move(*tools);
   settings.host_name = server->host_name_;
   settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
   settings.collects = collects_setting();
@@ -104,9 +108,13 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
-  server->rooms_->jobs.tell_server(server->self_, std::string(link::nspace_of(server->self_)) + "." +
-                                                      std::to_string(server->self_.rank) +
-                                                      ";weft:" + server->socket_name_);
+  const auto uri = link::uri_of(server->self_, server->socket_name_);
+  server->rooms_->jobs.tell_server(server->self_, uri);
+  if (!settings.tools.file.empty()) {
+    auto file = RendezvousFile::write(settings.tools.file, uri);
+    if (!file) return fail(file.error());
+    server->rendezvous_file_ = std::move(*file);
+  }
   server->listener_->start();
 
   server->thread_ = base::start_thread("weft-server", [s = server.get()] {

@@ -22,6 +22,7 @@
 
 #include "base/log_thread.hpp"
 #include "core/server/connections/listener.hpp"
+#include "core/server/connections/rendezvous_file.hpp"
 #include "core/server/host/child_environment.hpp"
 #include "core/server/loop_watch.hpp"
 #include "core/server/rooms.hpp"
@@ -135,6 +136,7 @@ class Server final : ClientConnection::Owner {
   std::atomic<bool> is_abandoned_{false};  ///< stop() did not wait for the loop any longer
   std::optional<shm::Segment> segment_;
   std::unique_ptr<Listener> listener_;
+  RendezvousFile rendezvous_file_;  ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
   std::unique_ptr<Rooms> rooms_;

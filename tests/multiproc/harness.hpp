@@ -54,6 +54,7 @@ void add_set_fence_programs(Programs& programs);
 void add_slow_file_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);
 void add_tool_role_programs(Programs& programs);
+void add_tool_server_programs(Programs& programs);
 
 /// One process that a test started, with a line of text to and from it. Killed and reaped with this object.
 class Child {

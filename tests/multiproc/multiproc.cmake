@@ -24,6 +24,7 @@ add_executable(multiproc_test
   set_fence_test.cpp
   slow_files_test.cpp
   tool_role_test.cpp
+  tool_servers_test.cpp
   values.cpp)
 weft_compile_alone(asks_test.cpp)
 weft_compile_alone(cluster_test.cpp)

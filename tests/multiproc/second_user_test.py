@@ -379,7 +379,7 @@ class FalseServer(unittest.TestCase):
     def report(self, **parts):
         """Of one node, in which these are."""
         names = {"pmix_srv_nspace": NASTY, **parts}
-        welcome = struct.pack("<QQI", 0, 0, 0) + text(b"job") + struct.pack("<I", 0)
+        welcome = struct.pack("<QQI", 0, 0, 0) + text(b"job") + struct.pack("<IB", 0, 0) + text(b"tool") + struct.pack("<I", 0)
         results = struct.pack("<i", 0) + infos(weft_cluster=array(**names))
         return (strangers.WELCOME, welcome), (strangers.RESULTS, results)
 

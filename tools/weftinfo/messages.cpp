@@ -62,8 +62,10 @@ Stop cannot_attach(std::optional<long> pid, pmix_status_t status) {
     case PMIX_ERR_NOT_SUPPORTED:
       return Stop(
           exit_status::nothing_there,
-          line(fmt::format("{} is of another release of Weft; use the weftinfo that was installed with it",
-                           server_text(pid))));
+          line(fmt::format(
+              "{} is of another release of Weft: use the weftinfo that was installed with it; or its host "
+              "lets no tools in",
+              server_text(pid))));
     case PMIX_ERR_TIMEOUT:
       return Stop(exit_status::nothing_there,
                   line(fmt::format("{} does not answer: is it stopped? Look with ps -o stat= -p {}",

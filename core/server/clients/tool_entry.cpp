@@ -16,6 +16,8 @@ std::string ToolEntry::objection(const link::HelloTool& hello, const ClientConne
   if (connection.uid != ::getuid() && connection.uid != 0)
     return "user " + std::to_string(connection.uid) + " may not look at jobs of user " +
            std::to_string(::getuid());
+  status = PMIX_ERR_NOT_SUPPORTED;
+  if (!support_.admits) return "the resource manager takes no tools";
   status = PMIX_ERR_BAD_PARAM;
   if (hello.nspace.size() > PMIX_MAX_NSLEN || hello.nspace.find('\0') != std::string::npos ||
       hello.rank > PMIX_RANK_VALID)
@@ -68,10 +70,15 @@ void ToolEntry::on_decision(const ConnectionRef& connection, pmix_status_t statu
   welcome(connection);
 }
 
+link::Welcome ToolEntry::own_name() const {
+  return {.local = store::none,
+          .server_nspace = server_.nspace,
+          .server_rank = server_.rank,
+          .is_system = support_.is_system};
+}
+
 void ToolEntry::answer_look(const ConnectionRef& connection) const {
-  const link::Welcome name{
-      .local = store::none, .server_nspace = server_.nspace, .server_rank = server_.rank};
-  connection->send(MessageType::welcome, 0, link::encode(name));
+  connection->send(MessageType::welcome, 0, link::encode(own_name()));
   connection->close();
 }
 
@@ -105,10 +112,8 @@ bool ToolEntry::take_name(const ConnectionRef& connection, const pmix_proc_t& na
 }
 
 void ToolEntry::welcome(const ConnectionRef& connection) const {
-  const link::Welcome message{.local = store::none,
-                              .server_nspace = server_.nspace,
-                              .server_rank = server_.rank,
-                              .tool = connection->proc};
+  auto message = own_name();
+  message.tool = connection->proc;
   connection->send(MessageType::welcome, 0, link::encode(message));
   connection->admit();
 }

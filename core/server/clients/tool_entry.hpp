@@ -5,6 +5,7 @@
 
 #include <string>
 
+#include "core/server/connections/tool_support.hpp"
 #include "core/server/connections/tools.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -13,8 +14,14 @@ namespace weft::server {
 
 class ToolEntry {
  public:
-  ToolEntry(const pmix_proc_t& server, std::string host_name, const Jobs& jobs, Host& host, Tools& tools)
-      : server_(server), host_name_(std::move(host_name)), jobs_(jobs), host_(host), tools_(tools) {}
+  ToolEntry(const pmix_proc_t& server, std::string host_name, ToolSupport support, const Jobs& jobs,
+            Host& host, Tools& tools)
+      : server_(server),
+        host_name_(std::move(host_name)),
+        support_(std::move(support)),
+        jobs_(jobs),
+        host_(host),
+        tools_(tools) {}
 
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
   void closed(const ConnectionRef& connection) { tools_.remove(connection); }
@@ -22,6 +29,7 @@ class ToolEntry {
  private:
   std::string objection(const link::HelloTool& hello, const ClientConnection& connection,
                         pmix_status_t& status) const;
+  link::Welcome own_name() const;
   void answer_look(const ConnectionRef& connection) const;
   pmix_proc_t new_name(const ClientConnection& connection) const;
   bool is_free(const pmix_proc_t& name, const ClientConnection& wanted_by) const;
@@ -32,6 +40,7 @@ class ToolEntry {
 
   const pmix_proc_t server_;
   const std::string host_name_;
+  const ToolSupport support_;
   const Jobs& jobs_;
   Host& host_;
   Tools& tools_;

@@ -2,7 +2,9 @@
 #include "core/link/servers.hpp"
 
 #include <gtest/gtest.h>
+
 #include <unistd.h>
+#include <cstring>
 
 #include <algorithm>
 
@@ -65,6 +67,27 @@ TEST(ServersHere, has_the_servers_that_listen_now) {
     EXPECT_TRUE(is_there());
   }
   EXPECT_FALSE(is_there());
+}
+
+TEST(Uri, says_where_a_server_listens) {
+  pmix_proc_t server{};
+  std::strcpy(server.nspace, "name;weft:of.server");  // as its host likes
+  server.rank = 7;
+  const auto uri = uri_of(server, "weft-123-0123456789abcdef");
+  EXPECT_EQ(uri, "name;weft:of.server.7;weft:weft-123-0123456789abcdef");
+  const auto socket = socket_in(uri);
+  ASSERT_TRUE(socket);
+  EXPECT_EQ(socket->pid, 123);
+  EXPECT_EQ(socket->name, "weft-123-0123456789abcdef");
+}
+
+TEST(Uri, of_another_library_is_none) {
+  for (const auto& uri :
+       {std::string(), std::string("a.0"), std::string("a.0;tcp4://127.0.0.1:1234"), std::string("weft:1"),
+        std::string("a.0;weft:"), std::string("a.0;weft:weft-0-0123456789abcdef"),
+        std::string("a.0;weft:other-1-0123456789abcdef"), std::string("a.0;weft:weft-1-0123456789abcdeX"),
+        "a.0;weft:weft-1" + std::string(5000, '1') + "-0123456789abcdef", std::string("\0\0\0", 3)})
+    EXPECT_FALSE(socket_in(uri)) << uri;
 }
 
 }  // namespace

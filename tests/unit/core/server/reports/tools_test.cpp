@@ -63,7 +63,9 @@ TEST_F(Tools, get_a_report) {
 }
 
 TEST_F(Tools, of_another_version_hear_which_one_is_spoken_here) {
-  const auto frame = first(MessageType::hello_tool, link::encode(link::HelloTool{.wire = 99}));
+  link::HelloTool hello;
+  hello.wire = 99;
+  const auto frame = first(MessageType::hello_tool, link::encode(hello));
   ASSERT_TRUE(frame);
   ASSERT_EQ(frame->type, MessageType::refused);
   const auto refused = link::decode<link::Refused>(frame->payload);
