@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job Management and Reporting": queries.
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -31,7 +32,8 @@ pmix_status_t read_query(const pmix_query_t* queries, size_t count, Query& out) 
       item.keys.emplace_back(weft::abi::text_of(*key, PMIX_MAX_KEYLEN));
     item.qualifiers = std::move(*qualifiers);
   }
-  return PMIX_SUCCESS;
+  const auto asks = [](const Query::Item& item) { return !item.keys.empty(); };
+  return std::any_of(out.items.begin(), out.items.end(), asks) ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
 }
 
 /// What the library knows of itself, in whatever role and before it has one.

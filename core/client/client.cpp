@@ -150,7 +150,9 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
     const auto refused = link::decode<link::Refused>(answer->payload);
     say(rank_text(identity) +
         ": the server refused this process: " + (refused ? refused->reason : "no reason given"));
-    return fail(Errc::denied, "refused by the server");
+    // Without a descriptor for this process it is as good as not there.
+    const bool is_full = refused && refused->status == PMIX_ERR_OUT_OF_RESOURCE;
+    return fail(is_full ? Errc::no_space : Errc::denied, "refused by the server");
   }
   auto welcome = link::decode<link::Welcome>(answer->payload);
   if (answer->type != MessageType::welcome || !welcome) {

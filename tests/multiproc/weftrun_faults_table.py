@@ -163,7 +163,11 @@ LIMITS = [
     Row("descriptor limit of the launcher", ("launch",), 125, "pipes, `ulimit -n`", "are ended", 15, group="limits", do="few descriptors",
         shapes=("one node", "virtual"), prefix=("prlimit", "--nofile=24:24"), ranks=16, words=("cannot make the pipes for the ranks.*ulimit -n",)),
     Row("descriptor limit of a rank", RUNNING, "the rank's", "", "`PMIx_Init` fails, with a line", "", "`multiproc.LimitTest.a_client_without_descriptors`"),
-    Row("descriptor limit of a server", RUNNING, (0, 124), "`--timeout`, where the job does not get on; a server without a descriptor for a client says so",
+    Row("descriptor limit of a server", ("before Init", "in Init"), (0, 99, 124),
+        "the rank that the server refused after 2 s, and what that rank did; or `--timeout`", "`PMIx_Init` waits for a free descriptor or fails, with a line; "
+        "those that are connected get on, or are ended", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE, options=("--timeout", "5"),
+        words=("exited with status 99|did not end within --timeout 5 seconds",)),
+    Row("descriptor limit of a server", tuple(m for m in RUNNING if m not in ("before Init", "in Init")), (0, 124), "`--timeout`, where the job does not get on; a server without a descriptor for a client says so",
         "on one node those that are connected notice nothing, one that connects waits for a free descriptor or is refused; between nodes what is "
         "open goes on, and a call that needs a new connection waits for a descriptor; after `WEFT_LOST_AFTER` that node is lost", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE,
         options=("--timeout", "5"), words=("did not end within --timeout 5 seconds",)),
