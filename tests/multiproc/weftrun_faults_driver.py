@@ -45,22 +45,25 @@ SHAPES = {
 }
 
 # The words of the client, and which ranks say that the moment is there. Rank 0 holds the others up where a call has to last.
+# Every rank says, too, that its PMIx_Init is over: a fault that would meet another rank's waits for that.
+_INIT = ["init", "reach:let_in"]
 _DATA = ["put:1000", "commit"]
 _REST = ["try", "collect", "try", "get:0", "try", "finalize"]
 _HELD = ["only:0", "hold", "all", f"only:{VICTIM}"]
 MOMENTS = {
     "before Init": [f"only:{VICTIM}", "reach:before_Init", "hold", "all", "init", *_DATA, *_REST],
     "in Init": [f"only:{VICTIM}", "hold_connect", "all", "init", *_DATA, *_REST],
-    "put and commit": ["init", "put:1000", f"only:{VICTIM}", "reach:put", "hold", "all", "commit", *_REST],
-    "fence": ["init", *_DATA, *_HELD, "reach:fence", "all", *_REST],
-    "direct modex": ["init", *_HELD, "reach:modex", "all", *_DATA, "try", "get:0", "try", "collect", "try", "finalize"],
-    "finalize": ["init", *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
+    "put and commit": [*_INIT, "put:1000", f"only:{VICTIM}", "reach:put", "hold", "all", "commit", *_REST],
+    "fence": [*_INIT, *_DATA, *_HELD, "reach:fence", "all", *_REST],
+    "direct modex": [*_INIT, *_HELD, "reach:modex", "all", *_DATA, "try", "get:0", "try", "collect", "try", "finalize"],
+    "finalize": [*_INIT, *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
     # While daemons start there are no ranks: an agent says it.
     "launch": ["init", *_DATA, *_REST],
     # Rank 0 fails, the others have got SIGTERM and stay; SIGKILL comes after 2 seconds.
     "end": ["init", "stubborn", "fence", "only:0", "exit:3", "all", "wait"],
 }
 IN_A_CALL = ("fence", "direct modex", "finalize")
+AFTER_INIT = ("put and commit", *IN_A_CALL)
 
 
 def process_state(pid):

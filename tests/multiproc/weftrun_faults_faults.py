@@ -6,7 +6,7 @@ import resource
 import signal
 
 from weftrun_common import name_of, wait_until
-from weftrun_faults_driver import VICTIM, process_state
+from weftrun_faults_driver import AFTER_INIT, VICTIM, process_state
 
 FREEZER = "/sys/fs/cgroup/freezer"
 MEMORY = "/sys/fs/cgroup/memory"
@@ -120,6 +120,8 @@ def limit_memory(job, ranks, _):
 def no_more_descriptors(target):
     """What the process has open stays so."""
     def fault(job, ranks, moment):
+        if moment in AFTER_INIT:
+            job.reach("let_in", 4)
         pid = target(job, ranks, moment)
         first_unused = max(map(int, os.listdir(f"/proc/{pid}/fd"))) + 1
         resource.prlimit(pid, resource.RLIMIT_NOFILE, (first_unused, first_unused))
