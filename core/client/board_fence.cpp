@@ -105,7 +105,9 @@ void BoardFence::board_moved() {
   }
 }
 
-shm::WaitPolicy wait_policy(const store::JobView& job, bool remote, std::uint32_t members) noexcept {
+shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,
+                            std::uint32_t members) noexcept {
+  if (board.by_host()) return shm::WaitPolicy::for_hosts();
   const auto waiters = std::max(job.local_count(), members);
   const auto cores = job.header().cores;
   if (remote) return shm::WaitPolicy::for_other_nodes(waiters + 1, cores);

@@ -72,7 +72,9 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   std::list<Async> open_;  // the connection's thread only
 };
 
-/// How a process of that job waits at a board of so many members. remote: some of them are on other nodes.
-shm::WaitPolicy wait_policy(const store::JobView& job, bool remote, std::uint32_t members) noexcept;
+/// How a process of that job waits at that board. remote: some of its members are on other nodes; members: how many are
+/// here, 0 for the job's own.
+shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,
+                            std::uint32_t members) noexcept;
 
 }  // namespace weft::client

@@ -204,7 +204,7 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
   has_card_ = true;
   own_job_ = *view;
   segment_ = std::move(all);
-  wait_ = wait_policy(own_job_, h.nodes > 1, 0);
+  wait_ = wait_policy(own_job_, board, h.nodes > 1, 0);
   fences_->attach(segment_, own_job_, board, local_, control_);
   return {};
 }

@@ -78,7 +78,7 @@ void Fences::attach(shm::SegmentWindows& segment, const store::JobView& job, sto
   control_ = &control;
   job_fence_ = std::make_shared<BoardFence>(
       BoardFence::Place{.board = &board, .me = local, .next = board.open_generation()}, control,
-      wait_policy(job, job.header().nodes > 1, 0), connection_);
+      wait_policy(job, board, job.header().nodes > 1, 0), connection_);
   set_fences_ =
       std::make_unique<SetFences>([this](const link::BoardOffer& offer) { return open_board(offer); });
 }
@@ -219,7 +219,7 @@ std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
   auto& board = store::Board::at(segment_->clients.base() + slot->offset);
   return std::make_shared<BoardFence>(
       BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, *control_,
-      wait_policy(job_, board.remote(), board.members()), connection_);
+      wait_policy(job_, board, board.remote(), board.members()), connection_);
 }
 
 void Fences::board_moved(store::BoardNumber board) {

@@ -26,4 +26,10 @@ WaitPolicy WaitPolicy::for_other_nodes(unsigned waiters, unsigned cores) noexcep
   return policy;
 }
 
+WaitPolicy WaitPolicy::for_hosts() noexcept {
+  WaitPolicy policy;
+  policy.yield = std::chrono::microseconds{0};
+  return policy;
+}
+
 }  // namespace weft::shm

@@ -7,6 +7,7 @@
 //   3. then sleeps on the futex, in slices, so that the caller's own check notices a waker that died.
 // A waiter for another node yields only as long as no other process wants its core: what comes from another
 // node passes through a server that needs a core.
+// A waiter for what a host does sleeps at once.
 // A waiter therefore uses at most spin + yield of processor time before it sleeps: 50 us + 2 ms.
 #pragma once
 
@@ -32,6 +33,9 @@ struct WaitPolicy {
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
   /// The policy for waiting on other nodes. waiters: includes the server.
   static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
+  /// The policy for waiting on what the server's host does: a sleep at once. A host's exchange takes longer than any look is
+  /// worth, in processes that need the cores.
+  static WaitPolicy for_hosts() noexcept;
 };
 
 /// Cores that this process may run on.
