@@ -6,6 +6,8 @@
 
 #include <array>
 
+#include "pmix_deprecated.h"
+
 namespace weft::data {
 namespace {
 
@@ -43,6 +45,15 @@ constexpr Field pdata_fields[] = {
     one("proc", PMIX_PROC, offsetof(pmix_pdata_t, proc)),
     key("key", offsetof(pmix_pdata_t, key)),
     one("value", PMIX_VALUE, offsetof(pmix_pdata_t, value)),
+};
+/// The element of PMIX_KVAL, whose shape no header says: programs make arrays of it, and end them.
+struct KeyValue {
+  char* key;
+  pmix_value_t value;
+};
+constexpr Field key_value_fields[] = {
+    one("key", PMIX_STRING, offsetof(KeyValue, key)),
+    one("value", PMIX_VALUE, offsetof(KeyValue, value)),
 };
 constexpr Field proc_info_fields[] = {
     one("proc", PMIX_PROC, offsetof(pmix_proc_info_t, proc)),
@@ -244,6 +255,8 @@ constexpr void fill_owning(Table& t) {
   t[PMIX_VALUE] = held("PMIX_VALUE", Shape::value, sizeof(pmix_value_t));
   t[PMIX_DATA_ARRAY] = held("PMIX_DATA_ARRAY", Shape::array, sizeof(pmix_data_array_t));
   t[PMIX_DATA_BUFFER] = held("PMIX_DATA_BUFFER", Shape::buffer, sizeof(pmix_data_buffer_t));
+  // The name of an older release for the buffer of a library, which had no public shape.
+  t[PMIX_BUFFER] = held("PMIX_BUFFER", Shape::buffer, sizeof(pmix_data_buffer_t));
   t[PMIX_TOPO] = held("PMIX_TOPO", Shape::topology, sizeof(pmix_topology_t));
   t[PMIX_PROC_CPUSET] = held("PMIX_PROC_CPUSET", Shape::cpuset, sizeof(pmix_cpuset_t));
 
@@ -252,6 +265,7 @@ constexpr void fill_owning(Table& t) {
   t[PMIX_INFO] = record("PMIX_INFO", sizeof(pmix_info_t), info_fields);
   t[PMIX_INFO].shape = Shape::info;
   t[PMIX_PDATA] = record("PMIX_PDATA", sizeof(pmix_pdata_t), pdata_fields);
+  t[PMIX_KVAL] = record("PMIX_KVAL", sizeof(KeyValue), key_value_fields);
   t[PMIX_PROC_INFO] = record("PMIX_PROC_INFO", sizeof(pmix_proc_info_t), proc_info_fields);
   t[PMIX_QUERY] = record("PMIX_QUERY", sizeof(pmix_query_t), query_fields);
   t[PMIX_ENVAR] = record("PMIX_ENVAR", sizeof(pmix_envar_t), envar_fields, Place::inside);

@@ -60,7 +60,7 @@ struct Type {
   std::span<const Field> fields;
 };
 
-/// nullptr for a type that Weft does not know (also the library-internal PMIX_KVAL and PMIX_BUFFER).
+/// nullptr for a type that Weft does not know.
 const Type* find_type(pmix_data_type_t type) noexcept;
 
 constexpr bool is_plain(Shape shape) noexcept {
