@@ -9,15 +9,14 @@ using weft::abi::roles;
 
 /// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
 ///   procs [nprocs]  the members; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
-///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_TIMEOUT (int, seconds, 0 = none); a host that carries fences gets these and all
+///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_COLLECT_GENERATED_JOB_INFO (bool): what the servers of other nodes alone know of
+///                   their ranks comes too, which PMIX_COLLECT_DATA alone does not bring; PMIX_TIMEOUT (int, seconds, 0 = none); a host that carries fences gets these and all
 ///                   others
 ///   Blocks this thread only. Errors: PMIX_ERR_INIT, _BAD_PARAM, _TIMEOUT, _PROC_ABORTED (a participant died),
 ///   _UNREACH (a participant finalized), _LOST_CONNECTION (the server is gone).
 ///   Cost: on one node: one compare-and-swap and one wake; the first fence of a set that is not the whole job is a round
 ///   trip to the server. On n nodes: besides, the rounds of the servers' schedule (docs/design/fence.md).
 ///   Tests: tests/multiproc/fence_test.cpp, host_fence_test.cpp
-/// Not yet: PMIX_COLLECT_GENERATED_JOB_INFO between nodes: what the servers of some ranks alone know of them (PMIX_LOCALITY_STRING,
-/// PMIX_CPUSET, PMIX_PACKAGE_RANK) is not exchanged; ignored, PMIX_ERR_NOT_SUPPORTED where it is required
 [[gnu::hot]] pmix_status_t PMIx_Fence(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[],
                                       size_t ninfo) {
   return guarded_status([&]() -> pmix_status_t {
@@ -29,7 +28,6 @@ using weft::abi::roles;
 }
 
 /// PMIx_Fence_nb: the same; cbfunc runs once, on the library's thread.
-/// Not yet: PMIX_COLLECT_GENERATED_JOB_INFO between nodes, as PMIx_Fence
 pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix_info_t info[], size_t ninfo,
                             pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

@@ -18,8 +18,9 @@ constexpr std::chrono::milliseconds withdraw_again{100};
 }  // namespace
 
 /// The arrival says that they come: whatever the server sees first, it begins nothing without them.
-std::optional<BoardFence::Ticket> BoardFence::take_ticket_and_tell(bool collect, data::Infos for_host) {
-  const auto ticket = member_.enter({collect, true});
+std::optional<BoardFence::Ticket> BoardFence::take_ticket_and_tell(store::Wants wants, data::Infos for_host) {
+  wants.directives = true;
+  const auto ticket = member_.enter(wants);
   if (ticket)
     (void)connection_.send(
         link::MessageType::fence_directives,

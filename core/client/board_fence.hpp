@@ -37,12 +37,12 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
 
   /// The host of the server carries its fences.
   bool is_by_host() const noexcept { return member_.board().by_host(); }
-  /// Every fence begins here, in the caller's order. collect: cards are to travel to other nodes; on this one they are
-  /// read where they lie. for_host: directives, which go to the server where its host carries the fence; null: none.
+  /// Every fence begins here, in the caller's order. wants: what is to travel to other nodes; on this one it is
+  /// read where it lies. for_host: directives, which go to the server where its host carries the fence; null: none.
   /// Nothing: the board is closed, and stays so for this object (not for the board of a job).
-  std::optional<Ticket> take_ticket(bool collect, data::Infos* for_host = nullptr) {
+  std::optional<Ticket> take_ticket(store::Wants wants, data::Infos* for_host = nullptr) {
     const bool is_told = for_host != nullptr && is_by_host();
-    return is_told ? take_ticket_and_tell(collect, std::move(*for_host)) : member_.enter(collect);
+    return is_told ? take_ticket_and_tell(wants, std::move(*for_host)) : member_.enter(wants);
   }
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the
   /// server is gone. Cost: one compare-and-swap, one wake by the last arriver.
@@ -58,7 +58,7 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
     Ticket ticket;
     std::function<void(pmix_status_t)> done;
   };
-  std::optional<Ticket> take_ticket_and_tell(bool collect, data::Infos for_host);
+  std::optional<Ticket> take_ticket_and_tell(store::Wants wants, data::Infos for_host);
   [[gnu::hot]] std::optional<pmix_status_t> step(Ticket& ticket) noexcept;
   std::optional<pmix_status_t> step(Async& fence);
   void ask_to_withdraw(store::Generation generation);

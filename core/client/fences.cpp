@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <future>
 
+#include "core/data/call_attributes.hpp"
 #include "core/data/deadline.hpp"
 #include "core/data/status.hpp"
 
@@ -13,20 +14,23 @@ namespace {
 using link::MessageType;
 
 struct FenceDirectives {
-  bool collect = false;
-  link::FenceNeeds needs;
+  store::Wants wants;
+  bool needs_host =
+      false;  ///< a required one that only a host may understand, which carries fences between nodes
   bool has_others = false;  ///< for a host that carries the fence: PMIX_TIMEOUT, and what is not known here
   data::Timeout timeout;
 
   /// False: a directive of a type that it cannot have.
   [[gnu::hot]] bool read(const pmix_info_t* infos, std::size_t count) {
-    needs = link::FenceNeeds::of(infos, count);
+    needs_host =
+        data::has_required(infos, count) && data::first_not_understood("PMIx_Fence", infos, count) != nullptr;
     for (std::size_t i = 0; i < count; ++i) {
       const auto key = data::key_of(infos[i]);
       if (key == PMIX_COLLECT_DATA)
-        collect = data::is_true(infos[i].value);
+        wants.collect = data::is_true(infos[i].value);
       else
         has_others = true;
+      if (key == PMIX_COLLECT_GENERATED_JOB_INFO) wants.generated = data::is_true(infos[i].value);
       if (key == PMIX_TIMEOUT) {
         const auto given = data::timeout_of(infos[i].value);
         if (!given) return false;
@@ -114,13 +118,10 @@ bool Fences::are_all_here(const pmix_proc_t* procs, std::size_t nprocs) const no
   });
 }
 
-/// A client without the segment leaves that to its server.
-bool Fences::can_meet(const link::FenceNeeds& needs, const pmix_proc_t* procs,
-                      std::size_t nprocs) const noexcept {
-  if (!needs.generated && !needs.host) return true;
-  if (!job_fence_ && !is_alone_) return true;
-  const bool is_between_nodes = !are_all_here(procs, nprocs);
-  return needs.can_be_met(is_between_nodes, is_between_nodes && job_fence_->is_by_host());
+/// May the host carry this fence? A client without the segment leaves that to its server.
+bool Fences::is_by_host(const pmix_proc_t* procs, std::size_t nprocs) const noexcept {
+  if (!job_fence_) return !is_alone_;
+  return job_fence_->is_by_host() && !are_all_here(procs, nprocs);
 }
 
 pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const pmix_info_t* infos,
@@ -128,8 +129,8 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
-  if (!can_meet(how.needs, procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
+  if (how.needs_host && !is_by_host(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.wants, for_host.get()};
   std::future<pmix_status_t> ended;
   const auto promised = [&] {
     const auto promise = std::make_shared<std::promise<pmix_status_t>>();
@@ -140,7 +141,7 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
   if (connection_.on_thread() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
-    return job_fence_->wait(*job_fence_->take_ticket(how.collect, call.for_host), how.deadline());
+    return job_fence_->wait(*job_fence_->take_ticket(how.wants, call.for_host), how.deadline());
   } else {
     const auto set = set_fences_->find({procs, nprocs});
     if (const auto at = enter_set(set, call, promised, started))
@@ -155,17 +156,17 @@ pmix_status_t Fences::fence_later(const pmix_proc_t* procs, std::size_t nprocs, 
   FenceDirectives how;
   ForHost for_host;
   if (!how.read(infos, ninfo) || !for_host.read(how, infos, ninfo)) return PMIX_ERR_BAD_PARAM;
-  if (!can_meet(how.needs, procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
+  if (how.needs_host && !is_by_host(procs, nprocs)) return PMIX_ERR_NOT_SUPPORTED;
   const bool whole = whole_job(procs, nprocs);
   if (is_alone_) {
     if (!whole) return PMIX_ERR_UNREACH;
     connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
     return PMIX_SUCCESS;
   }
-  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.collect, for_host.get()};
+  const auto call = FenceCall{procs, nprocs, infos, ninfo, how.wants, for_host.get()};
   if (!job_fence_) return send_fence(nullptr, call, std::move(done));
   if (whole) {
-    job_fence_->wait_later(*job_fence_->take_ticket(how.collect, call.for_host), how.deadline(),
+    job_fence_->wait_later(*job_fence_->take_ticket(how.wants, call.for_host), how.deadline(),
                            std::move(done));
     return PMIX_SUCCESS;
   }
@@ -186,7 +187,7 @@ std::optional<SetFence::AtBoard> Fences::enter_set(const std::shared_ptr<SetFenc
                                                    pmix_status_t& started) {
   const auto send = [&] { started = send_fence(set, call, done()); };
   if (set == nullptr) return send(), std::nullopt;
-  auto at = set->enter(call.collect, send, call.for_host);
+  auto at = set->enter(call.wants, send, call.for_host);
   if (!at && started != PMIX_SUCCESS) set->message_ended(std::nullopt);
   return at;
 }

@@ -9,7 +9,6 @@
 
 #include "core/client/board_fence.hpp"
 #include "core/client/set_fences.hpp"
-#include "core/link/fence_needs.hpp"
 #include "core/store/job_view.hpp"
 
 namespace weft::client {
@@ -45,12 +44,12 @@ class Fences {
     std::size_t nprocs;
     const pmix_info_t* infos;
     std::size_t ninfo;
-    bool collect;
+    store::Wants wants;
     data::Infos* for_host;  ///< null: the caller gave nothing that only a host can obey
   };
   [[gnu::hot]] bool whole_job(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   bool are_all_here(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
-  bool can_meet(const link::FenceNeeds& needs, const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
+  bool is_by_host(const pmix_proc_t* procs, std::size_t nprocs) const noexcept;
   template <class Done>
   std::optional<SetFence::AtBoard> enter_set(const std::shared_ptr<SetFence>& set, const FenceCall& call,
                                              Done&& done, pmix_status_t& started);

@@ -51,7 +51,7 @@ class SetFence {
   /// A ticket at the board; or nothing, and send() has been called: the fence is a message, and message_ended() is owed.
   /// for_host: as in BoardFence::take_ticket.
   template <class Send>
-  std::optional<AtBoard> enter(bool collect, Send&& send, data::Infos* for_host = nullptr);
+  std::optional<AtBoard> enter(store::Wants wants, Send&& send, data::Infos* for_host = nullptr);
   /// offer: what came with the answer, if anything did.
   void message_ended(const std::optional<link::BoardOffer>& offer);
   /// Where its fences are now, if it is at a board of that number; 0: of any.
@@ -103,10 +103,10 @@ class SetFences {
 };
 
 template <class Send>
-std::optional<SetFence::AtBoard> SetFence::enter(bool collect, Send&& send, data::Infos* for_host) {
+std::optional<SetFence::AtBoard> SetFence::enter(store::Wants wants, Send&& send, data::Infos* for_host) {
   const std::lock_guard lock(mutex_);
   if (board_ != nullptr) {
-    if (const auto ticket = board_->take_ticket(collect, for_host)) return AtBoard{board_, *ticket};
+    if (const auto ticket = board_->take_ticket(wants, for_host)) return AtBoard{board_, *ticket};
     board_.reset();  // closed, and a closed board has no open fence of this process
   }
   ++by_message_;

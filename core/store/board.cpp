@@ -45,8 +45,9 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants want
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
   if (broken(generation)) return Arrival::broken;
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
-  cells()[me].wants.store((wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0),
-                          std::memory_order_relaxed);                // the CAS below publishes it
+  const std::uint32_t bits = (wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0) |
+                             (wants.generated ? generated_bit : 0);
+  cells()[me].wants.store(bits, std::memory_order_relaxed);          // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
   for (auto changes = most_changes;; --changes) {
     if (changes == 0 || generation_of(w) + 1 != generation) return Arrival::over;
@@ -62,10 +63,10 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants want
   }
 }
 
-bool Board::collect_wanted(std::uint32_t members) const noexcept {
-  for (std::uint32_t i = 0; i < members; ++i)
-    if ((cells()[i].wants.load(std::memory_order_relaxed) & collect_bit) != 0) return true;
-  return false;
+Wants Board::wanted(std::uint32_t members) const noexcept {
+  std::uint32_t bits = 0;
+  for (std::uint32_t i = 0; i < members; ++i) bits |= cells()[i].wants.load(std::memory_order_relaxed);
+  return {(bits & collect_bit) != 0, (bits & directives_bit) != 0, (bits & generated_bit) != 0};
 }
 
 Board::Outcome Board::outcome(Generation generation) const noexcept {

@@ -42,9 +42,11 @@ using Incarnation = std::uint32_t;  ///< 31 bits; 0: the board of a whole job, w
 
 /// What a member says with its arrival.
 struct Wants {
-  constexpr Wants(bool cards = false, bool told = false) noexcept : collect(cards), directives(told) {}
+  constexpr Wants(bool cards = false, bool told = false, bool info = false) noexcept
+      : collect(cards), directives(told), generated(info) {}
   bool collect;     ///< the cards are to travel
   bool directives;  ///< for the host, on their way to the server (link::FenceDirectives)
+  bool generated;   ///< what the servers alone know of their ranks is to travel
 };
 
 class Board {
@@ -68,12 +70,11 @@ class Board {
   static constexpr Incarnation last_incarnation = 0x7fffffff;
 
   struct alignas(64) Cell {
-    std::atomic<Generation> arrived{0};     ///< the last generation this member arrived at; own process only
-    std::atomic<std::uint32_t> notify{0};   ///< the server is to be asked for a message when `arrived` ends
-    std::atomic<std::int32_t> lost{0};      ///< I5
-    std::atomic<std::uint32_t> wants{
-        0};  ///< of this member's last arrival: 1 the cards are to travel | 2 Wants::directives
-    std::atomic<std::uint64_t> held{0};  ///< incarnation:32 | 1 while the member has a fence open (I6)
+    std::atomic<Generation> arrived{0};    ///< the last generation this member arrived at; own process only
+    std::atomic<std::uint32_t> notify{0};  ///< the server is to be asked for a message when `arrived` ends
+    std::atomic<std::int32_t> lost{0};     ///< I5
+    std::atomic<std::uint32_t> wants{0};   ///< of this member's last arrival: the bits of Wants, below
+    std::atomic<std::uint64_t> held{0};    ///< incarnation:32 | 1 while the member has a fence open (I6)
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -89,8 +90,8 @@ class Board {
   /// closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
-  /// Server, once all have arrived: does one of them want the cards to travel? members: by the server's own count.
-  bool collect_wanted(std::uint32_t members) const noexcept;
+  /// Server, once all have arrived: what one of them at least wants. members: by the server's own count.
+  Wants wanted(std::uint32_t members) const noexcept;
   /// Server, once all have arrived: directives of this member belong to the generation.
   bool directives_follow(std::uint32_t member) const noexcept {
     return (cells()[member].wants.load(std::memory_order_relaxed) & directives_bit) != 0;
@@ -163,8 +164,8 @@ class Board {
   /// The word changes at most once a member in a generation. A change more often than this is damage, and ends the loop.
   static constexpr std::uint32_t most_changes = 2 * max_members;
 
-  static constexpr std::uint32_t collect_bit = 1, directives_bit = 2;  // of Cell::wants
-  static constexpr std::uint32_t by_host_mark = 2;                     // of remote_
+  static constexpr std::uint32_t collect_bit = 1, directives_bit = 2, generated_bit = 4;  // of Cell::wants
+  static constexpr std::uint32_t by_host_mark = 2;                                        // of remote_
 
   /// Generation 0 comes round every 2^32 fences, so "none" needs a bit of its own.
   static constexpr std::uint64_t known = std::uint64_t{1} << 32;

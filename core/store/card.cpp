@@ -9,19 +9,13 @@
 namespace weft::store {
 namespace {
 
-constexpr std::uint32_t blob_magic = 0x32424657;  // "WFB2"
-constexpr std::size_t length_at = 4;
-
 bool for_others(std::uint8_t scope) noexcept {
   return scope == PMIX_REMOTE || scope == PMIX_GLOBAL;
 }
 
 }  // namespace
 
-BlobWriter::BlobWriter(std::uint64_t most) : most_(most) {
-  out_.u32(blob_magic);
-  out_.u32(0);
-}
+BlobWriter::BlobWriter(std::uint64_t most) : out_(begin_blob(BlobKind::cards)), most_(most) {}
 
 Result<std::uint64_t> BlobWriter::add(std::string_view nspace, std::uint32_t rank, const KeyedLog& card,
                                       std::uint64_t from) {
@@ -55,46 +49,42 @@ Result<std::uint64_t> BlobWriter::add(std::string_view nspace, std::uint32_t ran
 }
 
 std::vector<std::byte> BlobWriter::finish() && {
-  out_.patch_u32(length_at, static_cast<std::uint32_t>(out_.size() - length_at - 4));
-  return std::move(out_).take();
+  return finish_blob(std::move(out_));
 }
 
-std::size_t count_blobs(Bytes blobs) {
-  data::Reader all(blobs);
-  std::size_t count = 0;
-  for (; all.left() != 0; ++count) {
-    if (all.u32() != blob_magic) return 0;
-    (void)all.bytes();
-    if (!all.ok()) return 0;
-  }
-  return count;
-}
+namespace {
 
-Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see) {
-  data::Reader all(blobs);
-  std::vector<CardRecord> records;
-  while (all.left() != 0) {
-    if (all.u32() != blob_magic) return fail(Errc::corrupt, "not a blob of cards");
-    data::Reader blob(all.bytes());
-    if (!all.ok()) return fail(Errc::corrupt, "blob length");
-    std::string_view nspace;
-    while (blob.left() != 0) {
-      if (const auto told = blob.text(); !told.empty()) nspace = told;
-      const auto rank = blob.u32();
-      const auto from = std::uint64_t{blob.u32()} * 8, to = std::uint64_t{blob.u32()} * 8;
-      data::Reader card(blob.bytes());
-      if (!blob.ok() || nspace.empty() || from > to) return fail(Errc::corrupt, "card head");
-      records.clear();
-      while (card.left() != 0) {
-        const auto scope = card.u8();
-        const auto key = card.text();
-        records.push_back({scope, key, card.bytes()});
-        if (!card.ok()) return fail(Errc::corrupt, "card record");
-      }
-      see({nspace, rank, from, to, records});
+Result<void> read_cards_of(Bytes body, std::vector<CardRecord>& records,
+                           const std::function<void(const Card&)>& see) {
+  data::Reader blob(body);
+  std::string_view nspace;
+  while (blob.left() != 0) {
+    if (const auto told = blob.text(); !told.empty()) nspace = told;
+    const auto rank = blob.u32();
+    const auto from = std::uint64_t{blob.u32()} * 8, to = std::uint64_t{blob.u32()} * 8;
+    data::Reader card(blob.bytes());
+    if (!blob.ok() || nspace.empty() || from > to) return fail(Errc::corrupt, "card head");
+    records.clear();
+    while (card.left() != 0) {
+      const auto scope = card.u8();
+      const auto key = card.text();
+      records.push_back({scope, key, card.bytes()});
+      if (!card.ok()) return fail(Errc::corrupt, "card record");
     }
+    see({nspace, rank, from, to, records});
   }
   return {};
+}
+
+}  // namespace
+
+Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see) {
+  std::vector<CardRecord> records;
+  Result<void> read;
+  auto seen = read_blobs(blobs, [&](BlobKind kind, Bytes body) {
+    if (kind == BlobKind::cards && read) read = read_cards_of(body, records, see);
+  });
+  return read ? seen : read;
 }
 
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cards outside the segment: the bytes that a fence or a direct modex carries between nodes.
 //
-//   node blob = u32 magic, u32 bytes, then cards
+//   body of a blob of cards (blob.hpp) = cards
 //   card      = text nspace (empty: as the card before), u32 rank, u32 from / 8, u32 to / 8, u32 bytes,
 //               then records
 //   record    = u8 scope, text key, bytes value
 //
-// A host returns the blobs of all nodes one after the other, in any order; read_cards() visits them all.
 #pragma once
 
 #include <functional>
@@ -14,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/wire.hpp"
+#include "core/store/blob.hpp"
 #include "core/store/keyed_log.hpp"
 
 namespace weft::store {
@@ -51,12 +50,9 @@ struct Card {
   std::span<const CardRecord> records;  ///< for other nodes, oldest first
 };
 
-/// Calls see() with each complete card. Errors: corrupt; see() may have been called for cards before the
+/// Calls see() with each complete card of all blobs of cards. Errors: corrupt; see() may have been called for cards before the
 /// damaged one.
 Result<void> read_cards(Bytes blobs, const std::function<void(const Card&)>& see);
-
-/// How many blobs follow each other; 0 where they are damaged.
-std::size_t count_blobs(Bytes blobs);
 
 /// The layout of a card on its own node (JobHeader::card_first and card_capacity of the job there): `first`
 /// bytes of data follow the header of the log in its page, the other capacity - first bytes are elsewhere

@@ -313,11 +313,15 @@ Result<void> JobWriter::add_card(const Card& card) {
 Result<void> JobWriter::add_info(const KeySpec& key) {
   scratch_.clear();
   if (auto ok = data::encode_value(scratch_, key.value.get()); !ok) return ok;
+  return add_record({key.owner, PMIX_INTERNAL, key.key, scratch_.view()});
+}
+
+Result<void> JobWriter::add_record(const Record& record) {
   const auto end =
-      info_.end_after(info_.published(), KeyedLog::record_bytes(key.key.size(), scratch_.size()));
+      info_.end_after(info_.published(), KeyedLog::record_bytes(record.key.size(), record.value.size()));
   if (!end) return fail(end.error());
   if (auto ok = info_.back(*end); !ok) return ok;
-  return info_.append({key.owner, PMIX_INTERNAL, key.key, scratch_.view()});
+  return info_.append(record);
 }
 
 void JobWriter::retire(shm::Segment& segment) {

@@ -65,6 +65,8 @@ class JobWriter {
   /// already. Errors: no_space.
   Result<std::uint32_t> add_local(std::uint32_t rank);
   Result<void> add_info(const KeySpec& key);
+  /// The same of a value that is encoded already. Errors: no_space, invalid.
+  Result<void> add_record(const Record& record);
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);

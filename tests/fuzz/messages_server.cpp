@@ -11,9 +11,11 @@
 #include "core/server/cluster/messages.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
+#include "core/server/fences/generated_info.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
+#include "core/store/blob.hpp"
 #include "core/store/card.hpp"
 #include "tests/fuzz/decoders.hpp"
 
@@ -53,6 +55,17 @@ bool are_cards(Bytes bytes) {
                                before += record.key.size() + record.value.size();
                              require(before <= bytes.size());
                            })
+      .has_value();
+}
+/// What servers alone know, beside cards and failures.
+bool are_generated(Bytes bytes) {
+  std::uint64_t before = 0;
+  (void)store::failure_in(bytes);
+  return GeneratedInfo::read(bytes,
+                             [&](const GeneratedInfo::Record& record) {
+                               before += record.key.size() + record.value.size();
+                               require(before <= bytes.size() && !record.nspace.empty());
+                             })
       .has_value();
 }
 /// A card that was read out of another node's memory: its header, then the rest of its page.
@@ -139,6 +152,16 @@ void add_server(Decoders& to) {
   store::BlobWriter blob;
   for (std::uint32_t rank = 0; rank < 2; ++rank) require(blob.add("job", rank, log.log).has_value());
   to.push_back({"cards", {std::move(blob).finish()}, &are_cards, true});
+  auto generated = store::begin_blob(store::BlobKind::generated);
+  for (const std::uint32_t rank : {0, 1}) {
+    generated.text(rank == 0 ? "job" : "");
+    generated.scalar(store::Realm::rank);
+    generated.u32(rank);
+    generated.text(PMIX_CPUSET);
+    generated.bytes(base::encode(data::Value::of("0-3")));
+  }
+  to.push_back({"generated", {store::finish_blob(std::move(generated))}, &are_generated, true});
+  to.push_back({"failure", {store::failure_blob(PMIX_ERR_PROC_ABORTED)}, &are_generated, true});
   to.push_back({"card_image", {a_card_page()}, &is_card_image, true});
   Packer packer;
   const Encoded place(30, std::byte{4}), cards(5000, std::byte{5});

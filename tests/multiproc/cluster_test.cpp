@@ -97,10 +97,15 @@ int cluster_node(const Words& words) {
     infos.array(
         PMIX_PROC_INFO_ARRAY,
         std::move(Infos().rank(PMIX_RANK, rank).text(PMIX_CPUSET, "cpus of " + std::to_string(rank))));
+  // And what each host says later, of all: one key of the same name, and one that no other host says.
+  Infos later;
+  later.text("pmix.said.by.all", "host" + words[0])
+      .text(("pmix.said.by." + words[0]).c_str(), "host" + words[0]);
   std::vector<Child> children;
   // Ranks of one job may name those of the other at once.
   const Words jobs = words[3] == "fences_of_two_jobs" ? Words{job, second_job} : Words{job};
   for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, infos);
+  for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, later);
   for (const auto& nspace : jobs)
     for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
       const pmix_rank_t rank = self * ranks_a_node + i;
@@ -527,6 +532,62 @@ int keys_kept_afar(const Words&) {
   return 0;
 }
 
+/// What the servers of other nodes alone know is in this node's segment, or is not.
+void expect_keys_of_all(const Client& client, bool are_here) {
+  const auto of = [&](pmix_rank_t rank) { return rank / ranks_a_node; };
+  for (pmix_rank_t r = 0; r < client.size; ++r) {
+    const auto status = are_here || of(r) == of(client.me.rank) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    auto near = std::move(Infos().flag(PMIX_OPTIONAL).flag(PMIX_NODE_INFO).number(PMIX_NODEID, of(r)));
+    const auto cpus = get(client.peer(r), PMIX_CPUSET, optional());
+    const auto memory = get(client.job, PMIX_AVAIL_PHYS_MEMORY, near);
+    const auto said = get(client.job, ("pmix.said.by." + std::to_string(of(r))).c_str(), optional());
+    check_status(cpus.status, status);
+    check_status(memory.status, status);
+    check_status(said.status, status);
+    if (status != PMIX_SUCCESS) continue;
+    check_equal(cpus.text(), "cpus of " + std::to_string(r));
+    check_equal(memory.u64(), 10 + of(r));
+    check_equal(said.text(), "host" + std::to_string(of(r)));
+  }
+  // Each host has said it: its own word goes before.
+  check_equal(get(client.job, "pmix.said.by.all", optional()).text(),
+              "host" + std::to_string(of(client.me.rank)));
+}
+
+/// generated_keys first: in the very first fence, where nodes say besides where their cards lie.
+int generated_keys(const Words& words) {
+  Client client;
+  auto generated = std::move(Infos().flag(PMIX_COLLECT_GENERATED_JOB_INFO));
+  if (words.empty()) {
+    check_status(fence({}, collect()), PMIX_SUCCESS);
+    expect_keys_of_all(client, false);
+  }
+  // One rank that asks is enough.
+  check_status(client.me.rank == 0 ? fence({}, generated) : fence(), PMIX_SUCCESS);
+  expect_keys_of_all(client, true);
+  PMIX_INFO_REQUIRED(&generated.data()[0]);
+  check_status(fence({}, generated), PMIX_SUCCESS);
+  expect_keys_of_all(client, true);
+  if (client.me.rank == 0 || client.me.rank + 1 == client.size)
+    check_status(fence({client.peer(0), client.peer(client.size - 1)}, generated), PMIX_SUCCESS);
+  // Nodes that want this, that, both or nothing, in all combinations: all have what any of them wants.
+  for (std::uint32_t round = 0; round < 16; ++round) {
+    const auto wish = round >> (client.me.rank / ranks_a_node % 2 == 0 ? 0 : 2) & 3;
+    check_status(put("card", std::uint64_t{round}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    Infos how;
+    if ((wish & 1) != 0) how.flag(PMIX_COLLECT_DATA);
+    if ((wish & 2) != 0) how.flag(PMIX_COLLECT_GENERATED_JOB_INFO);
+    check_status(fence({}, how), PMIX_SUCCESS);
+    if ((round & 5) == 0) continue;
+    for (pmix_rank_t r = 0; r < client.size; ++r)
+      check_equal(get(client.peer(r), "card", optional()).u64(), round);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// The last rank stays away, twice; no rank is left in a fence that another left, and the next one works.
 int deadline(const Words&) {
   Client client;
@@ -672,6 +733,7 @@ void add_cluster_programs(Programs& programs) {
   programs.add("gets_of_dead_ranks", gets_of_dead_ranks);
   programs.add("modex_without_a_fence", modex_without_a_fence);
   programs.add("keys_kept_afar", keys_kept_afar);
+  programs.add("generated_keys", generated_keys);
   programs.add("deadline", deadline);
   programs.add("last_dies", last_dies);
   programs.add("last_comes_back", last_comes_back);
@@ -778,6 +840,16 @@ TEST_P(ClusterTest, keys_that_only_another_node_was_told_without_segments) {
   run("keys_kept_afar", 2, Segment::refused);
 }
 // Programs of nodes_test.cpp: what they see is the same, whether hosts or servers carry it.
+TEST_P(ClusterTest, keys_that_a_fence_brings_from_the_servers_of_other_nodes) {
+  run("generated_keys");
+}
+TEST_P(ClusterTest, keys_that_a_fence_brings_from_the_servers_of_other_nodes_without_segments) {
+  run("generated_keys", 2, Segment::refused);
+}
+TEST_P(ClusterTest, keys_that_the_first_fence_brings_from_the_servers_of_other_nodes) {
+  run("generated_keys", 3, Segment::mapped, {"first"});
+}
+
 TEST_P(ClusterTest, fetch_on_demand) {
   run("fetch_on_demand", 2);
 }

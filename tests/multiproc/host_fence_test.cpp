@@ -221,19 +221,20 @@ TEST_P(HostFenceTest, a_required_directive_of_a_fence_on_the_node_is_refused) {
   node.end();
 }
 
-TEST_P(HostFenceTest, generated_job_info_is_not_collected_between_nodes) {
+TEST_P(HostFenceTest, generated_job_info_is_data_that_a_host_carries) {
   FirstNode node(GetParam());
+  Words calls;
   for (int i = 0; i < 3; ++i) {
     node.tell("here generated!");
     node.expect("PMIX_SUCCESS");
-    node.tell("fence generated!");
-    node.expect("PMIX_ERR_NOT_SUPPORTED");
-    node.tell("set generated!");
-    node.expect("PMIX_ERR_NOT_SUPPORTED");
+    for (const std::string what : {"fence", "set"}) {
+      node.tell(what + " generated!");
+      node.expect("PMIX_SUCCESS");
+      calls.push_back((what == "set" ? "set" : "all") +
+                      std::string(" " PMIX_COLLECT_DATA "=1 " PMIX_COLLECT_GENERATED_JOB_INFO "=1!"));
+    }
   }
-  node.tell("fence generated");
-  node.expect("PMIX_SUCCESS");
-  EXPECT_EQ(node.calls(), Words({"all" + no_data + " " PMIX_COLLECT_GENERATED_JOB_INFO "=1"}));
+  EXPECT_EQ(node.calls(), calls);
   node.end();
 }
 

@@ -31,7 +31,8 @@ struct Manner {
   bool first_fence_late = false;  ///< answered only after the clients gave up
   bool second_first = false;      ///< the second node's first answer comes behind its second
   bool no_modex_expected = false;
-  std::string modex_key;  ///< PMIX_REQUIRED_KEY of every request for a card, with PMIX_TIMEOUT 30
+  bool tells_own = false;  ///< each host says of its own ranks what the other does not know
+  std::string modex_key;   ///< PMIX_REQUIRED_KEY of every request for a card, with PMIX_TIMEOUT 30
 
   static Manner parse(const Words& words) {
     Manner m;
@@ -46,6 +47,7 @@ struct Manner {
       if (words[i] == "first_late") m.first_fence_late = true;
       if (words[i] == "second_first") m.second_first = true;
       if (words[i] == "expect_no_modex") m.no_modex_expected = true;
+      if (words[i] == "tells_own") m.tells_own = true;
       if (words[i].rfind("expect_key=", 0) == 0) m.modex_key = words[i].substr(11);
     }
     return m;
@@ -287,6 +289,12 @@ int node(const Words& words) {
         .number(PMIX_NUM_NODES, 2)
         .number(PMIX_NODEID, static_cast<std::uint32_t>(manner.node));
     infos.text(PMIX_NODE_MAP, "first,second").text(PMIX_PROC_MAP, "0,1;2,3");
+    for (std::uint32_t i = 0; manner.tells_own && i < ranks_a_node; ++i) {
+      const auto rank = static_cast<pmix_rank_t>(manner.node) * ranks_a_node + i;
+      infos.array(
+          PMIX_PROC_INFO_ARRAY,
+          std::move(Infos().rank(PMIX_RANK, rank).text(PMIX_CPUSET, "cpus of " + std::to_string(rank))));
+    }
     host.add_job(job, ranks_a_node, infos);
     std::vector<Child> children;
     for (std::uint32_t i = 0; i < ranks_a_node; ++i) {
@@ -587,6 +595,24 @@ int one_node_collects(const Words&) {
   return 0;
 }
 
+/// What one host says of its ranks comes to the other node with a fence that asks for it, and with no other.
+int generated_keys(const Words&) {
+  Client client;
+  auto generated = std::move(Infos().flag(PMIX_COLLECT_GENERATED_JOB_INFO));
+  PMIX_INFO_REQUIRED(&generated.data()[0]);
+  for (const bool is_brought : {false, true}) {
+    check_status(is_brought ? fence({}, generated) : fence({}, collect()), PMIX_SUCCESS);
+    for (pmix_rank_t r = 0; r < client.size; ++r) {
+      const auto cpus = get(client.peer(r), PMIX_CPUSET, optional());
+      check_status(cpus.status, is_brought || here(client, r) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+      if (cpus.status == PMIX_SUCCESS) check_equal(cpus.text(), "cpus of " + std::to_string(r));
+    }
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// The ranks of the other node hear of it through the hosts, in each fence: no rank waits.
 int rank_dies_before_a_fence(const Words&) {
   Client client;
@@ -617,6 +643,7 @@ void add_node_programs(Programs& programs) {
   programs.add("fetch_with_directives", fetch_with_directives);
   programs.add("far_rank_dies", far_rank_dies);
   programs.add("one_node_collects", one_node_collects);
+  programs.add("generated_keys_by_host", generated_keys);
   programs.add("rank_dies_before_a_fence", rank_dies_before_a_fence);
 }
 
@@ -689,6 +716,9 @@ TEST_P(NodesTest, far_rank_dies) {
 }
 TEST_P(NodesTest, one_node_collects) {
   run("one_node_collects");
+}
+TEST_P(NodesTest, keys_of_the_other_host) {
+  run("generated_keys_by_host", {"expect_no_modex", "tells_own"});
 }
 TEST_P(NodesTest, rank_dies_before_a_fence) {
   run("rank_dies_before_a_fence");

@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "core/server/jobs/members.hpp"
+#include "core/store/blob.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
 
-std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, bool collect_cards,
+std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Load load,
                                                   const data::Infos& directives, Ended done) {
   Collected cards;
-  if (collect_cards) {
+  if (load.cards) {
     auto collected = collect(procs);
     if (!collected) {
       const auto status =
@@ -22,32 +23,33 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, boo
     }
     cards = std::move(*collected);
   }
-  const auto on_end = [this, procs, collect_cards, sent = std::move(cards.sent), done](pmix_status_t status,
-                                                                                       bool are_all) {
+  const auto on_end = [this, procs, load, sent = std::move(cards.sent), done](pmix_status_t status,
+                                                                              bool are_all) {
     if (status == PMIX_SUCCESS) {
       mark_sent(procs, sent);
-      if (collect_cards) cards_came(procs, are_all);
+      load_came(procs, load, are_all);
     }
     done({status});
   };
   if (!is_ours()) {
-    by_host(procs, directives, not_nothing(collect_cards, std::move(cards.blob)), on_end);
+    by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
   const bool is_first = is_whole_job(procs) && exchanges_->attempts(procs) == 0;
-  const bool travels = collect_cards || is_first;
-  // Where contributions travel anyway, the cards say whether their node wants them to.
-  if (is_first) cards.blob = not_nothing(collect_cards, std::move(cards.blob));
+  const bool travels = load.is_any() || is_first;
+  // Cards alone need no blob that says so: where contributions travel for something else, it is there even if nothing is new.
+  if (is_first || load.generated) cards.blob = bytes_of(procs, load, std::move(cards.blob));
   const auto key =
       exchanges_->begin(procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
-                        [this, procs, collect_cards, is_first, on_end, done](
+                        [this, procs, load, is_first, on_end, done](
                             pmix_status_t status, const std::vector<Exchanges::Part>& others) {
                           bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
                           Procs behind;
                           for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i) {
                             const auto taken = take(procs, others[i], behind);
                             status = taken.status;
-                            nodes_disagree |= is_first && taken.has_cards != collect_cards;
+                            nodes_disagree |= taken.load.generated != load.generated;
+                            if (is_first || load.generated) nodes_disagree |= taken.load.cards != load.cards;
                           }
                           if (nodes_disagree)
                             return done({status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, true});
@@ -111,7 +113,8 @@ void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>&
 }
 
 /// What a Get waits for may have come; and after a full fence of a whole job nothing of its cards is outstanding.
-void CardExchange::cards_came(const Procs& procs, bool are_all) {
+void CardExchange::load_came(const Procs& procs, Load load, bool are_all) {
+  if (!load.is_any()) return;
   std::string_view before;
   for (const auto& proc : procs) {  // they are sorted
     const auto nspace = link::nspace_of(proc);
@@ -119,7 +122,7 @@ void CardExchange::cards_came(const Procs& procs, bool are_all) {
     before = nspace;
     auto* job = jobs_.find(nspace);
     if (job == nullptr) continue;
-    if (are_all && is_whole_job(procs)) job->writer->mark_exchanged();
+    if (load.cards && are_all && is_whole_job(procs)) job->writer->mark_exchanged();
     gets_.retry_all(nspace);
   }
 }
@@ -138,14 +141,20 @@ Blob CardExchange::contribution(const Procs& procs, const Blob& cards, bool is_f
 // ---- what the others hand over
 
 CardExchange::Taken CardExchange::take(const Procs& procs, const Exchanges::Part& part, Procs& behind) {
-  if (part.bytes.empty()) return {PMIX_SUCCESS, false};  // a barrier carries nothing
+  if (part.bytes.empty()) return {PMIX_SUCCESS, {}};  // a barrier carries nothing
   const auto unpacked = packer_.unpack(part.bytes);
   if (!unpacked)
-    return {unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE, false};
+    return {unpacked.error().code == Errc::no_memory ? PMIX_ERR_NOMEM : PMIX_ERR_UNPACK_FAILURE, {}};
   const auto& [place, cards] = unpacked->parts;
   // Without a place a request is sent when it matters.
   if (!place.empty()) (void)cards_.modex()->take_place(part.node, link::nspace_of(procs[0]), place);
-  return {jobs_.take_cards(cards, &behind), !cards.empty()};
+  Load load;
+  const auto seen = store::read_blobs(cards, [&](store::BlobKind kind, Bytes) {
+    load.cards |= kind == store::BlobKind::cards;
+    load.generated |= kind == store::BlobKind::generated;
+  });
+  if (!seen) return {PMIX_ERR_UNPACK_FAILURE, load};
+  return {take_blobs(cards, behind), load};
 }
 
 /// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here. So a fence can bring
@@ -165,29 +174,39 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
     });
 }
 
-/// A host may choose how to exchange by whether there are bytes (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a
-/// fence with data hand some over, or none does.
-Blob CardExchange::not_nothing(bool collect, Blob cards) {
-  return collect && cards.empty() ? store::BlobWriter().finish() : std::move(cards);
+pmix_status_t CardExchange::take_blobs(Bytes blobs, Procs& behind) {
+  const auto taken = generated_.take(blobs);
+  const auto cards = jobs_.take_cards(blobs, &behind);
+  return taken == PMIX_SUCCESS ? cards : taken;
+}
+
+/// A blob of each kind that is to travel, also where nothing is new. A host may choose how to exchange by whether there are bytes
+/// (Slurm's plugin with PMIxCollFence=mixed does): all nodes of a fence with data hand some over, or none does.
+Blob CardExchange::bytes_of(const Procs& procs, Load load, Blob cards) const {
+  if (load.cards && cards.empty()) cards = store::BlobWriter().finish();
+  if (!load.generated) return cards;
+  const auto generated = generated_.collect(procs);
+  cards.insert(cards.end(), generated.begin(), generated.end());
+  return cards;
 }
 
 void CardExchange::report_failure(const Procs& procs, bool collect, data::Infos directives, Done done) {
-  host_.fence(procs, std::move(directives), not_nothing(collect, {}),
+  host_.fence(procs, std::move(directives), bytes_of(procs, {.cards = collect}, {}),
               [done = std::move(done)](pmix_status_t status, const Blob&) { done(status); });
 }
 
-void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& cards,
+void CardExchange::by_host(const Procs& procs, const data::Infos& directives, const Blob& bytes,
                            HostEnded done) {
   auto copy = data::Infos::copy_of(directives.data(), directives.size());
   if (!copy) return done(PMIX_ERR_NOMEM, false);
-  host_.fence(procs, std::move(*copy), cards,
+  host_.fence(procs, std::move(*copy), bytes,
               [this, nodes = jobs_.nodes_of(procs).size(), done = std::move(done)](pmix_status_t status,
                                                                                    const Blob& all) {
                 // Nodes may disagree on whether cards travel: then some have handed nothing over.
-                const bool are_all = store::count_blobs(all) >= nodes;
+                const bool are_all = store::count_blobs(all, store::BlobKind::cards) >= nodes;
                 const auto ended = [done, are_all](pmix_status_t end) { done(end, are_all); };
                 Procs behind;
-                if (status == PMIX_SUCCESS) status = jobs_.take_cards(all, &behind);
+                if (status == PMIX_SUCCESS) status = take_blobs(all, behind);
                 status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
               });
 }

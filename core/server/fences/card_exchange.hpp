@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a fence hands over and takes in between nodes: what is new in the local members' cards, and the other nodes' cards.
+// What a fence hands over and takes in between nodes: what is new in the local members' cards and what this node's server alone knows
+// of the job, for that of the other nodes.
 // By our own collective, or by the host where it does fences. The loop's thread only.
 #pragma once
 
@@ -13,6 +14,7 @@
 #include "core/server/cards/gets.hpp"
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/exchange.hpp"
+#include "core/server/fences/generated_info.hpp"
 #include "core/server/host/host.hpp"
 
 namespace weft::server {
@@ -21,19 +23,26 @@ class CardExchange {
  public:
   /// exchanges: null where there is no other node.
   CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
-      : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges) {}
+      : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges), generated_(jobs) {}
 
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }
+  /// What travels between the nodes of a fence.
+  struct Load {
+    bool cards = false;
+    bool generated = false;
+    bool is_any() const noexcept { return cards || generated; }
+    friend bool operator==(Load, Load) = default;
+  };
   struct End {
     pmix_status_t status;
-    bool nodes_disagree = false;  ///< on whether cards travel: all of them know it
+    bool nodes_disagree = false;  ///< on what travels: all of them know it
   };
   using Ended = std::function<void(End)>;
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
   /// Returns the key of our own collective while it is under way.
-  std::optional<Exchanges::Key> begin(const Participants& procs, bool collect, const data::Infos& directives,
+  std::optional<Exchanges::Key> begin(const Participants& procs, Load load, const data::Infos& directives,
                                       Ended done);
   /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
   /// the host has ended it at all nodes.
@@ -58,26 +67,28 @@ class CardExchange {
 
   Result<Collected> collect(const Participants& procs);
   const Positions* sent_by(const Participants& procs) const;
-  static Blob not_nothing(bool collect, Blob cards);
+  Blob bytes_of(const Procs& procs, Load load, Blob cards) const;
   static std::uint64_t position(const Positions* positions, const Job& job, std::uint32_t local);
   void mark_sent(const Participants& procs, const std::vector<Sent>& sent);
-  void cards_came(const Procs& procs, bool are_all);
+  void load_came(const Procs& procs, Load load, bool are_all);
   Blob contribution(const Procs& procs, const Blob& cards, bool is_first);
   struct Taken {
     pmix_status_t status;
-    bool has_cards;  ///< also where none of them is new
+    Load load;  ///< what that node sent, also where nothing of it is new
   };
   Taken take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
+  pmix_status_t take_blobs(Bytes blobs, Procs& behind);
   void fetch_missing(const Procs& behind, const Done& done);
   /// With whether each node has handed some bytes over.
   using HostEnded = std::function<void(pmix_status_t, bool are_all)>;
-  void by_host(const Procs& procs, const data::Infos& directives, const Blob& cards, HostEnded done);
+  void by_host(const Procs& procs, const data::Infos& directives, const Blob& bytes, HostEnded done);
 
   Jobs& jobs_;
   Host& host_;
   Cards& cards_;
   Gets& gets_;
   Exchanges* exchanges_;
+  GeneratedInfo generated_;
   Packer packer_;
   std::map<collectives::Signature, Positions> sent_;  ///< by set
 };

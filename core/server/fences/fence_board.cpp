@@ -75,12 +75,12 @@ store::Generation FenceBoard::first_generation(std::uint32_t member) {
 }
 
 FenceBoard::Request* FenceBoard::enter(std::uint32_t member, const ConnectionRef& connection,
-                                       std::uint64_t tag, bool collect) {
+                                       std::uint64_t tag, store::Wants wants) {
   auto& stand_in = stand_ins_[member];
   if (!stand_in) {
     stand_in = std::make_unique<StandIn>(board_, member, incarnation_, first_generation(member));
   }
-  const auto entry = stand_in->at.enter(collect);
+  const auto entry = stand_in->at.enter(wants);
   if (!entry) return nullptr;
   return &stand_in->requests.emplace_back(Request{connection, tag, *entry, nullptr});
 }

@@ -75,12 +75,13 @@ class FenceBoard {
   std::optional<std::uint32_t> member_of(std::string_view nspace, std::uint32_t local) const;
 
   bool is_full() const noexcept { return board_.arrived_count() == shape_.members.size(); }
-  bool collects() const noexcept {
-    return board_.collect_wanted(static_cast<std::uint32_t>(shape_.members.size()));
+  store::Wants wanted() const noexcept {
+    return board_.wanted(static_cast<std::uint32_t>(shape_.members.size()));
   }
   bool has_arrived(std::string_view nspace, std::uint32_t local, store::Generation generation) const;
   /// The server's stand-in takes the request's ticket. Nothing: the member is at the board itself.
-  Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag, bool collect);
+  Request* enter(std::uint32_t member, const ConnectionRef& connection, std::uint64_t tag,
+                 store::Wants wants);
   /// Steps all stand-ins until none of them moves. True: the server has to look at the board (it is full, or members
   /// want messages). ended: gets what is to be answered.
   bool step(std::vector<Reply>& ended);

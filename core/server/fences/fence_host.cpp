@@ -36,6 +36,11 @@ bool Fences::has_all_directives(FenceBoard& fence) const {
   return true;
 }
 
+CardExchange::Load Fences::load_of(const FenceBoard& fence) const {
+  const auto wants = fence.wanted();
+  return {.cards = settings_.collects.value_or(wants.collect), .generated = wants.generated};
+}
+
 /// What the host is given with each fence; what the callers wanted follows.
 data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
   data::Infos out;
@@ -46,7 +51,7 @@ data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
 
 /// A fence that failed here before the host was called for it.
 FenceBoard::Failed Fences::failure(const FenceBoard& fence, pmix_status_t why) const {
-  const bool collect = settings_.collects.value_or(fence.collects());
+  const bool collect = load_of(fence).is_any();
   return {collect, directives_for_host(collect, why)};
 }
 

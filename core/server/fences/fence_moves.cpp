@@ -66,11 +66,12 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
 /// All local members of a set that spans nodes have arrived.
 void Fences::begin_exchange(const BoardRef& fence, Try which) {
   const auto generation = fence->exchanged = fence->board().open_generation();
-  const bool collect = which == Try::with_cards || settings_.collects.value_or(fence->collects());
+  const auto load =
+      which == Try::with_everything ? CardExchange::Load{.cards = true, .generated = true} : load_of(*fence);
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
-                first_of(fence->procs()), collect ? "an exchange" : "a barrier");
-  auto directives = directives_for_host(collect, PMIX_SUCCESS);
+                first_of(fence->procs()), load.is_any() ? "an exchange" : "a barrier");
+  auto directives = directives_for_host(load.is_any(), PMIX_SUCCESS);
   fence->directives.move_to(directives, generation);
   if (!cards_.is_ours()) fence->state = FenceState::by_host;
   const auto ended = [this, which, weak = std::weak_ptr(fence)](CardExchange::End end) {
@@ -78,7 +79,7 @@ void Fences::begin_exchange(const BoardRef& fence, Try which) {
   };
   const auto is_beginning = std::make_shared<bool>(true);
   const auto key =
-      cards_.begin(fence->procs(), collect, directives, [this, ended, is_beginning](CardExchange::End end) {
+      cards_.begin(fence->procs(), load, directives, [this, ended, is_beginning](CardExchange::End end) {
         // What ends at once waits for the next turn: a member that keeps storing "all are here" would have the server begin the
         // next generation inside this one, and so on without an end.
         *is_beginning ? asio::post(loop_, [ended, end] { ended(end); }) : ended(end);
@@ -92,9 +93,10 @@ void Fences::exchange_ended(const BoardRef& fence, CardExchange::End end, Try wh
     base::debug(base::LogPart::fences, "generation {} of {} has ended between the nodes: status {}",
                 fence->exchanged, first_of(fence->procs()), end.status);
   fence->exchange.reset();
-  // One node whose ranks ask for the cards is enough, as one rank is on a node: all nodes know that, and begin anew with them.
+  // One node whose ranks ask for something is enough, as one rank is on a node: all nodes know that they disagree, and begin anew with
+  // all there is.
   const bool is_again = end.nodes_disagree && which == Try::first && fence->state == FenceState::exchanging;
-  if (is_again) return begin_exchange(fence, Try::with_cards);
+  if (is_again) return begin_exchange(fence, Try::with_everything);
   const auto lost = std::exchange(fence->lost_meanwhile, {});
   step(fence, end.status == PMIX_SUCCESS ? FenceEvent::succeeded : FenceEvent::failed, {end.status});
   for (const auto& [member, why] : lost) step(fence, FenceEvent::member_lost, {why, member});

@@ -41,7 +41,7 @@ FencePart Fences::part_of(FenceBoard& fence) {
         [&](const Job& job, std::uint32_t local) { return fence.has_arrived(job.nspace, local, open); });
     part.age_ms = static_cast<std::uint64_t>(fence.clock.age(open).count());
   }
-  part.collects |= fence.collects();
+  part.collects |= fence.wanted().collect;
   return part;
 }
 

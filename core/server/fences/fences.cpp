@@ -5,17 +5,20 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/data/call_attributes.hpp"
 #include "core/data/deadline.hpp"
 #include "core/events/range.hpp"
-#include "core/link/fence_needs.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 namespace {
 
-bool collects(const data::Infos& directives) {
-  const auto* info = directives.find(PMIX_COLLECT_DATA);
-  return info != nullptr && data::is_true(info->value);
+store::Wants wants_of(const data::Infos& directives) {
+  const auto is_set = [&](std::string_view key) {
+    const auto* info = directives.find(key);
+    return info != nullptr && data::is_true(info->value);
+  };
+  return {is_set(PMIX_COLLECT_DATA), false, is_set(PMIX_COLLECT_GENERATED_JOB_INFO)};
 }
 
 }  // namespace
@@ -223,14 +226,14 @@ void Fences::enter(const ConnectionRef& connection, std::uint64_t tag, link::Fen
   const auto fence = is_whole_job(procs) ? find(procs) : open(procs);
   if (fence == nullptr) return connection->reply(tag, PMIX_ERR_NOT_FOUND);
   const auto* infos = message.directives.data();
-  const auto needs = link::FenceNeeds::of(infos, message.directives.size());
-  if (!needs.can_be_met(fence->is_remote(), is_by_host(*fence)))
+  if (!is_by_host(*fence) &&
+      data::first_not_understood("PMIx_Fence", infos, message.directives.size()) != nullptr)
     return connection->reply(tag, PMIX_ERR_NOT_SUPPORTED);
   const auto member = fence->member_of(connection->job->nspace, connection->local);
   if (!member)
     return connection->reply(tag, PMIX_ERROR);  // a local rank that was added while the set's board is in use
   ++counters_.by_message;
-  auto* request = fence->enter(*member, connection, tag, collects(message.directives));
+  auto* request = fence->enter(*member, connection, tag, wants_of(message.directives));
   if (request == nullptr)
     return connection->reply(tag, PMIX_ERROR);  // it is at the board by itself at the same time
   if (const auto deadline = data::timeout_in(message.directives).value_or(std::nullopt))

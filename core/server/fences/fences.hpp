@@ -100,7 +100,7 @@ class Fences {
   bool means_whole_job(const Procs& procs, const ClientConnection& connection) const;
 
   void step(const BoardRef& fence, FenceEvent event, FenceCause cause = {});
-  enum class Try { first, with_cards };
+  enum class Try { first, with_everything };
   void begin_exchange(const BoardRef& fence, Try which = Try::first);
   void exchange_ended(const BoardRef& fence, CardExchange::End end, Try which = Try::first);
   void fail(const BoardRef& fence, FenceCause cause);
@@ -116,6 +116,7 @@ class Fences {
 
   bool is_by_host(const FenceBoard& fence) const noexcept;
   bool has_all_directives(FenceBoard& fence) const;
+  CardExchange::Load load_of(const FenceBoard& fence) const;
   static data::Infos directives_for_host(bool collect, pmix_status_t here);
   FenceBoard::Failed failure(const FenceBoard& fence, pmix_status_t why) const;
   void failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why);

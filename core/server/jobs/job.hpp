@@ -29,6 +29,7 @@ struct Job {
   std::optional<store::JobWriter> writer;       ///< once the namespace is registered
   bool is_learned = false;                      ///< the host brought it for a Get, and has not registered it
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
+  std::uint64_t info_at_registration = 0;              ///< where the keys begin that were added later
   std::vector<NodeNumber> nodes;                       ///< that have ranks of it, ascending
 
   const store::JobView& view() const { return writer->view(); }

@@ -16,15 +16,6 @@ using data::Infos;
 using data::Value;
 using store::Realm;
 
-/// Of the server's node, and wrong anywhere else.
-bool is_of_this_node(std::string_view key) noexcept {
-  for (const std::string_view local :
-       {PMIX_NODEID, PMIX_LOCAL_PEERS, PMIX_LOCALLDR, PMIX_LOCAL_SIZE, PMIX_LOCAL_CPUSETS, PMIX_LOCAL_PROCS,
-        PMIX_NSDIR, PMIX_TMPDIR, PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SERVER_URI, PMIX_JOB_SIZE})
-    if (key == local) return true;
-  return false;
-}
-
 struct Subject {
   Realm realm;
   std::uint32_t index;
@@ -92,17 +83,25 @@ void add_computed(Infos& to, const store::JobView& job) {
 
 }  // namespace
 
+bool is_of_one_node(std::string_view key) noexcept {
+  for (const std::string_view local :
+       {PMIX_NODEID, PMIX_LOCAL_PEERS, PMIX_LOCALLDR, PMIX_LOCAL_SIZE, PMIX_LOCAL_CPUSETS, PMIX_LOCAL_PROCS,
+        PMIX_NSDIR, PMIX_TMPDIR, PMIX_SERVER_NSPACE, PMIX_SERVER_RANK, PMIX_SERVER_URI, PMIX_JOB_SIZE})
+    if (key == local) return true;
+  return false;
+}
+
 Result<Blob> encode_job_level(const store::JobView& job) {
   auto all = registered_keys(job);
   JobLevel out;
   auto& of_job = all[{Realm::job, 0}];
-  std::erase_if(of_job, [](const auto& key) { return is_of_this_node(key.first); });
+  std::erase_if(of_job, [](const auto& key) { return is_of_one_node(key.first); });
   if (auto ok = add_keys(out.infos, of_job); !ok) return fail(ok.error());
   add_computed(out.infos, job);
   for (auto& [subject, keys] : all) {
     if (subject.realm == Realm::job) continue;
     if (subject.realm == Realm::session)
-      std::erase_if(keys, [](const auto& key) { return is_of_this_node(key.first); });
+      std::erase_if(keys, [](const auto& key) { return is_of_one_node(key.first); });
     if (auto ok = add_array(out.infos, subject, keys); !ok) return fail(ok.error());
   }
   return base::encode(out);

@@ -21,6 +21,9 @@ void fields(Archive& archive, JobLevel& m) {
   archive(m.format, m.infos);
 }
 
+/// Keys of a job that say something of the server's node, and are wrong anywhere else.
+bool is_of_one_node(std::string_view key) noexcept;
+
 /// Errors: no_memory, corrupt.
 Result<Blob> encode_job_level(const store::JobView& job);
 /// Errors: corrupt, not_supported (another format).

@@ -55,6 +55,7 @@ Result<void> Jobs::register_job(Job& job, int local_size, const data::Infos& inf
   auto writer = store::JobWriter::create(segment_, *spec, limits_);
   if (!writer) return fail(writer.error());
   job.writer = std::move(*writer);
+  job.info_at_registration = job.view().info().published();
   std::set<NodeNumber> nodes;
   for (const auto& rank : spec->ranks)
     if (rank.node != store::none) nodes.insert(rank.node);

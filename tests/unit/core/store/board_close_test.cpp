@@ -99,7 +99,7 @@ TEST(BoardClose, nothing_of_the_set_before_is_left) {
   EXPECT_FALSE(b.board.broken(g));
   EXPECT_FALSE(b.board.notice_wanted());
   EXPECT_FALSE(b.board.take_notice(1));
-  EXPECT_FALSE(b.board.collect_wanted(2));
+  EXPECT_FALSE(b.board.wanted(2).collect);
   EXPECT_EQ(b.board.outcome(g), Board::Outcome::open);
   EXPECT_EQ(meet(b.board, 2, 2), Arrival::completed);
   EXPECT_EQ(b.board.outcome(g), Board::Outcome::success);

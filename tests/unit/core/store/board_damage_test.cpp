@@ -24,7 +24,7 @@ TEST(BoardDamage, every_call_has_an_end) {
     sum += static_cast<std::uint64_t>(b.board.outcome(g));
     sum += b.board.verdict(g).member + b.board.arrived_count() + b.board.members();
     sum += b.board.broken(g) + b.board.arrived(me, g) + b.board.notice_wanted() +
-           b.board.collect_wanted(members);
+           b.board.wanted(members).collect;
     b.board.ask_notice(me);
     sum += b.board.take_notice(me) + b.board.complete(g) + b.board.abort(g, {-1, me});
     b.board.lose(me, -7);

@@ -72,7 +72,7 @@ TEST(BoardMember, where_other_nodes_take_part_the_last_one_owes_the_exchange) {
   const auto full = m.last.step(*last);
   EXPECT_EQ(full.owed, Owed::exchange);
   EXPECT_FALSE(full.status);
-  EXPECT_TRUE(m.board.collect_wanted(3));
+  EXPECT_TRUE(m.board.wanted(3).collect);
   EXPECT_TRUE(m.board.complete(1));
   EXPECT_EQ(m.last.step(*last).status, PMIX_SUCCESS);
 }

@@ -90,12 +90,24 @@ TEST(Board, a_full_board_of65535_members_keeps_its_count) {
   EXPECT_TRUE(b.board.complete(1));
 }
 
+TEST(Board, what_one_member_wants_is_wanted) {
+  ExactBoard b(2, true);
+  for (unsigned wants = 0; wants < 8; ++wants) {
+    const Generation g = wants + 1;
+    (void)b.board.arrive(0, g, {(wants & 1) != 0, (wants & 2) != 0, (wants & 4) != 0});
+    (void)b.board.arrive(1, g, {(wants & 1) != 0, false, false});
+    const auto wanted = b.board.wanted(2);
+    EXPECT_EQ(wanted.collect | wanted.directives << 1 | wanted.generated << 2, static_cast<int>(wants));
+    EXPECT_TRUE(b.board.complete(g));
+  }
+}
+
 TEST(Board, one_member_that_wants_the_cards_to_travel_is_enough) {
   ExactBoard b(3, true);
   for (std::uint32_t wants = 0; wants <= 3; ++wants) {
     const Generation g = wants + 1;
     for (std::uint32_t m = 0; m < 3; ++m) (void)b.board.arrive(m, g, m == wants);
-    EXPECT_EQ(b.board.collect_wanted(3), wants < 3) << wants;
+    EXPECT_EQ(b.board.wanted(3).collect, wants < 3) << wants;
     EXPECT_TRUE(b.board.complete(g));
   }
 }

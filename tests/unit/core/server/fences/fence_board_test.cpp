@@ -90,7 +90,7 @@ TEST_F(FenceBoardTest, a_member_at_the_board_itself_meets_a_stand_in) {
   ASSERT_NE(fence.enter(0, connection(), 7, false), nullptr);
   ASSERT_EQ(step(fence).size(), 1u);
   EXPECT_EQ(other.step(*entry).status, PMIX_SUCCESS);
-  EXPECT_TRUE(fence.collects()) << "one member that asks for it is enough";
+  EXPECT_TRUE(fence.wanted().collect) << "one member that asks for it is enough";
 }
 
 TEST_F(FenceBoardTest, of_a_set_that_spans_nodes_the_server_has_to_look) {
