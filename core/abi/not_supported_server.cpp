@@ -20,10 +20,6 @@ pmix_status_t PMIx_server_IOF_flow_control(const pmix_proc_t*, pmix_iof_channel_
   return PMIX_ERR_NOT_SUPPORTED;
 }
 
-pmix_status_t PMIx_Register_attributes(char*, char**) {
-  return PMIX_ERR_NOT_SUPPORTED;
-}
-
 // The pair below is in no published Standard: what a caller may expect of `info` and of the bytes is unknown.
 pmix_status_t PMIx_generate_regex2(const char*, pmix_info_t*, size_t, pmix_regex2_t*) {
   return PMIX_ERR_NOT_SUPPORTED;

@@ -58,12 +58,12 @@ struct Part {
   }
 };
 
-/// Leaves the rest in `query`. Errors: no_memory.
-Result<Part> answer_of_library(Query& query) {
+/// Leaves the rest in `query`. of_host: what the server says of its host. Errors: no_memory.
+Result<Part> answer_of_library(Query& query, const Infos& of_host) {
   Part part;
   for (auto& item : query.items) {
     if (weft::abi::asks_for_attributes(item)) {
-      const auto is_all = weft::abi::add_attributes(item, part.infos);
+      const auto is_all = weft::abi::add_attributes(item, weft::abi::said_of_host(of_host), part.infos);
       if (!is_all) return weft::fail(is_all.error());
       part.lacks = part.lacks || !*is_all;
       item.keys.clear();
@@ -116,12 +116,42 @@ pmix_status_t ask(Query query, Infos& out) {
   return status;
 }
 
+struct Reply {
+  pmix_info_cbfunc_t cbfunc;
+  void* cbdata;
+  void give(pmix_status_t status, Infos infos) const {
+    weft::abi::lend(status, has_results(status) ? std::move(infos) : Infos(), cbfunc, cbdata);
+  }
+};
+
+/// Another status than PMIX_SUCCESS: `reply` is not given.
+pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Reply& reply) {
+  auto answered = answer_of_library(query, of_host);
+  if (!answered) return weft::abi::to_status(answered.error());
+  const auto part = std::make_shared<Part>(std::move(*answered));
+  if (query.items.empty()) {
+    role.run_later([part, reply] {
+      const auto status = status_alone(*part);  // before they are moved
+      reply.give(status, std::move(part->infos));
+    });
+    return PMIX_SUCCESS;
+  }
+  if (const auto status = role.can_query(); status != PMIX_SUCCESS) return status;
+  role.query(std::move(query), [part, reply](pmix_status_t status, Infos infos) {
+    const auto whole = part->with(status);  // before it has the others' infos
+    if (has_results(status)) append(part->infos, std::move(infos));
+    reply.give(whole, std::move(part->infos));
+  });
+  return PMIX_SUCCESS;
+}
+
 }  // namespace
 
 /// PMIx_Query_info: asks the server; as a server, oneself. Of the library itself also before PMIx_Init.
 ///   queries   keys, each with the qualifiers of its query; PMIX_NSPACE, or PMIX_PROCID, or PMIX_NSPACE and PMIX_RANK say whose:
 ///             PMIX_QUERY_STABLE_ABI_VERSION, _PROVISIONAL_ABI_VERSION, PMIX_VERSION_INFO, _NUMERIC (of the library)
-///             PMIX_QUERY_ATTRIBUTE_SUPPORT, first of its keys, and names of functions (core/abi/attribute_support.hpp; of the library)
+///             PMIX_QUERY_ATTRIBUTE_SUPPORT, first of its keys, and names of functions (core/abi/attribute_support.hpp; of the library
+///             and, asked of the server, of its host)
 ///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of this one)
 ///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of that node), PMIX_PROC_PID,
 ///             PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t: PMIX_SUCCESS, or that a process of this node was lost)
@@ -138,7 +168,7 @@ pmix_status_t ask(Query query, Infos& out) {
 ///   Cost: weft.cluster and PMIX_QUERY_NAMESPACES: one or two messages to each node, and at most four seconds where one is silent;
 ///   PMIX_QUERY_PROC_TABLE, PMIX_PROC_PID, _STATE_STATUS: one message to each node of the job.
 ///   Source: PMIx Standard, chapter "Query Operations". Tests: tests/multiproc/info_test.cpp
-/// Not yet: attributes of the host, queues, allocations and groups, unless the host knows them.
+/// Not yet: queues, allocations and groups, unless the host knows them.
 pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info_t** results,
                               size_t* nresults) {
   return guarded_status([&]() -> pmix_status_t {
@@ -147,7 +177,10 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS)
       return can_ask() == PMIX_ERR_INIT ? PMIX_ERR_INIT : status;
-    auto part = answer_of_library(query);
+    Infos of_host;
+    if (weft::abi::asks_for_host(query) && can_ask() == PMIX_SUCCESS)
+      (void)ask(weft::abi::query_of_host(), of_host);  // without an answer nothing is known of it
+    auto part = answer_of_library(query, of_host);
     if (!part) return weft::abi::to_status(part.error());
     auto status = PMIX_SUCCESS;
     if (query.items.empty()) {
@@ -170,24 +203,18 @@ pmix_status_t PMIx_Query_info(pmix_query_t queries[], size_t nqueries, pmix_info
 pmix_status_t PMIx_Query_info_nb(pmix_query_t queries[], size_t nqueries, pmix_info_cbfunc_t cbfunc,
                                  void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    if (roles().asking() == nullptr) return PMIX_ERR_INIT;
+    auto* const role = roles().asking();
+    if (role == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
     Query query;
     if (const auto status = read_query(queries, nqueries, query); status != PMIX_SUCCESS) return status;
-    auto answered = answer_of_library(query);
-    if (!answered) return weft::abi::to_status(answered.error());
-    const auto part = std::make_shared<Part>(std::move(*answered));
-    const auto reply = [cbfunc, cbdata, part](pmix_status_t status, Infos infos) {
-      if (has_results(status)) append(part->infos, std::move(infos));
-      weft::abi::lend(status, has_results(status) ? std::move(part->infos) : Infos(), cbfunc, cbdata);
-    };
-    if (query.items.empty()) {
-      weft::abi::run_later([reply, part] { reply(status_alone(*part), Infos()); });
-      return PMIX_SUCCESS;
-    }
-    if (const auto status = can_ask(); status != PMIX_SUCCESS) return status;
-    roles().asking()->query(std::move(query), [reply, part](pmix_status_t status, Infos infos) {
-      reply(part->with(status), std::move(infos));
+    const Reply reply{cbfunc, cbdata};
+    if (!weft::abi::asks_for_host(query) || can_ask() != PMIX_SUCCESS)
+      return ask_later(*role, std::move(query), {}, reply);
+    const auto held = std::make_shared<Query>(std::move(query));
+    role->query(weft::abi::query_of_host(), [role, held, reply](pmix_status_t, Infos of_host) {
+      const auto status = ask_later(*role, std::move(*held), of_host, reply);
+      if (status != PMIX_SUCCESS) reply.give(status, {});
     });
     return PMIX_SUCCESS;
   });

@@ -232,3 +232,23 @@ pmix_status_t PMIx_server_IOF_deliver(const pmix_proc_t* source, pmix_iof_channe
     });
   });
 }
+
+/// PMIx_Register_attributes: which attributes this host supports for one of its upcalls. Users are told of them by PMIX_QUERY_ATTRIBUTE_SUPPORT,
+/// as PMIX_HOST_ATTRIBUTES of the call that the upcall is for (core/server/host/module_functions.cpp).
+///   function  the upcall's name in pmix_server_module_t: "spawn", "job_control"; the module need not offer it
+///   attrs     ends with NULL: names ("PMIX_TIMEOUT") or keys ("pmix.timeout"); others are the host's own. NULL: none
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no such upcall), _REPEAT_ATTR_REGISTRATION
+///   Source: PMIx Standard, chapter "Server-specific interfaces", which has pmix_regattr_t in place of names; the ABI of 4.2 has these.
+///   Tests: tests/multiproc/attributes_test.cpp
+pmix_status_t PMIx_Register_attributes(char* function, char** attrs) {
+  return guarded_status([&]() -> pmix_status_t {
+    auto* server = roles().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (function == nullptr) return PMIX_ERR_BAD_PARAM;
+    std::vector<std::string> attributes;
+    for (char** each = attrs; each != nullptr && *each != nullptr; ++each)
+      attributes.emplace_back(text_of(*each, PMIX_MAX_KEYLEN + 1));
+    return server->register_attributes(std::string(text_of(function, PMIX_MAX_KEYLEN)),
+                                       std::move(attributes));
+  });
+}

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/data/names.hpp"
 #include "core/data/value.hpp"
 
 namespace weft::data {
@@ -135,6 +136,17 @@ const CallAttributes* attributes_of(std::string_view call) noexcept {
       std::begin(calls), std::end(calls), call,
       [](const CallAttributes& row, std::string_view name) { return std::string_view(row.call) < name; });
   return found != std::end(calls) && found->call == call ? found : nullptr;
+}
+
+pmix_regattr_t description_of(const char* attribute) noexcept {
+  const char* const of_name = attribute_key(attribute);
+  const char* const key = of_name != nullptr ? of_name : attribute;
+  pmix_regattr_t out{};
+  out.name = const_cast<char*>(attribute_name(key));
+  if (out.name == nullptr) out.name = const_cast<char*>(attribute);
+  load_fixed(out.string, sizeof out.string, key);
+  out.type = attribute_type(key);
+  return out;
 }
 
 const pmix_info_t* first_not_understood(std::string_view call, const pmix_info_t* infos,

@@ -216,8 +216,13 @@ void Server::notify(events::Event event, Done done) {
 
 void Server::query(link::Query query, Queries::Replied done) {
   auto held = std::make_shared<link::Query>(std::move(query));
-  run_later(
-      [this, held, done = answered_once(std::move(done))] { rooms_->queries.query(self_, std::move(*held), done); });
+  run_later([this, held, done = answered_once(std::move(done))] {
+    rooms_->queries.query(self_, std::move(*held), done);
+  });
+}
+
+pmix_status_t Server::register_attributes(const std::string& function, std::vector<std::string> attributes) {
+  return rooms_->host_attributes.add(function, std::move(attributes));
 }
 
 void Server::deliver_output(OutputBytes output, Done done) {

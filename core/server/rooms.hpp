@@ -9,6 +9,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/fences/fence_watch.hpp"
+#include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
 
@@ -29,6 +30,7 @@ struct Rooms {
         shm::Segment& segment, Tokens& tokens, events::Registry& handlers, Cluster* cluster,
         const Settings& settings)
       : host(module, loop),
+        host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
         cards(jobs, host, cluster, segment),
         gets(loop, jobs, cards, cluster, settings.key_wait),
@@ -43,12 +45,13 @@ struct Rooms {
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(loop, jobs, host, clients),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
-        queries(loop, self, jobs, host, own_report, cluster) {}
+        queries(loop, self, jobs, host, host_attributes, own_report, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 
   Tools tools;
   Host host;
+  HostAttributes host_attributes;
   Jobs jobs;
   Cards cards;
   Gets gets;

@@ -3,7 +3,7 @@
 // done for jobs and clients is done by the rooms (rooms.hpp).
 //
 // Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread. What locks
-//           for itself: the event registry, private values, kept values, Waits.
+//           for itself: the event registry, private values, kept values, the host's attributes, Waits.
 //           Host upcalls and user callbacks run on the loop's thread, outside all locks.
 // End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
 //           the loop did not come to is answered with PMIX_ERR_INIT: to a thread that waits by stop(), to a callback by the
@@ -81,6 +81,8 @@ class Server final : ClientConnection::Owner {
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
   void deliver_inventory(data::Infos infos, Done done);
   void query(link::Query query, Queries::Replied done);
+  /// As HostAttributes::add; without the loop.
+  pmix_status_t register_attributes(const std::string& function, std::vector<std::string> attributes);
   /// To the clients of this server that pull the output of its source.
   void deliver_output(OutputBytes output, Done done);
 

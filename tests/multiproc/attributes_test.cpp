@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Attributes that a caller requires: each call refuses those that it does not understand, before anything happens; and the answers to
 // PMIX_QUERY_ATTRIBUTE_SUPPORT.
+#include <pmix_tool.h>
+#include <unistd.h>
+
 #include <cstring>
 
 #include "tests/multiproc/host.hpp"
@@ -152,11 +155,76 @@ int asks_which_attributes(const Words&) {
   return 0;
 }
 
+/// What the host of the test below has registered, as a server, a client and a tool of it are told.
+void check_what_the_host_supports() {
+  Queried all;
+  Infos none;
+  query(all, {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Spawn", "PMIx_Init", "PMIx_Abort"}, none);
+  check_status(all.status, PMIX_SUCCESS);
+  const auto* of_spawn = level_of(all, "PMIx_Spawn", PMIX_HOST_ATTRIBUTES);
+  const auto* timeout = attribute_in(of_spawn, PMIX_TIMEOUT);
+  check(timeout != nullptr && std::strcmp(timeout->name, "PMIX_TIMEOUT") == 0 && timeout->type == PMIX_INT,
+        "what was registered by its name");
+  check(attribute_in(of_spawn, PMIX_MAPBY) != nullptr, "what was registered by its key");
+  check(attribute_in(of_spawn, "host.own") != nullptr, "the host's own");
+  const auto* of_init = level_of(all, "PMIx_Init", PMIX_HOST_ATTRIBUTES);
+  check(attribute_in(of_init, PMIX_USERID) != nullptr && attribute_in(of_init, PMIX_GRPID) != nullptr,
+        "two upcalls of one call");
+  check_equal(level_of(all, "PMIx_Abort", PMIX_HOST_ATTRIBUTES)->type, PMIX_UNDEF);
+
+  Queried functions;
+  Infos at_host;
+  at_host.flag(PMIX_HOST_FUNCTIONS);
+  query(functions, {PMIX_QUERY_ATTRIBUTE_SUPPORT}, at_host);
+  check_status(functions.status, PMIX_SUCCESS);
+  check_equal(std::string_view(functions.find(PMIX_HOST_FUNCTIONS)->value.data.string),
+              "PMIx_Abort,PMIx_Init,PMIx_Spawn");
+  Queried not_the_host;
+  Infos at_client;
+  at_client.flag(PMIX_CLIENT_ATTRIBUTES);
+  query(not_the_host, {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Abort"}, at_client);
+  check_status(not_the_host.status, PMIX_ERR_NOT_FOUND);
+
+  struct Later {
+    Waiter waiter;
+    static void take(pmix_status_t status, pmix_info_t* infos, size_t count, void* self,
+                     pmix_release_cbfunc_t release, void* open) {
+      const bool is_there = Queried::find_in(infos, count, "PMIx_Spawn") != nullptr;
+      if (release != nullptr) release(open);
+      Waiter::on_status(is_there ? status : PMIX_ERROR, &static_cast<Later*>(self)->waiter);
+    }
+  } later;
+  const char* keys[] = {PMIX_QUERY_ATTRIBUTE_SUPPORT, "PMIx_Spawn", nullptr};
+  pmix_query_t one{const_cast<char**>(keys), nullptr, 0};
+  check_status(PMIx_Query_info_nb(&one, 1, Later::take, &later), PMIX_SUCCESS);
+  check_status(later.waiter.wait(), PMIX_SUCCESS);
+}
+
+int asks_what_the_host_supports(const Words& words) {
+  if (words.at(0) == "tool") {
+    Infos server;
+    server.pid(PMIX_SERVER_PIDINFO, ::getppid());
+    check_status(PMIx_tool_init(nullptr, server.data(), server.size()), PMIX_SUCCESS);
+    check_what_the_host_supports();
+    return PMIx_tool_finalize() == PMIX_SUCCESS ? 0 : 1;
+  }
+  Client client;
+  check_what_the_host_supports();
+  client.finalize();
+  return 0;
+}
+
+pmix_status_t register_attributes(const char* function, std::vector<const char*> attributes) {
+  attributes.push_back(nullptr);
+  return PMIx_Register_attributes(const_cast<char*>(function), const_cast<char**>(attributes.data()));
+}
+
 }  // namespace
 
 void add_attribute_programs(Programs& programs) {
   programs.add("requires_attributes", requires_attributes);
   programs.add("asks_which_attributes", asks_which_attributes);
+  programs.add("asks_what_the_host_supports", asks_what_the_host_supports);
 }
 
 TEST(AttributesTest, that_are_required_and_unknown_are_refused) {
@@ -182,6 +250,26 @@ TEST(AttributesTest, are_told_of_each_call) {
   Host host;
   host.add_job("job", 1);
   host.start("job", 0, "asks_which_attributes").expect_success();
+}
+
+TEST(AttributesTest, of_a_host_are_told_to_all) {
+  EXPECT_EQ(register_attributes("spawn", {PMIX_TIMEOUT}), PMIX_ERR_INIT);
+  Upcalls upcalls;
+  upcalls.abort = [](auto&&...) { return PMIX_ERR_NOT_SUPPORTED; };
+  Host host(upcalls);
+  host.add_job("job", 1);
+  EXPECT_EQ(register_attributes("spawn", {"PMIX_TIMEOUT", PMIX_MAPBY, "host.own"}), PMIX_SUCCESS);
+  EXPECT_EQ(register_attributes("spawn", {"PMIX_RANKBY"}), PMIX_ERR_REPEAT_ATTR_REGISTRATION);
+  EXPECT_EQ(register_attributes("client_connected", {PMIX_USERID}), PMIX_SUCCESS);
+  EXPECT_EQ(register_attributes("client_connected2", {PMIX_GRPID}), PMIX_SUCCESS);
+  EXPECT_EQ(register_attributes("PMIx_Spawn", {PMIX_TIMEOUT}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(register_attributes("publish", {""}), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(register_attributes("publish", {std::string(PMIX_MAX_KEYLEN + 1, 'x').c_str()}),
+            PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(PMIx_Register_attributes(nullptr, nullptr), PMIX_ERR_BAD_PARAM);
+  check_what_the_host_supports();
+  host.start("job", 0, "asks_what_the_host_supports", {"client"}).expect_success();
+  Child("asks_what_the_host_supports", {"tool"}, {}).expect_success();
 }
 
 }  // namespace weft::test

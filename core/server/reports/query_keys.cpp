@@ -33,6 +33,7 @@ constexpr std::array known_keys = {
     Known{PMIX_DAEMON_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_CLIENT_AVG_MEMORY, PMIX_HOSTNAME "," PMIX_NODEID},
     Known{report_key, PMIX_QUERY_LOCAL_ONLY},
+    Known{HostAttributes::query_key, ""},
 };
 constexpr std::string_view realm_qualifiers =
     PMIX_NSPACE "," PMIX_RANK "," PMIX_PROCID "," PMIX_SESSION_INFO "," PMIX_JOB_INFO "," PMIX_APP_INFO
@@ -136,6 +137,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   }
   if (key == PMIX_QUERY_NAMESPACES) return text(namespaces(scope, gathered));
   if (key == report_key) return gathered.report ? to_value(*gathered.report) : fail(Errc::not_found);
+  if (key == HostAttributes::query_key) return host_attributes_.value();
   if (key == PMIX_QUERY_SUPPORTED_KEYS) return text(supported_keys());
   // Process sets, spawned jobs and debuggers are not there: none of them, and no attribute for them.
   if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(0);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/own_report.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/store/lookup.hpp"
@@ -33,8 +34,9 @@ struct Gathered {
 
 class QueryKeys {
  public:
-  QueryKeys(const Jobs& jobs, const OwnReport& own, const Processes& processes, NodeNumber self)
-      : jobs_(jobs), own_(own), processes_(processes), self_(self) {}
+  QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
+            const Processes& processes, NodeNumber self)
+      : jobs_(jobs), own_(own), host_attributes_(host_attributes), processes_(processes), self_(self) {}
 
   static bool needs_report(std::string_view key, const QueryScope& scope);
   static bool needs_table(std::string_view key, const QueryScope& scope);
@@ -52,6 +54,7 @@ class QueryKeys {
 
   const Jobs& jobs_;
   const OwnReport& own_;
+  const HostAttributes& host_attributes_;
   const Processes& processes_;
   const NodeNumber self_;
 };
