@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Job management and reporting": log.
+#include <syslog.h>
+#include <unistd.h>
+
 #include <cstdio>
 #include <ctime>
 #include <functional>
@@ -31,9 +34,15 @@ std::optional<Channel> channel_of(std::string_view key) {
   return std::nullopt;
 }
 
+/// Records that the syslog of this node takes where the host takes no log.
+bool is_for_syslog(std::string_view key) {
+  return key == PMIX_LOG_SYSLOG || key == PMIX_LOG_LOCAL_SYSLOG;
+}
+
 /// How records are printed, by the directives.
 struct Style {
   bool once = false, tagged = false, xml = false;
+  int priority = LOG_ERR;           ///< in the syslog
   std::optional<std::time_t> time;  ///< to be printed
 
   static Style of(const pmix_info_t* directives, size_t ndirs) {
@@ -43,6 +52,7 @@ struct Style {
       const auto key = weft::data::key_of(directives[i]);
       const auto& value = directives[i].value;
       if (key == PMIX_LOG_TIMESTAMP && value.type == PMIX_TIME) style.time = value.data.time;
+      if (key == PMIX_LOG_SYSLOG_PRI && value.type == PMIX_INT) style.priority = value.data.integer;
       if (!weft::data::is_true(value)) continue;
       style.once |= key == PMIX_LOG_ONCE;
       style.tagged |= key == PMIX_LOG_TAG_OUTPUT;
@@ -106,6 +116,18 @@ void print(const Call& call, const Channel& channel, const pmix_value_t& value) 
   std::fflush(channel.file);
 }
 
+/// Nothing: no record of its, or no syslog is here.
+bool print_to_syslog(const Call& call, const pmix_info_t& record) {
+  if (!is_for_syslog(weft::data::key_of(record)) || ::access(_PATH_LOG, W_OK) != 0) return false;
+  ::syslog(call.style.priority, "%s", styled(call.style, "syslog", record.value.data.string).c_str());
+  return true;
+}
+
+/// No server, or a host that takes no log.
+bool is_no_taker(pmix_status_t status) {
+  return status == PMIX_ERR_NOT_SUPPORTED || status == PMIX_ERR_UNREACH;
+}
+
 void end_later(const CallRef& call, pmix_status_t status) {
   call->role->run_later([call, status] { call->done(status); });
 }
@@ -131,11 +153,27 @@ void log_once(const CallRef& call) {
   auto value = weft::data::Value::copy_of(record.value);
   if (!value) return end_later(call, PMIX_ERR_BAD_PARAM);
   one.add(weft::data::key_of(record), std::move(*value));
-  ask_server(call, std::move(one),
-             [call](pmix_status_t status) { status == PMIX_SUCCESS ? call->done(status) : log_once(call); });
+  ask_server(call, std::move(one), [call, &record](pmix_status_t status) {
+    const bool is_taken = status == PMIX_SUCCESS || (is_no_taker(status) && print_to_syslog(*call, record));
+    is_taken ? call->done(PMIX_SUCCESS) : log_once(call);
+  });
 }
 
-/// Prints what goes to this process's own channels; what is left is for the server.
+/// What no host takes; the call's other records are printed.
+void log_here(const CallRef& call, pmix_status_t status) {
+  std::size_t taken = 0, left = 0;
+  for (size_t i = 0; i < call->data.size(); ++i) {
+    const auto& record = call->data.data()[i];
+    if (channel_of(weft::data::key_of(record)) || print_to_syslog(*call, record))
+      ++taken;
+    else
+      ++left;
+  }
+  if (left == 0) status = PMIX_SUCCESS;
+  call->done(left != 0 && taken != 0 ? PMIX_ERR_PARTIAL_SUCCESS : status);
+}
+
+/// Prints what goes to this process's own channels; what is left is for the server, and where it has no taker, for the syslog.
 void log_all(const CallRef& call) {
   Infos left;
   for (size_t i = 0; i < call->data.size(); ++i) {
@@ -149,7 +187,9 @@ void log_all(const CallRef& call) {
     left.add(weft::data::key_of(record), std::move(*value));
   }
   if (left.size() == 0) return end_later(call, PMIX_SUCCESS);
-  ask_server(call, std::move(left), call->done);
+  ask_server(call, std::move(left), [call](pmix_status_t status) {
+    is_no_taker(status) ? log_here(call, status) : call->done(status);
+  });
 }
 
 /// PMIX_SUCCESS: done will be called.
@@ -160,10 +200,10 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   if (data == nullptr || ndata == 0 || (directives == nullptr && ndirs != 0)) return PMIX_ERR_BAD_PARAM;
   bool is_all_here = true;
   for (size_t i = 0; i < ndata; ++i) {
-    if (!channel_of(weft::data::key_of(data[i])))
-      is_all_here = false;
-    else if (!is_text(data[i].value))
-      return PMIX_ERR_BAD_PARAM;
+    const auto key = weft::data::key_of(data[i]);
+    const bool is_here = channel_of(key).has_value();
+    is_all_here &= is_here;
+    if ((is_here || is_for_syslog(key)) && !is_text(data[i].value)) return PMIX_ERR_BAD_PARAM;
   }
   // Where a record goes to the host, the host judges its directives.
   if (is_all_here && weft::data::first_not_understood("PMIx_Log", directives, ndirs) != nullptr)
@@ -175,6 +215,7 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
   call->data = std::move(*records);
   call->directives = std::move(*how);
   call->style = Style::of(directives, ndirs);
+  if ((call->style.priority & ~LOG_PRIMASK) != 0) return PMIX_ERR_BAD_PARAM;
   call->done = std::move(done);
   call->role = role;
   call->style.once ? log_once(call) : log_all(call);
@@ -184,13 +225,14 @@ pmix_status_t log_later(const pmix_info_t* data, size_t ndata, const pmix_info_t
 }  // namespace
 
 /// PMIx_Log: PMIX_LOG_STDERR and PMIX_LOG_STDOUT (char*) appear on the caller's own channels, a singleton's too; other records go
-/// to the host, if it takes any.
+/// to the host, if it takes any. PMIX_LOG_SYSLOG and _LOCAL_SYSLOG (char*) go to the syslog of the caller's node if it takes none.
 ///   directives  PMIX_LOG_ONCE: the first channel that takes its record is the last. For the caller's own channels:
 ///               PMIX_LOG_TAG_OUTPUT ("stdout: "), PMIX_LOG_TIMESTAMP (time_t) and _TIMESTAMP_OUTPUT, _GENERATE_TIMESTAMP (the time in
-///               front), PMIX_LOG_XML_OUTPUT (an element with the channel's name). Others go to the host
-///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no server), _LOST_CONNECTION
-///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/event_test.cpp
-/// Not yet: records for others than stdout and stderr where the host takes no log.
+///               front), PMIX_LOG_XML_OUTPUT (an element with the channel's name). For the syslog also PMIX_LOG_SYSLOG_PRI (int,
+///               0 to 7; LOG_ERR). Others go to the host
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_SUPPORTED, _UNREACH (a record that no own channel takes, and no server), _PARTIAL_SUCCESS, _LOST_CONNECTION
+///   Source: PMIx Standard, chapter "Job Management and Reporting". Tests: tests/multiproc/log_test.cpp
+/// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[], size_t ndirs) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().requesting();
@@ -202,7 +244,7 @@ pmix_status_t PMIx_Log(const pmix_info_t data[], size_t ndata, const pmix_info_t
   });
 }
 
-/// Not yet: records for others than stdout and stderr where the host takes no log.
+/// Not yet: records for others than stdout, stderr and syslog where the host takes no log.
 pmix_status_t PMIx_Log_nb(const pmix_info_t data[], size_t ndata, const pmix_info_t directives[],
                           size_t ndirs, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

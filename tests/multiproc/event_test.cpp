@@ -11,8 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
-#include <regex>
-#include <sstream>
 #include <utility>
 
 #include "tests/multiproc/host.hpp"
@@ -355,47 +353,6 @@ int registers_cleanup(const Words& words) {
   return 0;
 }
 
-int logs(const Words&) {
-  Client client;
-  Infos text;
-  text.text(PMIX_LOG_STDERR, "to the standard error\n");
-  check_status(PMIx_Log(text.data(), text.size(), nullptr, 0), PMIX_SUCCESS);
-  Waiter waiter;
-  check_status(PMIx_Log_nb(text.data(), text.size(), nullptr, 0, Waiter::on_status, &waiter), PMIX_SUCCESS);
-  check_status(waiter.wait(), PMIX_SUCCESS);
-  Infos wrong;
-  wrong.number(PMIX_LOG_STDERR, 7);
-  check_status(PMIx_Log(wrong.data(), wrong.size(), nullptr, 0), PMIX_ERR_BAD_PARAM);
-  Infos elsewhere;
-  elsewhere.text(PMIX_LOG_MSG, "to any channel");
-  check_status(PMIx_Log(elsewhere.data(), elsewhere.size(), nullptr, 0), PMIX_ERR_NOT_SUPPORTED);
-  client.finalize();
-  return 0;
-}
-
-/// By directives, in a process with a server or without.
-int logs_in_style(const Words&) {
-  pmix_proc_t me{};
-  check(PMIx_Init(&me, nullptr, 0) != PMIX_ERROR, "PMIx_Init");
-  Infos text, tagged, timed, xml, once, several, none;
-  text.text(PMIX_LOG_STDERR, "a < b\n");
-  tagged.flag(PMIX_LOG_TAG_OUTPUT);
-  check_status(PMIx_Log(text.data(), text.size(), tagged.data(), tagged.size()), PMIX_SUCCESS);
-  timed.flag(PMIX_LOG_TIMESTAMP_OUTPUT);
-  check_status(PMIx_Log(text.data(), text.size(), timed.data(), timed.size()), PMIX_SUCCESS);
-  xml.flag(PMIX_LOG_XML_OUTPUT);
-  check_status(PMIx_Log(text.data(), text.size(), xml.data(), xml.size()), PMIX_SUCCESS);
-  once.flag(PMIX_LOG_ONCE);
-  several.text(PMIX_LOG_MSG, "to a channel that is not there")
-      .text(PMIX_LOG_STDERR, "once\n")
-      .text(PMIX_LOG_STDERR, "twice\n");
-  check_status(PMIx_Log(several.data(), several.size(), once.data(), once.size()), PMIX_SUCCESS);
-  none.text(PMIX_LOG_MSG, "to no channel");
-  check_status(PMIx_Log(none.data(), none.size(), once.data(), once.size()), PMIX_ERR_NOT_SUPPORTED);
-  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
-  return 0;
-}
-
 }  // namespace
 
 void add_event_programs(Programs& programs) {
@@ -408,8 +365,6 @@ void add_event_programs(Programs& programs) {
   programs.add("just_waits", just_waits);
   programs.add("finalizes_in_the_middle", finalizes_in_the_middle);
   programs.add("registers_cleanup", registers_cleanup);
-  programs.add("logs", logs);
-  programs.add("logs_in_style", logs_in_style);
 }
 
 // ---- tests
@@ -455,38 +410,6 @@ TEST_P(EventTest, a_peer_dies) {
 }
 
 class ServicesTest : public Multiproc {};
-
-TEST_F(ServicesTest, log) {
-  Host host;
-  host.add_job("job", 1);
-  Child::Options options;
-  options.catch_errors = true;
-  auto child = host.start("job", 0, "logs", {}, options);
-  child.expect_success();
-  EXPECT_EQ(child.errors(), "to the standard error\nto the standard error\n");
-}
-
-TEST_F(ServicesTest, log_obeys_directives_with_a_server_and_without) {
-  Host host;
-  host.add_job("job", 1);
-  Child::Options options;
-  options.catch_errors = true;
-  Child alone("logs_in_style", {}, options);
-  auto member = host.start("job", 0, "logs_in_style", {}, options);
-  for (Child* child : {&alone, &member}) {
-    child->expect_success();
-    std::istringstream lines(child->errors());
-    std::vector<std::string> said;
-    for (std::string line; std::getline(lines, line);) said.push_back(line);
-    ASSERT_EQ(said.size(), 5u) << child->errors();
-    EXPECT_EQ(said[0], "stderr: a < b");
-    EXPECT_TRUE(
-        std::regex_match(said[1], std::regex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}[-+][0-9]{4} a < b")))
-        << said[1];
-    EXPECT_EQ(said[2] + said[3], "<stderr>a &lt; b</stderr>");
-    EXPECT_EQ(said[4], "once");
-  }
-}
 
 TEST_F(ServicesTest, the_host_tells_its_clients) {
   Host host;

@@ -46,6 +46,7 @@ void add_host_fence_programs(Programs& programs);
 void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);
+void add_log_programs(Programs& programs);
 void add_node_programs(Programs& programs);
 void add_realm_programs(Programs& programs);
 void add_segment_programs(Programs& programs);

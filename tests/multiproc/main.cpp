@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
   weft::test::add_info_programs(programs);
   weft::test::add_key_programs(programs);
   weft::test::add_limit_programs(programs);
+  weft::test::add_log_programs(programs);
   weft::test::add_node_programs(programs);
   weft::test::add_cluster_programs(programs);
   weft::test::add_realm_programs(programs);
