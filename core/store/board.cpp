@@ -43,10 +43,14 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants want
   // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
   // holds the board: the server is about to see that, and to take the bit back.
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
-  if (broken(generation)) return Arrival::broken;
-  if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
   const std::uint32_t bits = (wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0) |
                              (wants.generated ? generated_bit : 0);
+  if (broken(generation)) {
+    // For a host that is to hear of it, by a message that follows.
+    cells()[me].wants.store(bits, std::memory_order_relaxed);
+    return Arrival::broken;
+  }
+  if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
   cells()[me].wants.store(bits, std::memory_order_relaxed);          // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
   for (auto changes = most_changes;; --changes) {
@@ -63,10 +67,15 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants want
   }
 }
 
-Wants Board::wanted(std::uint32_t members) const noexcept {
-  std::uint32_t bits = 0;
-  for (std::uint32_t i = 0; i < members; ++i) bits |= cells()[i].wants.load(std::memory_order_relaxed);
+Wants Board::wants_of(std::uint32_t member) const noexcept {
+  const auto bits = cells()[member].wants.load(std::memory_order_relaxed);
   return {(bits & collect_bit) != 0, (bits & directives_bit) != 0, (bits & generated_bit) != 0};
+}
+
+Wants Board::wanted(std::uint32_t members) const noexcept {
+  Wants out;
+  for (std::uint32_t i = 0; i < members; ++i) out |= wants_of(i);
+  return out;
 }
 
 Board::Outcome Board::outcome(Generation generation) const noexcept {

@@ -47,6 +47,12 @@ struct Wants {
   bool collect;     ///< the cards are to travel
   bool directives;  ///< for the host, on their way to the server (link::FenceDirectives)
   bool generated;   ///< what the servers alone know of their ranks is to travel
+  constexpr Wants& operator|=(Wants other) noexcept {
+    collect |= other.collect;
+    directives |= other.directives;
+    generated |= other.generated;
+    return *this;
+  }
 };
 
 class Board {
@@ -73,8 +79,9 @@ class Board {
     std::atomic<Generation> arrived{0};    ///< the last generation this member arrived at; own process only
     std::atomic<std::uint32_t> notify{0};  ///< the server is to be asked for a message when `arrived` ends
     std::atomic<std::int32_t> lost{0};     ///< I5
-    std::atomic<std::uint32_t> wants{0};   ///< of this member's last arrival: the bits of Wants, below
-    std::atomic<std::uint64_t> held{0};    ///< incarnation:32 | 1 while the member has a fence open (I6)
+    std::atomic<std::uint32_t> wants{
+        0};  ///< of this member's last arrival, or of one that was turned away: the bits of Wants, below
+    std::atomic<std::uint64_t> held{0};  ///< incarnation:32 | 1 while the member has a fence open (I6)
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -90,6 +97,8 @@ class Board {
   /// closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
   void let_go(std::uint32_t me, Incarnation incarnation) noexcept;
+  /// Server, when this member has arrived, or was turned away from a broken board: what it wants of that fence.
+  Wants wants_of(std::uint32_t member) const noexcept;
   /// Server, once all have arrived: what one of them at least wants. members: by the server's own count.
   Wants wanted(std::uint32_t members) const noexcept;
   /// Server, once all have arrived: directives of this member belong to the generation.

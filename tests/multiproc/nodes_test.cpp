@@ -31,6 +31,7 @@ struct Manner {
   bool first_fence_late = false;  ///< answered only after the clients gave up
   bool second_first = false;      ///< the second node's first answer comes behind its second
   bool no_modex_expected = false;
+  bool deaf = false;       ///< does not know PMIX_LOCAL_COLLECTIVE_STATUS
   bool tells_own = false;  ///< each host says of its own ranks what the other does not know
   std::string modex_key;   ///< PMIX_REQUIRED_KEY of every request for a card, with PMIX_TIMEOUT 30
 
@@ -47,6 +48,7 @@ struct Manner {
       if (words[i] == "first_late") m.first_fence_late = true;
       if (words[i] == "second_first") m.second_first = true;
       if (words[i] == "expect_no_modex") m.no_modex_expected = true;
+      if (words[i] == "deaf") m.deaf = true;
       if (words[i] == "tells_own") m.tells_own = true;
       if (words[i].rfind("expect_key=", 0) == 0) m.modex_key = words[i].substr(11);
     }
@@ -80,7 +82,7 @@ class Bridge {
 
   /// Of the call of fence() that follows.
   void hear(const Infos& directives) {
-    const auto* status = directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
+    const auto* status = manner_.deaf ? nullptr : directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
     local_status_ = status == nullptr ? PMIX_SUCCESS : status->value.data.status;
   }
 
@@ -626,6 +628,24 @@ int rank_dies_before_a_fence(const Words&) {
   return 0;
 }
 
+/// The bytes of the fence say it where the hosts do not: to ranks of the other node, in each fence with data.
+int rank_dies_before_full_fences(const Words&) {
+  Client client;
+  for (int i = 0; i < 2; ++i) {
+    check_status(put("card", std::uint64_t{client.me.rank}), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(i == 0 ? fence({}, collect()) : fence(), PMIX_SUCCESS);
+  }
+  if (client.me.rank == 1) {
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  for (int i = 0; i < 3; ++i) check_status(fence({}, collect()), PMIX_ERR_PROC_ABORTED);
+  check_status(fence({}, std::move(Infos().flag(PMIX_COLLECT_GENERATED_JOB_INFO))), PMIX_ERR_PROC_ABORTED);
+  client.finalize();
+  return 0;
+}
+
 }  // namespace
 
 void add_node_programs(Programs& programs) {
@@ -645,6 +665,7 @@ void add_node_programs(Programs& programs) {
   programs.add("one_node_collects", one_node_collects);
   programs.add("generated_keys_by_host", generated_keys);
   programs.add("rank_dies_before_a_fence", rank_dies_before_a_fence);
+  programs.add("rank_dies_before_full_fences", rank_dies_before_full_fences);
 }
 
 // ---- tests
@@ -722,6 +743,9 @@ TEST_P(NodesTest, keys_of_the_other_host) {
 }
 TEST_P(NodesTest, rank_dies_before_a_fence) {
   run("rank_dies_before_a_fence");
+}
+TEST_P(NodesTest, rank_dies_and_the_hosts_do_not_say_it) {
+  run("rank_dies_before_full_fences", {"deaf"});
 }
 
 }  // namespace weft::test

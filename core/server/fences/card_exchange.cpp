@@ -191,7 +191,9 @@ Blob CardExchange::bytes_of(const Procs& procs, Load load, Blob cards) const {
 }
 
 void CardExchange::report_failure(const Procs& procs, bool collect, data::Infos directives, Done done) {
-  host_.fence(procs, std::move(directives), bytes_of(procs, {.cards = collect}, {}),
+  const auto* why = directives.find(PMIX_LOCAL_COLLECTIVE_STATUS);
+  const auto bytes = collect && why != nullptr ? store::failure_blob(why->value.data.status) : Blob();
+  host_.fence(procs, std::move(directives), bytes,
               [done = std::move(done)](pmix_status_t status, const Blob&) { done(status); });
 }
 
@@ -206,6 +208,7 @@ void CardExchange::by_host(const Procs& procs, const data::Infos& directives, co
                 const bool are_all = store::count_blobs(all, store::BlobKind::cards) >= nodes;
                 const auto ended = [done, are_all](pmix_status_t end) { done(end, are_all); };
                 Procs behind;
+                if (status == PMIX_SUCCESS) status = store::failure_in(all);
                 if (status == PMIX_SUCCESS) status = take_blobs(all, behind);
                 status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
               });

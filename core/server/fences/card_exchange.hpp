@@ -45,7 +45,8 @@ class CardExchange {
   std::optional<Exchanges::Key> begin(const Participants& procs, Load load, const data::Infos& directives,
                                       Ended done);
   /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
-  /// the host has ended it at all nodes.
+  /// the host has ended it at all nodes. collect: the other nodes have bytes in that fence; then these say it, too, for the
+  /// servers of a host that does not know the attribute.
   void report_failure(const Procs& procs, bool collect, data::Infos directives, Done done);
   /// The namespace has ended.
   void forget(const std::string& nspace);

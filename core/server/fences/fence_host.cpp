@@ -36,8 +36,7 @@ bool Fences::has_all_directives(FenceBoard& fence) const {
   return true;
 }
 
-CardExchange::Load Fences::load_of(const FenceBoard& fence) const {
-  const auto wants = fence.wanted();
+CardExchange::Load Fences::load_of(store::Wants wants) const noexcept {
   return {.cards = settings_.collects.value_or(wants.collect), .generated = wants.generated};
 }
 
@@ -49,15 +48,19 @@ data::Infos Fences::directives_for_host(bool collect, pmix_status_t here) {
   return out;
 }
 
-/// A fence that failed here before the host was called for it.
-FenceBoard::Failed Fences::failure(const FenceBoard& fence, pmix_status_t why) const {
-  const bool collect = load_of(fence).is_any();
+/// A fence that failed here before the host was called for it. wants: of the members that were in it.
+FenceBoard::Failed Fences::failure(store::Wants wants, pmix_status_t why) const {
+  const bool collect = load_of(wants).is_any();
   return {collect, directives_for_host(collect, why)};
 }
 
 void Fences::failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why) {
   if (generation == fence->exchanged) return;  // the host was called for it
-  auto failed = failure(*fence, why);
+  const auto& board = fence->board();
+  store::Wants wants;
+  for (std::uint32_t member = 0; member < fence->members().size(); ++member)
+    if (board.arrived(member, generation)) wants |= board.wants_of(member);
+  auto failed = failure(wants, why);
   fence->directives.move_to(failed.directives, generation);
   fence->directives.forget_before(fence->board().open_generation());
   if (fence->untold.size() < most_untold) fence->untold.push_back(std::move(failed));
@@ -75,8 +78,8 @@ void Fences::turned_away(const ClientConnection& connection, const link::TurnedA
 /// generation; this one has failed all the same.
 void Fences::turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation) {
   const auto& board = fence->board();
-  auto failed =
-      failure(*fence, board.broken(generation) ? board.verdict(generation).status : PMIX_ERR_PROC_ABORTED);
+  auto failed = failure(board.wants_of(member),
+                        board.broken(generation) ? board.verdict(generation).status : PMIX_ERR_PROC_ABORTED);
   fence->directives.move_to(failed.directives, generation, member);
   if (!fence->absences.add(member)) return;
   if (fence->untold.size() < most_untold) fence->untold.push_back(std::move(failed));

@@ -66,8 +66,8 @@ void Fences::step(const BoardRef& fence, FenceEvent event, FenceCause cause) {
 /// All local members of a set that spans nodes have arrived.
 void Fences::begin_exchange(const BoardRef& fence, Try which) {
   const auto generation = fence->exchanged = fence->board().open_generation();
-  const auto load =
-      which == Try::with_everything ? CardExchange::Load{.cards = true, .generated = true} : load_of(*fence);
+  const auto load = which == Try::with_everything ? CardExchange::Load{.cards = true, .generated = true}
+                                                  : load_of(fence->wanted());
   if (is_told())
     base::debug(base::LogPart::fences, "all members here are in generation {} of {}: {} begins", generation,
                 first_of(fence->procs()), load.is_any() ? "an exchange" : "a barrier");

@@ -116,9 +116,9 @@ class Fences {
 
   bool is_by_host(const FenceBoard& fence) const noexcept;
   bool has_all_directives(FenceBoard& fence) const;
-  CardExchange::Load load_of(const FenceBoard& fence) const;
+  CardExchange::Load load_of(store::Wants wants) const noexcept;
   static data::Infos directives_for_host(bool collect, pmix_status_t here);
-  FenceBoard::Failed failure(const FenceBoard& fence, pmix_status_t why) const;
+  FenceBoard::Failed failure(store::Wants wants, pmix_status_t why) const;
   void failed_at_host(const BoardRef& fence, store::Generation generation, pmix_status_t why);
   void turned_away(const BoardRef& fence, std::uint32_t member, store::Generation generation);
   void tell_host(const BoardRef& fence);
