@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Client initialization and finalization".
 #include "core/abi/guard.hpp"
+#include "core/abi/progress.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
@@ -32,7 +33,8 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   client_connected2 (docs/decisions/0005-start-up.md). A singleton: none of these.
 ///   In the child of a fork the library starts anew: the parent's server refuses a second process as that rank
 ///   (PMIX_ERR_NO_PERMISSIONS) until the parent has finalized.
-/// Not yet: PMIX_EXTERNAL_PROGRESS and whatever else declares no programming model (ignored, refused where required).
+///   info   PMIX_PROGRAMMING_MODEL and the like; PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
+/// Not yet: other attributes (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
@@ -44,6 +46,7 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
         return started.error().code == weft::Errc::denied ? weft::abi::to_status(started.error())
                                                           : PMIX_ERR_SERVER_NOT_AVAIL;
       status = started->status;
+      if (weft::abi::says_external_progress(info, ninfo)) started->client->connection().stop_thread(false);
       roles().set_client(std::move(started->client));
     }
     ++roles().client_count;
@@ -85,6 +88,3 @@ pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size
     return client->abort(status, weft::abi::text_of(msg, 1u << 16), procs, nprocs);
   });
 }
-
-/// The library makes its own progress; nothing to do.
-void PMIx_Progress(void) {}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Process Sets and Groups", and the end of the progress thread: what is not implemented yet. Each returns PMIX_ERR_NOT_SUPPORTED (PMIx_Progress_thread_stop: nothing) and leaves its
-// out-parameters alone; no callback is ever called.
+// PMIx Standard, chapter "Process Sets and Groups": what is not implemented yet.
+// Each returns PMIX_ERR_NOT_SUPPORTED and leaves its out-parameters alone; no callback is ever called.
 #include "pmix.h"
 #include "pmix_server.h"
 
@@ -11,5 +11,3 @@ pmix_status_t PMIx_server_define_process_set(const pmix_proc_t*, size_t, const c
 pmix_status_t PMIx_server_delete_process_set(char*) {
   return PMIX_ERR_NOT_SUPPORTED;
 }
-
-void PMIx_Progress_thread_stop(const pmix_info_t*, size_t) {}

@@ -43,6 +43,7 @@ bool valid(const pmix_proc_t* proc) {
 ///           of tools: PMIX_SERVER_TOOL_SUPPORT (bool; false: none is let in), PMIX_SERVER_SYSTEM_SUPPORT (bool: tools find it as the
 ///           node's), PMIX_LAUNCHER_RENDEZVOUS_FILE (a file with its URI, which goes with the server). PMIX_SERVER_REMOTE_CONNECTIONS cannot be
 ///           done: where it is required, PMIX_ERR_NOT_SUPPORTED
+///           PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
 /// Not yet: other attributes (ignored, refused where required); the upcall group is never called, nor is listener: the server

@@ -3,6 +3,7 @@
 #include "pmix_tool.h"
 
 #include "core/abi/guard.hpp"
+#include "core/abi/progress.hpp"
 #include "core/abi/role.hpp"
 
 using weft::abi::guarded_directives;
@@ -38,6 +39,7 @@ pmix_status_t start_tool(const ServerWish& wish, const pmix_info_t* infos, size_
   if (const auto status = read_name(infos, ninfo, name); status != PMIX_SUCCESS) return status;
   auto started = weft::client::Tool::start(wish, name, PMIx_Get_version());
   if (!started.tool) return started.status;
+  if (weft::abi::says_external_progress(infos, ninfo)) started.tool->stop_thread(false);
   roles().set_tool(std::move(started.tool));
   return PMIX_SUCCESS;
 }
@@ -62,6 +64,7 @@ pmix_status_t connect_tool(const ServerWish& wish) {
 ///          lets it in. PMIX_CONNECT_MAX_RETRIES, PMIX_CONNECT_RETRY_DELAY (1 s) where one is named and not there yet; PMIX_TIMEOUT: of
 ///          the host's decision (10 s). PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL (bool). PMIX_TOOL_NSPACE, PMIX_TOOL_RANK (0): its
 ///          own name; else the server gives one
+///          PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
 ///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NOT_FOUND (no such file), _NO_PERMISSIONS (another user's),
 ///   _NOT_SUPPORTED (it is of another release or another library, takes no tools, or PMIX_TCP_URI), _TIMEOUT (it does not answer: is it
 ///   stopped?), _EXISTS (the name is another's), _BAD_PARAM, and what the server's host says

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/thread.hpp"
@@ -77,18 +78,19 @@ pmix_status_t Connection::await_status(const std::function<void(Done)>& start, d
   // Shared: a caller that gave up may be gone when the status comes.
   const auto promise = std::make_shared<std::promise<pmix_status_t>>();
   auto status = promise->get_future();
+  const auto deadline = data::deadline_after(patience);
   start([promise](pmix_status_t s) { promise->set_value(s); });
-  if (patience && !on_thread() && status.wait_for(*patience) != std::future_status::ready)
-    return PMIX_ERR_TIMEOUT;
-  return await(status) ? status.get() : PMIX_ERR_INIT;
+  if (await(status, deadline)) return status.get();
+  const bool is_late = deadline && Clock::now() >= *deadline && !is_over_.load(std::memory_order_acquire);
+  return is_late && !on_thread() ? PMIX_ERR_TIMEOUT : PMIX_ERR_INIT;
 }
 
 Result<link::Frame> Connection::ask_alone(link::MessageType type, Bytes payload) {
   {
     const std::lock_guard lock(mutex_);
-    if (!has_thread()) stopping_.store(true);
+    if (!has_started()) stopping_.store(true);
   }
-  if (has_thread()) return ask(type, payload);
+  if (has_started()) return ask(type, payload);
   if (!socket_) return fail(Errc::peer_lost, "no server");
   const auto sent = send(type, payload);
   for (;;) {
@@ -119,30 +121,54 @@ void Connection::run_at(Clock::time_point when, std::function<void()> task) {
 
 bool Connection::alive() noexcept {
   if (!socket_ || lost_.load(std::memory_order_acquire)) return false;
-  if (has_thread()) return true;
+  if (has_started() && !is_driven_by_calls()) return true;
   pollfd p{socket_.get(), POLLRDHUP, 0};
-  if (::poll(&p, 1, 0) > 0 && (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0) lost_.store(true);
-  return !lost_.load(std::memory_order_acquire);
+  if (::poll(&p, 1, 0) <= 0 || (p.revents & (POLLRDHUP | POLLHUP | POLLERR)) == 0) return true;
+  if (!has_started()) lost_.store(true);  // else what drives reads the end, and tells of it
+  return false;
 }
 
 void Connection::ensure_thread() {
-  if (has_thread()) return;
+  if (has_started()) return;
   const std::lock_guard lock(mutex_);
-  if (has_thread() || stopping_.load()) return;
+  if (has_started() || stopping_.load()) return;
   wake_fd_ = shm::Fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  thread_ = base::start_thread("weft-client", [this] { run(); });
+  if (!is_driven_by_calls()) thread_ = base::start_thread("weft-client", [this] { run(); });
   started_.store(true, std::memory_order_release);
 }
 
 void Connection::run() {
-  thread_id_.store(std::this_thread::get_id(), std::memory_order_release);
-  while (!stopping_.load(std::memory_order_acquire)) {
+  const base::Driver::Turn turn(driver_, base::Driver::IfTaken::wait);
+  while (!stopping_.load(std::memory_order_acquire) && !is_driven_by_calls()) {
     run_tasks();
     read_or_sleep();
   }
 }
 
-void Connection::read_or_sleep() {
+void Connection::stop_thread(bool flushes) {
+  {
+    const std::lock_guard lock(mutex_);
+    by_calls_.store(true, std::memory_order_release);
+  }
+  if (thread_.joinable()) wake();
+  if (thread_.joinable() && !on_thread()) thread_.join();
+  if (flushes) progress();
+}
+
+void Connection::progress() {
+  if (!is_driven_by_calls() || !has_started()) return;
+  const base::Driver::Turn turn(driver_);
+  if (!turn) return;
+  constexpr int most_in_a_row = 64;  // a server that sends without end does not keep the caller
+  for (int i = 0; i < most_in_a_row; ++i) {
+    if (stopping_.load(std::memory_order_acquire)) return;
+    run_tasks();
+    if (!read_or_sleep(Clock::now())) return;
+  }
+}
+
+/// Until a frame has come, or there is another thing to do, or the deadline. True: there was a frame, or a new task.
+bool Connection::read_or_sleep(data::Deadline deadline) {
   int timeout_ms = -1;
   {
     const std::lock_guard lock(mutex_);
@@ -154,16 +180,22 @@ void Connection::read_or_sleep() {
       timeout_ms = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
     }
   }
+  if (deadline) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now()).count();
+    const auto limit = static_cast<int>(std::clamp<long long>(left, 0, 60'000));
+    timeout_ms = timeout_ms < 0 ? limit : std::min(timeout_ms, limit);
+  }
   // Without a descriptor to be woken by (none was left) it looks for work itself.
   if (!wake_fd_ && timeout_ms != 0) timeout_ms = timeout_ms < 0 ? 10 : std::min(timeout_ms, 10);
   const bool connected = socket_ && !lost_.load(std::memory_order_acquire);
   pollfd fds[2] = {{wake_fd_.get(), POLLIN, 0}, {connected ? socket_.get() : -1, POLLIN, 0}};
-  if (::poll(fds, 2, timeout_ms) <= 0) return;
+  if (::poll(fds, 2, timeout_ms) <= 0) return false;
   if ((fds[0].revents & POLLIN) != 0) {
     std::uint64_t count = 0;
     (void)!::read(wake_fd_.get(), &count, sizeof count);
   }
   if (fds[1].revents != 0) read_one();
+  return true;
 }
 
 void Connection::run_tasks() {
@@ -221,7 +253,7 @@ void Connection::wake() noexcept {
 void Connection::hang_up() noexcept {
   {
     const std::lock_guard lock(mutex_);
-    if (!has_thread()) lost_.store(true, std::memory_order_release);
+    if (!has_started()) lost_.store(true, std::memory_order_release);
   }
   if (socket_) (void)::shutdown(socket_.get(), SHUT_RDWR);  // which the thread reads as the end
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The socket to the server and the one thread that reads it. The thread starts when something first needs it: a
-// process that only puts, fences its whole job and gets what is on its node never has it.
+// process that only puts, fences its whole job and gets what is on its node never has it. A program that has taken progress upon
+// itself (stop_thread) has none: whichever thread is in progress(), or waits for an answer, does what it would.
 //
 // User callbacks run on that thread, outside all locks of ours.
 #pragma once
@@ -15,6 +16,7 @@
 #include <thread>
 #include <unordered_map>
 
+#include "base/driver.hpp"
 #include "core/data/deadline.hpp"
 #include "core/link/frame.hpp"
 
@@ -45,23 +47,26 @@ class Connection {
   /// its locks before it waits.
   std::future<Result<link::Frame>> start(link::MessageType type, Bytes payload);
   Result<link::Frame> finish(std::future<Result<link::Frame>> answer);
-  /// Waits for `answer`; on the thread itself by serving. False: the library is being finalized, it will not come.
+  /// Waits for `answer`; on the thread itself by serving, and so where there is no thread but those of the program. False: the
+  /// library is being finalized, it will not come; or, not on the thread, the deadline has passed.
   template <class T>
-  bool await(std::future<T>& answer) {
-    if (!on_thread()) {
+  bool await(std::future<T>& answer, data::Deadline deadline = {}) {
+    const auto is_there = [&] {
+      return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    };
+    if (on_thread()) return serve_until(is_there, {}) || is_there();
+    for (;;) {
       // What the thread would have brought may have been dropped by stop().
-      while (answer.wait_for(slice) != std::future_status::ready)
-        if (is_over_.load(std::memory_order_acquire))
-          return answer.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
-      return true;
+      if (is_over_.load(std::memory_order_acquire)) return is_there();
+      if (deadline && Clock::now() >= *deadline) return is_there();
+      if (is_driven_by_calls())
+        if (const base::Driver::Turn turn(driver_); turn) {
+          if (serve_until(is_there, deadline)) return true;
+          continue;
+        }
+      if (answer.wait_for(is_driven_by_calls() ? short_slice : slice) == std::future_status::ready)
+        return true;
     }
-    while (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-      if (stopping_.load(std::memory_order_acquire)) return false;
-      run_tasks();
-      // A task may have waited in here itself, and read our answer along with its own.
-      if (answer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) read_or_sleep();
-    }
-    return true;
   }
   /// Calls start(done) and waits for the status that done is called with; on the thread itself by serving. PMIX_ERR_INIT:
   /// the library is being finalized. PMIX_ERR_TIMEOUT: after `patience`, which the thread itself does not count.
@@ -73,12 +78,18 @@ class Connection {
   void run_later(std::function<void()> task);
   void run_at(Clock::time_point when, std::function<void()> task);
 
+  /// From here on there is no thread of the library: progress() and calls that wait do what it would. What has come is handled first if
+  /// it `flushes`. In a callback the thread ends behind it. Not while another thread is in stop().
+  void stop_thread(bool flushes);
+  bool is_driven_by_calls() const noexcept { return by_calls_.load(std::memory_order_acquire); }
+  /// Handles what has come and is due, without waiting, unless a thread of the library or another of the program is about it.
+  void progress();
+
   /// Whether the server is still there; asks the kernel where no thread watches.
   bool alive() noexcept;
-  bool has_thread() const noexcept { return started_.load(std::memory_order_acquire); }
-  bool on_thread() const noexcept {
-    return std::this_thread::get_id() == thread_id_.load(std::memory_order_acquire);
-  }
+  /// Something has needed the thread, or what drives in its place.
+  bool has_started() const noexcept { return started_.load(std::memory_order_acquire); }
+  bool on_thread() const noexcept { return driver_.is_here(); }
 
   /// The server is left: requests end as peer_lost, and the loss is told as that of a server that goes. From any thread.
   void hang_up() noexcept;
@@ -88,10 +99,22 @@ class Connection {
 
  private:
   static constexpr std::chrono::milliseconds slice{
-      100};  ///< between looks whether the library was finalized meanwhile
+      100};  ///< between looks whether the library was finalized, or its thread stopped, meanwhile
+  static constexpr std::chrono::milliseconds short_slice{1};  ///< between looks whether this thread may drive
   void ensure_thread();
   void run();
-  void read_or_sleep();
+  /// False: it ends, or the deadline has passed.
+  template <class Condition>
+  bool serve_until(Condition&& is_there, data::Deadline deadline) {
+    while (!is_there()) {
+      if (stopping_.load(std::memory_order_acquire) || (deadline && Clock::now() >= *deadline)) return false;
+      run_tasks();
+      // A task may have waited in here itself, and read our answer along with its own.
+      if (!is_there()) read_or_sleep(deadline);
+    }
+    return true;
+  }
+  bool read_or_sleep(data::Deadline deadline = {});
   void run_tasks();
   void read_one();
   void lose();
@@ -104,8 +127,9 @@ class Connection {
   std::atomic<bool> lost_{false};
   std::atomic<bool> stopping_{false};
   std::atomic<bool> is_over_{false};  ///< stop() has ended
-  std::atomic<bool> started_{false};
-  std::atomic<std::thread::id> thread_id_{};
+  std::atomic<bool> started_{false};  ///< what needs the thread has come
+  std::atomic<bool> by_calls_{false};
+  base::Driver driver_;
   std::thread thread_;
 
   std::mutex send_mutex_;

@@ -138,7 +138,8 @@ pmix_status_t Fences::fence(const pmix_proc_t* procs, std::size_t nprocs, const 
     return [promise](pmix_status_t status) { promise->set_value(status); };
   };
   pmix_status_t started = PMIX_SUCCESS;
-  if (connection_.on_thread() || !job_fence_) {
+  // By calls: a fence that was entered before without waiting has no thread to move it on while this one waits at the board.
+  if (connection_.on_thread() || connection_.is_driven_by_calls() || !job_fence_) {
     started = fence_later(procs, nprocs, infos, ninfo, promised());
   } else if (whole_job(procs, nprocs)) {
     return job_fence_->wait(*job_fence_->take_ticket(how.wants, call.for_host), how.deadline());

@@ -54,16 +54,40 @@ Tool::Started Tool::start(const ServerWish& wish, const pmix_proc_t& self, std::
 }
 
 void Tool::stop() {
-  std::vector<ServerRef> all;
+  std::vector<std::shared_ptr<Connection>> all;
   {
     const std::lock_guard lock(mutex_);
     is_stopped_ = true;
-    all = servers_;
-    all.insert(all.end(), left_.begin(), left_.end());
+    all = connections_locked();
   }
   changed_.notify_all();
-  idle_->stop();
-  for (const auto& server : all) server->connection.stop();
+  for (const auto& connection : all) connection->stop();
+}
+
+std::vector<std::shared_ptr<Connection>> Tool::connections_locked() {
+  std::vector<std::shared_ptr<Connection>> out{idle_};
+  for (const auto* servers : {&servers_, &left_})
+    for (const auto& server : *servers) out.emplace_back(server, &server->connection);
+  return out;
+}
+
+void Tool::stop_thread(bool flushes) {
+  std::vector<std::shared_ptr<Connection>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    is_driven_by_calls_ = true;
+    all = connections_locked();
+  }
+  for (const auto& connection : all) connection->stop_thread(flushes);
+}
+
+void Tool::progress() {
+  std::vector<std::shared_ptr<Connection>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = connections_locked();
+  }
+  for (const auto& connection : all) connection->progress();
 }
 
 void Tool::on_push(Server& from, const link::Frame& frame) {

@@ -83,6 +83,9 @@ class Tool {
   pmix_status_t await(const std::function<void(Done)>& start);
   bool on_thread();
   void run_later(std::function<void()> task);
+  /// As those of Connection, of all servers, also of those that come.
+  void stop_thread(bool flushes);
+  void progress();
 
  private:
   /// A server that has let this tool in.
@@ -102,6 +105,7 @@ class Tool {
   void leave_locked(const ServerRef& server);
   void free_left_servers();
   ServerRef primary();
+  std::vector<std::shared_ptr<Connection>> connections_locked();
   std::shared_ptr<Connection> working_connection();
   void on_push(Server& from, const link::Frame& frame);
   Getter getter();
@@ -121,6 +125,7 @@ class Tool {
   std::vector<ServerRef> servers_;  ///< oldest first
   std::vector<ServerRef> left_;     ///< calls may still use them
   ServerRef primary_;               ///< one of servers_; null: none is chosen
+  bool is_driven_by_calls_ = false;
   bool is_stopped_ = false;
 };
 

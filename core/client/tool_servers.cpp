@@ -30,6 +30,7 @@ void Tool::add(FoundServer found, bool becomes_primary) {
   {
     const std::lock_guard lock(mutex_);
     if (is_stopped_) return server->connection.stop();
+    if (is_driven_by_calls_) server->connection.stop_thread(false);
     if (becomes_primary || servers_.empty()) primary_ = server;
     servers_.push_back(server);
   }

@@ -19,12 +19,16 @@ void Server::run_later(std::function<void()> task) {
 pmix_status_t Server::await(const std::function<void(Done)>& start) {
   const auto wait = Waits::make();
   start([this, wait](pmix_status_t status) { waits_.answer(wait, status); });
-  if (!on_loop()) return waits_.wait(wait);
   for (;;) {
     if (const auto status = waits_.look(wait)) return *status;
-    drain_notices();
-    if (cluster_) progress_cluster(false);
-    loop_.run_one_for(std::chrono::milliseconds(1));
+    if (by_calls_ || on_loop())
+      if (const base::Driver::Turn turn(driver_); turn) {
+        serve();
+        continue;
+      }
+    // Between looks whether the loop's thread was stopped, or another thread has left off turning it.
+    const auto slice = std::chrono::milliseconds(by_calls_ ? 1 : 100);
+    if (const auto status = waits_.wait_for(wait, slice)) return *status;
   }
 }
 

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
@@ -117,12 +116,10 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   }
   server->listener_->start();
 
-  server->thread_ = base::start_thread("weft-server", [s = server.get()] {
-    s->loop_thread_ = std::this_thread::get_id();
-    s->run();
-    s->loop_thread_ = std::thread::id();  // the number may be another thread's soon
-    s->ended_.set_value();
-  });
+  server->by_calls_ = says(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
+  if (!server->by_calls_)
+    server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
+  server->is_open_ = true;
   return server;
 }
 
@@ -150,14 +147,14 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 }
 
 bool Server::stop() {
-  if (!thread_.joinable()) return !is_abandoned_;
+  if (!std::exchange(is_open_, false)) return !is_abandoned_;
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
   asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
-  const bool has_ended = !on_loop() && ended_.get_future().wait_for(patience) == std::future_status::ready;
-  if (has_ended)
-    thread_.join();
-  else
+  const bool has_ended = !on_loop() && await_the_end();
+  if (!has_ended)
     abandon();
+  else if (thread_.joinable())
+    thread_.join();
   waits_.close();
   return has_ended;
 }
@@ -176,7 +173,7 @@ void Server::abandon() {
   is_stopping_ = true;
   rooms_->host.abandon();
   asio::post(loop_, [] {});  // where it sleeps
-  thread_.detach();
+  if (thread_.joinable()) thread_.detach();
 }
 
 Server::~Server() {
@@ -196,22 +193,77 @@ void Server::close_all() {
 // ---- the loop
 
 void Server::run() {
-  const auto guard = asio::make_work_guard(loop_);
-  while (!is_stopping_.load(std::memory_order_acquire)) {
-    drain_notices();
-    const bool is_busy = run_ready();
-    if (cluster_ && progress_cluster(!is_busy)) continue;
-    if (is_busy) continue;
-    answer_doorbells(false);
-    drain_notices();
-    if (!cluster_ || cluster_->sleep()) loop_.run_one();
-    answer_doorbells(true);
+  {
+    const base::Driver::Turn turn(driver_, base::Driver::IfTaken::wait);
+    while (!is_stopping_.load(std::memory_order_acquire) && !by_calls_) {
+      drain_notices();
+      const bool is_busy = run_ready();
+      if (cluster_ && progress_cluster(!is_busy)) continue;
+      if (is_busy) continue;
+      answer_doorbells(false);
+      drain_notices();
+      if (!cluster_ || cluster_->sleep()) loop_.run_one();
+      answer_doorbells(true);
+    }
+    if (by_calls_) return;
+    end_loop();
   }
+  ended_.set_value();
+}
+
+void Server::end_loop() {
   if (is_abandoned_) return;
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   asio::post(loop_, [&is_past_end] { is_past_end = true; });
   while (!is_past_end) loop_.run_one();
   if (cluster_) leave_cluster();
+}
+
+/// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
+void Server::serve() {
+  drain_notices();
+  if (cluster_) progress_cluster(false);
+  loop_.run_one_for(std::chrono::milliseconds(1));
+}
+
+/// False: not within `patience`.
+bool Server::await_the_end() {
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  const auto ended = ended_.get_future();
+  while (std::chrono::steady_clock::now() < limit) {
+    if (!by_calls_) {  // an upcall may stop the thread meanwhile
+      if (ended.wait_for(std::chrono::milliseconds(100)) == std::future_status::ready) return true;
+      continue;
+    }
+    const base::Driver::Turn turn(driver_);
+    if (!turn) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      continue;
+    }
+    if (is_stopping_.load(std::memory_order_acquire)) {
+      end_loop();
+      return true;
+    }
+    serve();
+  }
+  return false;
+}
+
+void Server::stop_thread(bool flushes) {
+  by_calls_ = true;
+  asio::post(loop_, [] {});  // where it sleeps
+  if (thread_.joinable() && !on_loop()) thread_.join();
+  if (flushes) progress();
+}
+
+void Server::progress() {
+  if (!by_calls_) return;
+  const base::Driver::Turn turn(driver_);
+  if (!turn || is_stopping_.load(std::memory_order_acquire)) return;
+  drain_notices();
+  (void)run_ready();
+  if (cluster_) (void)progress_cluster(false);
+  drain_notices();
 }
 
 /// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its

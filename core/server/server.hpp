@@ -2,7 +2,8 @@
 // The server role: what PMIx_server_init makes and PMIx_server_finalize ends. It keeps the loop, the sockets and the dispatch; what is
 // done for jobs and clients is done by the rooms (rooms.hpp).
 //
-// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread. What locks
+// Threads   The API half may be called from any thread; it posts to the loop. The rooms belong to the loop's thread, or, where the host
+//           turns the loop by its calls (PMIX_EXTERNAL_PROGRESS), to the thread of the host that does, one at a time. What locks
 //           for itself: the event registry, private values, kept values, the host's attributes, Waits.
 //           Host upcalls and user callbacks run on the loop's thread, outside all locks.
 // End       stop(), then the wait of its caller for the calls of other threads, then the destructor. What a call asked for and
@@ -11,6 +12,7 @@
 #pragma once
 
 #include <array>
+#include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <atomic>
 #include <chrono>
@@ -20,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/driver.hpp"
 #include "base/log_thread.hpp"
 #include "core/server/connections/listener.hpp"
 #include "core/server/connections/rendezvous_file.hpp"
@@ -50,9 +53,15 @@ class Server final : ClientConnection::Owner {
   bool stop();
   static constexpr std::chrono::seconds patience{5};
 
+  /// From here on the loop has no thread: progress(), and calls that wait, turn it. In an upcall the thread ends behind it. flushes:
+  /// what has come is handled first. Not beside stop().
+  void stop_thread(bool flushes);
+  /// Turns the loop as long as it has something to do, unless its thread or another of the host does.
+  void progress();
+
   // The API half (api.cpp). `done` runs on the loop's thread. Source: PMIx Standard, chapter "Server-specific interfaces".
   const pmix_proc_t& self() const noexcept { return self_; }
-  bool on_loop() const noexcept { return std::this_thread::get_id() == loop_thread_.load(); }
+  bool on_loop() const noexcept { return driver_.is_here(); }
   void run_later(std::function<void()> task);
   /// Calls start(done), on this thread, and waits until done(status) is called; on the loop it goes on serving meanwhile. What
   /// start is given must own what it writes to: the wait ends with PMIX_ERR_INIT where the server ends first.
@@ -94,6 +103,9 @@ class Server final : ClientConnection::Owner {
 
   // The loop.
   void run();
+  void end_loop();
+  void serve();
+  bool await_the_end();
   bool run_ready();
   bool progress_cluster(bool may_rest);
   void leave_cluster();
@@ -130,10 +142,13 @@ class Server final : ClientConnection::Owner {
   Waits waits_;
   asio::io_context loop_{1};
   LoopWatch watch_;
+  const asio::executor_work_guard<asio::io_context::executor_type> guard_{loop_.get_executor()};
+  base::Driver driver_;  ///< of the loop
   std::thread thread_;
-  std::atomic<std::thread::id> loop_thread_;
-  std::promise<void> ended_;  ///< the loop has ended
-  bool is_closing_ = false;   ///< connections are being closed; then the loop stops
+  std::atomic<bool> by_calls_{false};  ///< the host turns the loop
+  bool is_open_ = false;               ///< start() has ended well, and stop() has not been called
+  std::promise<void> ended_;           ///< the loop has ended
+  bool is_closing_ = false;            ///< connections are being closed; then the loop stops
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> is_abandoned_{false};  ///< stop() did not wait for the loop any longer
   std::optional<shm::Segment> segment_;

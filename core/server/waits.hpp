@@ -2,6 +2,7 @@
 // How calls of the host end, whichever comes first: what they asked for, or the end of the server.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -30,10 +31,11 @@ class Waits {
     const std::lock_guard lock(mutex_);
     return outcome(wait);
   }
-  pmix_status_t wait(const Status& wait) {
+  /// The same, within that time.
+  std::optional<pmix_status_t> wait_for(const Status& wait, std::chrono::milliseconds limit) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return outcome(wait).has_value(); });
-    return *outcome(wait);
+    changed_.wait_for(lock, limit, [&] { return outcome(wait).has_value(); });
+    return outcome(wait);
   }
   /// The server has ended.
   void close() {

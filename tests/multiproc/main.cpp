@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   weft::test::add_log_programs(programs);
   weft::test::add_node_programs(programs);
   weft::test::add_cluster_programs(programs);
+  weft::test::add_progress_programs(programs);
   weft::test::add_realm_programs(programs);
   weft::test::add_segment_programs(programs);
   weft::test::add_set_fence_programs(programs);

@@ -39,7 +39,7 @@ TEST(BoardFence, two_members_meet_without_a_message) {
     EXPECT_EQ(fence->wait(*ticket, std::nullopt), PMIX_SUCCESS);
   }
   theirs.join();
-  EXPECT_FALSE(wired.connection.has_thread());
+  EXPECT_FALSE(wired.connection.has_started());
   EXPECT_TRUE(wired.notices().empty());
   EXPECT_TRUE(b.board.close(2));  // all tickets are back
 }

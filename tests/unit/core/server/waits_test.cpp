@@ -10,12 +10,14 @@
 namespace weft::server {
 namespace {
 
+constexpr std::chrono::hours a_while{1};
+
 TEST(Waits, end_with_their_answer) {
   Waits waits;
   const auto first = Waits::make(), second = Waits::make();
   EXPECT_EQ(waits.look(first), std::nullopt);
   std::thread loop([&] { waits.answer(second, PMIX_ERR_NOT_FOUND); });
-  EXPECT_EQ(waits.wait(second), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(waits.wait_for(second, a_while), PMIX_ERR_NOT_FOUND);
   loop.join();
   EXPECT_EQ(waits.look(first), std::nullopt);
 }
@@ -25,12 +27,12 @@ TEST(Waits, end_with_the_server) {
   const auto open = Waits::make(), answered = Waits::make();
   waits.answer(answered, PMIX_SUCCESS);
   std::thread end([&] { waits.close(); });
-  EXPECT_EQ(waits.wait(open), PMIX_ERR_INIT);
-  EXPECT_EQ(waits.wait(answered), PMIX_SUCCESS);
+  EXPECT_EQ(waits.wait_for(open, a_while), PMIX_ERR_INIT);
+  EXPECT_EQ(waits.wait_for(answered, a_while), PMIX_SUCCESS);
   end.join();
-  EXPECT_EQ(waits.wait(Waits::make()), PMIX_ERR_INIT) << "that begins afterwards";
+  EXPECT_EQ(waits.wait_for(Waits::make(), a_while), PMIX_ERR_INIT) << "that begins afterwards";
   waits.answer(open, PMIX_SUCCESS);  // comes late
-  EXPECT_EQ(waits.wait(open), PMIX_SUCCESS);
+  EXPECT_EQ(waits.wait_for(open, a_while), PMIX_SUCCESS);
 }
 
 TEST(AnsweredOnce, calls_for_the_task_that_was_dropped) {
