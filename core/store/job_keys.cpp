@@ -231,14 +231,39 @@ Result<Value> local_size_of_app(const JobView& job, std::uint32_t app) {
 
 // ---- nodes
 
+/// The job says it of all nodes in one text, "2*8,1*4": two nodes of eight, then one of four.
+Result<Value> slots_of_node(const JobView& job, std::uint32_t node) {
+  const auto all = stored(job, {Realm::job, 0}, "weft.node.slots");
+  if (!all) return fail(all.error());
+  auto text = data::map_text(all->get());
+  for (std::uint64_t before = 0; !text.empty();) {
+    std::uint32_t nodes = 0, slots = 0;
+    const auto* const end = text.data() + text.size();
+    const auto times = std::from_chars(text.data(), end, nodes);
+    if (times.ec != std::errc{} || times.ptr == end || *times.ptr != '*') break;
+    const auto number_end = std::from_chars(times.ptr + 1, end, slots);
+    if (number_end.ec != std::errc{} || (number_end.ptr != end && *number_end.ptr != ',')) break;
+    before += nodes;
+    if (node < before) return number(slots);
+    text = number_end.ptr == end ? std::string_view() : text.substr(number_end.ptr + 1 - text.data());
+  }
+  return fail(Errc::not_found);
+}
+
+Result<Value> known_slots(const JobView& job, std::uint32_t node,
+                          std::initializer_list<std::string_view> keys) {
+  auto slots = first_stored(job, {Realm::node, node}, keys);
+  return slots ? std::move(slots) : slots_of_node(job, node);
+}
+
 /// At least as many as run there can.
 Result<Value> capacity_of_node(const JobView& job, std::uint32_t node) {
-  auto slots = stored(job, {Realm::node, node}, PMIX_NUM_SLOTS);
+  auto slots = known_slots(job, node, {PMIX_NUM_SLOTS});
   return slots ? std::move(slots) : size_of_node(job, node);
 }
 
 Result<Value> is_node_oversubscribed(const JobView& job, std::uint32_t node) {
-  const auto slots = first_stored(job, {Realm::node, node}, {PMIX_NUM_SLOTS, PMIX_MAX_PROCS});
+  const auto slots = known_slots(job, node, {PMIX_NUM_SLOTS, PMIX_MAX_PROCS});
   const auto most = slots ? data::as_unsigned(slots->get()) : fail(slots.error());
   if (!most) return fail(Errc::not_found);
   return Value::of(job.ranks_on(node).size() > *most);

@@ -145,6 +145,22 @@ static void print_string(pmix_rank_t rank, const char* key, const char* name) {
   PMIX_VALUE_RELEASE(value);
 }
 
+/* What is known of a node's slots. */
+static void print_slots(uint32_t node) {
+  const char* keys[] = {PMIX_MAX_PROCS, PMIX_NODE_OVERSUBSCRIBED};
+  pmix_proc_t job = {.rank = PMIX_RANK_WILDCARD};
+  pmix_value_t* values[2];
+  pmix_info_t how[2];
+  bool yes = true;
+  PMIX_LOAD_NSPACE(job.nspace, me.nspace);
+  PMIX_INFO_LOAD(&how[0], PMIX_NODE_INFO, &yes, PMIX_BOOL);
+  PMIX_INFO_LOAD(&how[1], PMIX_NODEID, &node, PMIX_UINT32);
+  for (int i = 0; i < 2; ++i) expect_success("PMIx_Get", PMIx_Get(&job, keys[i], how, 2, &values[i]));
+  printf("slots of %u: %u %s\n", node, values[0]->data.uint32, values[1]->data.flag ? "over" : "fits");
+  PMIX_VALUE_RELEASE(values[0]);
+  PMIX_VALUE_RELEASE(values[1]);
+}
+
 static void print_keys(void) {
   printf("rank=%u\nnspace=%s\n", me.rank, me.nspace);
   print_u32(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, "job_size");
@@ -522,6 +538,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "try") == 0) tolerant = 1;
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
+    if (strncmp(word, "slots:", 6) == 0) print_slots((uint32_t)atoi(word + 6));
     if (strcmp(word, "library") == 0) check_library();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;
     if (strncmp(word, "exit:", 5) == 0) exit(atoi(word + 5));

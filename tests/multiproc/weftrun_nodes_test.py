@@ -93,6 +93,14 @@ class Output(Nodes):
             self.assertEqual(key["hostname"], f"{HOST}-v{key['nodeid']}")
             self.assertIn(key["rank"], key["local_peers"].split(","))
 
+    def test_slots_of_each_node(self):
+        # Five ranks on the first node, three on the second; whether three outnumber its processors is for the second to say.
+        result = self.run("--virtual-nodes", "2:3", "-n", "8", CLIENT, "init", "slots:0", "slots:1", "finalize")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        lines = result.stdout.decode().splitlines()
+        self.assertEqual(lines.count("slots of 0: 3 over"), 8)
+        self.assertEqual(sum(line.startswith("slots of 1: 3 ") for line in lines), 8)
+
     def test_all_bytes_come_in_their_order(self):
         result = self.run("--virtual-nodes", "4", "-n", "8", "--tag-output", "seq", "30000")
         self.assertEqual((result.returncode, result.stderr), (0, b""))

@@ -20,7 +20,7 @@ struct Launch {
   std::vector<std::string> hosts;     ///< of the nodes, by number
   std::vector<std::string> contacts;  ///< of all servers of the launch
   std::string distribution;           ///< which rank is on which node: encode(Distribution)
-  std::uint32_t slots = 0;            ///< of all nodes; 0: not counted
+  std::vector<std::uint32_t> slots;   ///< of the nodes, by number; empty: not counted
   std::uint32_t session = 0;          ///< PMIX_SESSION_ID
   std::vector<job::App> apps;
   std::vector<std::string> environment;  ///< of weftrun

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <iterator>
+#include <numeric>
 
 #include "tools/messages/messages.hpp"
 
@@ -26,6 +27,18 @@ const std::string& directory_of(const JobMap& map, const job::App& app) {
   return app.directory.empty() ? map.directory : app.directory;
 }
 
+/// "2*8,1*4": two nodes of eight slots, one of four.
+std::string slots_by_node(const std::vector<std::uint32_t>& slots) {
+  std::string text;
+  for (std::size_t at = 0; at < slots.size();) {
+    std::size_t end = at;
+    while (end < slots.size() && slots[end] == slots[at]) ++end;
+    text += fmt::format("{}{}*{}", text.empty() ? "" : ",", end - at, slots[at]);
+    at = end;
+  }
+  return text;
+}
+
 void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_map,
                    const std::string& proc_map) {
   infos.add_string(PMIX_JOBID, map.nspace);
@@ -38,7 +51,10 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_rank(PMIX_NPROC_OFFSET, Rank{0});
   infos.add_string(PMIX_NODE_MAP, node_map);
   infos.add_string(PMIX_PROC_MAP, proc_map);
-  if (map.slots != 0) infos.add_u32(PMIX_NUM_SLOTS, map.slots);
+  if (!map.slots.empty()) {
+    infos.add_u32(PMIX_NUM_SLOTS, std::accumulate(map.slots.begin(), map.slots.end(), std::uint32_t{0}));
+    infos.add_string("weft.node.slots", slots_by_node(map.slots));
+  }
   infos.add_string(PMIX_MAPBY, name_of(map.policy.map));
   infos.add_string(PMIX_RANKBY, map.rank_by);
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
@@ -61,8 +77,8 @@ InfoList node_level(const JobMap& map) {
   InfoList infos;
   infos.add_u32(PMIX_NODEID, map.node);
   infos.add_string(PMIX_HOSTNAME, map.host);
-  infos.add_u32(PMIX_MAX_PROCS, map.cores);
-  infos.add_bool(PMIX_NODE_OVERSUBSCRIBED, map.policy.oversubscribed);
+  if (map.slots.empty()) infos.add_u32(PMIX_MAX_PROCS, map.cores);
+  infos.add_bool(PMIX_NODE_OVERSUBSCRIBED, map.is_oversubscribed());
   const long pages = ::sysconf(_SC_PHYS_PAGES), page_bytes = ::sysconf(_SC_PAGESIZE);
   if (pages > 0 && page_bytes > 0) {
     infos.add_u64(PMIX_AVAIL_PHYS_MEMORY,
@@ -120,6 +136,10 @@ std::vector<Rank> JobMap::local_ranks() const {
   else
     for (std::uint32_t r = 0; r < size; ++r) ranks.push_back(Rank{r});
   return ranks;
+}
+
+bool JobMap::is_oversubscribed() const {
+  return policy.oversubscribed || (node < slots.size() && local_ranks().size() > slots[node]);
 }
 
 std::string node_list(const JobMap& map) {

@@ -31,7 +31,7 @@ struct JobMap {
   std::vector<std::string> node_names;                    ///< by node number
   std::vector<std::vector<std::uint32_t>> ranks_of_node;  ///< by node number; each ascending
   std::uint32_t node = 0;                                 ///< the number of this node
-  std::uint32_t slots = 0;                                ///< of all nodes together; 0: not counted
+  std::vector<std::uint32_t> slots;                       ///< by node number; empty: not counted
   std::uint32_t session = 0;                              ///< PMIX_SESSION_ID; 0: this process's pid
 
   std::size_t app_of(job::Rank rank) const noexcept;
@@ -39,6 +39,8 @@ struct JobMap {
   std::uint32_t nodes() const noexcept;
   /// The ranks of this node, ascending: `bindings`, localities and PMIX_LOCAL_RANK are in this order.
   std::vector<job::Rank> local_ranks() const;
+  /// This node has more ranks than slots, or than processors.
+  bool is_oversubscribed() const;
 };
 
 /// The identity of one bound rank, made by the PMIx server's own generators. Empty strings: not bound.

@@ -45,7 +45,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   launch.nspace = namespace_for(allocation::OwnNames::here().host);
   for (const auto& node : plan.nodes) {
     launch.hosts.push_back(node.name);
-    launch.slots += plan.alone ? 0 : node.slots;
+    if (!plan.alone) launch.slots.push_back(node.slots);
   }
   launch.distribution = encode(plan.distribution);
   launch.session = static_cast<std::uint32_t>(::getpid());

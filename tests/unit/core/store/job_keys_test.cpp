@@ -190,6 +190,26 @@ TEST_F(JobKeys, a_node_has_room_for_what_runs_there_or_for_what_the_host_says) {
   EXPECT_FALSE(is_over(1));
 }
 
+TEST_F(JobKeys, slots_of_all_nodes_are_one_text) {
+  int made = 0;
+  const auto slots_of = [&](std::string_view text, std::uint32_t n) {
+    auto spec = two_node_job("text" + std::to_string(made++));
+    spec.keys.push_back({{Realm::job, 0}, "weft.node.slots", Value::of(text)});
+    const auto job = node.add(spec);
+    const KeyOwner owner{Realm::node, n};
+    const auto most = compute_key(job->view(), owner, PMIX_MAX_PROCS, hash_key(PMIX_MAX_PROCS));
+    const auto over =
+        compute_key(job->view(), owner, PMIX_NODE_OVERSUBSCRIBED, hash_key(PMIX_NODE_OVERSUBSCRIBED));
+    return std::to_string(most->get().data.uint32) + (!over ? "" : over->get().data.flag ? " over" : " fits");
+  };
+  EXPECT_EQ(slots_of("2*8", 0), "8 fits");
+  EXPECT_EQ(slots_of("2*8", 1), "8 fits");
+  EXPECT_EQ(slots_of("1*8,1*2", 1), "2 over");
+  EXPECT_EQ(slots_of("1*8", 1), "3");
+  for (const auto* text : {"", "1", "*", "1*", "x*8", "1*8,", "1*8;1*2", "1*8,1*99999999999"})
+    EXPECT_EQ(slots_of(text, 1), "3") << text;
+}
+
 TEST_F(JobKeys, of_what_there_is_not) {
   EXPECT_EQ(of({Realm::rank, 6}, PMIX_RANK), not_found());
   EXPECT_EQ(of({Realm::rank, PMIX_RANK_WILDCARD}, PMIX_RANK), not_found());

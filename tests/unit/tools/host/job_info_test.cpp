@@ -28,7 +28,7 @@ JobMap three_nodes(std::uint32_t node) {
   map.size = 5;
   map.apps = {app(3), app(2)};
   map.session = 77;
-  map.slots = 6;
+  map.slots = {1, 1, 4};
   return map;
 }
 
@@ -79,6 +79,9 @@ TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
     const auto nodes = arrays(infos, PMIX_NODE_INFO_ARRAY);
     ASSERT_EQ(nodes.size(), 1u);
     EXPECT_EQ(in(nodes[0], PMIX_NODEID)->value.data.uint32, node);
+    EXPECT_STREQ(find(infos.data(), infos.size(), "weft.node.slots")->value.data.string, "2*1,1*4");
+    EXPECT_EQ(in(nodes[0], PMIX_NODE_OVERSUBSCRIBED)->value.data.flag, node != 2);
+    EXPECT_EQ(in(nodes[0], PMIX_MAX_PROCS), nullptr);  // follows from the slots
     EXPECT_STREQ(in(nodes[0], PMIX_HOSTNAME)->value.data.string,
                  std::string(1, static_cast<char>('a' + node)).c_str());
     const auto session = arrays(infos, PMIX_SESSION_INFO_ARRAY);
