@@ -223,7 +223,8 @@ void Server::end_loop() {
 void Server::serve() {
   drain_notices();
   if (cluster_) progress_cluster(false);
-  loop_.run_one_for(std::chrono::milliseconds(1));
+  // Inside a handler only a poll sees what the handler itself has posted.
+  if (loop_.poll_one() == 0) loop_.run_one_for(std::chrono::milliseconds(1));
 }
 
 /// False: not within `patience`.

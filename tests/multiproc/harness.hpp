@@ -42,6 +42,7 @@ void add_event_programs(Programs& programs);
 void add_fence_programs(Programs& programs);
 void add_foreign_host_programs(Programs& programs);
 void add_get_programs(Programs& programs);
+void add_host_event_programs(Programs& programs);
 void add_host_fence_programs(Programs& programs);
 void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);

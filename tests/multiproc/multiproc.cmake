@@ -11,6 +11,7 @@ add_executable(multiproc_test
   get_test.cpp
   harness.cpp
   host.cpp
+  host_events_test.cpp
   host_fence_test.cpp
   info_test.cpp
   keys_program.cpp

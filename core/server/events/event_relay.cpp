@@ -203,6 +203,19 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
                     });
   const bool is_left_to_host = *host_has_heard || host_decides(proc);
   announce(proc, self_.rank, is_left_to_host ? Defaults::left_out : Defaults::told);
+  hand_to_host(proc);
+}
+
+/// For the other nodes, whose servers see nothing of it unless they are a cluster. Not within the call that has lost the process: the
+/// host may call the server in its upcall.
+void EventRelay::hand_to_host(const pmix_proc_t& proc) {
+  if (!host_.takes_events() || cluster_ != nullptr) return;
+  for (const auto code : {PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC}) {
+    const auto event =
+        std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));
+    event->infos.add(PMIX_PROC_TERM_STATUS, data::Value::of_status(PMIX_ERR_PROC_TERM_WO_SYNC));
+    asio::post(loop_, [this, event] { host_.notify(std::move(*event), [](pmix_status_t) {}); });
+  }
 }
 
 void EventRelay::announce_death(const pmix_proc_t& proc, NodeNumber server) {

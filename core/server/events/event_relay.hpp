@@ -34,7 +34,8 @@ class EventRelay {
   void forget(std::string_view nspace);
 
   /// A local client died or left without finalize: PMIX_ERR_LOST_CONNECTION for the handlers of the host, and announce_death().
-  /// Where the host has a handler for the former, the default handlers of clients are left to it.
+  /// Where the host has a handler for the former, the default handlers of clients are left to it. A host that takes events is handed what
+  /// clients are told, but PMIX_EVENT_PROC_TERMINATED, unless the servers of the other nodes see it themselves (a cluster).
   void announce_loss(const pmix_proc_t& proc);
   /// The same of a process whose server is `server`, to the clients of this node: PMIX_ERR_PROC_ABORTED, and for those that name
   /// the code PMIX_ERR_PROC_TERM_WO_SYNC and, unless the host tells how processes end, PMIX_EVENT_PROC_TERMINATED. Default handlers hear
@@ -55,6 +56,7 @@ class EventRelay {
                             Defaults defaults) const;
   bool host_decides(const pmix_proc_t& proc) const;
   void announce(const pmix_proc_t& proc, NodeNumber server, Defaults defaults);
+  void hand_to_host(const pmix_proc_t& proc);
 
   asio::io_context& loop_;
   const pmix_proc_t self_;
