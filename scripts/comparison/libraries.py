@@ -33,6 +33,9 @@ class Mpirun:
         return self.inside.on(0, "env", f"LD_LIBRARY_PATH={libraries[side].parent}", *self.launcher.command(hosts, ranks),
                               "-x", "LD_LIBRARY_PATH", *words)
 
+    def rest(self):
+        """Nothing was changed for the run."""
+
 
 class Srun:
     name = "slurm"
@@ -46,6 +49,10 @@ class Srun:
         self.mount(side, libraries)
         return self.inside.on(0, "env", f"SLURM_CONF={self.cluster.environment['SLURM_CONF']}",
                               f"LD_LIBRARY_PATH={libraries[side].parent}", *self.launcher.command(hosts, ranks), *words)
+
+    def rest(self):
+        """After each run: mpirun's runs with Debian's library read that file, too."""
+        self.mount("debian", {})
 
     def mount(self, side, libraries):
         """What the next step's slurmstepd finds on each host; the machine's own file is never touched."""
