@@ -26,6 +26,8 @@ constexpr CallAttributes calls[] = {
       PMIX_GET_STATIC_VALUES, PMIX_GET_POINTER_VALUES, PMIX_SESSION_INFO, PMIX_JOB_INFO, PMIX_APP_INFO,
       PMIX_NODE_INFO, PMIX_SESSION_ID, PMIX_APPNUM, PMIX_NODEID, PMIX_HOSTNAME, "weft.get.wait"}},
     {"PMIx_Get_credential", in_client | in_tool, true, {}},
+    {"PMIx_Group_construct", in_client, true, {PMIX_TIMEOUT}},
+    {"PMIx_Group_destruct", in_client, true, {PMIX_TIMEOUT}},
     {"PMIx_IOF_deregister", in_client | in_tool, true, {}},
     {"PMIx_IOF_pull", in_client | in_tool, true, {}},
     {"PMIx_IOF_push", in_client | in_tool, true, {}},

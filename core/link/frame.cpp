@@ -85,8 +85,10 @@ std::string_view to_text(MessageType type) noexcept {
                                         "answer",
                                         "output",
                                         "fence_directives",
-                                        "turned_away"};
-  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::turned_away) + 1);
+                                        "turned_away",
+                                        "group_construct",
+                                        "group_destruct"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::group_destruct) + 1);
   const auto number = static_cast<std::size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }

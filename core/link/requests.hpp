@@ -69,6 +69,27 @@ void fields(Archive& archive, Disconnect& m) {
   archive(m.procs, m.directives);
 }
 
+struct GroupConstruct {
+  static constexpr auto type = MessageType::group_construct;
+  std::string group;
+  std::vector<pmix_proc_t> procs;  ///< in the caller's order
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupConstruct& m) {
+  archive(m.group, m.procs, m.directives);
+}
+
+struct GroupDestruct {
+  static constexpr auto type = MessageType::group_destruct;
+  std::string group;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupDestruct& m) {
+  archive(m.group, m.directives);
+}
+
 struct Allocate {
   static constexpr auto type = MessageType::allocate;
   pmix_alloc_directive_t directive = 0;

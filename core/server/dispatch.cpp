@@ -184,6 +184,10 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return decode_and_handle<link::Connect>(rooms, sender, frame);
     case MessageType::disconnect:
       return decode_and_handle<link::Disconnect>(rooms, sender, frame);
+    case MessageType::group_construct:
+      return decode_and_handle<link::GroupConstruct>(rooms, sender, frame);
+    case MessageType::group_destruct:
+      return decode_and_handle<link::GroupDestruct>(rooms, sender, frame);
     case MessageType::allocate:
       return decode_and_handle<link::Allocate>(rooms, sender, frame);
     case MessageType::job_control:

@@ -169,6 +169,10 @@ void add_requests(Decoders& to) {
   add<Connect>(to, "connect", {&connect});
   const Disconnect disconnect{procs, infos()};
   add<Disconnect>(to, "disconnect", {&disconnect});
+  const GroupConstruct construct{"group", procs, infos()};
+  add<GroupConstruct>(to, "group_construct", {&construct});
+  const GroupDestruct destruct{"group", infos()};
+  add<GroupDestruct>(to, "group_destruct", {&destruct});
   const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
   add<Allocate>(to, "allocate", {&allocate});
   const JobControl job_control{procs, infos()};

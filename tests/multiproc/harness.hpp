@@ -44,6 +44,7 @@ void add_foreign_host_programs(Programs& programs);
 void add_get_programs(Programs& programs);
 void add_host_event_programs(Programs& programs);
 void add_host_fence_programs(Programs& programs);
+void add_host_group_programs(Programs& programs);
 void add_info_programs(Programs& programs);
 void add_key_programs(Programs& programs);
 void add_limit_programs(Programs& programs);

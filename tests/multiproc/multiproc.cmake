@@ -12,6 +12,7 @@ add_executable(multiproc_test
   harness.cpp
   host.cpp
   host_events_test.cpp
+  host_group_test.cpp
   host_fence_test.cpp
   info_test.cpp
   keys_program.cpp

@@ -57,6 +57,9 @@ class Host {
   void spawn(const pmix_proc_t& requester, link::Spawn message, GotValue done);
   void connect(link::Connect message, Done done);
   void disconnect(link::Disconnect message, Done done);
+  bool does_groups() const noexcept { return module_.group != nullptr; }
+  /// What all local members of a group ask for. call.procs: all members, of a group that ends, too.
+  void group(pmix_group_operation_t operation, link::GroupConstruct call, Answered done);
   bool watches_events() const noexcept { return module_.register_events != nullptr; }
   void register_events(std::vector<pmix_status_t> codes, data::Infos infos, Done done);
   void deregister_events(std::vector<pmix_status_t> codes, Done done);

@@ -163,6 +163,16 @@ void Host::disconnect(link::Disconnect message, Done done) {
   });
 }
 
+void Host::group(pmix_group_operation_t operation, link::GroupConstruct call, Answered done) {
+  if (module_.group == nullptr) return done(PMIX_ERR_NOT_SUPPORTED, {});
+  const auto held = hold({}, std::move(call));
+  InfoUpcall::make(upcalls_, "group", ending(held, std::move(done)), [&](void* open) {
+    auto& [group, procs, infos] = held->message;
+    return module_.group(operation, group.data(), procs.data(), procs.size(), infos.data(), infos.size(),
+                         on_infos, open);
+  });
+}
+
 void Host::register_events(std::vector<pmix_status_t> codes, data::Infos infos, Done done) {
   if (module_.register_events == nullptr) return done(PMIX_ERR_NOT_SUPPORTED);
   struct Codes {

@@ -16,6 +16,11 @@ std::function<void(pmix_status_t, data::Value)> giving(const Requester& from) {
   return [from](pmix_status_t status, data::Value value) { from.answer({status, std::move(value), {}}); };
 }
 
+/// A group's name stands wherever a namespace may.
+bool is_group_name(const std::string& name) {
+  return !name.empty() && name.size() <= PMIX_MAX_NSLEN && name.find('\0') == std::string::npos;
+}
+
 }  // namespace
 
 std::function<void(pmix_status_t, data::Infos)> Services::answering(const Requester& from) {
@@ -53,12 +58,26 @@ void Services::serve(const Requester& from, link::Spawn message) {
 }
 
 void Services::serve(const Requester& from, link::Connect message) {
-  gatherings_.enter(Gatherings::Kind::connect, from, std::move(message.procs), std::move(message.directives));
+  gatherings_.enter(from,
+                    {Gatherings::Kind::connect, {}, std::move(message.procs), std::move(message.directives)});
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
-  gatherings_.enter(Gatherings::Kind::disconnect, from, std::move(message.procs),
-                    std::move(message.directives));
+  gatherings_.enter(
+      from, {Gatherings::Kind::disconnect, {}, std::move(message.procs), std::move(message.directives)});
+}
+
+void Services::serve(const Requester& from, link::GroupConstruct message) {
+  if (!host_.does_groups()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
+  if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
+  gatherings_.enter(from, {Gatherings::Kind::construct, std::move(message.group), std::move(message.procs),
+                           std::move(message.directives)});
+}
+
+void Services::serve(const Requester& from, link::GroupDestruct message) {
+  if (!host_.does_groups()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
+  if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
+  gatherings_.enter_destruct(from, std::move(message));
 }
 
 void Services::serve(const Requester& from, link::Allocate message) {

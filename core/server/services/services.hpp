@@ -23,6 +23,8 @@ class Services {
   void serve(const Requester& from, link::Spawn message);
   void serve(const Requester& from, link::Connect message);
   void serve(const Requester& from, link::Disconnect message);
+  void serve(const Requester& from, link::GroupConstruct message);
+  void serve(const Requester& from, link::GroupDestruct message);
   void serve(const Requester& from, link::Allocate message);
   void serve(const Requester& from, link::JobControl message);
   void serve(const Requester& from, link::Monitor message);

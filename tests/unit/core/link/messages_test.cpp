@@ -120,6 +120,14 @@ Disconnect sample() {
   return {some_procs(), some_infos()};
 }
 template <>
+GroupConstruct sample() {
+  return {"group", some_procs(), some_infos()};
+}
+template <>
+GroupDestruct sample() {
+  return {"group", some_infos()};
+}
+template <>
 Allocate sample() {
   return {PMIX_ALLOC_EXTEND, some_infos()};
 }
@@ -184,7 +192,7 @@ struct EachMessage : ::testing::Test {};
 using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
                      TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool,
-                     Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, Allocate,
+                     Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, GroupConstruct, GroupDestruct, Allocate,
                      JobControl, Monitor, GetCredential, ValidateCredential, PullOutput, StopOutput,
                      PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
