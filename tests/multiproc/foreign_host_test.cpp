@@ -18,9 +18,10 @@ int comes_and_goes(const Words&) {
   return 0;
 }
 
-/// Of a job of two nodes, of which the host is one: a card, a full fence, a Get of the rank that is elsewhere.
+/// Of a job of two nodes, of which the host is one: its server's URI, a card, a full fence, a Get of the rank that is elsewhere.
 int half_of_a_job(const Words&) {
   Client client;
+  say(get(client.job, PMIX_SERVER_URI).text());
   check_status(put("card", std::uint64_t{7}), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   check_status(fence({}, collect()), PMIX_SUCCESS);
@@ -166,7 +167,9 @@ TEST_F(ForeignHostTest, has_its_lock_in_its_callback_and_in_its_release) {
   auto infos = two_nodes();
   host.add_job("half", 1, infos);
   host.add_client(proc_of("half", 0));
-  host.start("half", 0, "half_of_a_job").expect_success();
+  auto child = host.start("half", 0, "half_of_a_job");
+  EXPECT_NE(child.hear(), "") << "the URI of the server";
+  child.expect_success();  // the host ends with its children
   EXPECT_FALSE(held.was_inside.load());
   EXPECT_EQ(held.released.load(), 2) << "each answer that had an effect was given back";
 }

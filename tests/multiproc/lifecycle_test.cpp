@@ -69,8 +69,10 @@ void call_everything() {
   check_status(PMIx_Spawn(nullptr, 0, &app, 1, nspace), PMIX_ERR_INIT);
   check_status(PMIx_Connect(&me, 1, nullptr, 0), PMIX_ERR_INIT);
   check_status(PMIx_Disconnect(&me, 1, nullptr, 0), PMIX_ERR_INIT);
+  check_status(PMIx_Group_construct("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_INIT);
+  check_status(PMIx_Group_destruct("group", nullptr, 0), PMIX_ERR_INIT);
   // Not there yet, with the library or without it.
-  check_status(PMIx_Group_construct("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_NOT_SUPPORTED);
+  check_status(PMIx_Group_invite("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_NOT_SUPPORTED);
   PMIx_Progress();
   check(PMIx_Get_version() != nullptr && PMIx_Get_version()[0] >= '3', "the version's first character");
 }
@@ -286,6 +288,14 @@ int singleton(const Words&) {
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   check_status(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
+  for (std::uint64_t life = 1; life <= 25; ++life) {
+    check_status(PMIx_Init(&me, nullptr, 0), PMIX_ERR_UNREACH);
+    check_status(put("key", life), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(fence({}, collect()), PMIX_SUCCESS);
+    check_equal(get(me, "key").u64(), life);
+    check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  }
   say("PMIx_Init took " +
       std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(took).count()) + " us");
   return 0;
