@@ -46,7 +46,7 @@ bool valid(const pmix_proc_t* proc) {
 ///           PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// Not yet: other attributes (ignored, refused where required); the upcall group is never called, nor is listener: the server
+/// Not yet: other attributes (ignored, refused where required); the upcall listener is never called: the server
 /// has a thread that accepts connections, and looks for those that wait unaccepted before a namespace ends, which a host that accepts in
 /// its place would keep from it.
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
