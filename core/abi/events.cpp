@@ -43,7 +43,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
       return status;
     }
     if (cbfunc != nullptr) {
-      role->subscribe({codes, codes + ncodes}, [=](pmix_status_t status) {
+      role->subscribe(*id, {codes, codes + ncodes}, [=](pmix_status_t status) {
         auto* live = registry();
         if (status != PMIX_SUCCESS && live != nullptr) (void)live->remove(*id);
         cbfunc(status, *id, cbdata);
@@ -53,10 +53,10 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
     }
     // A handler or callback is calling: it must not wait for what only its own thread can bring.
     if (role->on_thread()) {
-      role->subscribe({codes, codes + ncodes}, [](pmix_status_t) {});
+      role->subscribe(*id, {codes, codes + ncodes}, [](pmix_status_t) {});
     } else {
       const auto status = role->await([&](Done done) {
-        role->subscribe({codes, codes + ncodes}, std::move(done));
+        role->subscribe(*id, {codes, codes + ncodes}, std::move(done));
       });
       if (status != PMIX_SUCCESS) {
         if (auto* live = registry()) (void)live->remove(*id);
@@ -68,7 +68,8 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
   });
 }
 
-/// PMIx_Deregister_event_handler: cbfunc is told when the handler does not run any more; NULL: the call waits.
+/// PMIx_Deregister_event_handler: cbfunc is told when the handler does not run any more; NULL: the call waits. The server, and its host
+/// where it reports events, hear after that which codes no handler wants any more.
 /// Errors: PMIX_ERR_INIT, _BAD_PARAM (no such handler).
 pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

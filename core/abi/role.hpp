@@ -48,8 +48,9 @@ class Role {
   virtual pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) = 0;
 
   virtual events::Registry* events() noexcept = 0;
-  /// done(status) once the server knows that this process wants these events; none: all.
-  virtual void subscribe(std::vector<pmix_status_t> codes, Done done) = 0;
+  /// done(status) once the server knows that this process wants these events for a handler; none: all. What is subscribed for a
+  /// handler ends with it.
+  virtual void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) = 0;
   virtual void notify(events::Event event, Done done) = 0;
 
   /// PMIX_SUCCESS: there is a server to ask.

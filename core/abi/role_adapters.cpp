@@ -39,8 +39,8 @@ pmix_status_t ClientRole::resolve_nodes(std::string_view nspace, std::string& ou
   return client_.resolve_nodes(nspace, out);
 }
 
-void ClientRole::subscribe(std::vector<pmix_status_t> codes, Done done) {
-  client_.subscribe(std::move(codes), std::move(done));
+void ClientRole::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
+  client_.subscribe(handler, std::move(codes), std::move(done));
 }
 
 void ClientRole::notify(events::Event event, Done done) {
@@ -98,7 +98,7 @@ pmix_status_t ServerRole::resolve_nodes(std::string_view nspace, std::string& ou
 }
 
 /// A server has all events pass through it.
-void ServerRole::subscribe(std::vector<pmix_status_t>, Done done) {
+void ServerRole::subscribe(std::size_t, std::vector<pmix_status_t>, Done done) {
   run_later([done = server::answered_once(std::move(done))] { done(PMIX_SUCCESS); });
 }
 
@@ -141,8 +141,8 @@ pmix_status_t ToolRole::resolve_nodes(std::string_view nspace, std::string& out)
   return tool_.resolve_nodes(nspace, out);
 }
 
-void ToolRole::subscribe(std::vector<pmix_status_t> codes, Done done) {
-  tool_.subscribe(std::move(codes), std::move(done));
+void ToolRole::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
+  tool_.subscribe(handler, std::move(codes), std::move(done));
 }
 
 void ToolRole::notify(events::Event event, Done done) {

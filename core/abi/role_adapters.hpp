@@ -25,7 +25,7 @@ class ClientRole final : public Role {
                               std::vector<pmix_proc_t>& out) override;
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) override;
   events::Registry* events() noexcept override { return &client_.events(); }
-  void subscribe(std::vector<pmix_status_t> codes, Done done) override;
+  void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) override;
   void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override;
   void query(link::Query query, Answered done) override;
@@ -53,7 +53,7 @@ class ServerRole final : public Role {
                               std::vector<pmix_proc_t>& out) override;
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) override;
   events::Registry* events() noexcept override { return &server_.events(); }
-  void subscribe(std::vector<pmix_status_t> codes, Done done) override;
+  void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) override;
   void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override { return PMIX_SUCCESS; }
   void query(link::Query query, Answered done) override;
@@ -81,7 +81,7 @@ class ToolRole final : public Role {
                               std::vector<pmix_proc_t>& out) override;
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out) override;
   events::Registry* events() noexcept override { return &tool_.events(); }
-  void subscribe(std::vector<pmix_status_t> codes, Done done) override;
+  void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) override;
   void notify(events::Event event, Done done) override;
   pmix_status_t can_query() const noexcept override { return PMIX_SUCCESS; }
   void query(link::Query query, Answered done) override;

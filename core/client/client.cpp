@@ -82,8 +82,7 @@ void Client::become_singleton() {
   const auto host = base::host_name();
   self_ = link::make_proc("singleton." + host + "." + std::to_string(::getpid()), 0);
   connection_ = std::make_shared<Connection>(shm::Fd());
-  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
-  server_events_.emplace(*connection_, *events_);
+  open_events();
   fences_.emplace(self_, *connection_, singleton_);
   const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
     (void)private_.store(link::nspace_of(self_), rank, key, value.get());
@@ -173,8 +172,7 @@ void Client::connect_through(shm::Fd socket) {
   connection_ = std::make_shared<Connection>(std::move(socket));
   connection_->on_push([this](link::Frame frame) { on_push(std::move(frame)); });
   connection_->on_lost([this] { on_lost(); });
-  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
-  server_events_.emplace(*connection_, *events_);
+  open_events();
   fences_.emplace(self_, *connection_, singleton_);
 }
 

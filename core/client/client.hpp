@@ -71,7 +71,7 @@ class Client {
 
   // Events: client_events.cpp.
   events::Registry& events() noexcept { return *events_; }
-  void subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done);
+  void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, ServerEvents::Done done);
   void notify(events::Event event, std::function<void(pmix_status_t)> done);
 
   Outputs& outputs() noexcept { return outputs_; }
@@ -94,6 +94,7 @@ class Client {
   void become_singleton();
   Result<void> shake_hands(const link::Identity& identity);
   void connect_through(shm::Fd socket);
+  void open_events();
   Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
   void on_push(link::Frame frame);
   void on_lost();

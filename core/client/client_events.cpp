@@ -7,6 +7,15 @@ namespace weft::client {
 
 using link::MessageType;
 
+void Client::open_events() {
+  events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  server_events_.emplace(*connection_, *events_);
+  if (singleton_) return;
+  events_->on_removed([this](std::size_t handler) {
+    connection_->run_later([this, handler] { server_events_->unsubscribe(handler); });
+  });
+}
+
 void Client::on_push(link::Frame frame) {
   if (frame.type == MessageType::board_moved) {
     const auto moved = link::decode<link::BoardMoved>(frame.payload);
@@ -23,9 +32,9 @@ void Client::on_lost() {
   events_->deliver({PMIX_ERR_LOST_CONNECTION, server_, PMIX_RANGE_PROC_LOCAL, {}});
 }
 
-void Client::subscribe(std::vector<pmix_status_t> codes, std::function<void(pmix_status_t)> done) {
+void Client::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, ServerEvents::Done done) {
   if (singleton_) return connection_->run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
-  server_events_->subscribe(std::move(codes), std::move(done));
+  server_events_->subscribe(handler, std::move(codes), std::move(done));
 }
 
 void Client::notify(events::Event event, std::function<void(pmix_status_t)> done) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/client/server_events.hpp"
 
-#include <algorithm>
 #include <memory>
 
 #include "core/client/request.hpp"
@@ -21,28 +20,67 @@ pmix_status_t status_in(const Result<link::Frame>& answer) {
 
 }  // namespace
 
-/// A default handler is no reason to leave out a code: events may be for those alone that name it.
-bool ServerEvents::has_subscribed(const std::vector<pmix_status_t>& codes) {
+/// False: the server sends these already. A default handler is no reason to leave out a code: events may be for those alone that
+/// name it.
+bool ServerEvents::add(std::size_t handler, const std::vector<pmix_status_t>& codes) {
   const std::lock_guard lock(mutex_);
-  if (codes.empty()) return subscribed_all_;
-  return std::all_of(codes.begin(), codes.end(),
-                     [&](pmix_status_t code) { return subscribed_.count(code) != 0; });
+  codes_of_.emplace(handler, codes);
+  bool is_new = false;
+  const auto count = [&](Interest& interest) {
+    ++interest.handlers;
+    is_new |= !interest.is_confirmed;
+  };
+  if (codes.empty()) count(in_all_);
+  for (const auto code : codes) count(by_code_[code]);
+  return is_new;
 }
 
-void ServerEvents::subscribe(std::vector<pmix_status_t> codes, Done done) {
-  if (has_subscribed(codes)) return connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
+/// What no handler wants any more; none: default handlers. Nothing: all is wanted by others, or was not wanted.
+std::optional<std::vector<pmix_status_t>> ServerEvents::remove(std::size_t handler) {
+  const std::lock_guard lock(mutex_);
+  const auto known = codes_of_.extract(handler);
+  if (known.empty()) return std::nullopt;
+  std::vector<pmix_status_t> unwanted;
+  if (known.mapped().empty()) {
+    if (--in_all_.handlers != 0) return std::nullopt;
+    in_all_.is_confirmed = false;
+    return unwanted;
+  }
+  for (const auto code : known.mapped()) {
+    const auto interest = by_code_.find(code);
+    if (interest == by_code_.end() || --interest->second.handlers != 0) continue;
+    by_code_.erase(interest);
+    unwanted.push_back(code);
+  }
+  return unwanted.empty() ? std::nullopt : std::optional(std::move(unwanted));
+}
+
+void ServerEvents::confirm(const std::vector<pmix_status_t>& codes) {
+  const std::lock_guard lock(mutex_);
+  if (codes.empty()) in_all_.is_confirmed = in_all_.handlers != 0;
+  for (const auto code : codes)
+    if (const auto interest = by_code_.find(code); interest != by_code_.end())
+      interest->second.is_confirmed = true;
+}
+
+void ServerEvents::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
+  const std::lock_guard lock(sending_);
+  if (!add(handler, codes)) return connection_.run_later([done = std::move(done)] { done(PMIX_SUCCESS); });
   const auto message = link::encode(link::Subscribe{codes});
   connection_.request(
       MessageType::subscribe, message,
       [this, codes = std::move(codes), done = std::move(done)](const Result<link::Frame>& answer) {
         const auto status = status_in(answer);
-        if (status == PMIX_SUCCESS) {
-          const std::lock_guard lock(mutex_);
-          subscribed_all_ |= codes.empty();
-          subscribed_.insert(codes.begin(), codes.end());
-        }
+        if (status == PMIX_SUCCESS) confirm(codes);
         done(status);
       });
+}
+
+void ServerEvents::unsubscribe(std::size_t handler) {
+  const std::lock_guard lock(sending_);
+  auto unwanted = remove(handler);
+  if (unwanted)
+    (void)connection_.send(MessageType::unsubscribe, link::encode(link::Unsubscribe{std::move(*unwanted)}));
 }
 
 void ServerEvents::notify_here(events::Event event, Done done) {

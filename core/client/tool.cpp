@@ -34,7 +34,9 @@ Tool::Tool(const pmix_proc_t& self, std::string version)
     : self_(self),
       handlers_(events::Identity{self, {}}),
       idle_(std::make_shared<Connection>(base::Fd())),
-      version_(std::move(version)) {}
+      version_(std::move(version)) {
+  handlers_.on_removed([this](std::size_t handler) { run_later([this, handler] { unsubscribe(handler); }); });
+}
 
 Tool::~Tool() {
   stop();
@@ -173,9 +175,20 @@ pmix_status_t Tool::resolve_nodes(std::string_view nspace, std::string& out) {
 
 // ---- events and queries
 
-void Tool::subscribe(std::vector<pmix_status_t> codes, Done done) {
-  if (const auto server = primary()) return server->events.subscribe(std::move(codes), std::move(done));
+void Tool::subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done) {
+  if (const auto server = primary())
+    return server->events.subscribe(handler, std::move(codes), std::move(done));
   run_later([done = std::move(done)] { done(PMIX_ERR_UNREACH); });
+}
+
+/// At the server that was the primary when it subscribed.
+void Tool::unsubscribe(std::size_t handler) {
+  std::vector<ServerRef> all;
+  {
+    const std::lock_guard lock(mutex_);
+    all = servers_;
+  }
+  for (const auto& server : all) server->events.unsubscribe(handler);
 }
 
 void Tool::notify(events::Event event, Done done) {

@@ -71,7 +71,7 @@ class Tool {
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
   events::Registry& events() noexcept { return handlers_; }
-  void subscribe(std::vector<pmix_status_t> codes, Done done);
+  void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done);
   void notify(events::Event event, Done done);
   Outputs& outputs() noexcept { return outputs_; }
 
@@ -107,6 +107,7 @@ class Tool {
   ServerRef primary();
   std::vector<std::shared_ptr<Connection>> connections_locked();
   std::shared_ptr<Connection> working_connection();
+  void unsubscribe(std::size_t handler);
   void on_push(Server& from, const link::Frame& frame);
   Getter getter();
   Result<data::Value> known_value(const pmix_proc_t& proc, std::string_view key) const;

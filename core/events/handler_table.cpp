@@ -98,6 +98,15 @@ std::size_t HandlerTable::size() const noexcept {
   return total;
 }
 
+bool HandlerTable::names(pmix_status_t code) const noexcept {
+  return std::any_of(lists_.begin(), lists_.end(), [&](const List& list) {
+    return std::any_of(list.begin(), list.end(), [&](const HandlerRef& handler) {
+      const auto& codes = handler->spec.codes;
+      return std::find(codes.begin(), codes.end(), code) != codes.end();
+    });
+  });
+}
+
 std::vector<HandlerRef> HandlerTable::chain_for(const Event& event, const Identity& identity) const {
   List chain;
   for (const auto& list : lists_) {

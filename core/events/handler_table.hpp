@@ -19,6 +19,7 @@ class HandlerTable {
   HandlerRef find(std::size_t id) const;
   void remove(std::size_t id);
   std::size_t size() const noexcept;
+  bool names(pmix_status_t code) const noexcept;
 
   /// The live handlers that match and are not catching up, in the order of calls: `first`, one code, several codes, any code, `last`.
   /// In a category the latest comes first unless it was appended (Observed with OpenPMIx 4.2.2; the Standard

@@ -59,6 +59,7 @@ class Recent {
   }
 
   std::size_t size() const noexcept { return entries_.size(); }
+  std::uint64_t last() const noexcept { return last_; }  ///< the latest number; 0: none was added yet
   std::size_t bytes() const noexcept { return bytes_; }
   std::uint64_t dropped() const noexcept { return dropped_; }  ///< for lack of room
 

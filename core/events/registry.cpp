@@ -20,7 +20,7 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
     handler.calls.push_back(std::this_thread::get_id());
     if (handler.spec.one_shot) {
       handler.live = false;
-      table.remove(handler.id);
+      forget(handler.id);
     }
     return true;
   }
@@ -43,6 +43,11 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
   }
 
   // What follows is called with the mutex held.
+
+  void forget(std::size_t id) {
+    table.remove(id);
+    if (removed) removed(id);
+  }
 
   void start_catching_up(const HandlerRef& handler) {
     handler->live = handler->is_catching_up = true;
@@ -91,6 +96,7 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
   std::vector<HandlerRef> catching_up;
   std::set<std::shared_ptr<Chain>> open;
   std::size_t next_id = 0;
+  std::function<void(std::size_t)> removed;
   bool closed = false;
 };
 
@@ -110,6 +116,16 @@ Registry::~Registry() {
 void Registry::identify(Identity identity) {
   const std::lock_guard lock(state_->mutex);
   state_->identity = std::move(identity);
+}
+
+void Registry::on_removed(std::function<void(std::size_t)> removed) {
+  const std::lock_guard lock(state_->mutex);
+  state_->removed = std::move(removed);
+}
+
+bool Registry::names(pmix_status_t code) const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->table.names(code);
 }
 
 Result<std::size_t> Registry::add(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
@@ -150,7 +166,7 @@ Result<void> Registry::remove(std::size_t id, std::function<void()> drained) {
     const HandlerRef handler = state_->table.find(id);
     if (handler == nullptr) return fail(Errc::invalid, "no such event handler");
     handler->live = false;
-    state_->table.remove(id);
+    state_->forget(id);
     // Calls on this thread cannot end before remove() returns: waiting for them would be a deadlock.
     const auto& calls = handler->calls;
     handler->calls_of_remover =

@@ -32,6 +32,9 @@ class Registry {
 
   /// Sets the identity of this process, where it is known only after the registry exists.
   void identify(Identity identity);
+  /// removed(id) runs once for each handler that is removed, or has been called as a one-shot. Before the first handler; it runs under
+  /// the lock of the registry, on any thread: it must not call the registry.
+  void on_removed(std::function<void(std::size_t id)> removed);
 
   /// Registers a handler and returns its reference: 0, 1, 2, ... The handler sees no event before activate().
   ///   codes [ncodes]  empty: a default handler
@@ -57,6 +60,9 @@ class Registry {
 
   /// Drops cached events that come from a namespace or affect a process of it.
   void forget_namespace(std::string_view nspace);
+
+  /// Whether a handler is registered for that code, among others or alone.
+  bool names(pmix_status_t code) const;
 
   struct Counters {
     std::size_t handlers, cached, open_chains;

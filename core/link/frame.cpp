@@ -86,6 +86,7 @@ std::string_view to_text(MessageType type) noexcept {
                                         "output",
                                         "fence_directives",
                                         "turned_away",
+                                        "unsubscribe",
                                         "group_construct",
                                         "group_destruct"};
   static_assert(std::size(names) == static_cast<std::size_t>(MessageType::group_destruct) + 1);

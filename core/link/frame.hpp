@@ -61,6 +61,7 @@ enum class MessageType : std::uint16_t {
   // Of a fence at a board, where the server's host carries it.
   fence_directives,  ///< client: for the host, beside its arrival
   turned_away,       ///< client: it could not arrive, because the board is broken
+  unsubscribe,       ///< client: event codes that it wants no more; no reply
   // Of groups that the host makes (requests.hpp); answered by answer, or by done with an error.
   group_construct,
   group_destruct,

@@ -201,6 +201,14 @@ void fields(Archive& archive, Subscribe& m) {
   archive(m.codes);
 }
 
+struct Unsubscribe {
+  std::vector<pmix_status_t> codes;  ///< empty: its last default handler has gone
+};
+template <class Archive>
+void fields(Archive& archive, Unsubscribe& m) {
+  archive(m.codes);
+}
+
 /// notify and event.
 struct EventMessage {
   pmix_status_t code = 0;

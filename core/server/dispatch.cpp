@@ -68,13 +68,15 @@ void handle(Rooms& rooms, const Sender& from, link::Abort message) {
 }
 
 void handle(Rooms& rooms, const Sender& from, link::Subscribe message) {
-  auto& wanted = from.connection->wanted_events;
-  const auto before = static_cast<std::ptrdiff_t>(wanted.size());
-  const auto status = rooms.events.subscribe(*from.connection, message.codes);
-  if (status != PMIX_SUCCESS) return from.connection->reply(from.tag, status);
+  const auto added = rooms.events.subscribe(*from.connection, message.codes);
+  if (!added) return from.connection->reply(from.tag, PMIX_ERR_OUT_OF_RESOURCE);
   // The host may have to be asked for these events.
-  rooms.services.watch_events({from.connection, from.tag}, {wanted.begin() + before, wanted.end()},
-                              message.codes.empty());
+  rooms.services.watch_events({from.connection, from.tag}, *added);
+}
+
+void handle(Rooms& rooms, const Sender& from, link::Unsubscribe message) {
+  const bool all = message.codes.empty();
+  rooms.services.unwatch_events(rooms.events.unsubscribe(*from.connection, {std::move(message.codes), all}));
 }
 
 void handle(Rooms& rooms, const Sender& from, events::Event event) {
@@ -166,6 +168,8 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return rooms.clients.finalize(from, frame.tag);
     case MessageType::subscribe:
       return decode_and_handle<link::Subscribe>(rooms, sender, frame);
+    case MessageType::unsubscribe:
+      return decode_and_handle<link::Unsubscribe>(rooms, sender, frame);
     case MessageType::notify:
       return handle_decoded(rooms, sender, decoded_event(frame.payload));
     case MessageType::log:

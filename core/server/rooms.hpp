@@ -43,7 +43,7 @@ struct Rooms {
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(loop, jobs, host, clients),
+        services(loop, jobs, host, clients, handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, cluster) {}
   Rooms(const Rooms&) = delete;

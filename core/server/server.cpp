@@ -82,6 +82,9 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
   server->handlers_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
+  server->handlers_->on_removed([made = server.get()](std::size_t) {
+    made->run_later([made] { made->rooms_->services.release_events(); });
+  });
   Rooms::Settings settings;
   auto tools = ToolSupport::parse(infos, ninfo);
   if (!tools) return fail(tools.error());

@@ -140,6 +140,8 @@ void add_link(Decoders& to) {
   add<Abort>(to, "abort", {&abort});
   const Subscribe subscribe{{PMIX_ERR_PROC_ABORTED, -1, 0}};
   add<Subscribe>(to, "subscribe", {&subscribe});
+  const Unsubscribe unsubscribe{{PMIX_ERR_PROC_ABORTED, -1, 0}};
+  add<Unsubscribe>(to, "unsubscribe", {&unsubscribe});
   const EventMessage event{PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, infos()};
   add<EventMessage>(to, "event", {&event});
   const Log log{infos(), infos()};

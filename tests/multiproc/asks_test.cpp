@@ -570,6 +570,42 @@ int watches_codes(const Words&) {
   return 0;
 }
 
+size_t handler_of(std::vector<pmix_status_t> codes, Infos infos = {}) {
+  const auto made = PMIx_Register_event_handler(codes.empty() ? nullptr : codes.data(), codes.size(),
+                                                infos.data(), infos.size(), ignore, nullptr, nullptr);
+  check(made >= 0, "no handler");
+  return static_cast<size_t>(made);
+}
+
+/// Handlers that come and go, a step for each line of the test, which looks at what the host hears of it.
+int watches_codes_for_a_while(const Words&) {
+  Client client;
+  const auto leave = [](size_t handler) {
+    check_status(PMIx_Deregister_event_handler(handler, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  };
+  const auto both = handler_of({PMIX_EVENT_NODE_DOWN, 7});
+  const auto one = handler_of({PMIX_EVENT_NODE_DOWN, PMIX_ERR_PROC_ABORTED});
+  await("leave 7");
+  leave(both);
+  await("leave the other");
+  leave(one);
+  await("come back");
+  const auto again = handler_of({PMIX_EVENT_NODE_DOWN});
+  leave(again);
+  handler_of({PMIX_EVENT_NODE_DOWN});  // at once: the one before may count, or be followed by this one
+  await("a default handler");
+  leave(handler_of({}));
+  await("a one-shot");
+  Infos one_shot;
+  one_shot.flag(PMIX_EVENT_ONESHOT);
+  handler_of({8}, std::move(one_shot));
+  check_status(PMIx_Notify_event(8, &client.me, PMIX_RANGE_LOCAL, nullptr, 0, nullptr, nullptr),
+               PMIX_OPERATION_SUCCEEDED);
+  await("end");
+  client.finalize();
+  return 0;
+}
+
 // ---- tests
 
 class AsksTest : public Multiproc {
@@ -772,12 +808,61 @@ TEST_F(AsksTest, queries_that_the_server_cannot_answer_go_to_the_host) {
 TEST_F(AsksTest, the_host_hears_which_events_are_wanted) {
   Host host(all());
   host.add_job("asks", 2);
-  const std::string codes = std::string(PMIx_Error_string(PMIX_EVENT_NODE_DOWN)) + " " +
-                            PMIx_Error_string(PMIX_EVENT_NODE_OFFLINE) + " ";
+  const std::string down = std::string(PMIx_Error_string(PMIX_EVENT_NODE_DOWN)) + " ",
+                    offline = std::string(PMIx_Error_string(PMIX_EVENT_NODE_OFFLINE)) + " ";
   host.start("asks", 0, "watches_codes").expect_success();
-  EXPECT_TRUE(asked_.wait_for("deregister_events " + codes));
-  EXPECT_EQ(asked_.all().front(), "register_events " + codes + "user group ");
+  EXPECT_TRUE(asked_.wait_for("deregister_events " + offline + down));  // the lowest code first
+  EXPECT_EQ(asked_.all().front(), "register_events " + down + offline + "user group ");
   EXPECT_EQ(asked_.all().size(), 2u) << "the second handler of a code asked again";
+}
+TEST_F(AsksTest, the_host_hears_which_events_are_wanted_no_more) {
+  Host host(all());
+  host.add_job("asks", 1);
+  const std::string down = std::string(PMIx_Error_string(PMIX_EVENT_NODE_DOWN)) + " ",
+                    of_program = std::string(PMIx_Error_string(7)) + " ", user = "user group ";
+  const auto hears = [&](const std::vector<std::string>& lines) {
+    EXPECT_TRUE(eventually([&] { return asked_.all().size() >= lines.size(); }));
+    EXPECT_EQ(asked_.all(), lines);
+    const std::lock_guard lock(asked_.mutex);
+    asked_.lines.clear();
+  };
+  auto client = host.start("asks", 0, "watches_codes_for_a_while");
+  hears({"register_events " + down + of_program + user});
+  client.tell("leave 7");
+  hears({"deregister_events " + of_program});
+  client.tell("leave the other");
+  hears({"deregister_events " + down});
+  client.tell("come back");
+  EXPECT_TRUE(asked_.wait_for("register_events " + down + user));
+  client.tell("a default handler");
+  EXPECT_TRUE(asked_.wait_for("deregister_events "));
+  client.tell("a one-shot");
+  EXPECT_TRUE(asked_.wait_for("deregister_events " + of_program));
+  client.tell("end");
+  client.expect_success();
+  EXPECT_TRUE(eventually([&] { return asked_.all().back() == "deregister_events " + down; }));
+  const auto all = asked_.all();
+  const auto count = [&](const std::string& line) { return std::count(all.begin(), all.end(), line); };
+  EXPECT_EQ(count("register_events " + down + user), count("deregister_events " + down));
+  EXPECT_EQ(count("register_events " + user), 1);
+  EXPECT_EQ(count("deregister_events "), 1);
+}
+TEST_F(AsksTest, a_code_that_another_client_or_the_host_wants_stays_registered) {
+  Host host(all());
+  host.add_job("asks", 2);
+  size_t own = 0;
+  {
+    own = handler_of({PMIX_EVENT_NODE_DOWN});
+    auto first = host.start("asks", 0, "watches_codes");
+    first.expect_success();
+    const std::string codes = std::string(PMIx_Error_string(PMIX_EVENT_NODE_OFFLINE)) + " ";
+    EXPECT_TRUE(asked_.wait_for("deregister_events " + codes));
+  }
+  host.start("asks", 1, "watches_codes").expect_success();
+  EXPECT_TRUE(eventually([&] { return asked_.all().size() == 4; }));
+  EXPECT_EQ(PMIx_Deregister_event_handler(own, nullptr, nullptr), PMIX_OPERATION_SUCCEEDED);
+  EXPECT_TRUE(
+      asked_.wait_for("deregister_events " + std::string(PMIx_Error_string(PMIX_EVENT_NODE_DOWN)) + " "));
 }
 
 }  // namespace
@@ -792,6 +877,7 @@ void add_asks_programs(Programs& programs) {
   programs.add("pulls_output_as_a_tool", pulls_output_as_a_tool);
   programs.add("queries", queries);
   programs.add("watches_codes", watches_codes);
+  programs.add("watches_codes_for_a_while", watches_codes_for_a_while);
 }
 
 }  // namespace weft::test

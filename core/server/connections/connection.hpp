@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "core/link/frame.hpp"
+#include "core/server/connections/subscription.hpp"
 #include "core/store/layout.hpp"
 #include "pmix_common.h"
 
@@ -86,8 +87,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   pid_t pid = 0;
   uid_t uid = 0;
   gid_t gid = 0;
-  bool wants_all_events = false;
-  std::vector<pmix_status_t> wanted_events;
+  Subscription subscription;
 
  private:
   void wait_for_process();

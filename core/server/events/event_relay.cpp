@@ -35,10 +35,6 @@ Procs named_by(const events::Event& event) {
   return procs ? std::move(*procs) : Procs();
 }
 
-bool holds(const std::vector<pmix_status_t>& codes, pmix_status_t code) {
-  return std::find(codes.begin(), codes.end(), code) != codes.end();
-}
-
 bool goes_beyond_node(pmix_data_range_t range) {
   return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
@@ -88,29 +84,37 @@ void EventRelay::take_from_node(Bytes body) {
   registry_.deliver(std::move(*event));
 }
 
-/// By what it has subscribed to.
-bool EventRelay::wants(const ClientConnection& connection, const Sent& sent) {
-  return (connection.wants_all_events && sent.is_for_default_handlers) ||
-         holds(connection.wanted_events, sent.code);
-}
-
-pmix_status_t EventRelay::subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes) {
-  std::vector<pmix_status_t> added;
+Result<EventWishes> EventRelay::subscribe(ClientConnection& connection,
+                                          const std::vector<pmix_status_t>& codes) {
+  auto& subscription = connection.subscription;
+  const auto& wishes = subscription.wishes();
+  EventWishes added;
+  added.all = codes.empty() && !wishes.all;
   for (const auto code : codes)
-    if (!holds(connection.wanted_events, code) && !holds(added, code)) added.push_back(code);
-  if (connection.wanted_events.size() + added.size() > most_codes_of_a_client)
-    return PMIX_ERR_OUT_OF_RESOURCE;
-  sent_.each([&](std::uint64_t, const Sent& sent) {
-    const bool is_asked_for = codes.empty() ? sent.is_for_default_handlers : holds(added, sent.code);
-    if (!is_asked_for || wants(connection, sent)) return;
+    if (!holds(wishes.codes, code) && !holds(added.codes, code)) added.codes.push_back(code);
+  if (wishes.codes.size() + added.codes.size() > most_codes_of_a_client)
+    return fail(Errc::no_space, "a client names too many codes of events");
+  sent_.each([&](std::uint64_t number, const Sent& sent) {
+    const bool is_asked_for =
+        (added.all && sent.kind.is_for_default_handlers) || holds(added.codes, sent.kind.code);
+    if (!is_asked_for || subscription.has_been_sent(number, sent.kind)) return;
     const auto event = decoded_event(sent.message);
     if (!event || link::is_same(event->source, connection.proc)) return;  // its library has its own events
     if (events::is_addressed(*event, {connection.proc, sent.is_from_here, true, false}))
       connection.send_event(sent.message);
   });
-  connection.wants_all_events |= codes.empty();
-  connection.wanted_events.insert(connection.wanted_events.end(), added.begin(), added.end());
-  return PMIX_SUCCESS;
+  subscription.add(added);
+  return added;
+}
+
+EventWishes EventRelay::unsubscribe(ClientConnection& connection, const EventWishes& wishes) {
+  std::vector<pmix_status_t> kept;
+  std::uint64_t first = sent_.last();
+  sent_.each([&](std::uint64_t number, const Sent& sent) {
+    first = std::min(first, number);
+    kept.push_back(sent.kind.code);
+  });
+  return connection.subscription.remove(wishes, kept, first, sent_.last());
 }
 
 void EventRelay::forget(std::string_view nspace) {
@@ -158,9 +162,9 @@ void EventRelay::spread(const events::Event& event, const ClientConnection* exce
   if (event.range == PMIX_RANGE_RM) return;
   base::debug(base::LogPart::events, "event {} of rank {} of {}, range {}", event.code, event.source.rank,
               link::nspace_of(event.source), event.range);
-  Sent sent{event.code, events::is_for_default_handlers(event), is_from_here(event), encoded(event)};
+  Sent sent{{event.code, events::is_for_default_handlers(event)}, is_from_here(event), encoded(event)};
   const auto send_to = [&](ClientConnection& to) {
-    if (&to == except || to.finalized || !wants(to, sent)) return;
+    if (&to == except || to.finalized || !to.subscription.wants(sent.kind)) return;
     if (events::is_addressed(event, {to.proc, sent.is_from_here, true, false})) to.send_event(sent.message);
   };
   jobs_.each([&](const Job& job) {

@@ -22,9 +22,11 @@ class EventRelay {
   EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
              Cluster* cluster, events::Registry& registry, bool host_tells_ends);
 
-  /// The client wants to hear of these codes; of none: of all. It gets those that have come already.
-  /// PMIX_ERR_OUT_OF_RESOURCE: more than 4096 codes in all; then none of these is added.
-  pmix_status_t subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
+  /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
+  /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
+  Result<EventWishes> subscribe(ClientConnection& connection, const std::vector<pmix_status_t>& codes);
+  /// The client wants these no more. Returns those that it did want.
+  EventWishes unsubscribe(ClientConnection& connection, const EventWishes& wishes);
   /// An event that a client has raised; its source is that client.
   void relay(const ConnectionRef& from, std::uint64_t tag, events::Event event);
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
@@ -70,12 +72,10 @@ class EventRelay {
 
   /// An event for clients, as it was sent.
   struct Sent {
-    pmix_status_t code;
-    bool is_for_default_handlers;
+    Subscription::Kind kind;
     bool is_from_here;
     std::vector<std::byte> message;
   };
-  static bool wants(const ClientConnection& connection, const Sent& sent);
   events::Recent<Sent> sent_;  ///< for handlers that are registered later
 };
 

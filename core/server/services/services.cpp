@@ -128,32 +128,16 @@ void Services::serve(const Requester& from, link::Fabric message) {
   host_.fabric(from.proc(), std::move(message), answering(from));
 }
 
-void Services::watch_events(const Requester& from, const std::vector<pmix_status_t>& codes, bool all) {
-  if (!host_.watches_events()) return from.reply(PMIX_SUCCESS);
-  std::vector<pmix_status_t> added;
-  for (const auto code : codes)
-    if (++watched_[code] == 1) added.push_back(code);
-  if (added.empty() && !all) return from.reply(PMIX_SUCCESS);
+void Services::watch_events(const Requester& from, const EventWishes& added) {
   data::Infos infos;
   from.add_user(infos);
-  // A host that reports no such events takes nothing from those that servers and clients raise.
-  host_.register_events(std::move(added), std::move(infos), [from](pmix_status_t status) {
-    from.reply(status == PMIX_ERR_NOT_SUPPORTED ? PMIX_SUCCESS : status);
-  });
+  watched_codes_.add(added, std::move(infos), replying(from));
 }
 
 void Services::closed(const ConnectionRef& connection) {
   outputs_.closed(connection);
   if (!connection->finalized) gatherings_.lose(connection->proc, PMIX_ERR_PROC_ABORTED);
-  if (!host_.watches_events()) return;
-  std::vector<pmix_status_t> unwanted;
-  for (const auto code : connection->wanted_events) {
-    const auto found = watched_.find(code);
-    if (found == watched_.end() || --found->second != 0) continue;
-    watched_.erase(found);
-    unwanted.push_back(code);
-  }
-  if (!unwanted.empty()) host_.deregister_events(std::move(unwanted), [](pmix_status_t) {});
+  watched_codes_.remove(connection->subscription.wishes());
 }
 
 }  // namespace weft::server

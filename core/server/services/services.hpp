@@ -4,18 +4,22 @@
 // Source: PMIx Standard, chapter "Server-specific interfaces", "Server Function Pointers".
 #pragma once
 
-#include <map>
-
 #include "core/server/clients/clients.hpp"
 #include "core/server/services/gatherings.hpp"
 #include "core/server/services/outputs.hpp"
+#include "core/server/services/watched_codes.hpp"
 
 namespace weft::server {
 
 class Services {
  public:
-  Services(asio::io_context& loop, Jobs& jobs, Host& host, Clients& clients)
-      : host_(host), clients_(clients), gatherings_(loop, jobs, host), outputs_(host) {}
+  /// own: the handlers of the host in this process.
+  Services(asio::io_context& loop, Jobs& jobs, Host& host, Clients& clients, events::Registry& own)
+      : host_(host),
+        clients_(clients),
+        gatherings_(loop, jobs, host),
+        outputs_(host),
+        watched_codes_(host, own) {}
 
   void serve(const Requester& from, link::Publish message);
   void serve(const Requester& from, link::Lookup message);
@@ -37,8 +41,11 @@ class Services {
 
   /// The host brings bytes that a process has written.
   void deliver(const OutputBytes& output) { outputs_.deliver(output); }
-  /// A client has subscribed to these codes, or to all. The reply comes when the host has heard of codes that are new here.
-  void watch_events(const Requester& from, const std::vector<pmix_status_t>& codes, bool all);
+  /// A client has subscribed to these. The reply comes when the host has heard of what is new here.
+  void watch_events(const Requester& from, const EventWishes& added);
+  void unwatch_events(const EventWishes& removed) { watched_codes_.remove(removed); }
+  /// A handler of the host was removed.
+  void release_events() { watched_codes_.release(); }
   /// A client has finalized: it takes part in nothing any more.
   void finalized(const pmix_proc_t& proc) { gatherings_.lose(proc, PMIX_ERR_UNREACH); }
   void closed(const ConnectionRef& connection);
@@ -50,7 +57,7 @@ class Services {
   Clients& clients_;
   Gatherings gatherings_;
   Outputs outputs_;
-  std::map<pmix_status_t, std::size_t> watched_;  ///< how many clients want it
+  WatchedCodes watched_codes_;
 };
 
 }  // namespace weft::server

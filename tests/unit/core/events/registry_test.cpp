@@ -375,6 +375,22 @@ TEST_F(RegistryTest, a_one_shot_runs_once) {
   EXPECT_EQ(Recorder::take_log(), (Log{"once"}));
 }
 
+TEST_F(RegistryTest, each_handler_that_goes_is_told_once) {
+  std::vector<std::size_t> gone;
+  registry_->on_removed([&](std::size_t id) { gone.push_back(id); });
+  const auto first = handler("first").add_active(*registry_, {code});
+  const auto once = handler("once").add_active(*registry_, {code - 1, code - 2}, flag(PMIX_EVENT_ONESHOT));
+  EXPECT_TRUE(registry_->names(code) && registry_->names(code - 2));
+  registry_->deliver(event_of(code));
+  EXPECT_TRUE(gone.empty());
+  for (int i = 0; i < 2; ++i) registry_->deliver(event_of(code - 1));
+  EXPECT_EQ(gone, std::vector{once});
+  EXPECT_FALSE(registry_->names(code - 2));
+  for (int i = 0; i < 2; ++i) (void)registry_->remove(first);
+  EXPECT_EQ(gone, (std::vector{once, first}));
+  EXPECT_FALSE(registry_->names(code));
+}
+
 TEST_F(RegistryTest, removal_of_an_unknown_reference_is_an_error) {
   EXPECT_EQ(registry_->remove(0).error().code, Errc::invalid);
   const auto id = handler("h").add_active(*registry_, {code});

@@ -85,6 +85,10 @@ Subscribe sample() {
   return {{PMIX_ERR_PROC_ABORTED, -1, 0}};
 }
 template <>
+Unsubscribe sample() {
+  return {{PMIX_ERR_PROC_ABORTED, -1, 0}};
+}
+template <>
 EventMessage sample() {
   return {PMIX_ERR_PROC_ABORTED, make_proc("a", 3), PMIX_RANGE_NAMESPACE, some_infos()};
 }
@@ -191,10 +195,10 @@ template <class Message>
 struct EachMessage : ::testing::Test {};
 using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
-                     TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, EventMessage, Log, HelloTool,
-                     Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect, Disconnect, GroupConstruct, GroupDestruct, Allocate,
-                     JobControl, Monitor, GetCredential, ValidateCredential, PullOutput, StopOutput,
-                     PushInput, Fabric, Answer, Output>;
+                     TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, Unsubscribe, EventMessage,
+                     Log, HelloTool, Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect,
+                     Disconnect, GroupConstruct, GroupDestruct, Allocate, JobControl, Monitor, GetCredential,
+                     ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

@@ -74,7 +74,7 @@ TEST_F(ClientsTest, a_rank_that_finalized_may_come_again) {
 
 TEST_F(ClientsTest, an_end_without_finalize_is_announced) {
   auto& watcher = enter(0);
-  ASSERT_EQ(rooms->events.subscribe(*watcher.connection, {PMIX_ERR_PROC_ABORTED}), PMIX_SUCCESS);
+  ASSERT_TRUE(rooms->events.subscribe(*watcher.connection, {PMIX_ERR_PROC_ABORTED}));
   auto& dies = enter(1);
   dies.other.reset();
   dies.turn();
@@ -90,7 +90,7 @@ TEST_F(ClientsTest, an_end_without_finalize_is_announced) {
 
 TEST_F(ClientsTest, an_end_that_the_host_expects_is_not) {
   auto& watcher = enter(0);
-  ASSERT_EQ(rooms->events.subscribe(*watcher.connection, {PMIX_ERR_PROC_ABORTED}), PMIX_SUCCESS);
+  ASSERT_TRUE(rooms->events.subscribe(*watcher.connection, {PMIX_ERR_PROC_ABORTED}));
   auto& ends = enter(1);
   ends_are_expected = true;
   ends.other.reset();

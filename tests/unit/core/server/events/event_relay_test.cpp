@@ -21,7 +21,7 @@ class EventRelayTest : public OneNode {
     return {which, proc(rank), range, {}};
   }
   void subscribe(std::uint32_t rank, const std::vector<pmix_status_t>& codes) {
-    EXPECT_EQ(rooms->events.subscribe(*ranks[rank]->connection, codes), PMIX_SUCCESS);
+    EXPECT_TRUE(rooms->events.subscribe(*ranks[rank]->connection, codes));
   }
   void raise(std::uint32_t rank, pmix_data_range_t range, pmix_status_t which = code) {
     rooms->events.relay(ranks[rank]->connection, 1, event_of(rank, range, which));
@@ -145,14 +145,50 @@ TEST_F(EventRelayTest, an_event_that_is_not_for_default_handlers_reaches_those_t
   EXPECT_FALSE(heard(1));
 }
 
+TEST_F(EventRelayTest, what_a_client_wants_no_more_is_not_sent_and_comes_once_when_it_is_wanted_again) {
+  auto& connection = *ranks[1]->connection;
+  subscribe(1, {code, other_code});
+  raise(0, PMIX_RANGE_LOCAL);
+  EXPECT_EQ(heard(1), code);
+  EXPECT_EQ(rooms->events.unsubscribe(connection, {{code, -1}, false}).codes,
+            std::vector<pmix_status_t>{code});
+  EXPECT_TRUE(rooms->events.unsubscribe(connection, {{code}, true}).empty()) << "it has left these";
+  raise(0, PMIX_RANGE_LOCAL);
+  raise(0, PMIX_RANGE_LOCAL, other_code);
+  EXPECT_EQ(heard(1), other_code);
+  EXPECT_FALSE(heard(1));
+  subscribe(1, {code});
+  EXPECT_EQ(heard(1), code) << "what came meanwhile";
+  EXPECT_FALSE(heard(1)) << "not what it was sent before";
+  raise(0, PMIX_RANGE_LOCAL);
+  EXPECT_EQ(heard(1), code);
+}
+
+TEST_F(EventRelayTest, a_client_without_default_handlers_is_sent_no_more_than_it_names) {
+  auto& connection = *ranks[1]->connection;
+  subscribe(1, {});
+  raise(0, PMIX_RANGE_LOCAL);
+  EXPECT_EQ(heard(1), code);
+  EXPECT_TRUE(rooms->events.unsubscribe(connection, {{}, true}).all);
+  raise(0, PMIX_RANGE_LOCAL, other_code);
+  EXPECT_FALSE(heard(1));
+  subscribe(1, {code});
+  EXPECT_FALSE(heard(1)) << "its default handler was sent that event";
+  subscribe(1, {});
+  EXPECT_EQ(heard(1), other_code);
+  EXPECT_FALSE(heard(1));
+}
+
 TEST_F(EventRelayTest, a_client_may_not_name_codes_without_end) {
   std::vector<pmix_status_t> codes(5000);
   for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = -5000 - static_cast<pmix_status_t>(i);
-  EXPECT_EQ(rooms->events.subscribe(*ranks[1]->connection, codes), PMIX_ERR_OUT_OF_RESOURCE);
+  EXPECT_FALSE(rooms->events.subscribe(*ranks[1]->connection, codes));
   codes.resize(4096);
-  EXPECT_EQ(rooms->events.subscribe(*ranks[1]->connection, codes), PMIX_SUCCESS);
-  EXPECT_EQ(rooms->events.subscribe(*ranks[1]->connection, codes), PMIX_SUCCESS);
-  EXPECT_EQ(rooms->events.subscribe(*ranks[1]->connection, {-1}), PMIX_ERR_OUT_OF_RESOURCE);
+  EXPECT_TRUE(rooms->events.subscribe(*ranks[1]->connection, codes));
+  EXPECT_TRUE(rooms->events.subscribe(*ranks[1]->connection, codes));
+  EXPECT_FALSE(rooms->events.subscribe(*ranks[1]->connection, {-1}));
+  (void)rooms->events.unsubscribe(*ranks[1]->connection, {{codes.front()}, false});
+  EXPECT_TRUE(rooms->events.subscribe(*ranks[1]->connection, {-1}));
 }
 
 TEST_F(EventRelayTest, a_range_that_is_none_or_stays_in_its_process_is_refused) {
