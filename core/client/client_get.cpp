@@ -3,6 +3,7 @@
 // needs the server goes one of two ways: a card of another node through this rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
 #include "core/client/request.hpp"
+#include "core/client/scratch_folders.hpp"
 #include "core/data/status.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/key_wait.hpp"
@@ -106,9 +107,14 @@ bool Client::lives_elsewhere(const pmix_proc_t& proc) const {
 
 Result<data::Value> Client::look_up(const pmix_proc_t& proc, std::string_view key,
                                     const GetDirectives& how) const {
-  if (key.empty()) return all_known_values(proc);
-  if (how.refresh && lives_elsewhere(proc)) return fail(Errc::not_found);  // ask_server() goes first
-  return known_value(proc, key, how);
+  if (how.refresh && !key.empty() && lives_elsewhere(proc))
+    return fail(Errc::not_found);  // ask_server() goes first
+  if (!names_scratch_folders(key)) return known_value(proc, key, how);
+  auto found = key.empty() ? all_known_values(proc) : known_value(proc, key, how);
+  // The name of a folder that could not be made is no answer, and the server's would be the same.
+  if (found && own_job_ && link::is_of(proc, own_job_.nspace()))
+    if (auto made = make_scratch_folders(own_job_, found->get()); !made) return fail(made.error());
+  return found;
 }
 
 // ---- after a miss

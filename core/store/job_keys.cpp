@@ -342,6 +342,37 @@ Result<Value> was_spawned(const JobView& job, std::uint32_t) {
   return said ? std::move(said) : Value::of(false);
 }
 
+// ---- scratch folders: of the session, in it for the job, in that for each rank
+
+Result<Value> folder_of_session(const JobView& job, std::uint32_t) {
+  return stored(job, {Realm::job, 0}, "weft.tmpdir");
+}
+
+Result<Value> is_session_folder_removed(const JobView& job, std::uint32_t) {
+  const auto folder = folder_of_session(job, 0);
+  if (!folder) return fail(folder.error());
+  return Value::of(true);
+}
+
+Result<Value> folder_of_job(const JobView& job, std::uint32_t) {
+  const auto folder = folder_of_session(job, 0);
+  if (!folder) return fail(folder.error());
+  return text(std::string(data::map_text(folder->get())) + '/' + std::string(job.nspace()));
+}
+
+Result<Value> folder_of_rank(const JobView& job, std::uint32_t rank) {
+  if (job.rank(rank)->node != job.my_node()) return fail(Errc::not_found);
+  const auto folder = folder_of_job(job, 0);
+  if (!folder) return fail(folder.error());
+  return text(std::string(data::map_text(folder->get())) + '/' + std::to_string(rank));
+}
+
+/// What this node alone knows of itself.
+template <Compute compute>
+Result<Value> of_this_node(const JobView& job, std::uint32_t node) {
+  return node == job.my_node() ? compute(job, node) : fail(Errc::not_found);
+}
+
 struct Entry {
   Realm realm;
   std::string_view key;
@@ -367,6 +398,7 @@ const Entry entries[] = {
     {Realm::rank, PMIX_REINCARNATION, [](const JobView&, std::uint32_t) { return number(0); }},
     {Realm::rank, PMIX_SPAWNED, was_spawned},
     {Realm::rank, PMIX_PACKAGE_RANK, package_rank},
+    {Realm::rank, PMIX_PROCDIR, folder_of_rank},
     {Realm::rank, PMIX_LOCAL_PEERS, elsewhere<peers>},
     {Realm::rank, PMIX_LOCAL_SIZE, elsewhere<size_of_node>},
     {Realm::rank, PMIX_NODE_SIZE, elsewhere<size_of_node>},
@@ -383,6 +415,7 @@ const Entry entries[] = {
     {Realm::job, PMIX_LOCAL_PEERS, [](const JobView& j, std::uint32_t) { return peers(j, j.my_node()); }},
     {Realm::job, PMIX_LOCALLDR, [](const JobView& j, std::uint32_t) { return leader(j, j.my_node()); }},
     {Realm::job, PMIX_NPROC_OFFSET, offset_of_job},
+    {Realm::job, PMIX_NSDIR, folder_of_job},
     {Realm::job, PMIX_NODE_LIST, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
     {Realm::job, PMIX_NODE_MAP, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
     {Realm::job, PMIX_NODE_MAP_RAW, [](const JobView& j, std::uint32_t) { return text(node_names(j)); }},
@@ -394,6 +427,8 @@ const Entry entries[] = {
     {Realm::job, PMIX_PROC_MAP_RAW, ranks_by_node},
     {Realm::job, PMIX_ANL_MAP, vector_map},
     {Realm::session, PMIX_SESSION_ID, id_of_session},
+    {Realm::session, PMIX_TMPDIR, folder_of_session},
+    {Realm::session, PMIX_TDIR_RMCLEAN, is_session_folder_removed},
     {Realm::session, PMIX_UNIV_SIZE, size_of_session},
     {Realm::session, PMIX_MAX_PROCS, size_of_session},
     {Realm::session, PMIX_NUM_SLOTS, size_of_session},
@@ -409,6 +444,8 @@ const Entry entries[] = {
     {Realm::node, PMIX_LOCAL_PROCS, procs_of_node},
     {Realm::node, PMIX_LOCAL_CPUSETS, cpusets_of_node},
     {Realm::node, PMIX_HOSTNAME_ALIASES, host_name},
+    {Realm::node, PMIX_TMPDIR, of_this_node<folder_of_session>},
+    {Realm::node, PMIX_NSDIR, of_this_node<folder_of_job>},
     {Realm::node, PMIX_LOCAL_SIZE, size_of_node},
     {Realm::node, PMIX_NODE_SIZE, size_of_node},
     {Realm::node, PMIX_LOCAL_PEERS, peers},
@@ -495,6 +532,11 @@ void compute_all(const JobView& job, KeyOwner owner, data::Infos& out) {
     if (entry.realm != owner.realm || out.find(entry.key) != nullptr) continue;
     if (auto value = entry.compute(job, owner.index)) out.add(entry.key, std::move(*value));
   }
+}
+
+std::string scratch_folder(const JobView& job) {
+  const auto folder = folder_of_session(job, 0);
+  return folder ? std::string(data::map_text(folder->get())) : std::string();
 }
 
 std::string node_names(const JobView& job) {

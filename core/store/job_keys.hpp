@@ -26,6 +26,9 @@ inline std::span<const std::uint32_t> ranks_on(const JobView& job, std::uint32_t
   return job.ranks_on(node);
 }
 
+/// PMIX_TMPDIR of this node, where the host leaves its making to the library (`weft.tmpdir`); else empty.
+std::string scratch_folder(const JobView& job);
+
 /// The names of the job's nodes in order of their ids, separated by commas; unnamed nodes are left out.
 std::string node_names(const JobView& job);
 

@@ -12,7 +12,7 @@ if(TARGET transport_ucx)
   string(APPEND transports ",ucx")
 endif()
 
-foreach(part command_line descriptors ends forged input job key nodes output settings signals)
+foreach(part command_line descriptors ends folders forged input job key nodes output settings signals)
   add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300

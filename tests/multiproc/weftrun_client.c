@@ -3,6 +3,8 @@
 //   init finalize          the calls
 //   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their libpmix
 //   keys                   prints what the job says about this rank, one "name=value" a line
+//   folders                prints "RANK TMPDIR NSDIR PROCDIR", or the status where there is no such key
+//   folder_of:R            prints the PROCDIR of that rank
 //   exit:N signal:N        leave so
 //   abort:N abort:N:R      PMIx_Abort of the whole job, or of rank R alone
 //   only:R                 the rest is for rank R; other ranks skip to the word "all"
@@ -159,6 +161,32 @@ static void print_slots(uint32_t node) {
   printf("slots of %u: %u %s\n", node, values[0]->data.uint32, values[1]->data.flag ? "over" : "fits");
   PMIX_VALUE_RELEASE(values[0]);
   PMIX_VALUE_RELEASE(values[1]);
+}
+
+static void print_folder(pmix_rank_t rank, const char* key) {
+  pmix_value_t* value = NULL;
+  pmix_proc_t proc = {.rank = rank};
+  PMIX_LOAD_NSPACE(proc.nspace, me.nspace);
+  const pmix_status_t status = PMIx_Get(&proc, key, NULL, 0, &value);
+  printf(" %s", status == PMIX_SUCCESS && value->type == PMIX_STRING ? value->data.string
+                                                                     : PMIx_Error_string(status));
+  if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
+}
+
+static void print_folders(void) {
+  printf("%u", me.rank);
+  print_folder(PMIX_RANK_WILDCARD, PMIX_TMPDIR);
+  print_folder(PMIX_RANK_WILDCARD, PMIX_NSDIR);
+  print_folder(me.rank, PMIX_PROCDIR);
+  printf("\n");
+  fflush(stdout);
+}
+
+static void print_folder_of(pmix_rank_t rank) {
+  printf("%u", me.rank);
+  print_folder(rank, PMIX_PROCDIR);
+  printf("\n");
+  fflush(stdout);
 }
 
 static void print_keys(void) {
@@ -538,6 +566,8 @@ int main(int argc, char** argv) {
     if (strcmp(word, "try") == 0) tolerant = 1;
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
+    if (strcmp(word, "folders") == 0) print_folders();
+    if (strncmp(word, "folder_of:", 10) == 0) print_folder_of((pmix_rank_t)atoi(word + 10));
     if (strncmp(word, "slots:", 6) == 0) print_slots((uint32_t)atoi(word + 6));
     if (strcmp(word, "library") == 0) check_library();
     if (strncmp(word, "only:", 5) == 0) skip = (pmix_rank_t)atoi(word + 5) != me.rank;

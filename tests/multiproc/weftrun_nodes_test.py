@@ -31,10 +31,10 @@ class Nodes(unittest.TestCase):
     def tearDown(self):
         for job in self.jobs:
             kill_quietly(job)
+        wait_until(lambda: not with_variable(self.mark), "the end of all processes")
         left = os.listdir(self.files)
         shutil.rmtree(self.files)
         self.assertEqual(left, [])
-        wait_until(lambda: not with_variable(self.mark), "the end of all processes")
         for name in os.listdir("/dev/shm"):
             self.assertFalse([pid for pid in self.pids if str(pid) in re.split(r"\D+", name)], name)
 

@@ -59,6 +59,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_RANKBY, map.rank_by);
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
   infos.add_bool(PMIX_JOB_RECOVERABLE, map.is_recoverable);
+  if (!map.session_folder.empty()) infos.add_string("weft.tmpdir", map.session_folder);
 }
 
 InfoList session_level(const JobMap& map) {

@@ -26,6 +26,7 @@ struct JobMap {
   std::uint32_t cores = 1;                   ///< of this node
   bool is_recoverable = false;               ///< the job outlives its first failed rank
   std::string rank_by = "slot";              ///< how ranks were numbered over the nodes: PMIX_RANKBY
+  std::string session_folder;                ///< PMIX_TMPDIR of this node; empty: there is none
 
   // Only in a job of several nodes; else empty.
   std::vector<std::string> node_names;                    ///< by node number

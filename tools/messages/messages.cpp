@@ -123,6 +123,14 @@ std::string no_shared_files(std::string_view path, int error) {
       path, std::strerror(error));
 }
 
+std::string no_session_folder(std::string_view host, std::string_view path, int error) {
+  return fmt::format(
+      "cannot make {} for temporary files of the ranks on {}: {}. The job runs without PMIX_TMPDIR, "
+      "PMIX_NSDIR and "
+      "PMIX_PROCDIR there; TMPDIR names another place",
+      path, host, std::strerror(error));
+}
+
 std::string no_topology() {
   return "hwloc cannot read this machine's topology; nothing was started. Use --bind-to none "
          "--map-by slot";

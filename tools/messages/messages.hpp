@@ -40,6 +40,7 @@ std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
 std::string no_guard(int error);
 std::string no_shared_files(std::string_view path, int error);
+std::string no_session_folder(std::string_view host, std::string_view path, int error);
 std::string no_topology();
 std::string server_failed(std::string_view step, std::string_view reason);
 /// weftpmi is not at `path`, and this program needs it.

@@ -85,7 +85,8 @@ LocalRanks::LocalRanks(asio::io_context& loop, const process::Spawner& spawner, 
       events_(std::move(events)),
       mark_(fmt::format("WEFT_NODE={}.{}", session, node)),
       shared_files_path_(shared_files_path(session, node)),
-      guard_(mark_, shared_files_path_),
+      session_folder_path_(session_folder_path(session, node)),
+      guard_(mark_, {shared_files_path_, session_folder_path_}),
       orphan_reaper_(mark_, guard_.pid(), has_other_children),
       child_signals_(loop) {}
 
@@ -108,6 +109,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
                             : std::vector<placement::Binding>(local);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
+  name_session_folder(notes);
   const auto inherited = pointers(launch.environment);
   const auto library_path = library_directory();
   for (const auto& app : map_.apps) {
@@ -119,6 +121,14 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
     plan_app(app, launch.pmi);
     std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
   }
+}
+
+/// A job does without: few programs look for such folders, and those that do have to get on where there are none.
+void LocalRanks::name_session_folder(std::vector<std::string>& notes) {
+  if (const int error = can_make_session_folder(session_folder_path_); error != 0)
+    return notes.push_back(messages::no_session_folder(map_.host, session_folder_path_, error));
+  session_folder_.emplace(session_folder_path_);
+  map_.session_folder = session_folder_path_;
 }
 
 void LocalRanks::plan_app(const job::App& app, job::Pmi pmi) {

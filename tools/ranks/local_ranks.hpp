@@ -22,6 +22,7 @@
 #include "tools/ranks/orphan_reaper.hpp"
 #include "tools/ranks/processes.hpp"
 #include "tools/ranks/program.hpp"
+#include "tools/ranks/session_folder.hpp"
 #include "tools/ranks/shared_files.hpp"
 
 namespace weft::ranks {
@@ -91,6 +92,7 @@ class LocalRanks {
   std::vector<std::string> description(const Variables& inherited) const;
 
  private:
+  void name_session_folder(std::vector<std::string>& notes);
   void plan_app(const job::App& app, job::Pmi pmi);
   process::SpawnResult start_rank(std::size_t index_here, const std::function<Streams(job::Rank)>& connect,
                                   unsigned long descriptor_limit);
@@ -104,9 +106,10 @@ class LocalRanks {
   std::uint32_t node_;
   Events events_;
   std::string mark_;  // "NAME=VALUE" in the environment of all their processes
-  std::string shared_files_path_;
+  std::string shared_files_path_, session_folder_path_;
   Guard guard_;
-  std::optional<SharedFiles> shared_files_;  // of a virtual node; removed before the guard ends
+  std::optional<SharedFiles> shared_files_;  // of a virtual node; removed before the guard ends, as the next
+  std::optional<SessionFolder> session_folder_;
   OrphanReaper orphan_reaper_;
   asio::signal_set child_signals_;
   placement::Topology topology_;

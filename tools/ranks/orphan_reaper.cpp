@@ -21,7 +21,7 @@
 #include "base/process.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/ranks/shared_files.hpp"
+#include "tools/ranks/remove_tree.hpp"
 
 namespace weft::ranks {
 namespace {
@@ -110,7 +110,7 @@ void kill_job(const std::string& mark) {
   }
 }
 
-[[noreturn]] void run_guard(int line, const std::string& mark, const std::string& shared_files,
+[[noreturn]] void run_guard(int line, const std::string& mark, const std::vector<std::string>& folders,
                             std::chrono::milliseconds silence) {
   const pid_t guarded = ::getppid();
   // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
@@ -138,7 +138,7 @@ void kill_job(const std::string& mark) {
     }
     if (length == 0) {
       kill_job(mark);
-      remove_shared_files(shared_files);
+      for (const auto& folder : folders) remove_tree(folder);
     }
     if (length >= 0) ::_exit(0);
   }
@@ -194,12 +194,13 @@ void OrphanReaper::reap(const std::vector<pid_t>& ranks) {
   }
 }
 
-Guard::Guard(const std::string& mark, const std::string& shared_files, std::chrono::milliseconds silence) {
+Guard::Guard(const std::string& mark, const std::vector<std::string>& folders,
+             std::chrono::milliseconds silence) {
   process::Pipe pipe = process::make_pipe(true, true);
   // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
   // about ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  if (pid_ == 0) run_guard(pipe.read.get(), mark, shared_files, silence);
+  if (pid_ == 0) run_guard(pipe.read.get(), mark, folders, silence);
   if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
   ::fcntl(line_.get(), F_SETFL, O_NONBLOCK);  // a guard that is stopped reads nothing

@@ -40,13 +40,13 @@ class OrphanReaper {
 /// A small process that waits for the end of this one. If this process ends without a good-bye (kill -9, a
 /// crash), the guard kills every process that has the mark in its environment; the kernel kills the ranks
 /// themselves at the same moment. A process that has changed both its environment and its parent escapes.
-/// Then the guard removes the folder of shared files, if there is one. A process that hangs does not end: once it has called
+/// Then the guard removes the folders, those that are there. A process that hangs does not end: once it has called
 /// beat(), silence for `patience` is its end, and the guard kills it.
 class Guard {
  public:
   static constexpr std::chrono::seconds patience{30};
   /// Call while the process has one thread, before OrphanReaper. Throws Stop (own_failure).
-  Guard(const std::string& mark, const std::string& shared_files,
+  Guard(const std::string& mark, const std::vector<std::string>& folders,
         std::chrono::milliseconds silence = patience);
   ~Guard();  ///< the good-bye; a guard that does not hear it, because it is stopped, is killed
   Guard(const Guard&) = delete;

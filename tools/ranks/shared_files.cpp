@@ -2,18 +2,17 @@
 #include "tools/ranks/shared_files.hpp"
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/ranks/folder_path.hpp"
+#include "tools/ranks/remove_tree.hpp"
 
 namespace weft::ranks {
 
@@ -21,19 +20,16 @@ using messages::Stop;
 namespace exit_status = messages::exit_status;
 
 std::string shared_files_path(const std::string& session, std::uint32_t node) {
-  std::uint64_t chance = 0;  // any user may make a folder there: one whose name can be guessed is in the way
-  while (::getrandom(&chance, sizeof chance, 0) != static_cast<ssize_t>(sizeof chance)) continue;
-  return fmt::format("/dev/shm/{}.{}.{:016x}", session, node, chance);
-}
-
-void remove_shared_files(const std::string& path) noexcept {
-  std::error_code ignored;  // of a clean-up at the end: there is nothing to do about it
-  std::filesystem::remove_all(path, ignored);
+  return folder_path("/dev/shm", session, node);
 }
 
 SharedFiles::SharedFiles(std::string path) : path_(std::move(path)) {
   if (::mkdir(path_.c_str(), S_IRWXU) != 0)
     throw Stop(exit_status::own_failure, messages::no_shared_files(path_, errno));
+}
+
+SharedFiles::~SharedFiles() {
+  remove_tree(path_);
 }
 
 void SharedFiles::add_to(Variables& variables) const {

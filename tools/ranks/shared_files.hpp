@@ -13,14 +13,11 @@ namespace weft::ranks {
 /// A new path for a virtual node's folder, which is not there yet. session: the launch's name.
 std::string shared_files_path(const std::string& session, std::uint32_t node);
 
-/// Removes the folder and all in it, without following links; a missing folder is no error.
-void remove_shared_files(const std::string& path) noexcept;
-
 class SharedFiles {
  public:
   /// Makes the folder, for this user only. Throws Stop (own_failure) if that fails, or if the path exists.
   explicit SharedFiles(std::string path);
-  ~SharedFiles() { remove_shared_files(path_); }
+  ~SharedFiles();
   SharedFiles(const SharedFiles&) = delete;
   SharedFiles& operator=(const SharedFiles&) = delete;
 

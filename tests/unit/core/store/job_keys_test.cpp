@@ -210,6 +210,35 @@ TEST_F(JobKeys, slots_of_all_nodes_are_one_text) {
     EXPECT_EQ(slots_of(text, 1), "3") << text;
 }
 
+TEST_F(JobKeys, scratch_folders_lie_in_the_one_that_the_host_names) {
+  auto spec = two_node_job("scratch");
+  spec.keys.push_back({{Realm::job, 0}, "weft.tmpdir", Value::of(std::string_view("/tmp/s"))});
+  const auto job = node.add(spec);
+  const auto get = [&](std::uint32_t rank, std::string_view key, std::optional<Realm> realm = {}) {
+    GetDirectives how;
+    how.realm = realm;
+    return words(lookup(job->view(), rank, key, how, {true, 0}));
+  };
+  EXPECT_EQ(scratch_folder(job->view()), "/tmp/s");
+  EXPECT_EQ(get(PMIX_RANK_WILDCARD, PMIX_TMPDIR), "s /tmp/s");
+  EXPECT_EQ(get(0, PMIX_TMPDIR, Realm::session), "s /tmp/s");
+  EXPECT_EQ(get(0, PMIX_TMPDIR, Realm::node), "s /tmp/s");
+  EXPECT_EQ(get(0, PMIX_TDIR_RMCLEAN), "bool 1");
+  EXPECT_EQ(get(PMIX_RANK_WILDCARD, PMIX_NSDIR), "s /tmp/s/scratch");
+  EXPECT_EQ(get(0, PMIX_NSDIR, Realm::job), "s /tmp/s/scratch");
+  EXPECT_EQ(get(0, PMIX_PROCDIR), "s /tmp/s/scratch/0");
+  EXPECT_EQ(get(4, PMIX_PROCDIR), "s /tmp/s/scratch/4");
+  // Another node's are in a place that its own server knows.
+  EXPECT_EQ(get(1, PMIX_PROCDIR), not_found());
+  EXPECT_EQ(get(1, PMIX_NSDIR, Realm::node), not_found());
+}
+
+TEST_F(JobKeys, there_are_no_scratch_folders_where_the_host_names_none) {
+  EXPECT_EQ(scratch_folder(view), "");
+  for (const auto* key : {PMIX_TMPDIR, PMIX_NSDIR, PMIX_PROCDIR, PMIX_TDIR_RMCLEAN})
+    EXPECT_EQ(words(lookup(view, 0, key, {}, {true, 0})), not_found()) << key;
+}
+
 TEST_F(JobKeys, of_what_there_is_not) {
   EXPECT_EQ(of({Realm::rank, 6}, PMIX_RANK), not_found());
   EXPECT_EQ(of({Realm::rank, PMIX_RANK_WILDCARD}, PMIX_RANK), not_found());
