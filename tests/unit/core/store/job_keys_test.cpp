@@ -223,7 +223,8 @@ TEST_F(JobKeys, scratch_folders_lie_in_the_one_that_the_host_names) {
   EXPECT_EQ(get(PMIX_RANK_WILDCARD, PMIX_TMPDIR), "s /tmp/s");
   EXPECT_EQ(get(0, PMIX_TMPDIR, Realm::session), "s /tmp/s");
   EXPECT_EQ(get(0, PMIX_TMPDIR, Realm::node), "s /tmp/s");
-  EXPECT_EQ(get(0, PMIX_TDIR_RMCLEAN), "bool 1");
+  const auto is_removed = lookup(job->view(), 0, PMIX_TDIR_RMCLEAN, {}, {true, 0});
+  EXPECT_TRUE(is_removed && is_removed->get().type == PMIX_BOOL && is_removed->get().data.flag);
   EXPECT_EQ(get(PMIX_RANK_WILDCARD, PMIX_NSDIR), "s /tmp/s/scratch");
   EXPECT_EQ(get(0, PMIX_NSDIR, Realm::job), "s /tmp/s/scratch");
   EXPECT_EQ(get(0, PMIX_PROCDIR), "s /tmp/s/scratch/0");
