@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Servers of one cluster, each a process of its own with two clients; the test carries their contacts.
+// A job on several nodes whose servers do the exchange themselves, over a real fabric: one process a node with a server in
+// it, each with its two clients. The test is the launcher: it carries contacts from one to the other.
 #pragma once
 
 #include "tests/multiproc/host.hpp"
@@ -7,6 +8,8 @@
 namespace weft::test {
 
 inline constexpr const char* cluster_job = "wide";
+inline constexpr const char* second_cluster_job = "beside";  ///< of fences_of_two_jobs; laid out as the first
+inline constexpr std::uint32_t ranks_a_node = 2;
 
 struct Cluster {
   std::vector<Child> nodes;
@@ -32,6 +35,23 @@ struct Cluster {
     for (auto& node : nodes) node.expect("good");
     for (auto& node : nodes) node.tell("end");
     for (auto& node : nodes) node.expect_success();
+  }
+};
+
+class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
+ protected:
+  /// key_wait: WEFT_GET_WAIT; tests about other things do not wait for keys that are missing.
+  Variables over(const char* key_wait = "0") const {
+    return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", key_wait}};
+  }
+  void run(const std::string& program, std::uint32_t nodes = 3, Segment segment = Segment::mapped,
+           const Words& words = {}) {
+    Cluster cluster(nodes, segment, program, over(), false, words);
+    cluster.finish();
+  }
+  void run_waiting(const char* key_wait, const std::string& program, Segment segment) {
+    Cluster cluster(2, segment, program, over(key_wait), false, {key_wait});
+    cluster.finish();
   }
 };
 

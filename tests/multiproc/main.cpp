@@ -19,7 +19,10 @@ int main(int argc, char** argv) {
   weft::test::add_limit_programs(programs);
   weft::test::add_log_programs(programs);
   weft::test::add_node_programs(programs);
-  weft::test::add_cluster_programs(programs);
+  weft::test::add_cluster_card_programs(programs);
+  weft::test::add_cluster_fence_programs(programs);
+  weft::test::add_cluster_loss_programs(programs);
+  weft::test::add_cluster_node_program(programs);
   weft::test::add_progress_programs(programs);
   weft::test::add_realm_programs(programs);
   weft::test::add_segment_programs(programs);

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One program for all tests with real processes: host, clients and nodes are the same binary under other names.
 add_executable(multiproc_test
+  asks_host.cpp
+  asks_programs.cpp
   asks_test.cpp
   attributes_test.cpp
-  cluster_test.cpp
+  cluster_card_test.cpp
+  cluster_fence_test.cpp
+  cluster_loss_test.cpp
+  cluster_node.cpp
   data_test.cpp
   event_test.cpp
   fence_test.cpp
@@ -30,8 +35,8 @@ add_executable(multiproc_test
   tool_role_test.cpp
   tool_servers_test.cpp
   values.cpp)
-weft_compile_alone(asks_test.cpp)
-weft_compile_alone(cluster_test.cpp)
+weft_compile_alone(asks_programs.cpp)
+weft_compile_alone(cluster_fence_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")
 add_dependencies(multiproc_test weftinfo)
