@@ -14,6 +14,8 @@ struct OpaqueOps {
   void* (*copy)(const char* source, const void* handle);       ///< a new handle; NULL: cannot
   void (*destroy)(const char* source, void* handle) noexcept;  ///< ends a handle
   bool (*equal)(const void* first, const void* second) noexcept;
+  char* (*describe)(const char* source,
+                    const void* handle);  ///< a line for people, from malloc; NULL: cannot
 };
 
 enum class Opaque { topology, cpuset };

@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
 
 #include "core/data/element.hpp"
 #include "core/data/memory.hpp"
 #include "core/data/names.hpp"
 #include "core/data/number.hpp"
+#include "core/data/opaque.hpp"
 #include "core/data/types.hpp"
 
 namespace weft::data {
@@ -69,6 +72,15 @@ class Printer {
       out_ += hex;
     }
     if (in.size() > shown_bytes) out_ += "...";
+  }
+
+  /// The source, and of a handle that its library can describe what it is.
+  void opaque(Opaque kind, const OpaqueBody& in) {
+    text(in.source);
+    const auto* ops = opaque_ops(kind);
+    if (in.handle == nullptr || ops == nullptr) return;
+    const std::unique_ptr<char, decltype(&std::free)> words(ops->describe(in.source, in.handle), &std::free);
+    if (words) out_ += std::string(" ") + words.get();
   }
 
   void real(double in) {
@@ -244,8 +256,10 @@ class Printer {
         bytes(unread(at<pmix_data_buffer_t>(in, 0)));
         break;
       case Shape::topology:
+        opaque(Opaque::topology, at<OpaqueBody>(in, 0));
+        break;
       case Shape::cpuset:
-        text(at<OpaqueBody>(in, 0).source);
+        opaque(Opaque::cpuset, at<OpaqueBody>(in, 0));
         break;
     }
   }

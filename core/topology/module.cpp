@@ -11,6 +11,7 @@ constexpr weft::topology::Module table{
     .load_processors = module::load_processors,
     .copy_topology = module::copy_topology,
     .export_topology = module::export_topology,
+    .describe_topology = module::describe_topology,
     .destroy_topology = module::destroy_topology,
     .parse_cpuset = module::parse_cpuset,
     .format_cpuset = module::format_cpuset,

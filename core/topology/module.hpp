@@ -25,6 +25,7 @@ Result<void*> load_topology(const char* xml, Origin origin);
 Result<void*> load_processors();
 Result<void*> copy_topology(const void* topology);
 Result<std::string> export_topology(const void* topology);
+std::string describe_topology(const void* topology);
 void destroy_topology(void* topology) noexcept;
 Result<std::string> locality(const void* topology, const void* cpuset);
 

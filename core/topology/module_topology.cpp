@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/topology/module.hpp"
 
@@ -87,6 +88,24 @@ Result<std::string> export_topology(const void* topology) {
   }
   std::string out(text);
   hwloc_free_xmlbuffer(as_topology(topology), text);
+  return out;
+}
+
+std::string describe_topology(const void* topology) {
+  const auto raw = as_topology(topology);
+  const char* const host = hwloc_obj_get_info_by_name(hwloc_get_root_obj(raw), "HostName");
+  std::string out = host != nullptr ? host : "a machine without a name";
+  constexpr std::pair<hwloc_obj_type_t, const char*> counted[] = {{HWLOC_OBJ_PACKAGE, "package"},
+                                                                  {HWLOC_OBJ_NUMANODE, "NUMA node"},
+                                                                  {HWLOC_OBJ_CORE, "core"},
+                                                                  {HWLOC_OBJ_PU, "hardware thread"}};
+  const char* separator = ": ";
+  for (const auto& [type, name] : counted) {
+    const int count = hwloc_get_nbobjs_by_type(raw, type);
+    if (count <= 0) continue;
+    out += separator + std::to_string(count) + ' ' + name + (count == 1 ? "" : "s");
+    separator = ", ";
+  }
   return out;
 }
 

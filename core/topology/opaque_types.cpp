@@ -49,6 +49,13 @@ bool same_topology(const void* first, const void* second) noexcept try {
   return false;
 }
 
+char* describe_topology(const char* source, const void* handle) try {
+  const Module* const module = module_for(source);
+  return module == nullptr ? nullptr : ::strdup(module->describe_topology(handle).c_str());
+} catch (...) {  // out of memory
+  return nullptr;
+}
+
 char* cpuset_to_text(const char* source, const void* handle) {
   const Module* const module = module_for(source);
   return module == nullptr ? nullptr : text_or_null(module->format_cpuset(handle));
@@ -69,10 +76,10 @@ bool same_cpuset(const void* first, const void* second) noexcept {
   return module != nullptr && module->equal_cpusets(first, second);
 }
 
-constexpr data::OpaqueOps topology_ops{topology_to_text, topology_from_text, copy_of_topology, end_topology,
-                                       same_topology};
-constexpr data::OpaqueOps cpuset_ops{cpuset_to_text, cpuset_from_text, copy_of_cpuset, end_cpuset,
-                                     same_cpuset};
+constexpr data::OpaqueOps topology_ops{topology_to_text, topology_from_text, copy_of_topology,
+                                       end_topology,     same_topology,      describe_topology};
+constexpr data::OpaqueOps cpuset_ops{cpuset_to_text, cpuset_from_text, copy_of_cpuset,
+                                     end_cpuset,     same_cpuset,      cpuset_to_text};
 
 }  // namespace
 

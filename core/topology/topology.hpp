@@ -41,7 +41,7 @@ struct Device {
   std::uint16_t farthest = UINT16_MAX;
 };
 
-inline constexpr std::uint32_t module_version = 2;  ///< to be raised with every change of Module
+inline constexpr std::uint32_t module_version = 3;  ///< to be raised with every change of Module
 inline constexpr char module_symbol[] = "weft_topology_module";
 
 struct Module {
@@ -55,6 +55,8 @@ struct Module {
   Result<void*> (*load_processors)();
   Result<void*> (*copy_topology)(const void* topology);
   Result<std::string> (*export_topology)(const void* topology);
+  /// "HOST: 1 package, 2 NUMA nodes, 16 cores, 32 hardware threads"; kinds that are not known are left out.
+  std::string (*describe_topology)(const void* topology);
   void (*destroy_topology)(void* topology) noexcept;
 
   /// list: "0-3,8"; "": no processor. Errors: invalid (malformed, or a number above max_processor).

@@ -51,7 +51,7 @@ void free_handle(const char*, void* handle) noexcept {
 bool are_equal(const void* one, const void* other) noexcept {
   return std::strcmp(static_cast<const char*>(one), static_cast<const char*>(other)) == 0;
 }
-constexpr data::OpaqueOps texts{copy_of_text, parsed, copy_of_handle, free_handle, are_equal};
+constexpr data::OpaqueOps texts{copy_of_text, parsed, copy_of_handle, free_handle, are_equal, copy_of_text};
 
 data::Value a_topology() {
   pmix_topology_t topology{const_cast<char*>("hwloc"), const_cast<char*>("<xml/>")};

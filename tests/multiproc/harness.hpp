@@ -60,6 +60,7 @@ void add_cluster_node_program(Programs& programs);
 void add_set_fence_programs(Programs& programs);
 void add_slow_file_programs(Programs& programs);
 void add_singleton_programs(Programs& programs);
+void add_topology_programs(Programs& programs);
 void add_tool_role_programs(Programs& programs);
 void add_tool_server_programs(Programs& programs);
 

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
   weft::test::add_slow_file_programs(programs);
   weft::test::add_singleton_programs(programs);
   weft::test::add_tool_role_programs(programs);
+  weft::test::add_topology_programs(programs);
   weft::test::add_tool_server_programs(programs);
   return weft::test::run(argc, argv, programs);
 }

@@ -34,6 +34,7 @@ add_executable(multiproc_test
   slow_files_test.cpp
   tool_role_test.cpp
   tool_servers_test.cpp
+  topology_program.cpp
   values.cpp)
 weft_compile_alone(asks_programs.cpp)
 weft_compile_alone(cluster_fence_test.cpp)
@@ -47,3 +48,10 @@ foreach(segment "" "WEFT_NO_SEGMENT=1")
   add_test(NAME multiproc.keys_under_weftrun${segment} COMMAND weftrun -n 4 $<TARGET_FILE:multiproc_test> --program all_keys)
   set_tests_properties(multiproc.keys_under_weftrun${segment} PROPERTIES LABELS multiproc TIMEOUT 60 ENVIRONMENT "${segment}")
 endforeach()
+
+# On virtual nodes each rank has its node's topology, bound or not.
+add_test(NAME multiproc.topology_under_weftrun
+  COMMAND weftrun --virtual-nodes 2 -n 4 --bind-to none $<TARGET_FILE:multiproc_test> --program has_a_topology)
+add_test(NAME multiproc.topology_under_weftrun_bound
+  COMMAND weftrun --virtual-nodes 2 -n 2 --map-by node --bind-to core $<TARGET_FILE:multiproc_test> --program has_a_topology bound)
+set_tests_properties(multiproc.topology_under_weftrun multiproc.topology_under_weftrun_bound PROPERTIES LABELS multiproc TIMEOUT 60)

@@ -471,6 +471,7 @@ constexpr OpaqueOps number_ops = {
     [](const void* a, const void* b) noexcept {
       return *static_cast<const int*>(a) == *static_cast<const int*>(b);
     },
+    [](const char*, const void*) -> char* { return nullptr; },
 };
 
 TEST(Opaque, handles_need_their_owner) {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/data/element.hpp"
+#include "core/data/print.hpp"
 #include "core/data/value.hpp"
 #include "core/topology/local.hpp"
 #include "synthetic.hpp"
@@ -63,6 +64,26 @@ TEST_F(OpaqueTypes, topologies_are_copied_and_sent) {
   const auto cpus = test::cpus("5");
   EXPECT_EQ(test::module().locality(back.get().data.topo->topology, cpus.get()).value_or("?"),
             test::module().locality(topology.get(), cpus.get()).value_or("??"));
+}
+
+TEST_F(OpaqueTypes, are_printed_with_their_machine_and_its_parts) {
+  const auto topology = test::load(test::synthetic_xml(test::two_packages));
+  char source[] = "hwloc", other[] = "other";
+  pmix_topology_t raw{source, topology.get()};
+  const auto printed = [](pmix_data_type_t type, const void* element) {
+    std::string out;
+    data::print_element(out, type, element);
+    return out;
+  };
+  EXPECT_EQ(printed(PMIX_TOPO, &raw).rfind("\"hwloc\" a machine without a name: 2 packages, ", 0), 0U)
+      << printed(PMIX_TOPO, &raw);
+  hwloc_obj_add_info(hwloc_get_root_obj(static_cast<hwloc_topology_t>(topology.get())), "HostName", "node7");
+  EXPECT_EQ(printed(PMIX_TOPO, &raw).rfind("\"hwloc\" node7: 2 packages, ", 0), 0U);
+  raw.source = other;  // what another library has made is not looked into
+  EXPECT_EQ(printed(PMIX_TOPO, &raw), "\"other\"");
+  raw = {source, nullptr};
+  EXPECT_EQ(printed(PMIX_TOPO, &raw), "\"hwloc\"");
+  EXPECT_EQ(printed(PMIX_PROC_CPUSET, cpuset_value("0-3,9").get().data.cpuset), "\"hwloc\" 0-3,9");
 }
 
 TEST_F(OpaqueTypes, the_nodes_own_topology_is_shared_by_its_copies) {
