@@ -188,7 +188,7 @@ void Server::close_all() {
   is_closing_ = true;
   for (const auto& connection : std::vector<ConnectionRef>(connections_)) {
     connection->leaving = true;
-    connection->close_when_drained();
+    connection->close_when_exchanged();
   }
   if (connections_.empty()) is_stopping_.store(true);
 }

@@ -3,6 +3,8 @@
 
 add_executable(weftrun_client ${CMAKE_CURRENT_LIST_DIR}/weftrun_client.c)
 target_link_libraries(weftrun_client PRIVATE weft_flags pmix)
+add_executable(weftrun_tool ${CMAKE_CURRENT_LIST_DIR}/weftrun_tool.c)
+target_link_libraries(weftrun_tool PRIVATE weft_flags pmix)
 
 set(transports shm)  # what servers of several nodes can use here
 if(TARGET transport_ofi)
@@ -12,12 +14,12 @@ if(TARGET transport_ucx)
   string(APPEND transports ",ucx")
 endif()
 
-foreach(part command_line descriptors ends folders forged input job key nodes output settings signals)
+foreach(part command_line descriptors ends folders forged input job key nodes output settings signals tools)
   add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT
-      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTRUN_TOOL=$<TARGET_FILE:weftrun_tool>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)

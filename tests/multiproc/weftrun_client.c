@@ -450,11 +450,11 @@ static void forge(const char* words) {
   pmix_proc_t server;
   PMIX_LOAD_PROCID(&server, me.nspace, (pmix_rank_t)atoi(number + 1));
   strcat(server.nspace, "-weftrun");
-  const char signal_bytes[] = {1, SIGUSR1, 0, 0, 0, 0, 0, 0, 0};
+  const char signal_bytes[] = {3, SIGUSR1, 0, 0, 0, 0, 0, 0, 0};
   // Of rank 1: status 42.
-  const char ended_bytes[] = {1, 1, 0, 0, 0, 0, 42, 0, 0, 1, 0, 0, 0, 0,
+  const char ended_bytes[] = {3, 1, 0, 0, 0, 0, 42, 0, 0, 1, 0, 0, 0, 0,
                               0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0, 0};
-  const char end_bytes[] = {1};
+  const char end_bytes[] = {3, 0};
   pmix_byte_object_t message = {(char*)end_bytes, sizeof end_bytes};
   int type = order_end;
   if (strncmp(words, "signal", 6) == 0)

@@ -14,11 +14,13 @@
 #include <pmix_common.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tools/channel/wire.hpp"
 #include "tools/job/app.hpp"
+#include "tools/job/ending.hpp"
 #include "tools/job/interface.hpp"
 #include "tools/job/rank.hpp"
 
@@ -89,9 +91,12 @@ void fields(Archive& archive, OutputUnwanted& message) {
 
 struct End {
   static constexpr MessageType type = MessageType::end;
+  std::optional<job::Ending> ending;  ///< nothing: ranks are left behind, the job has not ended
 };
 template <class Archive>
-void fields(Archive&, End&) {}
+void fields(Archive& archive, End& message) {
+  archive(message.ending);
+}
 
 }  // namespace order
 

@@ -109,6 +109,26 @@ std::vector<Rank> named_ranks(const std::string& nspace, const pmix_proc_t procs
   return named;
 }
 
+pmix_proc_t proc_of(const std::string& nspace, Rank rank) noexcept {
+  pmix_proc_t name{};
+  std::strncpy(name.nspace, nspace.c_str(), PMIX_MAX_NSLEN);
+  name.rank = number(rank);
+  return name;
+}
+
+void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, InfoList& infos) {
+  PMIx_Notify_event(
+      code, source, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+}
+
+/// What each event of a job has. The library adds the time.
+InfoList about_job(const std::string& nspace) {
+  InfoList infos;
+  infos.add_string(PMIX_NSPACE, nspace);
+  infos.add_proc(PMIX_EVENT_AFFECTED_PROC, proc_of(nspace, Rank{PMIX_RANK_WILDCARD}));
+  return infos;
+}
+
 }  // namespace
 
 /// Called on the library's thread. They only record what happened: the library must not wait for the loop of
@@ -232,7 +252,8 @@ std::vector<std::string> Server::environment_of(Rank rank) const {
 void Server::mark_ended(Rank rank) noexcept {
   auto& marks = marks_[index(rank)];
   const auto before = marks.fetch_or(ended_mark, std::memory_order_acq_rel);
-  if ((before & (connected_mark | finalized_mark)) != 0) marks.fetch_or(known_mark, std::memory_order_relaxed);
+  if ((before & (connected_mark | finalized_mark)) != 0)
+    marks.fetch_or(known_mark, std::memory_order_relaxed);
 }
 
 void Server::announce_end(Rank rank, int wait_status) const {
@@ -256,12 +277,28 @@ void Server::announce_end(Rank rank, int wait_status) const {
     // On its node only where a large job ends everywhere at once.
     const bool is_end_of_job = how == PMIX_SUCCESS || !is_recoverable_;
     const auto range = is_end_of_job ? PMIX_RANGE_LOCAL : PMIX_RANGE_SESSION;
-    PMIx_Notify_event(
-        code, &name, range, infos.data(), infos.size(), [](pmix_status_t, void*) {}, nullptr);
+    raise_event(code, &name, range, infos);
   };
   raise(PMIX_EVENT_PROC_TERMINATED, false);
   // The library has told of a connection that was lost (PMIX_ERR_PROC_ABORTED, PMIX_ERR_PROC_TERM_WO_SYNC), default handlers too.
   if (how != PMIX_SUCCESS && how != PMIX_ERR_PROC_TERM_WO_SYNC) raise(how, is_recoverable_ && !left_unsynced);
+}
+
+void Server::announce_job(pmix_status_t code, const std::string& nspace) const {
+  auto infos = about_job(nspace);
+  infos.add_bool(PMIX_EVENT_NON_DEFAULT,
+                 true);  // for tools: ranks may end themselves for whatever their default handler hears
+  raise_event(code, nullptr, PMIX_RANGE_LOCAL, infos);
+}
+
+void Server::announce_end_of_job(const std::string& nspace, const job::Ending& ending) const {
+  auto infos = about_job(nspace);
+  infos.add_status(PMIX_JOB_TERM_STATUS, ending.status);
+  if (ending.failed) {
+    infos.add_proc(PMIX_PROCID, proc_of(nspace, *ending.failed));
+    infos.add_int(PMIX_EXIT_CODE, ending.exit_code);
+  }
+  raise_event(PMIX_EVENT_JOB_END, nullptr, PMIX_RANGE_LOCAL, infos);
 }
 
 void Server::deregister(Rank rank) noexcept {
@@ -317,10 +354,7 @@ std::uint32_t Server::count_connected() const noexcept {
 }
 
 pmix_proc_t Server::name_of_rank(Rank rank) const noexcept {
-  pmix_proc_t name{};
-  std::strncpy(name.nspace, nspace_.c_str(), PMIX_MAX_NSLEN);
-  name.rank = number(rank);
-  return name;
+  return proc_of(nspace_, rank);
 }
 
 Server::Marks* Server::marks_of(const pmix_proc_t& proc) noexcept {

@@ -13,6 +13,7 @@
 
 #include "tools/host/job_info.hpp"
 #include "tools/host/server_identity.hpp"
+#include "tools/job/ending.hpp"
 
 namespace weft::host {
 
@@ -56,6 +57,11 @@ class Server {
   /// Raises the events of a process's end: PMIX_EVENT_PROC_TERMINATED and, of one that has failed, the code of how. Default
   /// handlers hear the latter if the job goes on and the library has not told them that the connection is lost.
   void announce_end(job::Rank rank, int wait_status) const;
+
+  /// Raises an event of the whole job for the tools of this server: PMIX_EVENT_JOB_START, PMIX_LAUNCH_COMPLETE, or with an ending
+  /// PMIX_EVENT_JOB_END. The last is on its way to them before this object ends. nspace: of the job.
+  void announce_job(pmix_status_t code, const std::string& nspace) const;
+  void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
 
   /// The rank has failed before PMIx_Init: fences do not wait for it.
   void deregister(job::Rank rank) noexcept;

@@ -226,6 +226,7 @@ void Daemon::launch(const channel::order::Launch& launch) {
     });
     for (const Rank rank : ranks_.all())
       if (ranks_.pid(rank) > 0) report.pids.push_back(ranks_.pid(rank));
+    if (!failure || !report.pids.empty()) server_->announce_job(PMIX_EVENT_JOB_START, launch.nspace);
     if (failure) report.exit_code = failure->exit_code, report.failure = failure->line;
     if (launch.wants_bindings)
       for (auto& line : ranks_.bindings()) report.notes.push_back(std::move(line));
@@ -256,8 +257,9 @@ void Daemon::close_output(const channel::order::OutputUnwanted& order) {
   streams_.close(order.stream);
 }
 
-void Daemon::end(const channel::order::End&) {
+void Daemon::end(const channel::order::End& order) {
   is_ending_ = true;
+  if (order.ending) server_->announce_end_of_job(ranks_.map().nspace, *order.ending);
   input_pipes_.close();
   // Orphans may hold the output pipes open. Ranks that still run are no orphans: on_settled() goes on when they have ended.
   has_ranks_ ? ranks_.send(SIGKILL) : ranks_.reap_orphans();

@@ -51,7 +51,7 @@ class Daemon {
   void write_input(const channel::order::Input& order, channel::Reply reply);
   void signal(const channel::order::Signal& order);
   void close_output(const channel::order::OutputUnwanted& order);
-  void end(const channel::order::End&);
+  void end(const channel::order::End& order);
 
   // Events of this node.
   void on_rank_ended(const ranks::LocalRanks::Ended& ended);

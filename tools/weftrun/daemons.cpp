@@ -112,8 +112,10 @@ void Daemons::start() {
                                          : fmt::format("{}", fmt::join(message.agent.words, " ")));
   if (message.agent.kind == launch::Agent::Kind::slurm)
     base::warn(base::LogPart::launch,
-               "the key of this job goes to its nodes through srun, in clear unless Slurm encrypts its connections (TLS, from "
-               "24.11 on): what can read that network can speak for a node of the job. --agent ssh does not show it");
+               "the key of this job goes to its nodes through srun, in clear unless Slurm encrypts its "
+               "connections (TLS, from "
+               "24.11 on): what can read that network can speak for a node of the job. --agent ssh does not "
+               "show it");
   agents_.start(message, release_);
 }
 
@@ -187,15 +189,26 @@ void Daemons::close_output(channel::Stream stream) {
   channel_.send(reachable(), channel::order::OutputUnwanted{stream});
 }
 
-void Daemons::end() {
+void Daemons::end(std::optional<job::Ending> ending) {
   is_ending_ = true;
   limit_.cancel();
   agents_.expect_end();
-  channel_.send(reachable(), channel::order::End{});
+  channel_.send(reachable(), channel::order::End{ending}, [this](bool) { on_order_read(); });
+}
+
+void Daemons::on_order_read() {
+  if (std::exchange(has_order_been_read_, true)) return;
+  limit_.cancel();
+  if (end_patience_) agents_.end(*end_patience_);
 }
 
 void Daemons::finish(std::chrono::milliseconds patience) {
-  agents_.end(patience);
+  if (has_order_been_read_) return agents_.end(patience);
+  end_patience_ = patience;
+  limit_.expires_after(patience / 2);
+  limit_.async_wait([this](const asio::error_code& error) {
+    if (!error) on_order_read();
+  });
 }
 
 std::vector<std::string> Daemons::unsettled() const {

@@ -61,8 +61,9 @@ class Daemons {
   /// For the part of this process that reaps all children.
   void on_child_exit(pid_t pid, int wait_status) { agents_.on_child_exit(pid, wait_status); }
   /// Orders the daemons to end orphans and exit; a daemon that ends from now on is not lost.
-  void end();
-  /// Waits for the daemons' ends; what still runs after `patience` is killed.
+  void end(std::optional<job::Ending> ending = std::nullopt);
+  /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to read the order: without their agents
+  /// they end as well, but cannot say why.
   void finish(std::chrono::milliseconds patience);
   /// The hosts of daemons that have not said that their ranks have ended.
   std::vector<std::string> unsettled() const;
@@ -81,6 +82,7 @@ class Daemons {
   void on_started(std::uint32_t from, const channel::report::Started& started);
   void on_peer_lost(std::uint32_t from, const channel::report::PeerLost& peer);
   void settle(std::uint32_t node);
+  void on_order_read();
   /// The first of these nodes that is not lost yet gets the line.
   void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
   void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how);
@@ -104,6 +106,8 @@ class Daemons {
   std::chrono::milliseconds launch_timeout_;
   std::size_t connected_ = 0, started_ = 0, daemons_ = 0;  // counts
   bool is_launched_ = false, is_cancelled_ = false, is_ending_ = false;
+  bool has_order_been_read_ = false;  ///< that to end; or it is not waited for any longer
+  std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()
 };
 
 }  // namespace weft::weftrun

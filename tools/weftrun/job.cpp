@@ -34,6 +34,22 @@ int exit_code_for(int status) noexcept {
   return code == 0 && status != 0 ? 1 : code;
 }
 
+/// What ends the job is the reason of its status; a rank that fails is noted with its own.
+pmix_status_t term_status_of(Event event) noexcept {
+  switch (event) {
+    case Event::abort_called:
+      return PMIX_ERR_JOB_ABORTED;
+    case Event::end_signal:
+      return PMIX_ERR_JOB_KILLED_BY_CMD;
+    case Event::start_failed:
+      return PMIX_ERR_JOB_FAILED_TO_LAUNCH;
+    case Event::node_lost:
+      return PMIX_ERR_JOB_ABORTED_BY_SYS_EVENT;
+    default:
+      return PMIX_ERR_JOB_CANCELED;
+  }
+}
+
 }  // namespace
 
 int Job::run() {
@@ -71,7 +87,10 @@ void Job::raise(Event event, int exit_code, const std::string& line, const std::
   state_ = now.next;
   if (before != state_)
     console_->print_detail(fmt::format("{}: {} -> {}", name_of(event), name_of(before), name_of(state_)));
-  if (now.is_reason && outcome_.set_reason(exit_code)) console_->print_result(line, about);
+  if (now.is_reason && outcome_.set_reason(exit_code)) {
+    if (event != Event::rank_failed) ending_.status = term_status_of(event);
+    console_->print_result(line, about);
+  }
   act(now.action);
 }
 
@@ -146,7 +165,8 @@ void Job::drain() {
   grace_.cancel();
   input_->close();
   if (local_) local_->reap_orphans();  // they may hold the output pipes open
-  if (daemons_) daemons_->end();
+  server_->announce_end_of_job(launch_.nspace, ending_);
+  if (daemons_) daemons_->end(ending_);
   // A time limit holds for a slow reader of weftrun's output too; a limit that has not passed yet goes on.
   if (time_is_up_) start_grace(grace_time);
   if (output_->is_drained()) conclude();
@@ -165,8 +185,13 @@ void Job::on_all_exited() {
 
 // ---- ranks, wherever they are
 
+void Job::announce_start() {
+  if (!std::exchange(has_announced_start_, true)) server_->announce_job(PMIX_EVENT_JOB_START, launch_.nspace);
+}
+
 void Job::on_node_runs() {
   if (--nodes_to_start_ != 0) return;
+  server_->announce_job(PMIX_LAUNCH_COMPLETE, launch_.nspace);
   all_started_ = Clock::now();
   raise(Event::started);
   input_->resume();
@@ -195,30 +220,39 @@ void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes writte
   ranks_.set_ended(rank);
   has_connected_ |= connected;
   if (ranks_.is_end_expected(rank)) return;
-  const auto failed = [&, rank = rank](int exit_code, const std::string& line) {
+  const auto failed = [&, rank = rank](int exit_code, pmix_status_t how, const std::string& line) {
+    note_failure(rank, exit_code, how);
     fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, AboutRank{rank, written});
   };
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    failed(exit_status::signal_base + signal,
+    failed(exit_status::signal_base + signal, PMIX_ERR_JOB_ABORTED_BY_SIG,
            messages::rank_killed(where(rank), signal, WCOREDUMP(status), consequence()));
   } else if (WEXITSTATUS(status) != 0) {
-    failed(WEXITSTATUS(status),
+    failed(WEXITSTATUS(status), PMIX_ERR_JOB_NON_ZERO_TERM,
            messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, consequence()));
   } else if (connected && !finalized) {
-    failed(1, messages::rank_left_without_finalize(where(rank), consequence()));
+    failed(1, PMIX_ERR_JOB_TERM_WO_SYNC, messages::rank_left_without_finalize(where(rank), consequence()));
   }
+}
+
+/// The first one counts; those that fail while the job is ended were told to.
+void Job::note_failure(Rank rank, int exit_code, pmix_status_t how) {
+  if (ending_.failed || (state_ != State::starting && state_ != State::running)) return;
+  ending_ = {how, rank, exit_code};
 }
 
 void Job::on_connected_late(Rank rank) {
   has_connected_ = true;
   if (ranks_.is_end_expected(rank)) return;
+  note_failure(rank, 1, PMIX_ERR_JOB_TERM_WO_SYNC);
   fail(Event::rank_failed, 1, fmt::format("rank {}", number(rank)),
        messages::rank_left_without_finalize(where(rank), consequence()), AboutRank{rank});
 }
 
 void Job::on_aborted(const host::AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
+  note_failure(request.from, exit_code_for(request.status), PMIX_ERR_JOB_ABORTED);
   if (!whole_job) return end_named(request);
   raise(Event::abort_called, exit_code_for(request.status),
         messages::rank_aborted(where(request.from), request.status, request.message, {}),

@@ -94,6 +94,9 @@ class Job final : DaemonsWatcher {
   void start_grace(std::chrono::seconds time);
   void end_named(const host::AbortRequest& request);
 
+  void announce_start();
+  void note_failure(job::Rank rank, int exit_code, pmix_status_t how);
+
   void print_environment();
   void print_times();
   messages::Where where(job::Rank rank) const;
@@ -120,6 +123,8 @@ class Job final : DaemonsWatcher {
   std::uint32_t nodes_to_settle_ = 0;  // before no rank runs any more
   State state_ = State::starting;
   Outcome outcome_;
+  job::Ending ending_;  ///< as tools hear it
+  bool has_announced_start_ = false;
   bool is_launched_ = false;
   bool has_concluded_ = false;
   bool has_connected_ = false;              // some rank, at any time

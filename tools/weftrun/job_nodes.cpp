@@ -26,6 +26,7 @@ void Job::on_node_started(std::uint32_t node, const channel::report::Started& re
     ranks_.set_started(ranks[i], report.pids[i]);
     output_->connect_remote(ranks[i]);
   }
+  if (!report.pids.empty()) announce_start();
   interfaces_ = report.interfaces;
   for (const auto& note : report.notes) console_->print(note);
   if (report.failure.empty()) return on_node_runs();

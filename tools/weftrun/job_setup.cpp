@@ -118,6 +118,7 @@ void Job::start_own_ranks() {
     return ranks::LocalRanks::Streams{input_->connect(rank), std::move(output.out), std::move(output.error)};
   });
   for (const Rank rank : local_->all()) ranks_.set_started(rank, local_->pid(rank));
+  if (local_->running() != 0) announce_start();
   if (launch_.wants_bindings && !failure)
     for (const auto& line : local_->bindings()) console_->print(line);
   local_->watch();

@@ -70,6 +70,22 @@ void ClientConnection::close_when_drained(std::function<void()> then) {
   if (std::exchange(is_held_, false)) read_header();
 }
 
+void ClientConnection::close_when_exchanged(std::chrono::milliseconds patience) {
+  writes_rest_ = true;
+  if (!outbox_.empty()) {
+    write_limit_.expires_after(patience);
+    write_limit_.async_wait([weak = weak_from_this()](const std::error_code& error) {
+      if (const auto self = weak.lock(); self && !error) self->close();
+    });
+  }
+  close_when_drained();
+}
+
+void ClientConnection::on_read_end() {
+  has_read_all_ = true;
+  if (!writes_rest_ || outbox_.empty()) close();
+}
+
 void ClientConnection::read_next() {
   is_held_ = outbox_bytes_ > most_waiting && !is_ending_;
   if (!is_held_) read_header();
@@ -78,7 +94,7 @@ void ClientConnection::read_next() {
 void ClientConnection::read_header() {
   asio::async_read(socket_, asio::buffer(front_),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
-                     if (error || self->closed_) return self->close();
+                     if (error || self->closed_) return self->on_read_end();
                      self->read_payload();
                    });
 }
@@ -90,7 +106,7 @@ void ClientConnection::read_payload() {
   asio::async_read(socket_, asio::buffer(frame_.payload),
                    [self = shared_from_this()](const std::error_code& error, std::size_t) {
                      // Closed meanwhile: a frame that was read already is dropped.
-                     if (error || self->closed_) return self->close();
+                     if (error || self->closed_) return self->on_read_end();
                      self->in_owner_ = true;
                      self->owner_.on_frame(self, std::move(self->frame_));
                      self->in_owner_ = false;
@@ -139,10 +155,9 @@ void ClientConnection::write_next() {
                       self->outbox_.pop_front();
                       if (self->outbox_bytes_ <= most_waiting / 2 && std::exchange(self->is_held_, false))
                         self->read_header();
-                      if (self->outbox_.empty())
-                        self->has_dropped_ = false;
-                      else
-                        self->write_next();
+                      if (!self->outbox_.empty()) return self->write_next();
+                      self->has_dropped_ = false;
+                      if (self->has_read_all_) self->close();
                     });
 }
 
@@ -154,6 +169,7 @@ void ClientConnection::close() {
   std::error_code ignored;
   if (pid_watch_.is_open()) ::close(pid_watch_.release());
   if (const int fd = socket_.release(ignored); !ignored) ::close(fd);
+  write_limit_.cancel();
   const auto self = shared_from_this();
   owner_.on_closed(self);
   for (const auto& then : std::exchange(when_closed_, {})) then();

@@ -48,6 +48,7 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
       : socket_(std::move(socket)),
         pid_watch_(socket_.get_executor()),
         hello_limit_(socket_.get_executor()),
+        write_limit_(socket_.get_executor()),
         owner_(owner) {}
 
   /// Starts reading: one hello of at most a page, and nothing else until the client has proved its identity. Without one it
@@ -67,6 +68,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void close();
   /// Closes when all is read that the process has written, then calls `then`.
   void close_when_drained(std::function<void()> then = nullptr);
+  /// The same at the server's end, and not before what was sent to the process is in its socket, or `patience` has passed.
+  void close_when_exchanged(std::chrono::milliseconds patience = std::chrono::seconds(1));
   /// The host accepts the process: its frames, which wait in the socket until now, are read from here on.
   void admit();
   int native_handle() { return socket_.native_handle(); }
@@ -95,10 +98,11 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void read_header();
   void read_payload();
   void write_next();
+  void on_read_end();
 
   Socket socket_;
   asio::posix::stream_descriptor pid_watch_;
-  asio::steady_timer hello_limit_;
+  asio::steady_timer hello_limit_, write_limit_;
   Owner& owner_;
   std::vector<std::function<void()>> when_closed_;
   std::array<std::byte, link::frame_header_bytes> front_{};
@@ -108,6 +112,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   bool has_dropped_ = false;  ///< since its outbox was last empty
   bool is_held_ = false;      ///< its requests wait until it has read replies
   bool is_ending_ = false;
+  bool writes_rest_ = false;  ///< what is in the outbox goes out before the end
+  bool has_read_all_ = false;
   bool closed_ = false;
   bool admitted_ = false;
   bool in_owner_ = false;

@@ -42,7 +42,7 @@ std::vector<std::string> one_of_each() {
           encode(order::Input{std::string("a\0b", 3)}),
           encode(order::Signal{15, {Rank{1}, Rank{70000}}}),
           encode(order::OutputUnwanted{Stream::error}),
-          encode(order::End{}),
+          encode(order::End{job::Ending{-187, Rank{3}, 7}}),
           encode(report::Hello{"0.1.0", "a", "contact", 17}),
           encode(report::Started{{1, 2}, {"note"}, 127, "no", {{"libmpich.so.12", "", "", true, true}}}),
           encode(report::Unreachable{{4, 5}, "line", "how"}),

@@ -102,6 +102,32 @@ TEST_F(ConnectionTest, a_client_that_does_not_read_replies_can_end) {
   EXPECT_EQ(owner.frames.size(), 3u);  // what it had written is read first
 }
 
+TEST_F(ConnectionTest, what_was_sent_goes_out_before_the_end_of_the_server) {
+  connection.start();
+  line.write(MessageType::hello, 0, bytes(30));
+  admit();
+  std::size_t frames = 0;
+  for (std::size_t sent = 0; sent <= (1 << 20); ++frames, sent += 50'000)
+    connection.send(MessageType::event, 0, bytes(50'000));
+  connection.close_when_exchanged(std::chrono::hours(1));
+  EXPECT_EQ(owner.closed, 0);
+  for (std::size_t i = 0; i < frames; ++i) EXPECT_TRUE(line.read()) << i;
+  line.turn();
+  EXPECT_EQ(owner.closed, 1);
+}
+
+TEST_F(ConnectionTest, a_client_that_does_not_read_does_not_hold_up_the_end_of_the_server) {
+  connection.start();
+  line.write(MessageType::hello, 0, bytes(30));
+  admit();
+  for (std::size_t sent = 0; sent <= (1 << 20); sent += 50'000)
+    connection.send(MessageType::event, 0, bytes(50'000));
+  connection.close_when_exchanged(std::chrono::milliseconds(1));
+  loop.restart();
+  while (owner.closed == 0) loop.run_one();
+  EXPECT_EQ(owner.closed, 1);
+}
+
 TEST_F(ConnectionTest, a_hello_of_more_than_a_page_ends_it) {
   connection.start();
   line.write(MessageType::hello, 0, bytes(5000));
