@@ -46,9 +46,9 @@ bool valid(const pmix_proc_t* proc) {
 ///           PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
 ///   Errors: PMIX_ERR_BAD_PARAM, _OUT_OF_RESOURCE (no memfd, no descriptor), _NOMEM,
 ///           _UNREACH (no fabric to the other nodes; standard error says why)
-/// Not yet: other attributes (ignored, refused where required); the upcall listener is never called: the server
-/// has a thread that accepts connections, and looks for those that wait unaccepted before a namespace ends, which a host that accepts in
-/// its place would keep from it.
+/// A module with the upcall listener accepts clients and tools in the server's place, unless it refuses: it is called once, by the thread
+/// that is in here, with a socket that does not block, and the end of the server shuts that down.
+/// Not yet: other attributes (ignored, refused where required)
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());

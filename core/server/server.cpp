@@ -117,13 +117,25 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
     if (!file) return fail(file.error());
     server->rendezvous_file_ = std::move(*file);
   }
-  server->listener_->start();
+  server->accept_clients(module != nullptr ? module->listener : nullptr);
 
   server->by_calls_ = says(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
   if (!server->by_calls_)
     server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   server->is_open_ = true;
   return server;
+}
+
+/// The socket stays the server's: it looks itself for processes that wait there unaccepted (after_hellos).
+void Server::accept_clients(pmix_server_listener_fn_t by_host) {
+  if (by_host != nullptr) {
+    host_listener_.emplace(loop_, [this](base::Fd fd) {
+      if (!is_closing_) listener_->take(std::move(fd));
+    });
+    if (host_listener_->hand_over(by_host, listener_->native_handle())) return;
+    host_listener_.reset();
+  }
+  listener_->start();
 }
 
 Result<void> Server::open_segment() {
@@ -151,6 +163,7 @@ Result<void> Server::open_cluster(const ClusterSpec& spec) {
 
 bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
+  host_listener_.reset();
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
   asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
   const bool has_ended = !on_loop() && await_the_end();

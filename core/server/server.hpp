@@ -24,6 +24,7 @@
 
 #include "base/driver.hpp"
 #include "base/log_thread.hpp"
+#include "core/server/connections/host_listener.hpp"
 #include "core/server/connections/listener.hpp"
 #include "core/server/connections/rendezvous_file.hpp"
 #include "core/server/host/child_environment.hpp"
@@ -117,6 +118,7 @@ class Server final : ClientConnection::Owner {
 
   // The sockets.
   bool may_connect(uid_t user) const;
+  void accept_clients(pmix_server_listener_fn_t by_host);
   void open_connection(shm::Fd fd);
   void after_hellos(std::function<void()> then);
   void await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
@@ -153,6 +155,7 @@ class Server final : ClientConnection::Owner {
   std::atomic<bool> is_abandoned_{false};  ///< stop() did not wait for the loop any longer
   std::optional<shm::Segment> segment_;
   std::unique_ptr<Listener> listener_;
+  std::optional<HostListener> host_listener_;  ///< the host accepts
   RendezvousFile rendezvous_file_;  ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node

@@ -23,6 +23,7 @@ add_executable(multiproc_test
   keys_program.cpp
   lifecycle_test.cpp
   limit_test.cpp
+  listener_test.cpp
   log_test.cpp
   main.cpp
   nodes_test.cpp

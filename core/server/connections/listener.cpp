@@ -46,9 +46,13 @@ Listener::Outcome Listener::accept_one() {
   if (!fd) {
     return base::is_shortage(errno) ? Outcome::shortage : Outcome::none;
   }
+  take(std::move(fd));
+  return Outcome::accepted;
+}
+
+void Listener::take(base::Fd fd) {
   const auto peer = base::peer_credentials(fd.get());
   if (peer && events_.is_expected(*peer)) events_.accepted(std::move(fd));
-  return Outcome::accepted;
 }
 
 /// First come, first accepted: behind as many as the backlog holds, there is no process that was there before.
@@ -59,6 +63,8 @@ void Listener::accept_waiting() {
 }
 
 void Listener::stop() {
+  (void)::shutdown(acceptor_.native_handle(),
+                   SHUT_RDWR);  // a host may watch it, and hear of its end by that only
   std::error_code ignored;
   acceptor_.close(ignored);
 }

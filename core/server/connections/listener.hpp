@@ -24,11 +24,14 @@ class Listener {
   /// socket: it listens and does not block.
   Listener(asio::io_context& loop, base::Fd socket, Events events);
 
+  int native_handle() { return acceptor_.native_handle(); }
+  /// A process that another has accepted at this socket.
+  void take(base::Fd fd);
   /// Accepts from here on, as long as the loop turns.
   void start();
   /// Accepts the processes that have connected by now, and none that connects meanwhile for ever.
   void accept_waiting();
-  /// A process that connects from here on finds no server.
+  /// A process that connects from here on finds no server, and what another accepts at this socket fails.
   void stop();
 
  private:
