@@ -6,7 +6,7 @@
 #include <cstring>
 #include <mutex>
 
-#include "tests/multiproc/host.hpp"
+#include "tests/multiproc/asks_host.hpp"
 
 namespace weft::test {
 namespace {
