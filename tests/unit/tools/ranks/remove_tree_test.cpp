@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tree whose modes keep its owner out, removed by a user whom modes keep out.
+// A tree whose modes keep its owner out, removed by a user for whose processes modes count: not root.
 #include "tools/ranks/remove_tree.hpp"
 
 #include <fcntl.h>
