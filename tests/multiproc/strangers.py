@@ -13,7 +13,7 @@ from weftrun_common import WATCHDOG, lives, name_of, wait_until
 
 FRAME = struct.Struct("<IHHQ")  # core/link/frame.hpp: length of the payload, type, 0, tag
 HELLO, WELCOME, REFUSED, HELLO_TOOL, RESULTS = 1, 2, 3, 18, 20
-WIRE_VERSION = 4
+WIRE_VERSION = 5
 
 
 def text(value):
