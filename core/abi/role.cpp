@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/abi/launcher_role.hpp"
 #include "core/abi/role_adapters.hpp"
 #include "core/topology/opaque_types.hpp"
 
@@ -68,7 +69,19 @@ void Roles::set_tool(std::unique_ptr<client::Tool> tool) {
   replace<ToolRole>(tool_, tool_role_, tool_now_, std::move(tool), [this] { choose(); });
 }
 
+void Roles::set_launcher() {
+  launcher_role_ = std::make_unique<LauncherRole>(*tool_, *server_);  // no call is in one before
+  is_launcher_ = true;
+  choose();
+}
+
 void Roles::choose() noexcept {
+  if (server_ == nullptr) is_launcher_ = false;  // calls may be in its role yet
+  if (is_launcher_) {
+    for (auto* const role : {&acting_, &asking_, &requesting_})
+      role->store(launcher_role_.get(), std::memory_order_release);
+    return;
+  }
   Role* const in_job = client_role_ != nullptr ? client_role_.get() : server_role_.get();
   acting_.store(in_job != nullptr ? in_job : tool_role_.get(), std::memory_order_release);
   asking_.store(tool_role_ != nullptr ? tool_role_.get() : in_job, std::memory_order_release);
@@ -79,9 +92,9 @@ void Roles::choose() noexcept {
 
 void Roles::forget_parent() noexcept {
   // Reachable, for a search for leaks, and never freed: a message, a join or an unmapping would be the parent's.
-  static std::array<void*, 6> of_parent;
-  of_parent = {client_.release(),      server_.release(),      tool_.release(),
-               client_role_.release(), server_role_.release(), tool_role_.release()};
+  static std::array<void*, 7> of_parent;
+  of_parent = {client_.release(),      server_.release(),    tool_.release(),         client_role_.release(),
+               server_role_.release(), tool_role_.release(), launcher_role_.release()};
   // children_ stays: a host may set the environment of what it forks up here, too.
   client_count = server_count = tool_count = 0;
   client_now_ = nullptr;

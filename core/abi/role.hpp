@@ -97,6 +97,9 @@ class Roles {
   void set_client(std::unique_ptr<client::Client> client);
   void set_server(server::Server::Owned server);
   void set_tool(std::unique_ptr<client::Tool> tool);
+  /// The server that there is was made for the tool, and goes with it: calls see one role.
+  void set_launcher();
+  bool is_launcher() const noexcept { return is_launcher_ && server_ != nullptr; }
   /// In the child of a fork: what its parent is remains the parent's, untouched, and here there is no role.
   void forget_parent() noexcept;
 
@@ -109,7 +112,8 @@ class Roles {
   std::unique_ptr<client::Client> client_;
   server::Server::Owned server_;
   std::unique_ptr<client::Tool> tool_;
-  std::unique_ptr<Role> client_role_, server_role_, tool_role_;
+  std::unique_ptr<Role> client_role_, server_role_, tool_role_, launcher_role_;
+  bool is_launcher_ = false;
   std::atomic<client::Client*> client_now_{nullptr};
   std::atomic<server::Server*> server_now_{nullptr};
   std::atomic<client::Tool*> tool_now_{nullptr};

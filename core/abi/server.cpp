@@ -52,7 +52,7 @@ bool valid(const pmix_proc_t* proc) {
 pmix_status_t PMIx_server_init(pmix_server_module_t* module, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
-    if (roles().server_count == 0) {
+    if (roles().server_count == 0 && !roles().is_launcher()) {
       auto started = weft::server::Server::start(module, info, ninfo);
       if (!started) return weft::abi::to_status(started.error());
       roles().set_server(std::move(*started));
@@ -70,7 +70,7 @@ pmix_status_t PMIx_server_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().server_count == 0) return PMIX_ERR_INIT;
-    if (--roles().server_count == 0) roles().set_server(nullptr);
+    if (--roles().server_count == 0 && !roles().is_launcher()) roles().set_server(nullptr);
     return PMIX_SUCCESS;
   });
 }

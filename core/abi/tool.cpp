@@ -5,6 +5,7 @@
 #include "core/abi/guard.hpp"
 #include "core/abi/progress.hpp"
 #include "core/abi/role.hpp"
+#include "core/abi/tool_server.hpp"
 
 using weft::abi::guarded_directives;
 using weft::abi::guarded_status;
@@ -65,13 +66,15 @@ pmix_status_t connect_tool(const ServerWish& wish) {
 ///          the host's decision (10 s). PMIX_TOOL_DO_NOT_CONNECT, PMIX_TOOL_CONNECT_OPTIONAL (bool). PMIX_TOOL_NSPACE, PMIX_TOOL_RANK (0): its
 ///          own name; else the server gives one
 ///          PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
+///          PMIX_LAUNCHER (bool): the tool is the server of processes that it starts, too, under its own name: PMIx_server_* calls work, and its
+///          upcalls are those of PMIx_tool_set_server_module. What its server knows is answered there, the rest by the one that it is connected to
 ///   Errors: PMIX_ERR_UNREACH (no such server in this network namespace), _NOT_FOUND (no such file), _NO_PERMISSIONS (another user's),
 ///   _NOT_SUPPORTED (it is of another release or another library, takes no tools, or PMIX_TCP_URI), _TIMEOUT (it does not answer: is it
-///   stopped?), _EXISTS (the name is another's), _BAD_PARAM, and what the server's host says
+///   stopped?), _EXISTS (the name is another's), _NOT_SUPPORTED (PMIX_LAUNCHER of a process that is a client or a server), _BAD_PARAM, and what the server's host says
 ///   Cost: reads /proc/self/net/unix; a connect and a round trip to each server that is tried, and one more to that which lets it in.
 ///   Source: PMIx Standard, chapter "Tools and Debuggers". Tests: tests/multiproc/tool_role_test.cpp, tool_servers_test.cpp
 /// Not yet: servers of other machines; files other than PMIX_TOOL_ATTACHMENT_FILE are not looked for, a socket's name tells where a server is;
-/// being a launcher or a server; PMIx_Fence, _Connect, _Abort and _Put of a tool.
+/// of a launcher PMIX_LAUNCHER_RNDZ_URI, _RNDZ_FILE and PMIX_KEEPALIVE_PIPE; PMIx_Fence, _Connect, _Abort and _Put of a tool.
 pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     ServerWish wish;
@@ -80,6 +83,11 @@ pmix_status_t PMIx_tool_init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo
     const weft::abi::Roles::Changing changing(roles());
     status = roles().tool_count == 0 ? start_tool(wish, info, ninfo) : connect_tool(wish);
     if (status != PMIX_SUCCESS) return status;
+    if (weft::abi::wants_server(info, ninfo)) {
+      status = weft::abi::make_server_of_tool();
+      if (status != PMIX_SUCCESS && roles().tool_count == 0) roles().set_tool(nullptr);
+      if (status != PMIX_SUCCESS) return status;
+    }
     ++roles().tool_count;
     if (proc != nullptr) *proc = roles().tool()->self();
     return PMIX_SUCCESS;
@@ -91,7 +99,9 @@ pmix_status_t PMIx_tool_finalize(void) {
   return guarded_status([]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
     if (roles().tool_count == 0) return PMIX_ERR_INIT;
-    if (--roles().tool_count == 0) roles().set_tool(nullptr);
+    if (--roles().tool_count != 0) return PMIX_SUCCESS;
+    weft::abi::end_server_of_tool();
+    roles().set_tool(nullptr);
     return PMIX_SUCCESS;
   });
 }

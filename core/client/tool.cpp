@@ -22,20 +22,21 @@ pmix_proc_t own_name(const pmix_proc_t& wanted) {
 
 Tool::Server::Server(FoundServer found, Tool& tool)
     : known{std::move(found.socket), found.greeting.server},
-      events(connection, tool.handlers_),
+      events(connection, *tool.handlers_),
       connection(std::move(found.greeting.socket)) {
   connection.on_push([this, &tool](const link::Frame& frame) { tool.on_push(*this, frame); });
   connection.on_lost([this, &tool] {
-    if (!is_left) tool.handlers_.deliver({PMIX_ERR_LOST_CONNECTION, known.name, PMIX_RANGE_PROC_LOCAL, {}});
+    if (!is_left) tool.handlers_->deliver({PMIX_ERR_LOST_CONNECTION, known.name, PMIX_RANGE_PROC_LOCAL, {}});
   });
 }
 
 Tool::Tool(const pmix_proc_t& self, std::string version)
     : self_(self),
-      handlers_(events::Identity{self, {}}),
+      handlers_(std::make_shared<events::Registry>(events::Identity{self, {}})),
       idle_(std::make_shared<Connection>(base::Fd())),
       version_(std::move(version)) {
-  handlers_.on_removed([this](std::size_t handler) { run_later([this, handler] { unsubscribe(handler); }); });
+  handlers_->on_removed(
+      [this](std::size_t handler) { run_later([this, handler] { unsubscribe(handler); }); });
 }
 
 Tool::~Tool() {

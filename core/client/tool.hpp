@@ -70,7 +70,9 @@ class Tool {
   pmix_status_t resolve_peers(std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out);
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
-  events::Registry& events() noexcept { return handlers_; }
+  events::Registry& events() noexcept { return *handlers_; }
+  /// For a server in this process.
+  const std::shared_ptr<events::Registry>& shared_events() const noexcept { return handlers_; }
   void subscribe(std::size_t handler, std::vector<pmix_status_t> codes, Done done);
   void notify(events::Event event, Done done);
   Outputs& outputs() noexcept { return outputs_; }
@@ -86,6 +88,10 @@ class Tool {
   /// As those of Connection, of all servers, also of those that come.
   void stop_thread(bool flushes);
   void progress();
+  bool is_driven_by_calls() {
+    const std::lock_guard lock(mutex_);
+    return is_driven_by_calls_;
+  }
 
  private:
   /// A server that has let this tool in.
@@ -114,7 +120,7 @@ class Tool {
 
   const pmix_proc_t self_;
   Outputs outputs_;
-  events::Registry handlers_;
+  const std::shared_ptr<events::Registry> handlers_;
   store::LocalValues private_;
   KeptValues kept_;
   const std::shared_ptr<Connection> idle_;  ///< the thread of a tool without a server

@@ -218,6 +218,18 @@ void Server::notify(events::Event event, Done done) {
       [this, held, done = answered_once(std::move(done))] { rooms_->events.notify(std::move(*held), done); });
 }
 
+void Server::tell_clients(events::Event event) {
+  auto held = std::make_shared<events::Event>(std::move(event));
+  run_later([this, held] { rooms_->events.tell_clients(*held); });
+}
+
+void Server::set_module(const pmix_server_module_t& module, Done done) {
+  run_later([this, module, done = answered_once(std::move(done))] {
+    rooms_->host.set_module(module);
+    done(PMIX_SUCCESS);
+  });
+}
+
 void Server::query(link::Query query, Queries::Replied done) {
   auto held = std::make_shared<link::Query>(std::move(query));
   run_later([this, held, done = answered_once(std::move(done))] {

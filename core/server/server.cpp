@@ -72,7 +72,7 @@ bool says(const pmix_info_t* infos, std::size_t ninfo, std::string_view directiv
 }  // namespace
 
 Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
-                                    std::size_t ninfo) {
+                                    std::size_t ninfo, std::shared_ptr<events::Registry> handlers) {
   Owned server(new Server);
   server->self_ = identity_from(infos, ninfo);
   auto spec = ClusterSpec::parse(infos, ninfo, server->self_.rank, base::host_name());
@@ -81,10 +81,13 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   base::set_log_host(spec->host);
   log_complaints(server->self_.rank);
   server->socket_name_ = link::new_server_name();
-  server->handlers_ = std::make_unique<events::Registry>(events::Identity{server->self_, {}});
-  server->handlers_->on_removed([made = server.get()](std::size_t) {
-    made->run_later([made] { made->rooms_->services.release_events(); });
-  });
+  server->handlers_ = std::move(handlers);
+  if (server->handlers_ == nullptr) {
+    server->handlers_ = std::make_shared<events::Registry>(events::Identity{server->self_, {}});
+    server->handlers_->on_removed([made = server.get()](std::size_t) {
+      made->run_later([made] { made->rooms_->services.release_events(); });
+    });
+  }
   Rooms::Settings settings;
   auto tools = ToolSupport::parse(infos, ninfo);
   if (!tools) return fail(tools.error());

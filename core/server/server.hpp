@@ -48,7 +48,9 @@ class Server final : ClientConnection::Owner {
     }
   };
   using Owned = std::unique_ptr<Server, Free>;
-  static Result<Owned> start(const pmix_server_module_t* module, const pmix_info_t* infos, std::size_t ninfo);
+  /// handlers: those of its host in this process; null: it makes them.
+  static Result<Owned> start(const pmix_server_module_t* module, const pmix_info_t* infos, std::size_t ninfo,
+                             std::shared_ptr<events::Registry> handlers = nullptr);
   /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop does not end within `patience`, or this is
   /// its own thread. Then the log says what it is at, the host is called no more, and the loop ends when it gets there.
   bool stop();
@@ -86,6 +88,10 @@ class Server final : ClientConnection::Owner {
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
   events::Registry& events() noexcept { return *handlers_; }
   void notify(events::Event event, Done done);
+  /// Without the handlers of the host, and without other servers.
+  void tell_clients(events::Event event);
+  /// Other upcalls than before, for what clients ask from here on; its listener is not called.
+  void set_module(const pmix_server_module_t& module, Done done);
   pmix_value_t* keep(data::Value value);
   /// What other servers have to know to speak to this one.
   void collect_inventory(std::function<void(pmix_status_t, data::Infos)> done);
@@ -134,7 +140,7 @@ class Server final : ClientConnection::Owner {
   pmix_proc_t self_{};
   std::string host_name_;
   std::string socket_name_;
-  std::unique_ptr<events::Registry> handlers_;
+  std::shared_ptr<events::Registry> handlers_;
   Tokens tokens_;
   std::unique_ptr<ChildEnvironment> children_;
   store::LocalValues private_;
@@ -156,7 +162,7 @@ class Server final : ClientConnection::Owner {
   std::optional<shm::Segment> segment_;
   std::unique_ptr<Listener> listener_;
   std::optional<HostListener> host_listener_;  ///< the host accepts
-  RendezvousFile rendezvous_file_;  ///< of no path: it has none
+  RendezvousFile rendezvous_file_;             ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
   std::unique_ptr<Rooms> rooms_;

@@ -35,6 +35,7 @@ class Programs {
   std::map<std::string, Program, std::less<>> named_;
 };
 void add_asks_programs(Programs& programs);
+void add_launcher_programs(Programs& programs);
 void add_listener_programs(Programs& programs);
 void add_attribute_programs(Programs& programs);
 void add_client_programs(Programs& programs);

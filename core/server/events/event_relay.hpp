@@ -32,6 +32,9 @@ class EventRelay {
   /// An event that the host has raised, for clients here or, by a custom range that names servers, for these.
   void notify(events::Event event, Done done);
 
+  /// The same for the clients of this server alone.
+  void tell_clients(const events::Event& event) { spread(event, nullptr); }
+
   /// The namespace ends, and with it what is kept for its clients.
   void forget(std::string_view nspace);
 

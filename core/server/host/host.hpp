@@ -32,6 +32,7 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
+  void set_module(const pmix_server_module_t& module) noexcept { module_ = module; }
   bool does_fences() const noexcept { return module_.fence_nb != nullptr; }
   bool does_direct_modex() const noexcept { return module_.direct_modex != nullptr; }
   bool takes_events() const noexcept { return module_.notify_event != nullptr; }

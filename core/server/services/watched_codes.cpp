@@ -13,17 +13,17 @@ bool is_of_host(pmix_status_t code) {
 }  // namespace
 
 void WatchedCodes::add(const EventWishes& wishes, data::Infos infos, Done done) {
-  if (!host_.watches_events()) return done(PMIX_SUCCESS);
+  const bool may_ask = host_.watches_events();
   std::vector<pmix_status_t> added;
   for (const auto code : wishes.codes) {
     if (!is_of_host(code)) continue;
     auto& watch = codes_[code];
     ++watch.clients;
-    if (watch.is_with_host) continue;
+    if (watch.is_with_host || !may_ask) continue;
     watch.is_with_host = true;
     added.push_back(code);
   }
-  const bool adds_all = wishes.all && ++all_.clients != 0 && !all_.is_with_host;
+  const bool adds_all = wishes.all && ++all_.clients != 0 && !all_.is_with_host && may_ask;
   if (adds_all) all_.is_with_host = true;
   if (added.empty() && !adds_all) return done(PMIX_SUCCESS);
   auto names = added;
