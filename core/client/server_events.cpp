@@ -93,10 +93,10 @@ void ServerEvents::notify_here(events::Event event, Done done) {
 void ServerEvents::notify(events::Event event, Done done) {
   if (event.range == PMIX_RANGE_PROC_LOCAL) return notify_here(std::move(event), std::move(done));
   const bool is_for_host = event.range == PMIX_RANGE_RM;
-  events::stamp(event);
   auto message = link::EventMessage{event.code, event.source, event.range, {}};
   if (auto copy = data::Infos::copy_of(event.infos.data(), event.infos.size()))
-    message.infos = std::move(*copy);
+    message.infos = std::move(*copy);  // the server says when it came
+  events::stamp(event);
   // Our own handlers on our thread, in the order in which events are raised.
   auto shared = std::make_shared<events::Event>(std::move(event));
   if (!is_for_host) connection_.run_later([this, shared] { handlers_.deliver(std::move(*shared)); });

@@ -125,6 +125,14 @@ const pmix_info_t* Infos::find(std::string_view key) const noexcept {
   return nullptr;
 }
 
+void Infos::remove(std::string_view key) noexcept {
+  std::erase_if(list_, [&](pmix_info_t& info) {
+    if (key_of(info) != key) return false;
+    (void)Value::adopt(info.value);  // which ends it
+    return true;
+  });
+}
+
 void Infos::clear() noexcept {
   destroy_elements(PMIX_INFO, list_.data(), list_.size());
   list_.clear();

@@ -115,6 +115,8 @@ class Infos {
   const pmix_info_t* data() const noexcept { return list_.empty() ? nullptr : list_.data(); }
   std::size_t size() const noexcept { return list_.size(); }
   const pmix_info_t* find(std::string_view key) const noexcept;
+  /// Each of that key.
+  void remove(std::string_view key) noexcept;
   void clear() noexcept;
 
  private:

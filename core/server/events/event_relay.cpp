@@ -39,6 +39,12 @@ bool goes_beyond_node(pmix_data_range_t range) {
   return range != PMIX_RANGE_LOCAL && range != PMIX_RANGE_PROC_LOCAL && range != PMIX_RANGE_RM;
 }
 
+/// A host's own messages may have no PMIX_TIME (Open MPI 4.1.4's have none, and it complains): it gets no stamp that no process asked
+/// for, and the servers that it relays to add theirs.
+void leave_stamp_out(events::Event& event) {
+  event.infos.remove(PMIX_EVENT_TIMESTAMP);
+}
+
 constexpr std::size_t most_codes_of_a_client = 4096;
 
 }  // namespace
@@ -129,11 +135,14 @@ void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Eve
   if (!events::is_range(event.range) || event.range == PMIX_RANGE_PROC_LOCAL)
     return from->reply(tag, PMIX_ERR_BAD_PARAM);
   event.source = from->proc;  // whatever the client says
+  const bool is_stamped = event.infos.find(PMIX_EVENT_TIMESTAMP) != nullptr;
   events::stamp(event);
   spread(event, from.get());
   const bool is_beyond = goes_beyond_node(event.range);
-  if ((is_beyond || event.range == PMIX_RANGE_RM) && host_.takes_events())
+  if ((is_beyond || event.range == PMIX_RANGE_RM) && host_.takes_events()) {
+    if (!is_stamped) leave_stamp_out(event);
     return host_.notify(std::move(event), [from, tag](pmix_status_t status) { from->reply(tag, status); });
+  }
   if (is_beyond && tree_) tree_->spread(encoded(event));
   registry_.deliver(std::move(event));
   from->reply(tag, PMIX_SUCCESS);
@@ -218,6 +227,7 @@ void EventRelay::hand_to_host(const pmix_proc_t& proc) {
     const auto event =
         std::make_shared<events::Event>(event_about(code, proc, self_.rank, Defaults::left_out));
     event->infos.add(PMIX_PROC_TERM_STATUS, data::Value::of_status(PMIX_ERR_PROC_TERM_WO_SYNC));
+    leave_stamp_out(*event);
     asio::post(loop_, [this, event] { host_.notify(std::move(*event), [](pmix_status_t) {}); });
   }
 }
