@@ -42,6 +42,12 @@ void BoardFence::ask_to_withdraw(store::Generation generation) {
   (void)connection_.send(link::MessageType::withdraw, link::encode(link::Withdraw{generation, number_}));
 }
 
+/// The first fence of a job waits for ranks that are still being started, which takes longer than any look is worth, on cores that
+/// they need.
+shm::WaitPolicy BoardFence::policy_of(store::Generation generation) const noexcept {
+  return number_ == store::own_job_board && generation == first_ ? shm::WaitPolicy::at_once() : policy_;
+}
+
 pmix_status_t BoardFence::wait(Ticket ticket, Deadline deadline) {
   std::optional<pmix_status_t> status;  // kept: a broken board may be whole again at the next look
   const auto over = [&] {
@@ -49,8 +55,9 @@ pmix_status_t BoardFence::wait(Ticket ticket, Deadline deadline) {
     return status.has_value();
   };
   const auto server_there = [&] { return connection_.alive(); };
+  const auto policy = policy_of(ticket.generation);
   for (;;) {
-    if (shm::wait_until(member_.board().waiting(), policy_, deadline, over, server_there)) {
+    if (shm::wait_until(member_.board().waiting(), policy, deadline, over, server_there)) {
       member_.end(ticket);
       return *status;
     }
@@ -108,7 +115,7 @@ void BoardFence::board_moved() {
 
 shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,
                             std::uint32_t members) noexcept {
-  if (board.by_host()) return shm::WaitPolicy::for_hosts();
+  if (board.by_host()) return shm::WaitPolicy::at_once();
   const auto waiters = std::max(job.local_count(), members);
   const auto cores = job.header().cores;
   if (remote) return shm::WaitPolicy::for_other_nodes(waiters + 1, cores);

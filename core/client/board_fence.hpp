@@ -31,6 +31,7 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   BoardFence(const Place& place, Control& control, const shm::WaitPolicy& policy, Connection& connection)
       : member_(*place.board, place.me, place.incarnation, place.next),
         number_(place.number),
+        first_(place.next),
         control_(control),
         policy_(policy),
         connection_(connection) {}
@@ -61,11 +62,13 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   std::optional<Ticket> take_ticket_and_tell(store::Wants wants, data::Infos for_host);
   [[gnu::hot]] std::optional<pmix_status_t> step(Ticket& ticket) noexcept;
   std::optional<pmix_status_t> step(Async& fence);
+  shm::WaitPolicy policy_of(store::Generation generation) const noexcept;
   void ask_to_withdraw(store::Generation generation);
   void withdraw_until_ended(store::Generation generation, Connection::Clock::time_point when);
 
   store::BoardMember member_;
   const store::BoardNumber number_;
+  const store::Generation first_;
   Control& control_;
   const shm::WaitPolicy policy_;
   Connection& connection_;

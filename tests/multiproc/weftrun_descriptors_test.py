@@ -3,6 +3,7 @@
 passed to it, and nothing of the fabrics. TRANSPORTS names those that were built."""
 import ast
 import os
+import resource
 import shutil
 import tempfile
 import unittest
@@ -58,6 +59,16 @@ class Descriptors(unittest.TestCase):
                 with open(os.path.join(self.folder, name), encoding="utf-8") as listing:
                     found[name[3:]] = sorted(ast.literal_eval(listing.read()))
         return found
+
+    def test_the_table_of_the_server_has_room(self):
+        """Its growth holds up what the server's threads accept, so it comes before they do."""
+        soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        words = "import os, re\nprint(re.search(r'FDSize:\\s+(\\d+)', open(f'/proc/{os.getppid()}/status').read())[1])"
+        for nodes in ([], ["--virtual-nodes", "2"]):
+            result = run(*nodes, "-n", "2", *python(words))
+            self.assertEqual(result.returncode, 0, result.stderr)
+            for size in result.stdout.split():
+                self.assertGreaterEqual(int(size), min(soft, 4096) - 1)
 
     def test_one_node(self):
         self.check(ranks=2)

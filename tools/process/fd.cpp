@@ -3,7 +3,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "tools/messages/messages.hpp"
@@ -37,6 +39,15 @@ void ensure_standard_descriptors() {
     fd = ::open("/dev/null", O_RDWR);
   } while (fd >= 0 && fd <= 2);
   if (fd > 2) ::close(fd);
+}
+
+void grow_descriptor_table() noexcept {
+  constexpr rlim_t most = 4096;
+  struct rlimit limit {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  const int highest =
+      ::fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, static_cast<int>(std::min(limit.rlim_cur, most)) - 1);
+  if (highest >= 0) ::close(highest);
 }
 
 }  // namespace weft::process

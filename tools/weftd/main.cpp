@@ -42,6 +42,7 @@ int run(int argc, char** argv) {
   }
   const process::Spawner spawner;  // before anything is opened
   process::ensure_standard_descriptors();
+  process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);
   ranks::forget_other_jobs();
   launch::StartMessage message = launch::read_start_message(STDIN_FILENO, WEFT_VERSION);

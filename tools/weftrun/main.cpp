@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   }
   const process::Spawner spawner;  // before anything is opened
   process::ensure_standard_descriptors();
+  process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   ranks::forget_other_jobs();
   Plan plan = make_plan(options, PlanContext::real());

@@ -26,7 +26,7 @@ WaitPolicy WaitPolicy::for_other_nodes(unsigned waiters, unsigned cores) noexcep
   return policy;
 }
 
-WaitPolicy WaitPolicy::for_hosts() noexcept {
+WaitPolicy WaitPolicy::at_once() noexcept {
   WaitPolicy policy;
   policy.yield = std::chrono::microseconds{0};
   return policy;

@@ -33,9 +33,9 @@ struct WaitPolicy {
   static WaitPolicy for_waiters(unsigned waiters, unsigned cores) noexcept;
   /// The policy for waiting on other nodes. waiters: includes the server.
   static WaitPolicy for_other_nodes(unsigned waiters, unsigned cores) noexcept;
-  /// The policy for waiting on what the server's host does: a sleep at once. A host's exchange takes longer than any look is
-  /// worth, in processes that need the cores.
-  static WaitPolicy for_hosts() noexcept;
+  /// A sleep at once, for waiting on what takes longer than any look is worth, in processes that need the cores: a host's exchange, the
+  /// start of other processes.
+  static WaitPolicy at_once() noexcept;
 };
 
 /// Cores that this process may run on.

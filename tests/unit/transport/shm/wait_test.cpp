@@ -168,7 +168,7 @@ TEST(WaitPolicy, spins_only_where_every_waiter_has_a_core) {
   EXPECT_GT(WaitPolicy::for_waiters(1, 4).spin.count(), 0);
   EXPECT_GT(WaitPolicy::for_waiters(cores, cores).spin.count(), 0);
   EXPECT_EQ(WaitPolicy::for_waiters(cores + 1, cores).spin.count(), 0);
-  EXPECT_EQ(WaitPolicy::for_hosts().spin.count() + WaitPolicy::for_hosts().yield.count(), 0);
+  EXPECT_EQ(WaitPolicy::at_once().spin.count() + WaitPolicy::at_once().yield.count(), 0);
 }
 
 TEST(WaitPolicy, counts_the_cores_it_may_use) {
