@@ -3,8 +3,9 @@
 //
 // Completion: with a callback, PMIX_SUCCESS and the callback on the library's thread; with NULL, the call waits and
 // PMIX_OPERATION_SUCCEEDED says that it is done.
-#include "pmix_server.h"
+#include "weft/pmix_extensions.h"
 
+#include "base/log_format.hpp"
 #include "core/abi/guard.hpp"
 #include "core/abi/results.hpp"
 #include "core/abi/role.hpp"
@@ -28,6 +29,14 @@ pmix_status_t run(pmix_op_cbfunc_t cbfunc, void* cbdata, Work&& work) {
   }
   const auto status = server->await([&](Done done) { work(*server, std::move(done)); });
   return status == PMIX_SUCCESS ? PMIX_OPERATION_SUCCEEDED : status;
+}
+
+void complain_of_pattern(const char* source, const std::string& pattern) {
+  weft::base::warn(weft::base::LogPart::launch,
+                   "{}: '{}' is no pattern for names of environment variables; `?` is any one character, `*` "
+                   "at the end whatever "
+                   "follows, and `;` stands between patterns",
+                   source, pattern);
 }
 
 bool valid(const pmix_proc_t* proc) {
@@ -148,7 +157,39 @@ pmix_status_t PMIx_server_dmodex_request(const pmix_proc_t* proc, pmix_dmodex_re
   });
 }
 
+/// PMIx_Forward_envars: variables of this process that are to travel with a job, in the launch information that
+/// PMIx_server_setup_application makes for it. Calls for a namespace add up. Source: RFC 0029.
+///   pattern     names with semicolons between; `?` is any one character, `*` at the end of a name whatever follows
+///   directives  WEFT_FORWARD_EXCLUDE (string): patterns of names that this call leaves out
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (no namespace; a pattern that is none, which standard error names: nothing is registered)
+pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix_info_t directives[],
+                                  size_t ndirs) {
+  return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
+    auto* server = roles().server();
+    if (server == nullptr) return PMIX_ERR_INIT;
+    if (nspace == nullptr || nspace[0] == '\0' || pattern == nullptr) return PMIX_ERR_BAD_PARAM;
+    std::string_view excluded;
+    for (size_t i = 0; i < ndirs; ++i) {
+      if (weft::data::key_of(directives[i]) != WEFT_FORWARD_EXCLUDE) continue;
+      const auto& value = directives[i].value;
+      if (value.type != PMIX_STRING || value.data.string == nullptr || value.data.string[0] == '\0')
+        return PMIX_ERR_BAD_PARAM;
+      excluded = value.data.string;
+    }
+    std::string bad;
+    const auto done = server->launch_info().forward(std::string(weft::abi::text_of(nspace, PMIX_MAX_NSLEN)),
+                                                    pattern, excluded, bad);
+    if (done) return PMIX_SUCCESS;
+    complain_of_pattern("PMIx_Forward_envars", bad);
+    return PMIX_ERR_BAD_PARAM;
+  });
+}
+
 /// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
+///   info  PMIX_SETUP_APP_ENVARS, PMIX_SETUP_APP_ALL: the variables that tune fabrics, and Weft (also without directives); PMIX_SET_ENVAR and its
+///         like, in their order; PMIX_PARENT_ID: what that namespace was given comes first. Besides, what PMIx_Forward_envars and
+///         the user's PMIX_MCA_forward_envars name
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive or a pattern of the user's that makes no sense)
 /// Not yet: PMIX_ALLOC_FABRIC and whatever else is no environment variable (ignored).
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
@@ -156,7 +197,11 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (nspace == nullptr || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-    auto made = weft::server::make_launch_info(info, ninfo);
+    std::string bad;
+    auto made =
+        server->launch_info().make(std::string(weft::abi::text_of(nspace, PMIX_MAX_NSLEN)), info, ninfo, bad);
+    if (!bad.empty())
+      complain_of_pattern("PMIX_MCA_forward_envars, or forward_envars in ~/.pmix/mca-params.conf", bad);
     if (!made) return weft::abi::to_status(made.error());
     // The host reads the answer until it says so: the array lives until then.
     auto* held = new weft::data::Infos(std::move(*made));

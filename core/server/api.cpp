@@ -79,6 +79,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   rooms_->cards.withdraw(nspace);
   rooms_->clients.forget(nspace);
   children_->forget(nspace);
+  launch_info_.forget(nspace);
   rooms_->events.forget(nspace);
   handlers_->forget_namespace(nspace);
   rooms_->jobs.erase(nspace);
@@ -107,9 +108,15 @@ void Server::deregister_client(pmix_proc_t proc, Done done) {
 }
 
 void Server::setup_local_support(std::string nspace, data::Infos infos, Done done) {
-  auto variables = read_launch_info(infos.data(), infos.size());
-  const auto status = variables ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
-  if (variables) children_->add(std::move(nspace), std::move(*variables));
+  auto envars = read_launch_info(nspace, infos.data(), infos.size());
+  const auto status = envars ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
+  if (envars)
+    children_->add(std::move(nspace), std::move(*envars));
+  else
+    base::warn(base::LogPart::launch,
+               "launch information that was given for {} is damaged, of another release or of another "
+               "namespace ({}); nothing of it is used",
+               nspace, envars.error().what);
   run_later([status, done = answered_once(std::move(done))] { done(status); });
 }
 

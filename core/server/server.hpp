@@ -75,6 +75,7 @@ class Server final : ClientConnection::Owner {
   void deregister_client(pmix_proc_t proc, Done done);
   /// Valid as long as the server, and in children that this process forks.
   const ChildEnvironment& children() const noexcept { return *children_; }
+  LaunchInfo& launch_info() noexcept { return launch_info_; }
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
   /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but for private values.
@@ -143,6 +144,7 @@ class Server final : ClientConnection::Owner {
   std::shared_ptr<events::Registry> handlers_;
   Tokens tokens_;
   std::unique_ptr<ChildEnvironment> children_;
+  LaunchInfo launch_info_;
   store::LocalValues private_;
   std::mutex kept_mutex_;
   std::vector<std::unique_ptr<data::Value>> kept_;

@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "tests/multiproc/host.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::test {
 namespace {
@@ -289,6 +290,7 @@ TEST_F(ServerTest, nothing_works_before_init_or_after_finalize) {
     EXPECT_EQ(PMIx_server_setup_fork(&proc, &env), PMIX_ERR_INIT);
     EXPECT_EQ(PMIx_server_dmodex_request(&proc, Waiter::on_card, nullptr), PMIX_ERR_INIT);
     EXPECT_EQ(PMIx_server_setup_local_support("job", nullptr, 0, nullptr, nullptr), PMIX_ERR_INIT);
+    EXPECT_EQ(PMIx_Forward_envars("job", "A*", nullptr, 0), PMIX_ERR_INIT);
     EXPECT_EQ(PMIx_server_finalize(), PMIX_ERR_INIT);
     Waiter told;  // a void function has no other way to say so
     PMIx_server_deregister_nspace("job", Waiter::on_status, &told);
@@ -339,15 +341,31 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
     }
   } taken;
   Infos wanted;
-  wanted.flag(PMIX_SETUP_APP_ENVARS).variable("A_VARIABLE", "and its value");
+  wanted.flag(PMIX_SETUP_APP_ENVARS).variable("A_VARIABLE", "and its value").variable("PMIX_RANK", "9");
   ::setenv("FI_OF_THE_LAUNCHER", "42", 1);
+  ::setenv("FORWARDED_1", "43", 1);
+  ::setenv("FORWARDED_2", "44", 1);
+  EXPECT_EQ(PMIx_Forward_envars("job", "FORWARDED_?;B*D", nullptr, 0), PMIX_ERR_BAD_PARAM);
+  Infos excluded;
+  excluded.text(WEFT_FORWARD_EXCLUDE, "*_2");
+  EXPECT_EQ(PMIx_Forward_envars("job", "FORWARDED_?", excluded.data(), excluded.size()), PMIX_ERR_BAD_PARAM);
+  Infos without;
+  without.text(WEFT_FORWARD_EXCLUDE, "FORWARDED_2");
+  EXPECT_EQ(PMIx_Forward_envars("job", "FORWARDED_?", without.data(), without.size()), PMIX_SUCCESS);
   EXPECT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Taken::on_made, &taken),
             PMIX_SUCCESS);
   EXPECT_EQ(taken.over.wait(), PMIX_SUCCESS);
-  ::unsetenv("FI_OF_THE_LAUNCHER");
+  for (const char* name : {"FI_OF_THE_LAUNCHER", "FORWARDED_1", "FORWARDED_2"}) ::unsetenv(name);
+  EXPECT_EQ(
+      PMIx_server_setup_local_support("other", taken.infos.data(), taken.infos.size(), nullptr, nullptr),
+      PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(PMIx_server_setup_local_support("job", taken.infos.data(), taken.infos.size(), nullptr, nullptr),
             PMIX_OPERATION_SUCCEEDED);
-  for (const auto& [name, value] : Variables{{"A_VARIABLE", "and its value"}, {"FI_OF_THE_LAUNCHER", "42"}}) {
+  for (const auto& [name, value] : Variables{{"A_VARIABLE", "and its value"},
+                                             {"FI_OF_THE_LAUNCHER", "42"},
+                                             {"FORWARDED_1", "43"},
+                                             {"FORWARDED_2", "(unset)"},
+                                             {"PMIX_RANK", "0"}}) {
     auto child = host.start("job", 0, "print_variable", {name});
     child.expect(value);
     child.expect_success();

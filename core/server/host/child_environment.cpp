@@ -4,9 +4,18 @@
 #include "core/link/messages.hpp"
 
 namespace weft::server {
+namespace {
 
-void ChildEnvironment::add(std::string nspace, Variables variables) {
-  by_namespace_.change([&](ByNamespace& all) { all[std::move(nspace)] = std::move(variables); });
+bool apply_all(const Envars& envars, char*** env) {
+  for (const auto& each : envars)
+    if (!apply(each, env)) return false;
+  return true;
+}
+
+}  // namespace
+
+void ChildEnvironment::add(std::string nspace, Envars envars) {
+  by_namespace_.change([&](ByNamespace& all) { all[std::move(nspace)] = std::move(envars); });
 }
 
 void ChildEnvironment::forget(std::string_view nspace) {
@@ -17,19 +26,19 @@ void ChildEnvironment::forget(std::string_view nspace) {
 
 pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) const {
   const auto nspace = link::nspace_of(proc);
-  Variables variables{{link::env_nspace, std::string(nspace)},
-                      {link::env_rank, std::to_string(proc.rank)},
-                      {link::env_server, socket_},
-                      {link::env_server_uid, std::to_string(user_)},
-                      {link::env_segment, segment_},
-                      {link::env_token, tokens_.token_of(proc).hex()}};
-  by_namespace_.read([&](const ByNamespace& all) {
-    if (const auto found = all.find(nspace); found != all.end())
-      variables.insert(variables.end(), found->second.begin(), found->second.end());
+  bool is_done = by_namespace_.read([&](const ByNamespace& all) {
+    const auto found = all.find(nspace);
+    return found == all.end() || apply_all(found->second, env);
   });
-  for (const auto& [name, value] : variables)
-    if (!set_variable(env, name, value)) return PMIX_ERR_NOMEM;
-  return PMIX_SUCCESS;
+  // Last: nothing that a launcher says of the environment makes a process another one.
+  const Envars own{{EnvarChange::set, link::env_nspace, std::string(nspace)},
+                   {EnvarChange::set, link::env_rank, std::to_string(proc.rank)},
+                   {EnvarChange::set, link::env_server, socket_},
+                   {EnvarChange::set, link::env_server_uid, std::to_string(user_)},
+                   {EnvarChange::set, link::env_segment, segment_},
+                   {EnvarChange::set, link::env_token, tokens_.token_of(proc).hex()}};
+  is_done = is_done && apply_all(own, env);
+  return is_done ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
 }
 
 }  // namespace weft::server

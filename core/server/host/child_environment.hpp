@@ -23,14 +23,14 @@ class ChildEnvironment {
       : tokens_(tokens), socket_(std::move(socket)), user_(::geteuid()), segment_(std::move(segment)) {}
 
   /// Every child of `nspace` gets these, too (RFC 0029).
-  void add(std::string nspace, Variables variables);
+  void add(std::string nspace, Envars envars);
   /// The namespace has ended.
   void forget(std::string_view nspace);
   /// env: malloc'ed strings, as execve takes it. PMIX_SUCCESS, PMIX_ERR_NOMEM.
   pmix_status_t set_up(const pmix_proc_t& proc, char*** env) const;
 
  private:
-  using ByNamespace = std::map<std::string, Variables, std::less<>>;
+  using ByNamespace = std::map<std::string, Envars, std::less<>>;
 
   const Tokens& tokens_;
   const std::string socket_;

@@ -2,11 +2,13 @@
 #include "core/server/host/launch_info.hpp"
 
 #include <unistd.h>
+#include <xxhash.h>
 
-#include <cstdlib>
-#include <cstring>
+#include <optional>
 
 #include "base/settings.hpp"
+#include "core/link/messages.hpp"
+#include "core/server/host/user_parameter.hpp"
 
 extern char** environ;
 
@@ -17,77 +19,134 @@ constexpr const char* launch_key = "weft.launch";
 // What a user sets in the shell to steer a fabric has to reach every rank alike.
 constexpr std::string_view prefixes[] = {"FI_", "UCX_", "WEFT_"};
 
-bool travels(std::string_view name) {
-  if (base::is_internal(name)) return false;  // each process's own
+/// What each process has of its own, and no other process's would do for.
+bool may_travel(std::string_view name) {
+  return !base::is_internal(name) && name != link::env_nspace && name != link::env_rank;
+}
+
+bool tunes_fabrics(std::string_view name) {
   for (const auto prefix : prefixes)
     if (name.substr(0, prefix.size()) == prefix) return true;
   return false;
 }
 
-bool set_envar(const pmix_info_t& info, Variables& out) {
-  if (data::key_of(info) != PMIX_SET_ENVAR || info.value.type != PMIX_ENVAR) return false;
-  const auto& envar = info.value.data.envar;
-  if (envar.envar != nullptr && envar.value != nullptr) out.emplace_back(envar.envar, envar.value);
-  return true;
+template <class Wanted>
+void harvest(const Wanted& wanted, Envars& out) {
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const auto equals = text.find('=');
+    if (equals == text.npos || equals == 0) continue;
+    const auto name = text.substr(0, equals);
+    if (may_travel(name) && wanted(name))
+      out.push_back({EnvarChange::set, std::string(name), std::string(text.substr(equals + 1))});
+  }
+}
+
+// ---- what travels
+
+struct Packed {
+  static constexpr std::uint16_t wire_version = 2;
+  std::uint16_t wire = wire_version;  ///< stays the first field in every version
+  std::string nspace;
+  Envars envars;
+};
+template <class Archive>
+void fields(Archive& archive, Packed& m) {
+  archive(m.wire, m.nspace, m.envars);
+}
+struct Sealed {
+  std::uint64_t check = 0;
+  std::string bytes;
+};
+template <class Archive>
+void fields(Archive& archive, Sealed& m) {
+  archive(m.check, m.bytes);
+}
+
+data::Value pack(const std::string& nspace, const Envars& envars) {
+  const auto bytes = base::encode(Packed{Packed::wire_version, nspace, envars});
+  const Sealed sealed{XXH3_64bits(bytes.data(), bytes.size()),
+                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
+  return data::Value::of_bytes(base::encode(sealed));
+}
+
+Result<Packed> unpack(const pmix_value_t& value) {
+  if (value.type != PMIX_BYTE_OBJECT) return fail(Errc::corrupt, "launch information");
+  const auto& object = value.data.bo;
+  const auto sealed = base::decode<Sealed>(as_bytes({object.bytes, object.size}));
+  if (!sealed || sealed->check != XXH3_64bits(sealed->bytes.data(), sealed->bytes.size()))
+    return fail(Errc::corrupt, "launch information");
+  return base::decode<Packed>(as_bytes({sealed->bytes.data(), sealed->bytes.size()}));
+}
+
+bool is_said(const pmix_info_t* infos, std::size_t count, std::string_view key) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (data::key_of(infos[i]) == key && data::is_true(infos[i].value)) return true;
+  return false;
 }
 
 }  // namespace
 
-Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count) {
-  Variables variables;
-  bool collect = count == 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto key = data::key_of(infos[i]);
-    if ((key == PMIX_SETUP_APP_ENVARS || key == PMIX_SETUP_APP_ALL) && data::is_true(infos[i].value))
-      collect = true;
-    set_envar(infos[i], variables);
-  }
-  for (char** entry = environ; collect && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const auto equals = text.find('=');
-    if (equals != std::string_view::npos && travels(text.substr(0, equals)))
-      variables.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  data::Infos out;
-  if (variables.empty()) return out;
-  out.add(launch_key, data::Value::of_bytes(base::encode(variables)));
-  return out;
-}
-
-Result<Variables> read_launch_info(const pmix_info_t* infos, std::size_t count) {
-  Variables out;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (set_envar(infos[i], out) || data::key_of(infos[i]) != launch_key) continue;
-    if (infos[i].value.type != PMIX_BYTE_OBJECT) return fail(Errc::corrupt, "launch information");
-    const auto& object = infos[i].value.data.bo;
-    auto variables = base::decode<Variables>(as_bytes({object.bytes, object.size}));
-    if (!variables) return fail(Errc::corrupt, "launch information");
-    out.insert(out.end(), std::make_move_iterator(variables->begin()),
-               std::make_move_iterator(variables->end()));
-  }
-  return out;
-}
-
-Result<void> set_variable(char*** env, const std::string& name, const std::string& value) {
-  const std::string entry = name + "=" + value;
-  char* copy = ::strdup(entry.c_str());
-  if (copy == nullptr) return fail(Errc::no_memory);
-  std::size_t count = 0;
-  for (char** old = *env; old != nullptr && *old != nullptr; ++old, ++count) {
-    if (std::strncmp(*old, entry.c_str(), name.size() + 1) != 0) continue;
-    std::free(*old);
-    *old = copy;
-    return {};
-  }
-  auto** grown = static_cast<char**>(std::realloc(*env, (count + 2) * sizeof(char*)));
-  if (grown == nullptr) {
-    std::free(copy);
-    return fail(Errc::no_memory);
-  }
-  grown[count] = copy;
-  grown[count + 1] = nullptr;
-  *env = grown;
+Result<void> LaunchInfo::forward(const std::string& nspace, std::string_view patterns,
+                                 std::string_view excluded, std::string& bad) {
+  auto wanted = EnvarPatterns::parse(patterns, bad);
+  if (!wanted) return fail(wanted.error());
+  auto unwanted = excluded.empty() ? Result<EnvarPatterns>() : EnvarPatterns::parse(excluded, bad);
+  if (!unwanted) return fail(unwanted.error());
+  const std::lock_guard lock(mutex_);
+  of_[nspace].forwards.push_back({std::move(*wanted), std::move(*unwanted)});
   return {};
+}
+
+Result<data::Infos> LaunchInfo::make(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
+                                     std::string& bad) {
+  const auto of_user = user_parameter("forward_envars");
+  const auto users = of_user.empty() ? Result<EnvarPatterns>() : EnvarPatterns::parse(of_user, bad);
+  if (!users) return fail(users.error());
+  Envars own;
+  if (count == 0 || is_said(infos, count, PMIX_SETUP_APP_ENVARS) || is_said(infos, count, PMIX_SETUP_APP_ALL))
+    harvest(tunes_fabrics, own);
+  harvest([&](std::string_view name) { return users->match(name); }, own);
+  const std::lock_guard lock(mutex_);
+  auto& of = of_[nspace];
+  for (const auto& each : of.forwards)
+    harvest([&](std::string_view name) { return each.wanted.match(name) && !each.excluded.match(name); },
+            own);
+  if (auto read = read_envars(infos, count, own); !read) return fail(read.error());
+  Envars all;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (data::key_of(infos[i]) != PMIX_PARENT_ID) continue;
+    if (infos[i].value.type != PMIX_PROC || infos[i].value.data.proc == nullptr)
+      return fail(Errc::invalid, "PMIX_PARENT_ID");
+    const auto parent = of_.find(link::nspace_of(*infos[i].value.data.proc));
+    if (parent != of_.end()) all.insert(all.end(), parent->second.given.begin(), parent->second.given.end());
+  }
+  all.insert(all.end(), own.begin(), own.end());
+  of.given = all;
+  data::Infos out;
+  if (!all.empty()) out.add(launch_key, pack(nspace, all));
+  return out;
+}
+
+void LaunchInfo::forget(std::string_view nspace) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = of_.find(nspace); found != of_.end()) of_.erase(found);
+}
+
+Result<Envars> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count) {
+  Envars out;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (data::key_of(infos[i]) != launch_key) {
+      if (auto read = read_envars(infos + i, 1, out); !read) return fail(read.error());
+      continue;
+    }
+    auto packed = unpack(infos[i].value);
+    if (!packed) return fail(Errc::corrupt, "launch information");
+    if (packed->nspace != nspace) return fail(Errc::invalid, "launch information of another namespace");
+    out.insert(out.end(), std::make_move_iterator(packed->envars.begin()),
+               std::make_move_iterator(packed->envars.end()));
+  }
+  return out;
 }
 
 }  // namespace weft::server

@@ -1,27 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Launch information: environment variables that travel from the launcher to each node's children.
+// Launch information: what a launcher's server gathers for a job, and each node's server has done to the environment of its children.
 // Source: RFC 0029 "Acquisition of Subsystem Launch Information"; Standard, PMIx_server_setup_application.
+//
+// It travels as one info, "weft.launch", a byte object: what a launcher does with it, and where it is kept, is not known here. So it says
+// of which namespace it is, and has a checksum: one that is cut, changed, of another version or of another namespace is refused whole.
 #pragma once
 
+#include <map>
+#include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/server/host/envar_patterns.hpp"
+#include "core/server/host/envars.hpp"
 
 namespace weft::server {
 
-using Variables = std::vector<std::pair<std::string, std::string>>;
+/// The launcher's side. Any thread.
+class LaunchInfo {
+ public:
+  /// PMIx_Forward_envars: variables of this process whose names are among `patterns`, and not among `excluded` (which may be empty),
+  /// travel with the job. Calls for one namespace add up. Errors: invalid, and `bad` is the pattern that is none; nothing is registered then.
+  Result<void> forward(const std::string& nspace, std::string_view patterns, std::string_view excluded,
+                       std::string& bad);
+  /// The launch information of `nspace`: what PMIX_PARENT_ID's namespaces were given, the variables that tune fabrics and Weft itself
+  /// where PMIX_SETUP_APP_ENVARS or _ALL asks for them (or there are no directives), those that forward() and the user
+  /// (PMIX_MCA_forward_envars) name, and PMIX_SET_ENVAR and its like in their order. One info, or none.
+  /// Errors: invalid: a directive that makes no sense, or `bad`, a pattern of the user's.
+  Result<data::Infos> make(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
+                           std::string& bad);
+  /// The namespace has ended: its variables and patterns are forgotten.
+  void forget(std::string_view nspace);
 
-/// The launcher's side: PMIX_SETUP_APP_ENVARS (or _ALL) collects the variables of this process that tune fabrics and
-/// Weft itself; PMIX_SET_ENVAR adds one. The answer is one info, "weft.launch", a byte object, or nothing.
-Result<data::Infos> make_launch_info(const pmix_info_t* infos, std::size_t count);
+ private:
+  struct Forward {
+    EnvarPatterns wanted, excluded;
+  };
+  struct Of {
+    std::vector<Forward> forwards;
+    Envars given;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Of, std::less<>> of_;
+};
 
-/// A node's side: what make_launch_info() packed, and PMIX_SET_ENVAR given as it is.
-/// Errors: corrupt.
-Result<Variables> read_launch_info(const pmix_info_t* infos, std::size_t count);
-
-/// Sets name=value in an environment of malloc'ed strings, as execve takes it. Errors: no_memory.
-Result<void> set_variable(char*** env, const std::string& name, const std::string& value);
+/// A node's side: what make() packed for this namespace, and PMIX_SET_ENVAR and its like given as they are.
+/// Errors: corrupt, invalid (of another namespace; a directive that makes no sense).
+Result<Envars> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count);
 
 }  // namespace weft::server

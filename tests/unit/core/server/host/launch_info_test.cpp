@@ -2,63 +2,263 @@
 #include "core/server/host/launch_info.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "core/link/messages.hpp"
 
 namespace weft::server {
 namespace {
 
-struct Environment {
+using EnvEntries = std::vector<std::string>;
+
+struct ChildEnv {
   char** entries = nullptr;
-  ~Environment() {
+  explicit ChildEnv(const EnvEntries& with = {}) {
+    entries = static_cast<char**>(std::calloc(with.size() + 1, sizeof(char*)));
+    for (std::size_t i = 0; i < with.size(); ++i) entries[i] = ::strdup(with[i].c_str());
+  }
+  ~ChildEnv() {
     for (char** entry = entries; entry != nullptr && *entry != nullptr; ++entry) std::free(*entry);
     std::free(entries);
   }
-  std::vector<std::string> all() const {
-    std::vector<std::string> out;
+  EnvEntries all() const {
+    EnvEntries out;
     for (char** entry = entries; entry != nullptr && *entry != nullptr; ++entry) out.emplace_back(*entry);
     return out;
   }
 };
 
-TEST(LaunchInfo, sets_and_replaces) {
-  Environment env;
-  ASSERT_TRUE(set_variable(&env.entries, "A", "1"));
-  ASSERT_TRUE(set_variable(&env.entries, "AB", "2"));
-  ASSERT_TRUE(set_variable(&env.entries, "A", "3=4"));
-  ASSERT_TRUE(set_variable(&env.entries, "EMPTY", ""));
-  EXPECT_EQ(env.all(), (std::vector<std::string>{"A=3=4", "AB=2", "EMPTY="}));
-}
+/// A variable of this process, as long as the object.
+struct SetVariable {
+  std::string name;
+  SetVariable(const char* of, const char* value) : name(of) { ::setenv(of, value, 1); }
+  ~SetVariable() { ::unsetenv(name.c_str()); }
+};
 
-TEST(LaunchInfo, travels_and_arrives) {
-  ::setenv("UCX_OF_THIS_TEST", "a value, with = and \n", 1);
-  ::setenv("WEFT_TOKEN", "never", 1);
-  auto made = make_launch_info(nullptr, 0);
-  ::unsetenv("UCX_OF_THIS_TEST");
-  ::unsetenv("WEFT_TOKEN");
-  ASSERT_TRUE(made);
-  const auto read = read_launch_info(made->data(), made->size());
-  ASSERT_TRUE(read);
-  bool found = false;
-  for (const auto& [name, value] : *read) {
-    EXPECT_NE(name, "WEFT_TOKEN");
-    EXPECT_NE(name, "PATH");
-    found |= name == "UCX_OF_THIS_TEST" && value == "a value, with = and \n";
+// ---- what is done to an environment
+
+struct ChangeRow {
+  EnvarChange change;
+  const char* before;  ///< null: the variable is not there
+  const char* after;
+};
+TEST(Envars, each_change_with_and_without_the_variable) {
+  const ChangeRow rows[] = {{EnvarChange::set, nullptr, "V=new"},
+                            {EnvarChange::set, "V=old", "V=new"},
+                            {EnvarChange::add, nullptr, "V=new"},
+                            {EnvarChange::add, "V=", "V="},
+                            {EnvarChange::add, "V=old", "V=old"},
+                            {EnvarChange::prepend, nullptr, "V=new"},
+                            {EnvarChange::prepend, "V=", "V=new"},
+                            {EnvarChange::prepend, "V=old", "V=new;old"},
+                            {EnvarChange::append, nullptr, "V=new"},
+                            {EnvarChange::append, "V=old", "V=old;new"},
+                            {EnvarChange::first, nullptr, "V=new"},
+                            {EnvarChange::first, "V=old", "V=new;old"},
+                            {EnvarChange::first, "V=old;new", "V=new;old"},
+                            {EnvarChange::first, "V=new", "V=new"},
+                            {EnvarChange::first, "V=newer;new;a", "V=new;newer;a"},
+                            {EnvarChange::unset, nullptr, nullptr},
+                            {EnvarChange::unset, "V=old", nullptr}};
+  for (const auto& row : rows) {
+    EnvEntries before{"VV=1"}, after{"VV=1"};
+    if (row.before != nullptr) before.emplace_back(row.before);
+    if (row.after != nullptr) after.emplace_back(row.after);
+    ChildEnv env(before);
+    ASSERT_TRUE(apply({row.change, "V", "new", ';'}, &env.entries));
+    EXPECT_EQ(env.all(), after) << static_cast<int>(row.change);
   }
-  EXPECT_TRUE(found);
 }
 
-TEST(LaunchInfo, cut_at_any_byte_it_is_refused) {
-  ::setenv("FI_OF_THIS_TEST", "value", 1);
-  auto made = make_launch_info(nullptr, 0);
-  ::unsetenv("FI_OF_THIS_TEST");
+TEST(Envars, of_an_environment_that_is_none) {
+  ChildEnv env;
+  std::free(env.entries);
+  env.entries = nullptr;
+  ASSERT_TRUE(apply({EnvarChange::unset, "V", "", ':'}, &env.entries));
+  EXPECT_EQ(env.all(), EnvEntries{});
+  ASSERT_TRUE(apply({EnvarChange::append, "V", "new", ':'}, &env.entries));
+  EXPECT_EQ(env.all(), EnvEntries{"V=new"});
+}
+
+data::Value envar(const char* name, const char* value, char separator) {
+  char* const no_const_name = const_cast<char*>(name);
+  pmix_value_t raw{};
+  raw.type = PMIX_ENVAR;
+  raw.data.envar = {no_const_name, const_cast<char*>(value), separator};
+  return *data::Value::copy_of(raw);
+}
+
+TEST(Envars, are_read_in_their_order_or_not_at_all) {
+  data::Infos infos;
+  infos.add(PMIX_APPEND_ENVAR, envar("A", "1", ','));
+  infos.add("something.else", data::Value::of(true));
+  infos.add(PMIX_UNSET_ENVAR, data::Value::of("A"));
+  infos.add(PMIX_FIRST_ENVAR, envar("A", "2", '\0'));
+  Envars read;
+  ASSERT_TRUE(read_envars(infos.data(), infos.size(), read));
+  const Envars wanted{{EnvarChange::append, "A", "1", ','},
+                      {EnvarChange::unset, "A", "", ':'},
+                      {EnvarChange::first, "A", "2", ':'}};
+  EXPECT_EQ(read, wanted);
+  for (auto& bad :
+       {envar("", "1", ':'), envar("A=B", "1", ':'), data::Value::of("A"), data::Value::of(true)}) {
+    data::Infos with;
+    with.add(PMIX_SET_ENVAR, envar("GOOD", "1", ':'));
+    with.add(PMIX_SET_ENVAR, *data::Value::copy_of(bad.get()));
+    EXPECT_FALSE(read_envars(with.data(), with.size(), read));
+    EXPECT_EQ(read, wanted);
+  }
+}
+
+// ---- patterns
+
+TEST(EnvarPatterns, what_they_match) {
+  std::string bad;
+  const auto patterns = EnvarPatterns::parse("OMP_*;A?C;EXACT", bad);
+  ASSERT_TRUE(patterns) << bad;
+  for (const char* name : {"OMP_", "OMP_NUM_THREADS", "ABC", "A?C", "EXACT"})
+    EXPECT_TRUE(patterns->match(name)) << name;
+  for (const char* name : {"OMP", "XOMP_", "AC", "ABBC", "EXACTLY", "EXAC", ""})
+    EXPECT_FALSE(patterns->match(name)) << name;
+  EXPECT_TRUE(EnvarPatterns::parse("*", bad)->match("ANY"));
+  EXPECT_FALSE(EnvarPatterns().match("ANY"));
+}
+
+TEST(EnvarPatterns, those_that_are_none_are_named) {
+  const std::pair<const char*, const char*> rows[] = {{"", ""},           {"A;", ""},    {";A", ""},
+                                                      {"A;B*C;D", "B*C"}, {"**", "**"},  {"A;B C", "B C"},
+                                                      {"A=1", "A=1"},     {"A\t", "A\t"}};
+  for (const auto& [text, wanted] : rows) {
+    std::string bad = "unchanged";
+    EXPECT_FALSE(EnvarPatterns::parse(text, bad)) << text;
+    EXPECT_EQ(bad, wanted) << text;
+  }
+}
+
+// ---- from the launcher to a node
+
+Envars made_and_read(LaunchInfo& launcher, const std::string& nspace, const data::Infos& directives) {
+  std::string bad;
+  const auto made = launcher.make(nspace, directives.data(), directives.size(), bad);
+  EXPECT_TRUE(made) << bad;
+  const auto read = made ? read_launch_info(nspace, made->data(), made->size()) : fail(Errc::invalid);
+  EXPECT_TRUE(read);
+  return read ? *read : Envars();
+}
+
+bool has(const Envars& envars, const std::string& name) {
+  return std::any_of(envars.begin(), envars.end(), [&](const Envar& each) { return each.name == name; });
+}
+
+TEST(LaunchInfo, variables_of_fabrics_travel_and_those_of_one_process_do_not) {
+  const SetVariable fabric("UCX_OF_THIS_TEST", "a value, with = and \n"), token("WEFT_TOKEN", "never");
+  LaunchInfo launcher;
+  const auto read = made_and_read(launcher, "job", {});
+  EXPECT_TRUE(std::find(read.begin(), read.end(),
+                        Envar{EnvarChange::set, "UCX_OF_THIS_TEST", "a value, with = and \n", ':'}) !=
+              read.end());
+  EXPECT_FALSE(has(read, "WEFT_TOKEN"));
+  EXPECT_FALSE(has(read, "PATH"));
+  data::Infos others;
+  others.add(PMIX_UNSET_ENVAR, data::Value::of("X"));
+  EXPECT_EQ(made_and_read(launcher, "job", others), (Envars{{EnvarChange::unset, "X", "", ':'}}));
+}
+
+TEST(LaunchInfo, forwarded_variables_add_up_for_their_namespace) {
+  const SetVariable one("OF_TEST_1", "1"), two("OF_TEST_2", "2"), other("OTHER_OF_TEST", "3"),
+      rank("PMIX_RANK", "7");
+  LaunchInfo launcher;
+  std::string bad;
+  ASSERT_TRUE(launcher.forward("job", "OF_TEST_*", "OF_TEST_2", bad));
+  ASSERT_TRUE(launcher.forward("job", "OTHER_OF_TES?;PMIX_R*", "", bad));
+  data::Infos none;
+  none.add("something.else", data::Value::of(true));
+  const auto read = made_and_read(launcher, "job", none);
+  EXPECT_TRUE(has(read, "OF_TEST_1") && has(read, "OTHER_OF_TEST"));
+  EXPECT_FALSE(has(read, "OF_TEST_2"));
+  EXPECT_FALSE(has(read, "PMIX_RANK")) << "each process has its own";
+  EXPECT_TRUE(made_and_read(launcher, "another", none).empty());
+  launcher.forget("job");
+  EXPECT_TRUE(made_and_read(launcher, "job", none).empty());
+}
+
+TEST(LaunchInfo, a_pattern_that_is_none_registers_nothing) {
+  const SetVariable one("OF_TEST_1", "1");
+  LaunchInfo launcher;
+  std::string bad;
+  EXPECT_FALSE(launcher.forward("job", "OF_TEST_1;B*C", "", bad));
+  EXPECT_EQ(bad, "B*C");
+  EXPECT_FALSE(launcher.forward("job", "OF_TEST_1", "D*E", bad));
+  EXPECT_EQ(bad, "D*E");
+  data::Infos none;
+  none.add("something.else", data::Value::of(true));
+  EXPECT_TRUE(made_and_read(launcher, "job", none).empty());
+}
+
+TEST(LaunchInfo, the_user_names_variables_in_the_environment_or_in_a_file) {
+  const auto home =
+      std::filesystem::temp_directory_path() / ("home-of-launch-info." + std::to_string(::getpid()));
+  std::filesystem::create_directories(home / ".pmix");
+  const char* const before = std::getenv("HOME");
+  const std::string old_home = before != nullptr ? before : "";
+  ::setenv("HOME", home.c_str(), 1);
+  std::ofstream(home / ".pmix" / "mca-params.conf")
+      << "# forward_envars = NO\nother = NO\n  forward_envars =  OF_TEST_1\n";
+  const SetVariable one("OF_TEST_1", "1"), two("OF_TEST_2", "2");
+  data::Infos none;
+  none.add("something.else", data::Value::of(true));
+  LaunchInfo launcher;
+  EXPECT_EQ(made_and_read(launcher, "job", none), (Envars{{EnvarChange::set, "OF_TEST_1", "1", ':'}}));
+  {
+    const SetVariable first("PMIX_MCA_forward_envars", "OF_TEST_2");
+    EXPECT_EQ(made_and_read(launcher, "job", none), (Envars{{EnvarChange::set, "OF_TEST_2", "2", ':'}}));
+    const SetVariable bad_one("PMIX_MCA_forward_envars", "A;;B");
+    std::string bad = "unchanged";
+    EXPECT_FALSE(launcher.make("job", none.data(), none.size(), bad));
+    EXPECT_EQ(bad, "");
+  }
+  old_home.empty() ? ::unsetenv("HOME") : ::setenv("HOME", old_home.c_str(), 1);
+  std::filesystem::remove_all(home);
+}
+
+TEST(LaunchInfo, parents_come_first) {
+  LaunchInfo launcher;
+  data::Infos of_parent, of_child;
+  of_parent.add(PMIX_SET_ENVAR, envar("V", "parent", ':'));
+  made_and_read(launcher, "parent", of_parent);
+  of_child.add(PMIX_PARENT_ID, data::Value::of_proc(link::make_proc("parent", PMIX_RANK_WILDCARD)));
+  of_child.add(PMIX_PREPEND_ENVAR, envar("V", "child", ':'));
+  of_child.add(PMIX_PARENT_ID, data::Value::of_proc(link::make_proc("unknown", 0)));
+  ChildEnv env;
+  for (const auto& each : made_and_read(launcher, "child", of_child)) ASSERT_TRUE(apply(each, &env.entries));
+  EXPECT_EQ(env.all(), EnvEntries{"V=child:parent"});
+}
+
+TEST(LaunchInfo, cut_or_changed_at_any_byte_or_of_another_namespace_it_is_refused) {
+  LaunchInfo launcher;
+  data::Infos directives;
+  directives.add(PMIX_SET_ENVAR, envar("VARIABLE", "value", ':'));
+  std::string bad;
+  auto made = launcher.make("job", directives.data(), directives.size(), bad);
   ASSERT_TRUE(made && made->size() == 1);
+  const auto refused = [&] { return !read_launch_info("job", made->data(), made->size()); };
   auto& object = made->data()[0].value.data.bo;
   const auto whole = object.size;
-  for (object.size = 0; object.size < whole; ++object.size)
-    EXPECT_FALSE(read_launch_info(made->data(), made->size())) << object.size;
-  EXPECT_TRUE(read_launch_info(made->data(), made->size()));
+  for (object.size = 0; object.size < whole; ++object.size) EXPECT_TRUE(refused()) << object.size;
+  for (std::size_t i = 0; i < whole; ++i)
+    for (int bit = 0; bit < 8; ++bit) {
+      object.bytes[i] = static_cast<char>(object.bytes[i] ^ (1 << bit));
+      EXPECT_TRUE(refused()) << i;
+      object.bytes[i] = static_cast<char>(object.bytes[i] ^ (1 << bit));
+    }
+  EXPECT_FALSE(refused());
+  EXPECT_FALSE(read_launch_info("another", made->data(), made->size()));
 }
 
 }  // namespace
