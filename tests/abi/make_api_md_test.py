@@ -11,7 +11,8 @@ import tempfile
 import unittest
 
 SCRIPT = sys.argv.pop(1)
-HEADERS = ("pmix_macros.h", "pmix_utilities.h", "pmix_server.h", "pmix_tool.h", "pmix_deprecated.h")
+HEADERS = ("pmix_macros.h", "pmix_utilities.h", "pmix_server.h", "pmix_tool.h", "pmix_deprecated.h",
+           "weft/pmix_extensions.h")
 PMIX_H = """/* ---- Publish/Lookup Operations ---- */
 PMIX_EXPORT pmix_status_t PMIx_Publish(const pmix_info_t* info,
                                        size_t ninfo);
@@ -29,7 +30,9 @@ class MakeApiMd(unittest.TestCase):
         for name in ("include", "core/abi", "docs"):
             (self.root / name).mkdir(parents=True)
         for name in HEADERS:
-            (self.root / "include" / name).write_text("// Chapter of the PMIx Standard: Elsewhere.\n")
+            header = self.root / "include" / name
+            header.parent.mkdir(exist_ok=True)
+            header.write_text("// Chapter of the PMIx Standard: Elsewhere.\n")
         (self.root / "include/pmix.h").write_text(PMIX_H)
         self.define("not_supported_publish.cpp", PUBLISH)
         self.define("fence.cpp", FENCE)

@@ -182,7 +182,10 @@ void Child::expect(std::string_view line) {
 }
 
 void Child::kill(int signal) const {
-  if (pid_ > 0) ::kill(pid_, signal);
+  if (pid_ <= 0) return;
+  ::kill(pid_, signal);
+  siginfo_t info{};
+  if (signal == SIGSTOP) ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOWAIT);
 }
 
 bool Child::ended() {

@@ -89,6 +89,7 @@ class Child {
   std::string hear();
   /// A failure of the test unless the next line is this one.
   void expect(std::string_view line);
+  /// Sends the signal. After SIGSTOP all its threads stand when this returns.
   void kill(int signal = 9) const;
   /// Waits for its end. The wait status; -1: it did not end in time and was killed.
   int wait();

@@ -14,14 +14,14 @@ struct Attribute {
   const char* key;
   EnvarChange change;
 };
-constexpr Attribute attributes[] = {
+constexpr Attribute envar_changes[] = {
     {PMIX_SET_ENVAR, EnvarChange::set},         {PMIX_ADD_ENVAR, EnvarChange::add},
     {PMIX_PREPEND_ENVAR, EnvarChange::prepend}, {PMIX_APPEND_ENVAR, EnvarChange::append},
     {PMIX_FIRST_ENVAR, EnvarChange::first},     {PMIX_UNSET_ENVAR, EnvarChange::unset},
 };
 
 std::optional<EnvarChange> change_of(std::string_view key) {
-  for (const auto& attribute : attributes)
+  for (const auto& attribute : envar_changes)
     if (key == attribute.key) return attribute.change;
   return std::nullopt;
 }

@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <vector>
 
 namespace weft::server {
 namespace {
@@ -121,7 +122,11 @@ TEST(TreeRelay, every_other_node_gets_each_message_once_and_in_order) {
 }
 
 TEST(TreeRelay, one_that_is_known_to_be_lost_is_passed_over_whatever_their_number) {
-  for (NodeNumber count = 2; count <= 300; ++count)
+  std::vector<NodeNumber>
+      counts;  // all small ones; of the large ones those about a power of two, where the tree changes its depth
+  for (NodeNumber count = 2; count <= 70; ++count) counts.push_back(count);
+  for (const NodeNumber power : {128u, 256u}) counts.insert(counts.end(), {power - 1, power, power + 1});
+  for (const NodeNumber count : counts)
     for (NodeNumber dead = 0; dead < count; ++dead) {
       const NodeNumber root = dead == 0 ? 1 : dead / 2;  // sometimes just above it, sometimes far
       Net net(count);
