@@ -94,7 +94,8 @@ pmix_status_t PMIx_Deregister_event_handler(size_t evhdlr_ref, pmix_op_cbfunc_t 
 ///   range   PMIX_RANGE_RM: for the host alone, by its notify_event, else by its handlers; a singleton has none: PMIX_ERR_UNREACH
 ///   info    PMIX_EVENT_DO_NOT_CACHE (bool), _CUSTOM_RANGE, _NON_DEFAULT (bool); others go along. PMIX_EVENT_TIMESTAMP is added
 ///   Handlers that are registered later hear it once, too, in every process of the range: a server and each process keep the
-///   latest 512 events, of at most 1 MiB, a process not those that a handler completed with PMIX_EVENT_ACTION_COMPLETE.
+///   latest 512 events, of at most 1 MiB, a process not those that a handler completed with PMIX_EVENT_ACTION_COMPLETE,
+///   unless it is PMIX_MODEL_DECLARED of the process itself (PMIX_RANGE_PROC_LOCAL).
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (also: no such range), _LOST_CONNECTION, and those of the host's notify_event
 ///   Source: PMIx Standard, chapter "Event Notification". Tests: tests/multiproc/event_test.cpp
 pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source, pmix_data_range_t range,

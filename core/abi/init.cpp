@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Client initialization and finalization".
 #include "core/abi/guard.hpp"
+#include "core/abi/init_directives.hpp"
 #include "core/abi/progress.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
@@ -9,16 +10,23 @@ using weft::abi::roles;
 
 namespace {
 
-/// A program that says which model it implements raises PMIX_MODEL_DECLARED in its own process.
-void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::size_t ninfo) {
-  bool declares = false;
-  for (std::size_t i = 0; i < ninfo; ++i) declares |= weft::data::key_of(infos[i]) == PMIX_PROGRAMMING_MODEL;
-  if (!declares) return;
-  auto copy = weft::data::Infos::copy_of(infos, ninfo);
-  if (!copy) return;
+/// What a programming model says of itself in a call of PMIx_Init; empty: no model calls.
+weft::Result<weft::data::Infos> declaration_in(const pmix_info_t* infos, std::size_t ninfo) {
+  weft::data::Infos said;
+  for (const auto* info = infos; info != infos + ninfo; ++info) {
+    if (!weft::abi::is_model_key(weft::data::key_of(*info))) continue;
+    auto value = weft::data::Value::copy_of(info->value);
+    if (!value) return weft::fail(value.error());
+    said.add(weft::data::key_of(*info), std::move(*value));
+  }
+  return said;
+}
+
+/// Raises PMIX_MODEL_DECLARED in this process.
+void declare_model(weft::client::Client& client, weft::data::Infos said) {
   // No error: default handlers, which take an event for a failure of the job, do not hear of it.
-  copy->add(PMIX_EVENT_NON_DEFAULT, weft::data::Value::of(true));
-  client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(*copy)},
+  said.add(PMIX_EVENT_NON_DEFAULT, weft::data::Value::of(true));
+  client.notify({PMIX_MODEL_DECLARED, client.self(), PMIX_RANGE_PROC_LOCAL, std::move(said)},
                 [](pmix_status_t) {});
 }
 
@@ -33,12 +41,18 @@ void declare_model(weft::client::Client& client, const pmix_info_t* infos, std::
 ///   client_connected2 (docs/decisions/0005-start-up.md). A singleton: none of these.
 ///   In the child of a fork the library starts anew: the parent's server refuses a second process as that rank
 ///   (PMIX_ERR_NO_PERMISSIONS) until the parent has finalized.
-///   info   PMIX_PROGRAMMING_MODEL and the like; PMIX_EXTERNAL_PROGRESS (bool): core/abi/progress.cpp
+///   info   PMIX_EXTERNAL_PROGRESS (bool, first call: core/abi/progress.cpp). Each call's are looked at (RFC 0017): a key that an earlier call
+///   gave another value is PMIX_ERR_BAD_PARAM, and nothing is counted. A call with PMIX_PROGRAMMING_MODEL, another key of models or several
+///   raises PMIX_MODEL_DECLARED with them in this process; every handler that is registered for that code later hears it, too.
 /// Not yet: other attributes (ignored, refused where required).
 pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
   return weft::abi::guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     const weft::abi::Roles::Changing changing(roles());
-    pmix_status_t status = PMIX_SUCCESS;
+    auto declared = declaration_in(info, ninfo);
+    if (!declared) return weft::abi::to_status(declared.error());
+    if (roles().client_count == 0) roles().init_directives = std::make_unique<weft::abi::InitDirectives>();
+    pmix_status_t status = roles().init_directives->add(info, ninfo);
+    if (status != PMIX_SUCCESS) return status;
     if (roles().client_count == 0) {
       auto started = weft::client::Client::start();
       // Whatever keeps a server that the environment names from answering is one status; PMIX_ERR_UNREACH is a singleton's.
@@ -51,7 +65,7 @@ pmix_status_t PMIx_Init(pmix_proc_t* proc, pmix_info_t info[], size_t ninfo) {
     }
     ++roles().client_count;
     if (proc != nullptr) *proc = roles().client()->self();
-    declare_model(*roles().client(), info, ninfo);
+    if (declared->size() != 0) declare_model(*roles().client(), std::move(*declared));
     return status;
   });
 }

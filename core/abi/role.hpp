@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/abi/calls.hpp"
+#include "core/abi/init_directives.hpp"
 #include "core/client/client.hpp"
 #include "core/client/tool.hpp"
 #include "core/server/server.hpp"
@@ -92,6 +93,7 @@ class Roles {
     const std::lock_guard<std::mutex> lock_;
   };
   unsigned client_count = 0;
+  std::unique_ptr<InitDirectives> init_directives;  ///< of those calls; null before the first
   unsigned server_count = 0;
   unsigned tool_count = 0;
   void set_client(std::unique_ptr<client::Client> client);

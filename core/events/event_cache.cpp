@@ -40,6 +40,10 @@ bool is_for_default_handlers(const Event& event) {
   return !says(event, PMIX_EVENT_NON_DEFAULT);
 }
 
+bool is_declaration(const Event& event) {
+  return event.code == PMIX_MODEL_DECLARED && event.range == PMIX_RANGE_PROC_LOCAL;
+}
+
 bool concerns(const Event& event, std::string_view nspace) {
   if (name_of(event.source) == nspace) return true;
   const auto affected = affected_by(event);
@@ -47,10 +51,14 @@ bool concerns(const Event& event, std::string_view nspace) {
 }
 
 std::uint64_t EventCache::add(const EventRef& event) {
-  return may_be_cached(*event) ? events_.add(event, bytes_of(*event)) : 0;
+  if (!may_be_cached(*event)) return 0;
+  if (!is_declaration(*event)) return events_.add(event, bytes_of(*event));
+  declarations_.add(event, bytes_of(*event));
+  return 0;
 }
 
 void EventCache::forget(std::string_view nspace) {
+  declarations_.erase_if([&](const EventRef& event) { return concerns(*event, nspace); });
   events_.erase_if([&](const EventRef& event) { return concerns(*event, nspace); });
 }
 

@@ -28,6 +28,7 @@ struct Seen {
   std::atomic<pmix_rank_t> affected{PMIX_RANK_UNDEF};
   std::atomic<pmix_status_t> first_code{0}, status{0};  ///< status: PMIX_PROC_TERM_STATUS
   std::atomic<int> stamped{0};                          ///< had a PMIX_EVENT_TIMESTAMP
+  std::atomic<std::uint64_t> threads{0};                ///< PMIX_MODEL_NUM_THREADS
   std::atomic<bool> declines{false};                    ///< how it ends: by default it completes the event
   bool wait(int wanted) const {
     return eventually([&] { return count.load() >= wanted; });
@@ -49,6 +50,8 @@ void on_event(size_t, pmix_status_t status, const pmix_proc_t* source, pmix_info
     for (size_t j = 0; j < ninfo; ++j)
       if (PMIX_CHECK_KEY(&infos[j], PMIX_EVENT_AFFECTED_PROC))
         seen.affected = infos[j].value.data.proc->rank;
+      else if (PMIX_CHECK_KEY(&infos[j], PMIX_MODEL_NUM_THREADS))
+        seen.threads = infos[j].value.data.uint64;
       else if (PMIX_CHECK_KEY(&infos[j], PMIX_PROC_TERM_STATUS))
         seen.status = infos[j].value.data.status;
     is_declined = seen.declines;
@@ -220,24 +223,97 @@ int raises_for_the_host(const Words&) {
 }
 
 /// A second PMIx_Init that names a programming model raises MODEL_DECLARED here and nowhere else.
+pmix_status_t init_with(Infos infos) {
+  return PMIx_Init(nullptr, infos.data(), infos.size());
+}
+
 int declares_model(const Words&) {
   Client client;
-  Seen seen, any;
+  Seen seen, any, later;
   const auto id = listen_for({PMIX_MODEL_DECLARED}, seen, true);
   const auto default_id = listen_for({}, any, true);
   check_status(fence(), PMIX_SUCCESS);
-  Infos model;
-  model.text(PMIX_PROGRAMMING_MODEL, "MPI")
-      .text(PMIX_MODEL_LIBRARY_NAME, "a library")
-      .text(PMIX_MODEL_LIBRARY_VERSION, "1");
-  check_status(PMIx_Init(nullptr, model.data(), model.size()), PMIX_SUCCESS);
+  check_status(init_with(std::move(Infos()
+                                       .text(PMIX_PROGRAMMING_MODEL, "MPI")
+                                       .text(PMIX_MODEL_LIBRARY_NAME, "a library")
+                                       .text(PMIX_MODEL_LIBRARY_VERSION, "1"))),
+               PMIX_SUCCESS);
   check(seen.wait(1), "MODEL_DECLARED did not come");
-  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  // Any key of models declares, each model with values of its own.
+  check_status(init_with(std::move(Infos().text(PMIX_THREADING_MODEL, "pthread"))), PMIX_SUCCESS);
+  check_status(init_with(std::move(Infos().text(PMIX_PROGRAMMING_MODEL, "OpenMP"))), PMIX_SUCCESS);
+  check(seen.wait(3), "MODEL_DECLARED of each model");
+  // The handler completed them, and other events came in between: a handler that comes later hears each once.
+  for (int i = 0; i < 600; ++i)
+    PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr);
+  const auto later_id = listen_for({PMIX_MODEL_DECLARED}, later, true);
+  check(later.wait(3), "declarations that were made before");
+  for (int i = 0; i < 3; ++i) check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
-  check_equal(static_cast<std::uint64_t>(seen.count.load()), 1);
-  check_equal(static_cast<std::uint64_t>(any.count.load()), 0);  // no error of the job
-  stop_listening(id, true);
-  stop_listening(default_id, true);
+  check_equal(static_cast<std::uint64_t>(seen.count.load()), 3);
+  check_equal(static_cast<std::uint64_t>(later.count.load()), 3);
+  check_equal(static_cast<std::uint64_t>(any.count.load()),
+              600);  // of ours: a declaration is no error of the job
+  for (const auto each : {id, default_id, later_id}) stop_listening(each, true);
+  client.finalize();
+  return 0;
+}
+
+/// Directives of all calls of PMIx_Init; each call, from any thread, needs its own PMIx_Finalize.
+int starts_often(const Words&) {
+  check_status(init_with(std::move(Infos().text("x.a", "1"))), PMIX_SUCCESS);
+  check_status(init_with(std::move(Infos().text("x.a", "1").text("x.b", "1"))), PMIX_SUCCESS);
+  check_status(init_with(std::move(Infos().text("x.c", "1").text("x.b", "2"))), PMIX_ERR_BAD_PARAM);
+  check_status(init_with(std::move(Infos().text("x.c", "2"))), PMIX_SUCCESS);
+  std::atomic<int> declared{0}, refused{0};
+  {
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 8; ++i)
+      threads.emplace_back([&, i] {
+        for (int round = 0; round < 20; ++round) {
+          if (init_with(std::move(Infos().text(PMIX_PROGRAMMING_MODEL, std::to_string(i)))) == PMIX_SUCCESS)
+            ++declared;
+          if (init_with(std::move(Infos().text("x.c", "3"))) == PMIX_ERR_BAD_PARAM) ++refused;
+        }
+      });
+    for (auto& thread : threads) thread.join();
+  }
+  check_equal(static_cast<std::uint64_t>(declared.load()), 160);
+  check_equal(static_cast<std::uint64_t>(refused.load()), 160);
+  for (int i = 0; i < 162; ++i) check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  check(PMIx_Initialized() != 0, "the last one has not come");
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_SUCCESS);
+  check_status(PMIx_Finalize(nullptr, 0), PMIX_ERR_INIT);
+  return 0;
+}
+
+/// What a model does while it runs, told to the process, the node or the job.
+int tells_of_its_phases(const Words&) {
+  Client client;
+  for (const pmix_data_range_t range : {PMIX_RANGE_PROC_LOCAL, PMIX_RANGE_LOCAL, PMIX_RANGE_NAMESPACE}) {
+    for (const pmix_status_t code :
+         {PMIX_MODEL_RESOURCES, PMIX_OPENMP_PARALLEL_ENTERED, PMIX_OPENMP_PARALLEL_EXITED}) {
+      Seen seen;
+      const auto id = listen_for({code}, seen, true);
+      check_status(fence(), PMIX_SUCCESS);
+      Infos infos;
+      infos.unsigned64(PMIX_MODEL_NUM_THREADS, 4)
+          .unsigned64(PMIX_MODEL_NUM_CPUS, 2)
+          .text(PMIX_MODEL_CPU_TYPE, "HWTHREAD");
+      infos.text(PMIX_MODEL_PHASE_NAME, "solve")
+          .text(PMIX_MODEL_PHASE_TYPE, "parallel")
+          .text(PMIX_MODEL_AFFINITY_POLICY, "CORE");
+      infos.flag(PMIX_EVENT_NON_DEFAULT).flag(PMIX_EVENT_DO_NOT_CACHE);
+      check_status(PMIx_Notify_event(code, &client.me, range, infos.data(), infos.size(), nullptr, nullptr),
+                   PMIX_OPERATION_SUCCEEDED);
+      const int wanted = range == PMIX_RANGE_PROC_LOCAL ? 1 : static_cast<int>(client.size);
+      check(seen.wait(wanted), "what a model does");
+      check_status(fence(), PMIX_SUCCESS);
+      check_equal(static_cast<std::uint64_t>(seen.count.load()), static_cast<std::uint64_t>(wanted));
+      check_equal(static_cast<std::uint64_t>(seen.threads.load()), 4);
+      stop_listening(id, true);
+    }
+  }
   client.finalize();
   return 0;
 }
@@ -361,6 +437,8 @@ void add_event_programs(Programs& programs) {
   programs.add("hears_what_has_come", hears_what_has_come);
   programs.add("raises_for_the_host", raises_for_the_host);
   programs.add("declares_model", declares_model);
+  programs.add("starts_often", starts_often);
+  programs.add("tells_of_its_phases", tells_of_its_phases);
   programs.add("watches_peers", watches_peers);
   programs.add("just_waits", just_waits);
   programs.add("finalizes_in_the_middle", finalizes_in_the_middle);
@@ -387,6 +465,12 @@ TEST_P(EventTest, ranges_that_reach_no_client) {
 }
 TEST_P(EventTest, model_declared) {
   all_run(GetParam(), 2, "declares_model");
+}
+TEST_P(EventTest, directives_of_every_init) {
+  all_run(GetParam(), 2, "starts_often");
+}
+TEST_P(EventTest, model_phases) {
+  all_run(GetParam(), 3, "tells_of_its_phases");
 }
 TEST_P(EventTest, finalize_in_the_middle) {
   all_run(GetParam(), 1, "finalizes_in_the_middle");

@@ -96,5 +96,30 @@ TEST(EventCache, forgets_what_a_namespace_sent_or_suffered) {
   EXPECT_EQ(codes_in(cache), (Codes{-2}));
 }
 
+Event declaration_of(const char* model) {
+  Event event = event_of(PMIX_MODEL_DECLARED);
+  event.range = PMIX_RANGE_PROC_LOCAL;
+  event.infos = test::text(PMIX_PROGRAMMING_MODEL, model);
+  return event;
+}
+
+TEST(EventCache, a_declaration_is_neither_pushed_out_nor_erased) {
+  EventCache cache({2, 1u << 20});
+  EXPECT_EQ(cache.add(held(declaration_of("MPI"))), 0U) << "no number to erase it by";
+  for (const int code : {-1, -2, -3}) cache.add(held(event_of(code)));
+  for (std::uint64_t number = 0; number < 4; ++number) cache.erase(number);
+  EXPECT_EQ(codes_in(cache), (Codes{PMIX_MODEL_DECLARED}));
+  Event of_another = declaration_of("MPI");
+  of_another.range = PMIX_RANGE_LOCAL;
+  EXPECT_NE(cache.add(held(std::move(of_another))), 0U) << "another process's, an event like others";
+}
+
+TEST(EventCache, declarations_are_bounded) {
+  EventCache cache;
+  for (int i = 0; i < 100; ++i) cache.add(held(declaration_of("MPI")));
+  EXPECT_EQ(cache.size(), 64U);
+  EXPECT_EQ(cache.dropped(), 36U);
+}
+
 }  // namespace
 }  // namespace weft::events
