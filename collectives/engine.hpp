@@ -66,6 +66,10 @@ class Engine {
   Result<Generation> refuse(const Signature& signature, std::vector<NodeNumber> members, Errc why);
   /// The generation that was begun last here; 0: none.
   Generation begun(const Signature& signature) const;
+  /// It has begun here and not ended. Right after begin(): no other member had ended it before.
+  bool is_open(const Signature& signature, Generation generation) const {
+    return open_.find({signature, generation}) != open_.end();
+  }
   /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect if it has
   /// ended.
   void abort(const Signature& signature, Generation generation, Errc why);

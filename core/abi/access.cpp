@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/abi/guard.hpp"
+#include "core/abi/native_procs.hpp"
 #include "core/abi/role.hpp"
 #include "core/data/memory.hpp"
 #include "core/data/qualified_key.hpp"
@@ -122,9 +123,11 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
     const auto name = text_of(key, longest_key);
     if (proc == nullptr || val == nullptr || name.empty() || bad_key(name)) return PMIX_ERR_BAD_PARAM;
     if (weft::data::find_type(val->type) == nullptr) return PMIX_ERR_UNKNOWN_DATA_TYPE;
-    if (name != PMIX_QUALIFIED_VALUE) return role->store_internal(*proc, name, *val);
+    pmix_proc_t whose = *proc;
+    if (const auto status = weft::abi::make_native(whose); status != PMIX_SUCCESS) return status;
+    if (name != PMIX_QUALIFIED_VALUE) return role->store_internal(whose, name, *val);
     const auto qualified = weft::data::read_qualified(*val);
-    return qualified ? role->store_internal(*proc, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
+    return qualified ? role->store_internal(whose, qualified->key, *qualified->value) : PMIX_ERR_BAD_PARAM;
   });
 }
 
@@ -158,9 +161,15 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     // Programs look at it after a failure, too.
     if (!how.static_values) *val = nullptr;
     if (auto self = caller_itself(*role, proc, name)) return deliver(*role, std::move(*self), how, val);
-    const bool here = proc != nullptr && proc->nspace[0] != '\0';
+    bool here = proc != nullptr && proc->nspace[0] != '\0';
     pmix_proc_t named;
-    if (!here) named = target(*role, proc);
+    if (!here || weft::abi::is_in_groups()) {
+      named = target(*role, proc);
+      if (auto value = weft::abi::value_of_group(named, name); value.get().type != PMIX_UNDEF)
+        return deliver(*role, std::move(value), how, val);
+      if (const auto status = weft::abi::make_native(named); status != PMIX_SUCCESS) return status;
+      here = false;
+    }
     Value found;
     const auto status = role->get(here ? *proc : named, name, info, ninfo, how, found);
     return status == PMIX_SUCCESS ? deliver(*role, std::move(found), how, val) : status;
@@ -189,7 +198,15 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
       });
       return PMIX_SUCCESS;
     }
-    return role->get_later(target(*role, proc), std::string(name), std::move(*infos), done);
+    auto named = target(*role, proc);
+    if (auto value = weft::abi::value_of_group(named, name); value.get().type != PMIX_UNDEF) {
+      role->run_later([done, found = std::make_shared<Value>(std::move(value))] {
+        done(PMIX_SUCCESS, std::move(*found));
+      });
+      return PMIX_SUCCESS;
+    }
+    if (const auto status = weft::abi::make_native(named); status != PMIX_SUCCESS) return status;
+    return role->get_later(named, std::string(name), std::move(*infos), done);
   });
 }
 

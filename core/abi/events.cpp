@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Event notification".
 #include "core/abi/guard.hpp"
+#include "core/abi/native_procs.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
@@ -107,6 +108,7 @@ pmix_status_t PMIx_Notify_event(pmix_status_t status, const pmix_proc_t* source,
     if (!weft::events::is_range(range)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
+    if (const auto named = weft::abi::make_native(*infos); named != PMIX_SUCCESS) return named;
     weft::events::Event event{status, source != nullptr ? *source : role->self(), range, std::move(*infos)};
     if (cbfunc != nullptr || role->on_thread()) {
       role->notify(std::move(event), [cbfunc, cbdata](pmix_status_t s) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Synchronization and data access operations".
 #include "core/abi/guard.hpp"
+#include "core/abi/native_procs.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
 
@@ -8,7 +9,7 @@ using weft::abi::guarded_status;
 using weft::abi::roles;
 
 /// PMIx_Fence: no process that is named returns before all have entered; with PMIX_COLLECT_DATA their data travels too.
-///   procs [nprocs]  the members; rank PMIX_RANK_WILDCARD = all of that namespace; NULL, 0 = mine
+///   procs [nprocs]  the members; rank PMIX_RANK_WILDCARD = all of that namespace or group; NULL, 0 = mine
 ///   info  [ninfo]   PMIX_COLLECT_DATA (bool); PMIX_COLLECT_GENERATED_JOB_INFO (bool): what the servers of other nodes alone know of
 ///                   their ranks comes too, which PMIX_COLLECT_DATA alone does not bring; PMIX_TIMEOUT (int, seconds, 0 = none); a host that carries fences gets these and all
 ///                   others
@@ -23,7 +24,9 @@ using weft::abi::roles;
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-    return client->fences().fence(procs, nprocs, info, ninfo);
+    const weft::abi::NativeProcs native(procs, nprocs);
+    if (native.status() != PMIX_SUCCESS) return native.status();
+    return client->fences().fence(native.data(), native.size(), info, ninfo);
   });
 }
 
@@ -35,7 +38,9 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
-    return client->fences().fence_later(procs, nprocs, info, ninfo,
+    const weft::abi::NativeProcs native(procs, nprocs);
+    if (native.status() != PMIX_SUCCESS) return native.status();
+    return client->fences().fence_later(native.data(), native.size(), info, ninfo,
                                         [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
   });
 }

@@ -2,6 +2,7 @@
 // PMIx Standard, chapter "Client initialization and finalization".
 #include "core/abi/guard.hpp"
 #include "core/abi/init_directives.hpp"
+#include "core/abi/native_procs.hpp"
 #include "core/abi/progress.hpp"
 #include "core/abi/role.hpp"
 #include "pmix.h"
@@ -99,6 +100,8 @@ pmix_status_t PMIx_Abort(int status, const char msg[], pmix_proc_t procs[], size
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if (procs == nullptr && nprocs != 0) return PMIX_ERR_BAD_PARAM;
-    return client->abort(status, weft::abi::text_of(msg, 1u << 16), procs, nprocs);
+    const weft::abi::NativeProcs native(procs, nprocs);
+    if (native.status() != PMIX_SUCCESS) return native.status();
+    return client->abort(status, weft::abi::text_of(msg, 1u << 16), native.data(), native.size());
   });
 }

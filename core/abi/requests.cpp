@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/requests.hpp"
 
+#include "core/abi/native_procs.hpp"
+
 namespace weft::abi {
 
 std::shared_ptr<client::Connection> way_to_host(pmix_status_t& why_not) {
@@ -19,8 +21,9 @@ pmix_status_t copy_infos(const pmix_info_t* infos, std::size_t ninfo, data::Info
 
 pmix_status_t copy_procs(const pmix_proc_t* procs, std::size_t nprocs, std::vector<pmix_proc_t>& out) {
   if (procs == nullptr || nprocs == 0) return PMIX_ERR_BAD_PARAM;
-  out.assign(procs, procs + nprocs);
-  return PMIX_SUCCESS;
+  const NativeProcs native(procs, nprocs);
+  if (native.status() == PMIX_SUCCESS) out.assign(native.data(), native.data() + native.size());
+  return native.status();
 }
 
 }  // namespace weft::abi

@@ -58,7 +58,7 @@ link::Answer ask(const Message& message) {
 
 /// Directives of a caller. PMIX_ERR_BAD_PARAM: there are none where some are said to be, or one that is no value.
 pmix_status_t copy_infos(const pmix_info_t* infos, std::size_t ninfo, data::Infos& out);
-/// Processes of a caller; none is an error.
+/// Processes of a caller, as the host calls them (native_procs.hpp); none is an error.
 pmix_status_t copy_procs(const pmix_proc_t* procs, std::size_t nprocs, std::vector<pmix_proc_t>& out);
 
 }  // namespace weft::abi

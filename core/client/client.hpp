@@ -10,6 +10,7 @@
 #include "core/client/connection.hpp"
 #include "core/client/control.hpp"
 #include "core/client/fences.hpp"
+#include "core/client/groups.hpp"
 #include "core/client/kept_values.hpp"
 #include "core/client/outputs.hpp"
 #include "core/client/resolve.hpp"
@@ -62,6 +63,7 @@ class Client {
   pmix_status_t resolve_nodes(std::string_view nspace, std::string& out);
 
   Fences& fences() noexcept { return *fences_; }
+  Groups& groups() noexcept { return groups_; }
 
   // Services: client_services.cpp.
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
@@ -144,6 +146,7 @@ class Client {
   shm::WaitPolicy wait_;
 
   std::optional<Fences> fences_;
+  Groups groups_;
 
   mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;

@@ -7,14 +7,11 @@
 #include "core/link/messages.hpp"
 
 namespace weft::link {
-namespace {
 
 bool is_less(const pmix_proc_t& a, const pmix_proc_t& b) noexcept {
   const int order = std::strncmp(a.nspace, b.nspace, sizeof a.nspace);
   return order != 0 ? order < 0 : a.rank < b.rank;
 }
-
-}  // namespace
 
 bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) noexcept {
   return a.rank == b.rank && std::strncmp(a.nspace, b.nspace, sizeof a.nspace) == 0;

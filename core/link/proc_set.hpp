@@ -13,6 +13,8 @@ namespace weft::link {
 using Procs = std::vector<pmix_proc_t>;
 
 bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) noexcept;
+/// By namespace, then rank.
+bool is_less(const pmix_proc_t& a, const pmix_proc_t& b) noexcept;
 bool is_same(const Procs& a, const Procs& b) noexcept;
 
 /// Members may name them in different orders, and twice.

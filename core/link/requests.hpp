@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/link/messages.hpp"
+#include "core/link/rank_runs.hpp"
 
 namespace weft::link {
 
@@ -88,6 +89,15 @@ struct GroupDestruct {
 template <class Archive>
 void fields(Archive& archive, GroupDestruct& m) {
   archive(m.group, m.directives);
+}
+
+/// Of a construct, as the bytes that are the value of its answer: the members by group rank.
+struct GroupMembers {
+  RankRuns runs;
+};
+template <class Archive>
+void fields(Archive& archive, GroupMembers& m) {
+  archive(m.runs);
 }
 
 struct Allocate {

@@ -81,6 +81,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   children_->forget(nspace);
   launch_info_.forget(nspace);
   rooms_->events.forget(nspace);
+  rooms_->gatherings.forget(nspace);
   handlers_->forget_namespace(nspace);
   rooms_->jobs.erase(nspace);
   rooms_->gets.retry_all(nspace);  // a Get that waits for its data waits for nothing

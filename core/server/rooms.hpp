@@ -8,8 +8,9 @@
 
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
-#include "core/server/fences/fence_watch.hpp"
+#include "core/server/groups/gatherings.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
 
@@ -38,13 +39,16 @@ struct Rooms {
         card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
-        fence_watch(loop, fences, cluster, exchanges ? &*exchanges : nullptr, settings.stuck_after),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
+        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, events, self.rank),
+        gatherings(loop, jobs, host, groups, cluster),
+        fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
+                    settings.stuck_after),
         clients(loop, self, segment, tokens,
-                {jobs, host, gets, fences, events, cluster, exchanges ? &*exchanges : nullptr}),
+                {jobs, host, gets, fences, events, gatherings, cluster, exchanges ? &*exchanges : nullptr}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(loop, jobs, host, clients, handlers),
-        own_report(settings.host_name, jobs, cards, card_exchange, fences, cluster),
+        services(host, clients, gatherings, handlers),
+        own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
@@ -58,8 +62,10 @@ struct Rooms {
   std::optional<Exchanges> exchanges;  ///< with a cluster
   CardExchange card_exchange;
   Fences fences;
-  FenceWatch fence_watch;
   EventRelay events;
+  Groups groups;
+  Gatherings gatherings;
+  FenceWatch fence_watch;
   Clients clients;
   ToolEntry tool_entry;
   Services services;

@@ -316,6 +316,7 @@ bool Server::progress_cluster(bool may_rest) {
 void Server::leave_cluster() {
   cluster_->say_goodbye();
   rooms_->fences.stop_exchanging();
+  rooms_->groups.stop_exchanging();
   cluster_->stop();
   rooms_->cards.close();
   cluster_.reset();

@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t length_at = 4;
 
 bool is_known(BlobKind kind) noexcept {
-  return kind == BlobKind::cards || kind == BlobKind::generated || kind == BlobKind::failure;
+  return kind == BlobKind::cards || kind == BlobKind::generated || kind == BlobKind::group ||
+         kind == BlobKind::failure;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@ add_executable(multiproc_test
   attributes_test.cpp
   cluster_card_test.cpp
   cluster_fence_test.cpp
+  cluster_group_test.cpp
   cluster_loss_test.cpp
   cluster_node.cpp
   data_test.cpp
@@ -17,6 +18,8 @@ add_executable(multiproc_test
   harness.cpp
   host.cpp
   host_events_test.cpp
+  group_programs.cpp
+  group_test.cpp
   host_group_test.cpp
   host_fence_test.cpp
   info_test.cpp

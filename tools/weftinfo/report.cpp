@@ -43,6 +43,7 @@ MissingRank read_missing(const Reader& in) {
 
 Fence read_fence(const Reader& in) {
   Fence out;
+  out.operation = in.at("weft.operation").text();
   out.procs = in.at("weft.procs").each(read_run);
   out.generation = in.at("weft.generation").number();
   out.age_ms = in.at("weft.age").number();

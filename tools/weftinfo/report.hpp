@@ -47,6 +47,7 @@ struct MissingRank {
 };
 
 struct Fence {
+  std::string operation;  ///< empty: a fence; else of a group
   std::vector<RankRun> procs;
   std::uint64_t generation = 0, age_ms = 0;
   bool collects = false;

@@ -98,7 +98,8 @@ std::string text_of(const Cluster& cluster, const Fence& fence) {
   const auto how = fence.algorithm.empty()
                        ? ""
                        : fmt::format(", {} by {}", fence.collects ? "exchange" : "barrier", fence.algorithm);
-  auto out = fmt::format("fence {} of {}{}: open for at least {}; {} of {} ranks are in it", fence.generation,
+  const auto what = fence.operation.empty() ? fmt::format("fence {}", fence.generation) : fence.operation;
+  auto out = fmt::format("{} of {}{}: open for at least {}; {} of {} ranks are in it", what,
                          text_of(fence.procs), how, duration(fence.age_ms), fence.arrived, fence.ranks);
   if (fence.nodes > 1)
     out += fmt::format(", with all their ranks {} of {} nodes", fence.entered, fence.nodes);

@@ -243,7 +243,9 @@ void Clients::tell_other_nodes(const pmix_proc_t& proc, const Job& job) {
 }
 
 void Clients::remote_process_died(const pmix_proc_t& proc, NodeNumber server) {
-  if (rooms_.exchanges->process_died(proc)) rooms_.events.announce_death(proc, server);
+  if (!rooms_.exchanges->process_died(proc)) return;
+  rooms_.events.announce_death(proc, server);
+  rooms_.gatherings.lose_remote(proc);
 }
 
 void Clients::remove(Job& job, std::uint32_t rank, Done done) {

@@ -14,7 +14,7 @@
 #include "core/server/connections/connection.hpp"
 #include "core/server/connections/tokens.hpp"
 #include "core/server/events/event_relay.hpp"
-#include "core/server/fences/fences.hpp"
+#include "core/server/groups/gatherings.hpp"
 
 namespace weft::server {
 
@@ -27,6 +27,7 @@ class Clients {
     Gets& gets;
     Fences& fences;
     EventRelay& events;
+    Gatherings& gatherings;
     Cluster* cluster;  ///< null where there is no other node
     Exchanges* exchanges;
   };

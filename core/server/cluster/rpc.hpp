@@ -36,6 +36,7 @@ enum class RequestType : std::uint16_t {
   report,        ///< for weftinfo and other tools: what is open there, and how much was done
   processes,     ///< for queries: the processes of a job that run there
   far_key,       ///< a reserved key of a rank of that node, or of the node
+  group_part,    ///< as fence_part, of a group's construct or destruct
 };
 
 class Rpc {

@@ -10,7 +10,7 @@
 namespace weft::server {
 
 std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Load load,
-                                                  const data::Infos& directives, Ended done) {
+                                                  const data::Infos& directives, Ended done, Bytes along) {
   Collected cards;
   if (load.cards) {
     auto collected = collect(procs);
@@ -23,39 +23,41 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
     }
     cards = std::move(*collected);
   }
-  const auto on_end = [this, procs, load, sent = std::move(cards.sent), done](pmix_status_t status,
-                                                                              bool are_all) {
+  const auto on_end = [this, procs, load, sent = std::move(cards.sent), done](
+                          pmix_status_t status, bool are_all, std::vector<Along> others_along = {}) {
     if (status == PMIX_SUCCESS) {
       mark_sent(procs, sent);
       load_came(procs, load, are_all);
     }
-    done({status});
+    done({status, false, std::move(others_along)});
   };
   if (!is_ours()) {
     by_host(procs, directives, bytes_of(procs, load, std::move(cards.blob)), on_end);
     return std::nullopt;
   }
-  const bool is_first = is_whole_job(procs) && exchanges_->attempts(procs) == 0;
-  const bool travels = load.is_any() || is_first;
+  const bool is_first = procs.operation().empty() && is_whole_job(procs) && exchanges_->attempts(procs) == 0;
+  const bool travels = load.is_any() || is_first || !along.empty();
   // Cards alone need no blob that says so: where contributions travel for something else, it is there even if nothing is new.
   if (is_first || load.generated) cards.blob = bytes_of(procs, load, std::move(cards.blob));
-  const auto key =
-      exchanges_->begin(procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
-                        [this, procs, load, is_first, on_end, done](
-                            pmix_status_t status, const std::vector<Exchanges::Part>& others) {
-                          bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
-                          Procs behind;
-                          for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i) {
-                            const auto taken = take(procs, others[i], behind);
-                            status = taken.status;
-                            nodes_disagree |= taken.load.generated != load.generated;
-                            if (is_first || load.generated) nodes_disagree |= taken.load.cards != load.cards;
-                          }
-                          if (nodes_disagree)
-                            return done({status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, true});
-                          const auto ended = [on_end](pmix_status_t end) { on_end(end, true); };
-                          status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
-                        });
+  cards.blob.insert(cards.blob.end(), along.begin(), along.end());
+  const auto key = exchanges_->begin(
+      procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
+      [this, procs, load, is_first, on_end, done](pmix_status_t status,
+                                                  const std::vector<Exchanges::Part>& others) {
+        bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
+        Procs behind;
+        std::vector<Along> others_along;
+        for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i) {
+          auto taken = take(procs, others[i], behind);
+          status = taken.status;
+          others_along.push_back({others[i].node, std::move(taken.along)});
+          nodes_disagree |= taken.load.generated != load.generated;
+          if (is_first || load.generated) nodes_disagree |= taken.load.cards != load.cards;
+        }
+        if (nodes_disagree) return done({status == PMIX_SUCCESS ? PMIX_ERR_BAD_PARAM : status, true});
+        const auto ended = [on_end, others_along](pmix_status_t end) { on_end(end, true, others_along); };
+        status == PMIX_SUCCESS ? fetch_missing(behind, ended) : ended(status);
+      });
   if (key) return *key;
   done({PMIX_ERR_NOT_FOUND});
   return std::nullopt;
@@ -90,7 +92,7 @@ Result<CardExchange::Collected> CardExchange::collect(const Participants& partic
 }
 
 const CardExchange::Positions* CardExchange::sent_by(const Participants& procs) const {
-  const auto found = sent_.find(procs.signature());
+  const auto found = sent_.find(procs.set());
   return found == sent_.end() ? nullptr : &found->second;
 }
 
@@ -103,7 +105,7 @@ std::uint64_t CardExchange::position(const Positions* positions, const Job& job,
 
 void CardExchange::mark_sent(const Participants& procs, const std::vector<Sent>& sent) {
   if (sent.empty()) return;
-  auto& positions = sent_[procs.signature()];
+  auto& positions = sent_[procs.set()];
   for (const auto& part : sent) {
     if (jobs_.find(part.nspace) == nullptr) continue;
     auto& of_job = positions[part.nspace];
@@ -149,12 +151,14 @@ CardExchange::Taken CardExchange::take(const Procs& procs, const Exchanges::Part
   // Without a place a request is sent when it matters.
   if (!place.empty()) (void)cards_.modex()->take_place(part.node, link::nspace_of(procs[0]), place);
   Load load;
-  const auto seen = store::read_blobs(cards, [&](store::BlobKind kind, Bytes) {
+  Blob along;
+  const auto seen = store::read_blobs(cards, [&](store::BlobKind kind, Bytes body) {
     load.cards |= kind == store::BlobKind::cards;
     load.generated |= kind == store::BlobKind::generated;
+    if (kind == store::BlobKind::group) along.assign(body.begin(), body.end());
   });
   if (!seen) return {PMIX_ERR_UNPACK_FAILURE, load};
-  return {take_blobs(cards, behind), load};
+  return {take_blobs(cards, behind), load, std::move(along)};
 }
 
 /// Nodes may see two fences end in another order, and a fence that ended well elsewhere may have failed here. So a fence can bring

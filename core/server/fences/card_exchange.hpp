@@ -35,15 +35,22 @@ class CardExchange {
     bool is_any() const noexcept { return cards || generated; }
     friend bool operator==(Load, Load) = default;
   };
+  /// What another node sent along with its cards, as a blob of its own kind.
+  struct Along {
+    NodeNumber node;
+    Blob bytes;
+  };
   struct End {
     pmix_status_t status;
     bool nodes_disagree = false;  ///< on what travels: all of them know it
+    std::vector<Along> along{};   ///< of a group's operation
   };
   using Ended = std::function<void(End)>;
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.
+  /// along: of a group's operation, what travels beside the cards; a host that does fences cannot carry it.
   /// Returns the key of our own collective while it is under way.
   std::optional<Exchanges::Key> begin(const Participants& procs, Load load, const data::Infos& directives,
-                                      Ended done);
+                                      Ended done, Bytes along = {});
   /// Tells the host that carries the fences of one that failed here. directives: with PMIX_LOCAL_COLLECTIVE_STATUS. done: when
   /// the host has ended it at all nodes. collect: the other nodes have bytes in that fence; then these say it, too, for the
   /// servers of a host that does not know the attribute.
@@ -76,6 +83,7 @@ class CardExchange {
   struct Taken {
     pmix_status_t status;
     Load load;  ///< what that node sent, also where nothing of it is new
+    Blob along{};
   };
   Taken take(const Procs& procs, const Exchanges::Part& part, Procs& behind);
   pmix_status_t take_blobs(Bytes blobs, Procs& behind);

@@ -73,7 +73,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   for (const auto& [nspace, rank] : dead_) {
     const auto proc = link::make_proc(nspace, rank);
     if (!events::covers(procs.procs(), proc)) continue;
-    for (const auto node : jobs_.nodes_of({proc})) ask({runs_of(procs), key->second}, node, nullptr);
+    for (const auto node : jobs_.nodes_of({proc})) ask(name_of(procs, key->second), node, nullptr);
   }
   return *key;
 }
@@ -96,7 +96,7 @@ bool Exchanges::process_died(const pmix_proc_t& proc) {
   const auto where = jobs_.nodes_of({proc});
   for (const auto& [key, fence] : open_)
     if (!where.empty() && cluster_.is_there(where.front()) && events::covers(fence.procs.procs(), proc))
-      ask({runs_of(fence.procs), key.second}, where.front(), nullptr);
+      ask(name_of(fence.procs, key.second), where.front(), nullptr);
   return true;
 }
 
@@ -104,10 +104,15 @@ void Exchanges::forget(std::string_view nspace) {
   std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
 }
 
+FenceName Exchanges::name_of(const Participants& procs, collectives::Generation generation) {
+  return {runs_of(procs), generation, procs.operation(),
+          static_cast<std::uint8_t>(procs.goes_on_smaller() ? 1 : 0)};
+}
+
 /// A node that cannot take part ends the fence by itself.
 void Exchanges::ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then) {
-  cluster_.rpc().send(node, RequestType::fence_part, encode(name),
-                      [then = std::move(then)](pmix_status_t status, Bytes body) {
+  cluster_.rpc().send(node, name.operation.empty() ? RequestType::fence_part : RequestType::group_part,
+                      encode(name), [then = std::move(then)](pmix_status_t status, Bytes body) {
                         if (!then) return;
                         const auto part =
                             status == PMIX_SUCCESS ? decode<FencePart>(body) : fail(Errc::not_found);

@@ -55,8 +55,13 @@ class Exchanges {
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 
+  /// What all nodes call a generation of it.
+  static FenceName name_of(const Participants& procs, collectives::Generation generation);
   /// Asks the server of `node` to end this generation if its part of it can not come. then: with its part, or null.
   void ask(const FenceName& name, NodeNumber node, std::function<void(const FencePart*)> then);
+
+  /// It is under way. Right after begin(): no other node had refused or aborted it before.
+  bool is_open(const Key& key) const { return cluster_.engine().is_open(key.first, key.second); }
 
   /// Generations of this set that have begun or were refused here.
   std::uint64_t attempts(const Participants& procs) const;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A fence as one node sees it, and what all nodes call it. Pure data; the same struct goes into the stuck report, to weftinfo and
+// A fence, or a group's construct or destruct, as one node sees it, and what all nodes call it. Pure data; the same struct goes into the stuck report, to weftinfo and
 // from server to server.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/wire.hpp"
+#include "core/link/rank_runs.hpp"
 #include "pmix_common.h"
 #include "transport/mesh/node.hpp"
 #include "weft/bytes.hpp"
@@ -21,33 +22,24 @@ using base::encode;
 using mesh::NodeNumber;
 
 /// Raised when a structure here or in reports/report.hpp changes shape, or counter_names.
-inline constexpr std::uint16_t report_version = 3;
+inline constexpr std::uint16_t report_version = 4;
 
-/// Ranks first to last of one namespace; PMIX_RANK_WILDCARD in both: all.
-struct RankRun {
-  std::string nspace;
-  std::uint32_t first = 0, last = 0;
-  auto operator<=>(const RankRun&) const = default;
-};
-template <class Archive>
-void fields(Archive& archive, RankRun& m) {
-  archive(m.nspace, m.first, m.last);
-}
+using link::procs_of;
+using link::RankRun;
+using link::runs_of;
 
 struct FenceName {
   static constexpr auto wire_version = report_version;
   std::vector<RankRun> procs;
   std::uint64_t generation = 0;
+  std::string operation{};           ///< empty: a fence; else as operation_of() says it (core/server/groups/meeting.hpp)
+  std::uint8_t goes_on_smaller = 0;  ///< of a question: an operation that leaves lost participants out
   auto operator<=>(const FenceName&) const = default;
 };
 template <class Archive>
 void fields(Archive& archive, FenceName& m) {
-  archive(m.procs, m.generation);
+  archive(m.procs, m.generation, m.operation, m.goes_on_smaller);
 }
-/// procs: canonical.
-std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs);
-/// Errors: corrupt (more processes than any job has).
-Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs);
 
 /// One that a fence waits for. state: store::Local::State.
 struct AbsentRank {

@@ -23,9 +23,15 @@ collectives::Signature signature_of(const Procs& procs) {
 
 }  // namespace
 
-Participants::Participants(Procs procs) {
-  const auto signature = signature_of(procs);
-  shared_ = std::make_shared<const Shared>(Shared{std::move(procs), signature});
+Participants::Participants(Procs procs, std::string operation, bool goes_on_smaller) {
+  const auto set = signature_of(procs);
+  auto signature = set;
+  if (!operation.empty()) {
+    signature.high = XXH3_64bits(operation.data(), operation.size());
+    signature.low = XXH3_64bits_withSeed(&set, sizeof set, signature.high);
+  }
+  shared_ = std::make_shared<const Shared>(
+      Shared{std::move(procs), std::move(operation), goes_on_smaller, signature, set});
 }
 
 }  // namespace weft::server

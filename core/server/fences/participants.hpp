@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The processes of a fence, and the signature by which all servers know their set.
+// The processes of a fence or of a group's operation, and the signatures by which all servers know their set and what is under way.
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "collectives/message.hpp"
 #include "core/server/jobs/proc_set.hpp"
@@ -12,17 +13,24 @@ namespace weft::server {
 /// Made once for each set; copies share it, so that an exchange of half a million processes neither copies nor hashes them.
 class Participants {
  public:
-  /// procs: canonical. Cost: a hash of all of them.
-  explicit Participants(Procs procs);
+  /// procs: canonical. operation: of a group, which leaves lost participants out or not; empty: their fences. Cost: a hash of all of them.
+  explicit Participants(Procs procs, std::string operation = {}, bool goes_on_smaller = false);
 
   operator const Procs&() const noexcept { return shared_->procs; }
   const Procs& procs() const noexcept { return shared_->procs; }
+  const std::string& operation() const noexcept { return shared_->operation; }
+  bool goes_on_smaller() const noexcept { return shared_->goes_on_smaller; }
+  /// Of the collectives: operations of other groups on the same set, and its fences, are others.
   const collectives::Signature& signature() const noexcept { return shared_->signature; }
+  /// Of the set alone, whatever it does.
+  const collectives::Signature& set() const noexcept { return shared_->set; }
 
  private:
   struct Shared {
     Procs procs;
-    collectives::Signature signature;
+    std::string operation;
+    bool goes_on_smaller;
+    collectives::Signature signature, set;
   };
   std::shared_ptr<const Shared> shared_;
 };

@@ -40,16 +40,17 @@ constexpr const char* advice =
     "Look at what they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the "
     "report off.\n";
 
-/// "fence 4 of job 7", "fence 4 of 3 processes of job 7 (ranks 0-2)".
+/// "fence 4 of job7", "construct of group g of a set of 3 processes of job7".
 std::string title(const FenceName& name) {
   const auto& procs = name.procs;
   const auto nspace = procs.empty() ? std::string() : procs.front().nspace;
+  const auto what = name.operation.empty() ? fmt::format("fence {}", name.generation) : name.operation;
   if (procs.size() == 1 && procs.front().first == PMIX_RANK_WILDCARD)
-    return fmt::format("fence {} of {}", name.generation, nspace);
+    return fmt::format("{} of {}", what, nspace);
   std::uint64_t count = 0;
   for (const auto& run : procs)
     if (run.first != PMIX_RANK_WILDCARD) count += std::uint64_t{run.last} - run.first + 1;
-  return fmt::format("fence {} of a set of {} processes of {}", name.generation, count, nspace);
+  return fmt::format("{} of a set of {} processes of {}", what, count, nspace);
 }
 
 }  // namespace

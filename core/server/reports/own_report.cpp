@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 namespace weft::server {
@@ -11,7 +13,8 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   NodeReport out;
   if (request.everything == 0) {
     for (const auto& name : request.fences)
-      if (auto part = fences_.part_in(name)) out.fences.push_back(std::move(*part));
+      if (auto part = name.operation.empty() ? fences_.part_in(name) : gatherings_.part_in(name))
+        out.fences.push_back(std::move(*part));
     return out;
   }
   out.host = host_name_;
@@ -21,6 +24,7 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   out.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
+  std::ranges::move(gatherings_.open_parts(), std::back_inserter(out.fences));
   out.counters = counters();
   return out;
 }

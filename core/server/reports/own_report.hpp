@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/server/cards/cards.hpp"
-#include "core/server/fences/fences.hpp"
+#include "core/server/groups/gatherings.hpp"
 #include "core/server/reports/report.hpp"
 
 namespace weft::server {
@@ -17,12 +17,13 @@ class OwnReport {
  public:
   /// cluster: null where there is no other node.
   OwnReport(std::string host_name, Jobs& jobs, Cards& cards, CardExchange& exchange, Fences& fences,
-            Cluster* cluster)
+            Gatherings& gatherings, Cluster* cluster)
       : host_name_(std::move(host_name)),
         jobs_(jobs),
         cards_(cards),
         exchange_(exchange),
         fences_(fences),
+        gatherings_(gatherings),
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
 
@@ -41,6 +42,7 @@ class OwnReport {
   Cards& cards_;
   CardExchange& exchange_;
   Fences& fences_;
+  Gatherings& gatherings_;
   Cluster* cluster_;
   const std::chrono::steady_clock::time_point started_;
 };

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/data/array.hpp"
-#include "core/server/services/requester.hpp"
+#include "core/server/connections/requester.hpp"
 
 namespace weft::server {
 

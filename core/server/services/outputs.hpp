@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/server/host/host.hpp"
-#include "core/server/services/requester.hpp"
+#include "core/server/connections/requester.hpp"
 
 namespace weft::server {
 

@@ -58,24 +58,22 @@ void Services::serve(const Requester& from, link::Spawn message) {
 }
 
 void Services::serve(const Requester& from, link::Connect message) {
-  gatherings_.enter(from,
-                    {Gatherings::Kind::connect, {}, std::move(message.procs), std::move(message.directives)});
+  gatherings_.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
+                    std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
-  gatherings_.enter(
-      from, {Gatherings::Kind::disconnect, {}, std::move(message.procs), std::move(message.directives)});
+  gatherings_.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
+                    std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupConstruct message) {
-  if (!host_.does_groups()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  gatherings_.enter(from, {Gatherings::Kind::construct, std::move(message.group), std::move(message.procs),
-                           std::move(message.directives)});
+  gatherings_.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
+                    std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupDestruct message) {
-  if (!host_.does_groups()) return from.reply(PMIX_ERR_NOT_SUPPORTED);
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   gatherings_.enter_destruct(from, std::move(message));
 }

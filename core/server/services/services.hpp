@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What clients ask of the host: each request becomes the upcall that it is for, and the host's answer the reply. Without the
+// What clients ask of the host, and operations at which several meet: each request becomes the upcall that it is for, and the host's answer the reply. Without the
 // upcall the reply is PMIX_ERR_NOT_SUPPORTED. The loop's thread only.
 // Source: PMIx Standard, chapter "Server-specific interfaces", "Server Function Pointers".
 #pragma once
 
 #include "core/server/clients/clients.hpp"
-#include "core/server/services/gatherings.hpp"
+#include "core/server/groups/gatherings.hpp"
 #include "core/server/services/outputs.hpp"
 #include "core/server/services/watched_codes.hpp"
 
@@ -14,10 +14,10 @@ namespace weft::server {
 class Services {
  public:
   /// own: the handlers of the host in this process.
-  Services(asio::io_context& loop, Jobs& jobs, Host& host, Clients& clients, events::Registry& own)
+  Services(Host& host, Clients& clients, Gatherings& gatherings, events::Registry& own)
       : host_(host),
         clients_(clients),
-        gatherings_(loop, jobs, host),
+        gatherings_(gatherings),
         outputs_(host),
         watched_codes_(host, own) {}
 
@@ -55,7 +55,7 @@ class Services {
 
   Host& host_;
   Clients& clients_;
-  Gatherings gatherings_;
+  Gatherings& gatherings_;
   Outputs outputs_;
   WatchedCodes watched_codes_;
 };

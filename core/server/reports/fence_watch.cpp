@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/fence_watch.hpp"
+#include "core/server/reports/fence_watch.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/log.hpp"
 
@@ -31,9 +32,10 @@ struct FenceWatch::Inquiry {
   std::size_t open_requests = 0;
 };
 
-FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
-                       std::chrono::seconds stuck_after)
+FenceWatch::FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
+                       Exchanges* exchanges, std::chrono::seconds stuck_after)
     : fences_(fences),
+      gatherings_(gatherings),
       cluster_(cluster),
       exchanges_(exchanges),
       stuck_after_(stuck_after),
@@ -57,7 +59,9 @@ void FenceWatch::arm_report() {
 }
 
 void FenceWatch::report_waiting() {
-  for (auto& [part, age, is_between_nodes] : fences_.waiting_for(stuck_after_)) {
+  auto waiting = fences_.waiting_for(stuck_after_);
+  std::ranges::move(gatherings_.waiting_for(stuck_after_), std::back_inserter(waiting));
+  for (auto& [part, age, is_between_nodes] : waiting) {
     if (!is_between_nodes) {
       print(stuck_report({.name = part.name,
                           .age = age,
@@ -102,7 +106,7 @@ void FenceWatch::poll() {
     if (!is_power && !is_stuck) continue;
     if (is_stuck) reported_.insert(key);
     auto inquiry = std::make_shared<Inquiry>();
-    inquiry->name = {runs_of(fence.procs), key.second};
+    inquiry->name = Exchanges::name_of(fence.procs, key.second);
     inquiry->members = fence.members;
     inquiry->age = age;
     inquiry->is_report = is_stuck;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Looks after fences that do not end: asks the other nodes whether their part will come, and reports what is stuck, once a generation.
+// Looks after fences, and operations of groups, that do not end: asks the other nodes whether their part will come, and reports what is stuck, once a generation.
 //
 // Of a fence between nodes the lowest node that is in it reports for all. The loop's thread only.
 #pragma once
@@ -11,15 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "core/server/fences/fences.hpp"
+#include "core/server/groups/gatherings.hpp"
 
 namespace weft::server {
 
 class FenceWatch {
  public:
   /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
-  FenceWatch(asio::io_context& loop, Fences& fences, Cluster* cluster, Exchanges* exchanges,
-             std::chrono::seconds stuck_after);
+  FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
+             Exchanges* exchanges, std::chrono::seconds stuck_after);
 
   /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
   void follow_exchanges();
@@ -34,6 +34,7 @@ class FenceWatch {
   void conclude(const Inquiry& inquiry) const;
 
   Fences& fences_;
+  Gatherings& gatherings_;
   Cluster* cluster_;
   Exchanges* exchanges_;
   const std::chrono::seconds stuck_after_;

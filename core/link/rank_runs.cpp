@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/fences/fence_part.hpp"
+#include "core/link/rank_runs.hpp"
 
 #include "core/link/messages.hpp"
 
-namespace weft::server {
+namespace weft::link {
 namespace {
 
 constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
 
 }  // namespace
 
-std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
-  std::vector<RankRun> out;
+RankRuns runs_of(const Procs& procs) {
+  RankRuns out;
   for (const auto& proc : procs) {
-    const auto nspace = link::nspace_of(proc);
+    const auto nspace = nspace_of(proc);
     const bool goes_on = !out.empty() && out.back().nspace == nspace &&
                          out.back().last != PMIX_RANK_WILDCARD && proc.rank != PMIX_RANK_WILDCARD &&
                          out.back().last + 1 == proc.rank;
@@ -25,22 +25,22 @@ std::vector<RankRun> runs_of(const std::vector<pmix_proc_t>& procs) {
   return out;
 }
 
-Result<std::vector<pmix_proc_t>> procs_of(const std::vector<RankRun>& runs) {
+Result<Procs> procs_of(const RankRuns& runs) {
   std::uint64_t count = 0;
   for (const auto& run : runs) {
     if (run.last < run.first) return fail(Errc::corrupt, "a set of processes");
     count += std::uint64_t{run.last} - run.first + 1;
     if (count > most_procs) return fail(Errc::corrupt, "more processes than there can be");
   }
-  std::vector<pmix_proc_t> out;
+  Procs out;
   out.reserve(count);
   for (const auto& run : runs) {
     for (auto rank = run.first;; ++rank) {
-      out.push_back(link::make_proc(run.nspace, rank));
+      out.push_back(make_proc(run.nspace, rank));
       if (rank == run.last) break;
     }
   }
   return out;
 }
 
-}  // namespace weft::server
+}  // namespace weft::link

@@ -17,7 +17,11 @@ struct Requester {
     if (tag != 0) connection->reply(tag, status);
   }
   void answer(const link::Answer& answer) const {
-    if (tag != 0) connection->send(link::MessageType::answer, tag, link::encode(answer));
+    if (tag != 0) answer_encoded(link::encode(answer));
+  }
+  /// The same for many: bytes of a link::Answer.
+  void answer_encoded(const std::vector<std::byte>& bytes) const {
+    if (tag != 0) connection->send(link::MessageType::answer, tag, bytes);
   }
   /// What the Standard has every request tell the host of its maker, by the kernel's word.
   void add_user(data::Infos& infos) const {

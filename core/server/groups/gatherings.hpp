@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// PMIx_Connect, PMIx_Disconnect, and the construct and destruct of groups: where the participants of this node meet. When all have called, the
+// host is called, or for a group, unless the host makes groups itself, the servers (groups.hpp). The loop's thread only.
+//
+//   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
+//       |
+//       +-----(a participant has ended; a deadline has passed; another node knows that it cannot end well)--> ended
+//
+// A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS, or to the other servers:
+// participants of other nodes wait for this one.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <list>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/server/fences/fences.hpp"
+#include "core/server/groups/groups.hpp"
+#include "core/server/groups/meeting.hpp"
+#include "core/server/host/host.hpp"
+#include "core/server/jobs/jobs.hpp"
+
+namespace weft::server {
+
+class Gatherings {
+ public:
+  /// cluster: null where there is no other node.
+  Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Groups& groups, Cluster* cluster);
+
+  /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
+  /// its name.
+  void enter(const Requester& from, Meeting::Kind kind, std::string group, Procs procs,
+             data::Infos directives);
+  /// The same for the end of a group, whose members are known here.
+  void enter_destruct(const Requester& from, link::GroupDestruct message);
+  /// A local process will not call any more: it has ended, or has finalized.
+  void lose(const pmix_proc_t& proc, pmix_status_t status);
+  /// A process of another node has ended.
+  void lose_remote(const pmix_proc_t& proc) { static_cast<void>(groups_.process_ended(proc)); }
+  /// The namespace has ended here.
+  void forget(const std::string& nspace) { groups_.forget(nspace); }
+
+  // Which ranks are missing, as Fences tells it of fences.
+  /// What a local participant has entered.
+  std::vector<FencePart> open_parts() const;
+  /// This node's part in an operation that another node has named. Nothing: processes that are not known here.
+  std::optional<FencePart> part_in(const FenceName& name) const;
+  /// In which local participants have waited for local participants for `limit`; each once.
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Gathering {
+    Meeting meeting;
+    Clock::time_point since = Clock::now();
+    bool is_reported = false;
+    std::unique_ptr<asio::steady_timer> deadline{};
+  };
+  using Open = std::list<Gathering>::iterator;
+
+  void enter(Meeting::Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller);
+  Procs set_of_group(const Procs& procs) const;
+  Open find(const Meeting& meeting, const Requester& from);
+  bool is_complete(const Meeting& meeting) const;
+  void leave_out_lost(Meeting& meeting) const;
+  pmix_status_t status_of_lost(const Meeting& meeting) const;
+  void watch_deadline(Open open);
+  void complete(Open open);
+  void fail(Open open, pmix_status_t status);
+  bool is_by_host(const Meeting& meeting) const noexcept;
+  void call_host(Meeting meeting, Host::Answered done);
+  void answer_part(Bytes body, const Rpc::Reply& reply);
+  const Gathering* find(const FenceName& name, const Procs& set) const;
+  FencePart part_of(const Gathering& gathering) const;
+
+  asio::io_context& loop_;
+  Jobs& jobs_;
+  Host& host_;
+  Groups& groups_;
+  std::list<Gathering> open_;  ///< not complete yet
+};
+
+}  // namespace weft::server

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An operation at which its participants meet: what it is, and which of this node's have come.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/data/deadline.hpp"
+#include "core/server/connections/requester.hpp"
+#include "core/server/fences/fence_part.hpp"
+#include "core/server/jobs/jobs.hpp"
+#include "core/server/jobs/proc_set.hpp"
+
+namespace weft::server {
+
+/// A participant of this node that has called, with its own arguments.
+struct Arrival {
+  Requester from;
+  Procs procs;  ///< in the caller's order; of a destruct: none
+  data::Infos directives;
+};
+
+struct Meeting {
+  enum class Kind : std::uint8_t { connect, disconnect, construct, destruct };
+
+  Kind kind = Kind::connect;
+  std::string group{};  ///< empty: of no group
+  Procs set{};          ///< canonical
+  std::vector<Arrival> arrived{};
+  Procs lost{};  ///< participants of this node that will not come, where it goes on without them
+  bool goes_on_smaller = false;  ///< a lost participant is left out; else it ends the meeting for all
+  data::Deadline deadline{};     ///< the earliest that an arrival has brought
+};
+
+inline bool is_of_group(const Meeting& meeting) noexcept {
+  return meeting.kind == Meeting::Kind::construct || meeting.kind == Meeting::Kind::destruct;
+}
+
+/// In the words of the stuck report and of weftinfo; the same on all nodes.
+std::string operation_of(const Meeting& meeting);
+/// The group whose construct is called that; empty: another operation.
+std::string constructed_by(const std::string& operation);
+
+/// It is among the arrivals.
+bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) noexcept;
+
+/// Which participants of this node are missing. generation: 0 where the nodes do not count.
+FencePart part_of(const Jobs& jobs, const Meeting& meeting, std::uint64_t generation);
+
+}  // namespace weft::server

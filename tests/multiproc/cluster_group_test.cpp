@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups across the nodes of a cluster. The members: group_programs.cpp.
+#include "tests/multiproc/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+class ClusterGroupTest : public ClusterTest {};
+INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(ClusterGroupTest, its_name_in_every_call) {
+  run("uses_a_group");
+}
+TEST_P(ClusterGroupTest, members_name_it_in_many_ways) {
+  run("names_it_in_many_ways");
+}
+TEST_P(ClusterGroupTest, many_at_once_and_fences) {
+  run("makes_many_at_once", 4);
+}
+TEST_P(ClusterGroupTest, many_at_once_by_message) {
+  run("makes_many_at_once", 2, Segment::refused);
+}
+TEST_P(ClusterGroupTest, data_of_members) {
+  run("gives_data");
+}
+TEST_P(ClusterGroupTest, a_member_comes_too_late) {
+  run("one_comes_too_late", 2);
+}
+TEST_P(ClusterGroupTest, a_member_dies) {
+  for (const char* how : {"plain", "optional", "optional_node", "made", "notifies"})
+    run("loses_the_last", 3, Segment::mapped, {how});
+}
+TEST_P(ClusterGroupTest, threads) {
+  run("makes_and_ends_groups", 3);
+}
+
+}  // namespace
+}  // namespace weft::test

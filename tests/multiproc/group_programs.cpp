@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Members of groups that the servers make, for tests on one node (group_test.cpp) and on several (cluster_group_test.cpp).
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include "tests/multiproc/host.hpp"
+
+namespace weft::test {
+namespace {
+
+using Procs = std::vector<pmix_proc_t>;
+
+/// What a construct returned.
+struct Made {
+  pmix_status_t status = PMIX_ERROR;
+  Procs members;
+  std::optional<std::size_t> context;
+};
+
+Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count) {
+  Made out{status, {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
+      const auto& array = *results[i].value.data.darray;
+      const auto* procs = static_cast<const pmix_proc_t*>(array.array);
+      out.members.assign(procs, procs + array.size);
+    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
+      check_equal(results[i].value.type, PMIX_SIZE);
+      out.context = results[i].value.data.size;
+    }
+  }
+  return out;
+}
+
+Made construct(const std::string& name, const Procs& procs, const Infos& infos = {}) {
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(),
+                                           infos.size(), &results, &count);
+  auto out = read_results(status, results, count);
+  if (results != nullptr) PMIX_INFO_FREE(results, count);
+  return out;
+}
+
+pmix_status_t destruct(const std::string& name, const Infos& infos = {}) {
+  return PMIx_Group_destruct(name.c_str(), infos.data(), infos.size());
+}
+
+pmix_proc_t all_of(const std::string& group) {
+  return proc_of(group, PMIX_RANK_WILDCARD);
+}
+
+bool is_same(const Procs& a, const Procs& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const pmix_proc_t& one, const pmix_proc_t& other) { return PMIx_Check_procid(&one, &other); });
+}
+
+/// All ranks, the highest first.
+Procs backwards(const Client& client) {
+  Procs out;
+  for (auto rank = client.size; rank-- != 0;) out.push_back(client.peer(rank));
+  return out;
+}
+
+/// Each odd rank and the last; rank 0 is none of them.
+Procs some_of(const Client& client) {
+  Procs out;
+  for (pmix_rank_t rank = 1; rank < client.size; ++rank)
+    if (rank % 2 == 1 || rank == client.size - 1) out.push_back(client.peer(rank));
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+bool contains(const Procs& procs, const pmix_proc_t& proc) {
+  return std::any_of(procs.begin(), procs.end(),
+                     [&](const pmix_proc_t& each) { return PMIx_Check_procid(&each, &proc); });
+}
+
+std::atomic<int> heard{0};
+void on_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t*, size_t, pmix_info_t*, size_t,
+              pmix_event_notification_cbfunc_fn_t done, void* open) {
+  ++heard;
+  done(PMIX_EVENT_ACTION_COMPLETE, nullptr, 0, nullptr, nullptr, open);
+}
+void listen_for(pmix_status_t code) {
+  check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
+}
+
+/// A group of some, in an order of its own; its name and group ranks in each call that takes a namespace.
+int uses_a_group(const Words&) {
+  Client client;
+  constexpr pmix_status_t code = PMIX_EXTERNAL_ERR_BASE - 9;
+  listen_for(code);
+  check_status(put("card", 100 + client.me.rank), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  const auto members = some_of(client);
+  const bool is_member = contains(members, client.me);
+  const auto n = members.size();
+  if (is_member) {
+    const auto made = construct("ours", members, std::move(Infos().flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)));
+    check_status(made.status, PMIX_SUCCESS);
+    check(is_same(made.members, members), "the members, by group rank");
+    check(made.context && *made.context != 0, "a context");
+    check_status(construct("ours", members).status, PMIX_ERR_EXISTS);
+    check_status(fence({all_of("ours")}), PMIX_SUCCESS);
+    Procs by_rank;
+    for (pmix_rank_t rank = 0; rank < n; ++rank) by_rank.push_back(proc_of("ours", rank));
+    check_status(fence(by_rank, collect()), PMIX_SUCCESS);
+    for (pmix_rank_t rank = 0; rank < n; ++rank) {
+      check_equal(get(proc_of("ours", rank), "card", optional()).u64(), 100 + members[rank].rank);
+      check_equal(get(proc_of("ours", rank), PMIX_RANK, optional()).rank(), members[rank].rank);
+      Waiter later;
+      const auto member = proc_of("ours", rank);
+      check_status(PMIx_Get_nb(&member, "card", nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
+      check_status(later.wait(), PMIX_SUCCESS);
+      check_equal(later.number, 100 + members[rank].rank);
+    }
+    check_equal(get(all_of("ours"), PMIX_JOB_SIZE).u32(), client.size);
+    check_equal(get(all_of("ours"), PMIX_GROUP_MEMBERSHIP).value().data.darray->size, n);
+    check_equal(get(all_of("ours"), PMIX_GROUP_CONTEXT_ID).value().data.size, *made.context);
+    check_equal(get(client.me, PMIX_GROUP_NAMES).value().data.darray->size, 1);
+    check_status(get(proc_of("ours", static_cast<pmix_rank_t>(n)), "card", optional()).status,
+                 PMIX_ERR_NOT_FOUND);
+    check_status(fence({proc_of("ours", static_cast<pmix_rank_t>(n))}), PMIX_ERR_NOT_FOUND);
+    // A group of a group's members.
+    check(is_same(construct("inner", {all_of("ours")}).members, members), "members of a group");
+    check_status(destruct("inner"), PMIX_SUCCESS);
+    if (client.me.rank == members[0].rank) {
+      Infos range;
+      range.proc(PMIX_EVENT_CUSTOM_RANGE, all_of("ours"));
+      check_status(PMIx_Notify_event(code, &client.me, PMIX_RANGE_CUSTOM, range.data(), range.size(), nullptr,
+                                     nullptr),
+                   PMIX_OPERATION_SUCCEEDED);
+    }
+    check(eventually([&] { return heard.load() == 1; }), "an event for the group");
+    check_status(destruct("ours"), PMIX_SUCCESS);
+    check_status(destruct("ours"), PMIX_ERR_NOT_FOUND);
+    check(fence({all_of("ours")}, std::move(Infos().integer(PMIX_TIMEOUT, 1))) != PMIX_SUCCESS,
+          "a group that is no more");
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(static_cast<std::uint64_t>(heard.load()), is_member ? 1 : 0);
+  client.finalize();
+  return 0;
+}
+
+/// Each member names the group in another way: the first by name has the say of the order.
+int names_it_in_many_ways(const Words&) {
+  Client client;
+  for (int round = 0; round < 5; ++round) {
+    Procs procs = round % 2 == 0 ? backwards(client) : Procs{client.job};
+    if (client.me.rank % 3 == 1) procs = {client.job};
+    if (client.me.rank % 3 == 2)
+      std::rotate(procs.begin(), procs.begin() + static_cast<std::ptrdiff_t>(procs.size() / 2), procs.end());
+    const auto name = "round " + std::to_string(round % 2);
+    const auto made = construct(name, procs);
+    check_status(made.status, PMIX_SUCCESS);
+    auto wanted = backwards(client);
+    if (round % 2 == 1) std::reverse(wanted.begin(), wanted.end());
+    check(is_same(made.members, wanted), "the order of rank 0");
+    check_status(fence({all_of(name)}), PMIX_SUCCESS);
+    check_status(destruct(name), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
+/// A construct that is under way.
+struct Later {
+  Waiter over;
+  Made made;
+  static void on_made(pmix_status_t status, pmix_info_t* results, size_t count, void* self,
+                      pmix_release_cbfunc_t release, void* release_data) {
+    auto& later = *static_cast<Later*>(self);
+    later.made = read_results(status, results, count);
+    if (release != nullptr) release(release_data);
+    Waiter::on_status(status, &later.over);
+  }
+};
+
+/// Groups of the same processes under many names, begun in another order by each, and fences of the same processes beside them.
+int makes_many_at_once(const Words&) {
+  Client client;
+  constexpr std::size_t count = 8;
+  const auto members = backwards(client);
+  std::vector<std::size_t> seen;
+  for (int round = 0; round < 5; ++round) {
+    std::vector<Later> groups(count);
+    std::vector<Waiter> fences(count);
+    Infos infos;
+    infos.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto which = (i + client.me.rank) % count;
+      const auto name = "group " + std::to_string(which);
+      check_status(PMIx_Group_construct_nb(name.c_str(), members.data(), members.size(), infos.data(),
+                                           infos.size(), Later::on_made, &groups[which]),
+                   PMIX_SUCCESS);
+      check_status(PMIx_Fence_nb(members.data(), members.size(), nullptr, 0, Waiter::on_status, &fences[i]),
+                   PMIX_SUCCESS);
+    }
+    for (auto& each : fences) check_status(each.wait(), PMIX_SUCCESS);
+    for (auto& each : groups) {
+      check_status(each.over.wait(), PMIX_SUCCESS);
+      check(is_same(each.made.members, members), "its members");
+      check(std::find(seen.begin(), seen.end(), each.made.context.value()) == seen.end(),
+            "a context that another has");
+      seen.push_back(*each.made.context);
+    }
+    std::vector<Waiter> ends(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto which = (i + 2 * client.me.rank) % count;
+      check_status(PMIx_Group_destruct_nb(("group " + std::to_string(which)).c_str(), nullptr, 0,
+                                          Waiter::on_status, &ends[which]),
+                   PMIX_SUCCESS);
+    }
+    for (auto& each : ends) check_status(each.wait(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
+/// What members give for the others is there under the context's identifier, after the group's end, too.
+int gives_data(const Words&) {
+  Client client;
+  std::vector<std::size_t> contexts;
+  for (std::size_t round = 0; round < 3; ++round) {
+    Infos local, infos;
+    const auto cid = std::uint64_t{1000 * round + client.me.rank};
+    local.unsigned64("cid", cid).text("what", "of rank " + std::to_string(client.me.rank));
+    infos.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID)
+        .array(PMIX_GROUP_INFO, std::move(local))
+        .bytes(PMIX_GROUP_ENDPT_DATA, "an endpoint");
+    const auto made = construct("data", {client.job}, infos);
+    check_status(made.status, PMIX_SUCCESS);
+    check_status(destruct("data"), PMIX_SUCCESS);
+    contexts.push_back(made.context.value());
+    for (std::size_t before = 0; before <= round; ++before) {
+      pmix_info_t qualifier;
+      PMIX_INFO_LOAD(&qualifier, PMIX_GROUP_CONTEXT_ID, &contexts[before], PMIX_SIZE);
+      qualifier.flags |= PMIX_INFO_QUALIFIER;
+      for (pmix_rank_t rank = 0; rank < client.size; ++rank) {
+        const auto peer = client.peer(rank);
+        pmix_value_t* value = nullptr;
+        check_status(PMIx_Get(&peer, "cid", &qualifier, 1, &value), PMIX_SUCCESS);
+        check_equal(value->data.uint64, 1000 * before + rank);
+        PMIX_VALUE_RELEASE(value);
+        check_status(PMIx_Get(&peer, PMIX_GROUP_ENDPT_DATA, &qualifier, 1, &value), PMIX_SUCCESS);
+        check_equal(value->data.bo.size, 11);
+        PMIX_VALUE_RELEASE(value);
+      }
+    }
+  }
+  client.finalize();
+  return 0;
+}
+
+/// The last rank does not call: a timeout for all that do, and the next attempt is a good one.
+int one_comes_too_late(const Words&) {
+  Client client;
+  const bool is_late = client.me.rank == client.size - 1;
+  Infos soon;
+  soon.integer(PMIX_TIMEOUT, 1);
+  if (!is_late) check_status(construct("late", {client.job}, soon).status, PMIX_ERR_TIMEOUT);
+  check_status(fence(), PMIX_SUCCESS);
+  if (is_late) check(construct("late", {client.job}, soon).status != PMIX_SUCCESS, "alone");
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(construct("late", {client.job}).status, PMIX_SUCCESS);
+  if (!is_late) check_status(destruct("late", soon), PMIX_ERR_TIMEOUT);
+  check_status(fence(), PMIX_SUCCESS);
+  if (is_late) check(destruct("late", soon) != PMIX_SUCCESS, "alone");
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(destruct("late"), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
+/// The last rank ends, or both of the last node. Word: what the others are in then.
+int loses_the_last(const Words& words) {
+  Client client;
+  const auto& how = words.at(0);
+  Infos infos;
+  const bool is_optional = how == "optional" || how == "optional_node";
+  const pmix_rank_t left_count = client.size - (how == "optional_node" ? 2 : 1);
+  if (is_optional) infos.flag(PMIX_GROUP_OPTIONAL);
+  if (how == "notifies") infos.flag(PMIX_GROUP_NOTIFY_TERMINATION);
+  listen_for(PMIX_GROUP_MEMBER_FAILED);
+  check_status(fence(), PMIX_SUCCESS);
+  const bool is_last = client.me.rank >= left_count;
+  const bool is_made_before = how == "made" || how == "notifies";
+  if (is_made_before) check_status(construct("lossy", {client.job}, infos).status, PMIX_SUCCESS);
+  if (is_last) {
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  if (is_made_before) {
+    if (how == "notifies")
+      check(eventually([&] { return heard.load() == 1; }), "no event of the member's end");
+    check_status(destruct("lossy"), how == "notifies" ? PMIX_SUCCESS : PMIX_ERR_PROC_ABORTED);
+  } else {
+    const auto made = construct("lossy", {client.job}, infos);
+    check_status(made.status, is_optional ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_ERR_PROC_ABORTED);
+    if (is_optional) {
+      auto left = backwards(client);
+      std::reverse(left.begin(), left.end());
+      left.resize(left_count);
+      check(is_same(made.members, left), "the members that are left");
+      check_status(fence({all_of("lossy")}), PMIX_SUCCESS);
+      check_status(destruct("lossy"), PMIX_SUCCESS);
+    }
+  }
+  Procs others;
+  for (pmix_rank_t rank = 0; rank < left_count; ++rank) others.push_back(client.peer(rank));
+  const auto again = construct("without it", others);
+  check_status(again.status, PMIX_SUCCESS);
+  check_status(destruct("without it"), PMIX_SUCCESS);
+  PMIx_Finalize(nullptr, 0);
+  return 0;
+}
+
+/// Made, used and ended many times, by threads.
+int makes_and_ends_groups(const Words&) {
+  Client client;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      const auto name = "of thread " + std::to_string(t);
+      for (int round = 0; round < 100; ++round) {
+        check_status(construct(name, {client.job}).status, PMIX_SUCCESS);
+        check_status(destruct(name), PMIX_SUCCESS);
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  client.finalize();
+  return 0;
+}
+
+}  // namespace
+
+void add_group_programs(Programs& programs) {
+  programs.add("uses_a_group", uses_a_group);
+  programs.add("names_it_in_many_ways", names_it_in_many_ways);
+  programs.add("makes_many_at_once", makes_many_at_once);
+  programs.add("gives_data", gives_data);
+  programs.add("one_comes_too_late", one_comes_too_late);
+  programs.add("loses_the_last", loses_the_last);
+  programs.add("makes_and_ends_groups", makes_and_ends_groups);
+}
+
+}  // namespace weft::test
