@@ -2,52 +2,17 @@
 // Collectives: fences without data, of parts of the job, and with data.
 #include <time.h>
 
-#include <optional>
-
 #include "bench/weftbench/marked_cards.hpp"
-#include "bench/weftbench/phases.hpp"
+#include "bench/weftbench/rounds.hpp"
 
 namespace weft::bench {
 namespace {
 
-constexpr unsigned rounds_a_batch = 10;
-
-/// All ranks: rounds of op() for about the budget. Rank 0 chooses the number of rounds, since all must agree.
-template <class Op>
-void measure_rounds(const Context& c, const std::string& bench, Op&& op) {
-  constexpr unsigned warm_rounds = 30;
-  for (unsigned i = 0; i < warm_rounds; ++i) op();
-  const std::int64_t begin = now_ns();
-  for (unsigned i = 0; i < warm_rounds; ++i) op();
-  const std::int64_t a_batch = std::max<std::int64_t>((now_ns() - begin) * rounds_a_batch / warm_rounds, 1);
-  const auto wish = std::clamp<std::int64_t>(c.budget().total_ns / a_batch, 20, 4000);
-  const std::uint64_t batches = c.job.from_root(static_cast<std::uint64_t>(wish));
-  op();  // so that no rank still sleeps when the first batch begins
-  const Sample seen = measure_fixed(op, batches, rounds_a_batch);
-  c.job.barrier();
-  c.print(make_record(bench, c.job.size(), 0, seen));
-}
-
-/// The ranks of `members` fence; the others wait for them in a fence of the whole job, and are given the time to fall asleep.
-void measure_part(const Context& c, const std::string& bench, const std::vector<pmix_proc_t>& members,
-                  bool is_member) {
-  constexpr unsigned batches = 100;
-  constexpr timespec until_asleep{0, 50'000'000};
-  // Long enough for the kernel to give two that wake on one core a core each.
-  const auto n = static_cast<unsigned>(members.size());
-  const unsigned warm_rounds = 50 + 200'000 / (n * n);
-  const auto fence = [&] {
+void measure_set(const Context& c, const std::string& bench, const std::vector<pmix_proc_t>& members,
+                 bool is_member) {
+  measure_part(c, bench, static_cast<unsigned>(members.size()), is_member, [&] {
     expect_success(PMIx_Fence(members.data(), members.size(), nullptr, 0), "PMIx_Fence of a part of the job");
-  };
-  std::optional<Sample> seen;
-  c.job.barrier();
-  if (is_member) {
-    nanosleep(&until_asleep, nullptr);
-    for (unsigned i = 0; i < warm_rounds; ++i) fence();
-    seen = measure_fixed(fence, batches, rounds_a_batch);
-  }
-  c.job.barrier();
-  if (c.job.is_root()) c.print(make_record(bench, static_cast<unsigned>(members.size()), 0, *seen));
+  });
 }
 
 /// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence is no
@@ -120,8 +85,8 @@ void part_fence_phase(const Context& c) {
   if (c.job.size() < 2) return c.skip("part_fence", "needs 2 ranks");
   std::vector<pmix_proc_t> pair{c.job.proc(0), c.job.proc(1)}, even;
   for (unsigned r = 0; r < c.job.size(); r += 2) even.push_back(c.job.proc(r));
-  measure_part(c, "pair_fence", pair, c.job.rank() < 2);
-  measure_part(c, "even_fence", even, c.job.rank() % 2 == 0);
+  measure_set(c, "pair_fence", pair, c.job.rank() < 2);
+  measure_set(c, "even_fence", even, c.job.rank() % 2 == 0);
 }
 
 void full_fence_phase(const Context& c) {

@@ -32,6 +32,8 @@ constexpr Phase all_phases[] = {
      first_touch_phase},
     {"card_memory", "what 20 full fences with new cards add to each node's server, a card",
      card_memory_phase},
+    {"group", "groups of all ranks, of two, 16 at once: construct and destruct; beside them two full fences",
+     group_phase},
     {"finalize", "PMIx_Finalize of each rank; max is the slowest; ends the job", finalize_phase},
 };
 

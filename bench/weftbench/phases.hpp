@@ -76,6 +76,7 @@ void repeated_fence_phase(const Context&);
 void card_memory_phase(const Context&);
 void remote_get_phase(const Context&);
 void first_touch_phase(const Context&);
+void group_phase(const Context&);
 void finalize_phase(const Context&);
 
 }  // namespace weft::bench
