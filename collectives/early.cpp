@@ -48,4 +48,15 @@ EarlyMessages::Kept EarlyMessages::take(const Key& key) noexcept {
   return out;
 }
 
+std::vector<std::pair<EarlyMessages::Key, NodeNumber>> EarlyMessages::like(const Signature& signature) const {
+  std::vector<std::pair<Key, NodeNumber>> out;
+  for (auto at = entries_.lower_bound({{signature.high, 0}, 0}); at != entries_.end(); ++at) {
+    const auto& [key, entry] = *at;
+    if (key.first.high != signature.high) break;
+    if (key.first.low != signature.low && !entry.kept.messages.empty())
+      out.emplace_back(key, entry.kept.messages.front().from);
+  }
+  return out;
+}
+
 }  // namespace weft::collectives

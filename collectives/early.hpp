@@ -34,6 +34,8 @@ class EarlyMessages {
   void keep(NodeNumber from, const MessageHeader& header, Bytes payload) noexcept;
   /// What was kept for that collective; its bytes are free for others again.
   Kept take(const Key& key) noexcept;
+  /// Others whose signature begins as this one: of each the node that was heard first.
+  std::vector<std::pair<Key, NodeNumber>> like(const Signature& signature) const;
   std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:

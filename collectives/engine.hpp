@@ -80,6 +80,10 @@ class Engine {
   /// Returns their number.
   std::size_t progress();
 
+  /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in each.
+  std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(const Signature& signature) const {
+    return early_.like(signature);
+  }
   std::vector<OpenCollective> open() const;
   struct Counters {
     std::uint64_t begun = 0, ended_well = 0, failed = 0, early = 0, late = 0, malformed = 0;

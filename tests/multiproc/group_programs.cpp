@@ -321,6 +321,24 @@ int loses_the_last(const Words& words) {
   return 0;
 }
 
+/// The members of the first node mean another group by that name than the others: an error for all, and what comes next is well.
+int nodes_mean_other_members(const Words&) {
+  Client client;
+  auto others = backwards(client);
+  others.erase(others.begin());  // without the last rank
+  const bool is_first_node = client.me.rank < 2;
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank != client.size - 1)
+    check_status(construct("ours", is_first_node ? others : Procs{client.job}).status, PMIX_ERR_BAD_PARAM);
+  else
+    check_status(construct("ours", {client.job}).status, PMIX_ERR_BAD_PARAM);
+  check_status(fence(), PMIX_SUCCESS);
+  check_status(construct("ours", {client.job}).status, PMIX_SUCCESS);
+  check_status(destruct("ours"), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Made, used and ended many times, by threads.
 int makes_and_ends_groups(const Words&) {
   Client client;
@@ -346,6 +364,7 @@ void add_group_programs(Programs& programs) {
   programs.add("makes_many_at_once", makes_many_at_once);
   programs.add("gives_data", gives_data);
   programs.add("one_comes_too_late", one_comes_too_late);
+  programs.add("nodes_mean_other_members", nodes_mean_other_members);
   programs.add("loses_the_last", loses_the_last);
   programs.add("makes_and_ends_groups", makes_and_ends_groups);
 }

@@ -23,6 +23,10 @@ Errc code_of(pmix_status_t why) noexcept {
       return Errc::unreachable;
     case PMIX_ERR_OUT_OF_RESOURCE:
       return Errc::no_space;
+    case PMIX_ERR_BAD_PARAM:
+      return Errc::invalid;
+    case Exchanges::rivals:
+      return Errc::type_mismatch;
     default:
       return Errc::canceled;
   }
@@ -41,6 +45,8 @@ pmix_status_t status_of(Errc code) noexcept {
       return PMIX_ERR_NOMEM;
     case Errc::invalid:  // some nodes want the cards to travel, others do not
       return PMIX_ERR_BAD_PARAM;
+    case Errc::type_mismatch:
+      return Exchanges::rivals;
     case Errc::corrupt:
       return PMIX_ERR_UNPACK_FAILURE;
     default:
@@ -49,6 +55,36 @@ pmix_status_t status_of(Errc code) noexcept {
 }
 
 }  // namespace
+
+/// What another node calls a collective that is to end there.
+struct Rival {
+  static constexpr auto wire_version = report_version;
+  collectives::Signature signature;
+  collectives::Generation generation = 0;
+};
+template <class Archive>
+void fields(Archive& archive, Rival& m) {
+  archive(m.signature, m.generation);
+}
+
+Exchanges::Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
+  cluster.rpc().on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+    const auto rival = decode<Rival>(body);
+    if (!rival) return reply(PMIX_ERR_BAD_PARAM, {});
+    const Key key{rival->signature, rival->generation};
+    // A fence is named by its set alone, and has no rivals.
+    const auto open = open_.find(key);
+    if (open != open_.end() && !open->second.procs.operation().empty()) abort(key, rivals);
+    reply(PMIX_SUCCESS, {});
+  });
+}
+
+void Exchanges::end_rivals(const Key& key) {
+  const auto others = cluster_.engine().rivals_of(key.first);
+  for (const auto& [rival, node] : others)
+    cluster_.rpc().send(node, RequestType::rival, encode(Rival{rival.first, rival.second}), nullptr);
+  if (!others.empty()) abort(key, rivals);
+}
 
 Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect, Blob contribution,
                                         Ended ended) {

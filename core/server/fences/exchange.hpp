@@ -40,7 +40,7 @@ class Exchanges {
     Clock::time_point since;
   };
 
-  Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {}
+  Exchanges(Cluster& cluster, Jobs& jobs);
 
   /// All local participants have arrived. contribution: empty unless `collect`. ended: in Cluster::turn(), once.
   /// Errors: not_found (a participant that is not known here).
@@ -49,6 +49,11 @@ class Exchanges {
   void abort(const Key& key, pmix_status_t why);
   /// The next generation has failed here before it began.
   void refuse(const Participants& procs, pmix_status_t why);
+
+  /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this node. Then both end, at all
+  /// nodes, with `rivals`.
+  static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
+  void end_rivals(const Key& key);
 
   /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
   bool process_died(const pmix_proc_t& proc);

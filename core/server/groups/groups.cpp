@@ -12,6 +12,8 @@
 namespace weft::server {
 namespace {
 
+constexpr std::chrono::seconds rival_period{1};
+
 bool asks_for(const Meeting& meeting, const char* key) {
   return std::any_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
     const auto* info = arrival.directives.find(key);
@@ -118,14 +120,29 @@ void Groups::exchange(const OperationRef& operation) {
   operation->key = key;
   operation->was_over = !exchanges_->is_open(*key);
   open_.emplace(*key, operation);
+  watch_rivals();
+}
+
+/// Not at once: what another node has ended may be seen after what it has begun then.
+void Groups::watch_rivals() {
+  if (rival_timer_ || open_.empty()) return;
+  rival_timer_ = std::make_unique<asio::steady_timer>(loop_, rival_period);
+  rival_timer_->async_wait([this](const std::error_code& error) {
+    if (error) return;
+    rival_timer_.reset();
+    for (const auto& [key, operation] : open_) exchanges_->end_rivals(key);
+    watch_rivals();
+  });
 }
 
 /// A destruct carries no parts.
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
-  // Members of another node have tried before this node did, and have given up: as on one node, they took no part in this attempt.
-  if (operation->was_over && ended.status == PMIX_ERR_TIMEOUT) return exchange(operation);
+  // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
+  const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;
+  if (operation->was_over && was_another) return exchange(operation);
+  if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
   std::vector<GroupPart> parts;
   bool has_own = false;

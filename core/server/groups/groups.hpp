@@ -4,7 +4,9 @@
 // operations of other groups cannot mix with it. The host hears nothing. The loop's thread only.
 //
 // Generations   As those of fences (Exchanges): an attempt that fails on one node is refused there, so that the attempts of all nodes
-//               pair up. One that another node gave up for its time-out before this node came to it is passed over. A generation that was refused because another node asked stands for the next attempt of this one.
+//               pair up. One that another node gave up for its time-out, or for other members, before this node came to it is passed over. A generation that was refused because another node asked stands for the next attempt of this one.
+// Agreement     The name and the set make the signature. Nodes whose members named other members are in two collectives that wait for ever;
+//               each looks once a second for another of the same name (Exchanges::end_rivals), and ends both.
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
@@ -68,6 +70,7 @@ class Groups {
   GroupPart part_of(const Meeting& meeting);
   void exchange(const OperationRef& operation);
   void exchanged(const OperationRef& operation, CardExchange::End end);
+  void watch_rivals();
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);
@@ -87,6 +90,7 @@ class Groups {
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations
   std::map<Exchanges::Key, OperationRef> open_;
   bool may_exchange_ = true;
+  std::unique_ptr<asio::steady_timer> rival_timer_;  ///< while an operation is under way
 };
 
 }  // namespace weft::server

@@ -96,5 +96,18 @@ TEST(EarlyMessages, more_than_can_be_marked_fails_all_that_come_after) {
   EXPECT_EQ(early.bytes(), 0u);
 }
 
+TEST(EarlyMessages, finds_others_of_the_same_upper_half) {
+  EarlyMessages early(10'000);
+  const EarlyMessages::Key one{{7, 1}, 1}, other{{7, 2}, 5}, far{{8, 1}, 1};
+  keep(early, one, 1, 2);
+  keep(early, other, 1, 4);
+  keep(early, other, 1, 6);
+  keep(early, far, 1, 2);
+  using Found = std::vector<std::pair<EarlyMessages::Key, NodeNumber>>;
+  EXPECT_EQ(early.like({7, 1}), (Found{{other, 4}}));
+  EXPECT_EQ(early.like({7, 3}), (Found{{one, 2}, {other, 4}}));
+  EXPECT_EQ(early.like({9, 3}), Found{});
+}
+
 }  // namespace
 }  // namespace weft::collectives
