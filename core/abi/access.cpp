@@ -132,7 +132,7 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 }
 
 /// PMIx_Get: what (proc, key) is known to be.
-///   proc  whose; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF = whichever rank has it; NULL = the caller's
+///   proc  whose, by its namespace or by a group rank; rank PMIX_RANK_WILDCARD = the job, PMIX_RANK_UNDEF = whichever rank has it; NULL = the caller's
 ///   key   NULL: everything known, as a PMIX_DATA_ARRAY of pmix_info_t
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
 ///         _GET_POINTER_VALUES, _SESSION_INFO (with _SESSION_ID), _JOB_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO
@@ -210,7 +210,7 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
   });
 }
 
-/// PMIx_Resolve_peers: the processes of a namespace on a node; NULL node = this one, NULL namespace = mine.
+/// PMIx_Resolve_peers: the processes of a namespace, or of a group that the caller is a member of, on a node; NULL node = this one, NULL namespace = mine.
 /// Not yet: a NULL namespace as all namespaces of the node.
 pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspace, pmix_proc_t** procs,
                                  size_t* nprocs) {
@@ -232,7 +232,7 @@ pmix_status_t PMIx_Resolve_peers(const char* nodename, const pmix_nspace_t nspac
   });
 }
 
-/// PMIx_Resolve_nodes: the nodes of a namespace (NULL = mine), separated by commas.
+/// PMIx_Resolve_nodes: the nodes of a namespace or group (NULL = mine), separated by commas.
 pmix_status_t PMIx_Resolve_nodes(const pmix_nspace_t nspace, char** nodelist) {
   return guarded_status([&]() -> pmix_status_t {
     auto* role = roles().acting();

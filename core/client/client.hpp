@@ -127,6 +127,7 @@ class Client {
                                             const store::GetDirectives& how, data::Value& found);
 
   Getter getter();
+  PeersOf peers_of_namespaces();
 
   pmix_proc_t self_{};
   bool singleton_ = false;

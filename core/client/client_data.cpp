@@ -103,8 +103,16 @@ Getter Client::getter() {
   };
 }
 
+PeersOf Client::peers_of_namespaces() {
+  return [this](std::string_view node, std::string_view nspace, std::vector<pmix_proc_t>& out) {
+    return resolve_peers(node, nspace, out);
+  };
+}
+
 pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspace,
                                     std::vector<pmix_proc_t>& out) {
+  if (const auto group = groups_.find(nspace))
+    return resolve_group_peers(*group, node, peers_of_namespaces(), out);
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
   if (!view && !singleton_ && !segment_)
     return resolve_peers_by(getter(), node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
@@ -120,6 +128,12 @@ pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspa
 }
 
 pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
+  if (const auto group = groups_.find(nspace)) {
+    const auto nodes_of = [this](std::string_view name, std::string& nodes) {
+      return resolve_nodes(name, nodes);
+    };
+    return resolve_group_nodes(*group, peers_of_namespaces(), nodes_of, out);
+  }
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
   if (!view && !singleton_ && !segment_)
     return resolve_nodes_by(getter(), nspace.empty() ? link::nspace_of(self_) : nspace, out);

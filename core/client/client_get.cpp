@@ -131,8 +131,8 @@ GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const G
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
   // Without the segment the server knows more of this process: the scopes of its puts, what the host registered, and what it gave to groups.
-  facts.own = is_self &&
-              (facts.sees_jobs || (how.scope == PMIX_SCOPE_UNDEF && !key.empty() && !data::is_qualified(key)));
+  facts.own = is_self && (facts.sees_jobs ||
+                          (how.scope == PMIX_SCOPE_UNDEF && !key.empty() && !data::is_qualified(key)));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
   return facts;
 }

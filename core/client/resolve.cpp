@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/client/resolve.hpp"
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <set>
+#include <sstream>
 
 #include "core/link/messages.hpp"
 
@@ -13,7 +17,47 @@ const char* text_in(const data::Value& value) {
   return value.get().type == PMIX_STRING ? value.get().data.string : nullptr;
 }
 
+std::set<std::string> nspaces_of(const Groups::Group& group) {
+  std::set<std::string> out;
+  for (const auto& run : group.members) out.insert(run.nspace);
+  return out;
+}
+
+bool has_member(const Groups::Group& group, const pmix_proc_t& proc) {
+  return std::any_of(group.members.begin(), group.members.end(), [&](const link::RankRun& run) {
+    return run.first <= proc.rank && proc.rank <= run.last && run.nspace == link::nspace_of(proc);
+  });
+}
+
 }  // namespace
+
+pmix_status_t resolve_group_peers(const Groups::Group& group, std::string_view node, const PeersOf& peers_of,
+                                  std::vector<pmix_proc_t>& out) {
+  for (const auto& nspace : nspaces_of(group)) {
+    std::vector<pmix_proc_t> peers;
+    const auto status = peers_of(node, nspace, peers);
+    if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) return status;
+    std::copy_if(peers.begin(), peers.end(), std::back_inserter(out),
+                 [&](const pmix_proc_t& peer) { return has_member(group, peer); });
+  }
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
+
+pmix_status_t resolve_group_nodes(const Groups::Group& group, const PeersOf& peers_of,
+                                  const NodesOf& nodes_of, std::string& out) {
+  std::set<std::string> names;
+  for (const auto& nspace : nspaces_of(group)) {
+    std::string nodes;
+    if (const auto status = nodes_of(nspace, nodes); status != PMIX_SUCCESS) return status;
+    std::istringstream list(nodes);
+    for (std::string name; std::getline(list, name, ',');) {
+      std::vector<pmix_proc_t> peers;
+      if (resolve_group_peers(group, name, peers_of, peers) == PMIX_SUCCESS) names.insert(name);
+    }
+  }
+  for (const auto& name : names) out += (out.empty() ? "" : ",") + name;
+  return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
+}
 
 pmix_status_t resolve_peers_by(const Getter& get, std::string_view node, std::string_view nspace,
                                std::vector<pmix_proc_t>& out) {

@@ -49,7 +49,7 @@ struct Rooms {
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(host, clients, gatherings, handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, cluster) {}
+        queries(loop, self, jobs, host, host_attributes, own_report, groups.table(), cluster) {}
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 

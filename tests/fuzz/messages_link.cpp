@@ -175,6 +175,8 @@ void add_requests(Decoders& to) {
   add<GroupConstruct>(to, "group_construct", {&construct});
   const GroupDestruct destruct{"group", infos()};
   add<GroupDestruct>(to, "group_destruct", {&destruct});
+  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}};
+  add<GroupMembers>(to, "group_members", {&members});
   const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
   add<Allocate>(to, "allocate", {&allocate});
   const JobControl job_control{procs, infos()};

@@ -12,6 +12,7 @@
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/generated_info.hpp"
+#include "core/server/groups/group_part.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
@@ -144,6 +145,16 @@ void add_server(Decoders& to) {
   const auto one_part = part();
   add<FenceName>(to, "fence_name", {&one_part.name});
   add<FencePart>(to, "fence_part", {&one_part});
+  const FenceName construct{{{"job", 0, 3}}, 2, "construct of group ours", 1};
+  add<FenceName>(to, "operation_name", {&construct});
+  const GroupPart group_part{.first = {"job", 1, 1},
+                             .order = {{"job", 1, 3}, {"job", 0, 0}},
+                             .absent = {{"job", 2, 2}},
+                             .context_id = 7,
+                             .tells_ends = 1,
+                             .data = {{"job", 1, Encoded(9, std::byte{1})}}};
+  add<GroupPart>(to, "group_part", {&group_part});
+  to.push_back({"group_blob", {blob_of(group_part)}, &are_generated, true});
   const ReportRequest request{0, {one_part.name}};
   add<ReportRequest>(to, "report_request", {&request});
   const auto whole = report();

@@ -46,7 +46,7 @@ class Servers {
   /// u8 type of a request, its body.
   bool asked(Bytes bytes) {
     if (bytes.empty()) return false;
-    const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % 10);
+    const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % 13);
     auto is_answered = std::make_shared<std::optional<pmix_status_t>>();
     there_->rpc().send(0, type, {bytes.begin() + 1, bytes.end()},
                        [is_answered](pmix_status_t status, Bytes) { *is_answered = status; });
@@ -80,6 +80,7 @@ class Servers {
 
   ~Servers() {
     rooms_->fences.stop_exchanging();
+    rooms_->groups.stop_exchanging();
     here_->stop();
     there_->stop();
     rooms_->cards.close();
@@ -192,11 +193,14 @@ void add_servers(Decoders& to) {
   ::setenv("WEFT_LOG", "off", 1);  // a line for each refusal says nothing here
   const FenceName fence{{{"job", PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}}, 1};
   const FenceName set{{{"job", 1, 2}}, 1};
+  const FenceName construct{{{"job", 1, 2}}, 1, "construct of group ours", 1};
+  const Rival rival{{7, 8}, 1};
   ReportRequest everything, part;
   part.everything = 0;
   part.fences = {set};
   to.push_back({"request",
                 {request(RequestType::fence_part, fence), request(RequestType::fence_part, set),
+                 request(RequestType::group_part, construct), request(RequestType::rival, rival),
                  request(RequestType::report, everything), request(RequestType::report, part),
                  request(RequestType::card_place, link::make_proc("job", 0))},
                 &asked,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <thread>
 
 #include "tests/multiproc/host.hpp"
@@ -90,6 +91,36 @@ void listen_for(pmix_status_t code) {
   check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
 }
 
+/// The answer to one key; it lives as long as the program does.
+const pmix_value_t& query(const char* key, const char* group = nullptr) {
+  char* keys[] = {const_cast<char*>(key), nullptr};
+  Infos qualifiers;
+  if (group != nullptr) qualifiers.text(PMIX_GROUP_ID, group);
+  pmix_query_t query{keys, qualifiers.data(), qualifiers.size()};
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
+  check_equal(count, 1);
+  return results[0].value;
+}
+
+/// How many processes of the group are on this node; each is one of `members`.
+std::size_t peers_of(const char* group, const Procs& members) {
+  pmix_proc_t* procs = nullptr;
+  std::size_t count = 0;
+  check_status(PMIx_Resolve_peers(nullptr, group, &procs, &count), PMIX_SUCCESS);
+  for (std::size_t i = 0; i < count; ++i) check(contains(members, procs[i]), "a peer that is no member");
+  std::free(procs);
+  return count;
+}
+std::size_t count_on_this_node(const Procs& members) {
+  return static_cast<std::size_t>(
+      std::count_if(members.begin(), members.end(), [](const pmix_proc_t& member) {
+        return get(member, PMIX_HOSTNAME).text() ==
+               get(proc_of(member.nspace, PMIX_RANK_WILDCARD), PMIX_HOSTNAME).text();
+      }));
+}
+
 /// A group of some, in an order of its own; its name and group ranks in each call that takes a namespace.
 int uses_a_group(const Words&) {
   Client client;
@@ -126,6 +157,14 @@ int uses_a_group(const Words&) {
     check_status(get(proc_of("ours", static_cast<pmix_rank_t>(n)), "card", optional()).status,
                  PMIX_ERR_NOT_FOUND);
     check_status(fence({proc_of("ours", static_cast<pmix_rank_t>(n))}), PMIX_ERR_NOT_FOUND);
+    check_equal(query(PMIX_QUERY_NUM_GROUPS).data.size, 1);
+    check_equal(query(PMIX_QUERY_GROUP_NAMES).data.darray->size, 1);
+    check_equal(query(PMIX_QUERY_GROUP_MEMBERSHIP, "ours").data.darray->size, n);
+    check_equal(peers_of("ours", members), count_on_this_node(members));
+    char* nodes = nullptr;
+    check_status(PMIx_Resolve_nodes("ours", &nodes), PMIX_SUCCESS);
+    check(nodes != nullptr && *nodes != '\0', "no nodes of a group");
+    std::free(nodes);
     // A group of a group's members.
     check(is_same(construct("inner", {all_of("ours")}).members, members), "members of a group");
     check_status(destruct("inner"), PMIX_SUCCESS);

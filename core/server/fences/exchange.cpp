@@ -56,17 +56,6 @@ pmix_status_t status_of(Errc code) noexcept {
 
 }  // namespace
 
-/// What another node calls a collective that is to end there.
-struct Rival {
-  static constexpr auto wire_version = report_version;
-  collectives::Signature signature;
-  collectives::Generation generation = 0;
-};
-template <class Archive>
-void fields(Archive& archive, Rival& m) {
-  archive(m.signature, m.generation);
-}
-
 Exchanges::Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jobs) {
   cluster.rpc().on(RequestType::rival, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto rival = decode<Rival>(body);

@@ -24,6 +24,17 @@
 
 namespace weft::server {
 
+/// The request `rival`: what another node calls a collective that is to end there.
+struct Rival {
+  static constexpr auto wire_version = report_version;
+  collectives::Signature signature;
+  collectives::Generation generation = 0;
+};
+template <class Archive>
+void fields(Archive& archive, Rival& m) {
+  archive(m.signature, m.generation);
+}
+
 class Exchanges {
  public:
   using Key = std::pair<collectives::Signature, collectives::Generation>;

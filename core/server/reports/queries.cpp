@@ -9,7 +9,8 @@
 namespace weft::server {
 
 Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
-                 const HostAttributes& host_attributes, OwnReport& own, Cluster* cluster)
+                 const HostAttributes& host_attributes, OwnReport& own, const GroupTable& groups,
+                 Cluster* cluster)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
@@ -17,7 +18,7 @@ Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jo
       own_(own),
       cluster_(cluster),
       processes_(jobs, cluster),
-      keys_(jobs, own, host_attributes, processes_, cluster != nullptr ? cluster->self() : 0) {
+      keys_(jobs, own, host_attributes, processes_, groups, cluster != nullptr ? cluster->self() : 0) {
   if (cluster_ == nullptr) return;
   cluster_->rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);

@@ -22,7 +22,7 @@ class Queries {
 
   /// cluster: null where there is no other node.
   Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
-          const HostAttributes& host_attributes, OwnReport& own, Cluster* cluster);
+          const HostAttributes& host_attributes, OwnReport& own, const GroupTable& groups, Cluster* cluster);
 
   /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);

@@ -8,6 +8,7 @@
 #include <array>
 #include <fstream>
 
+#include "core/data/array.hpp"
 #include "core/data/call_attributes.hpp"
 
 namespace weft::server {
@@ -26,6 +27,9 @@ constexpr std::array known_keys = {
     Known{PMIX_PROC_STATE_STATUS, PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK},
     Known{PMIX_QUERY_NUM_PSETS, ""},
     Known{PMIX_QUERY_PSET_NAMES, ""},
+    Known{PMIX_QUERY_NUM_GROUPS, ""},
+    Known{PMIX_QUERY_GROUP_NAMES, ""},
+    Known{PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID},
     Known{PMIX_QUERY_SPAWN_SUPPORT, ""},
     Known{PMIX_QUERY_DEBUG_SUPPORT, ""},
     Known{PMIX_QUERY_SUPPORTED_KEYS, ""},
@@ -106,6 +110,11 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
   QueryScope out;
   out.nspace = link::nspace_of(caller);
   if (const auto ok = read_process(qualifiers, out); !ok) return fail(ok.error());
+  if (const auto* group = qualifiers.find(PMIX_GROUP_ID)) {
+    if (group->value.type != PMIX_STRING || group->value.data.string == nullptr)
+      return fail(Errc::invalid, "PMIX_GROUP_ID");
+    out.group = group->value.data.string;
+  }
   auto how = store::GetDirectives::parse(qualifiers.data(), qualifiers.size());
   if (!how) return fail(Errc::invalid, how.error().what);
   out.how = std::move(*how);
@@ -143,6 +152,8 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(0);
   if (key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_SPAWN_SUPPORT || key == PMIX_QUERY_DEBUG_SUPPORT)
     return text("");
+  if (key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP)
+    return of_groups(key, scope);
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
   if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
     return memory(key, scope);
@@ -162,6 +173,21 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   std::string out;
   for (const auto& job : gathered.report->jobs) out += (out.empty() ? "" : ",") + job.nspace;
   return out;
+}
+
+/// Of those that have members on this node.
+Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope& scope) const {
+  if (key == PMIX_QUERY_NUM_GROUPS) return data::Value::of_size(groups_.size());
+  if (key == PMIX_QUERY_GROUP_NAMES) {
+    std::vector<const char*> names;
+    groups_.each([&](const std::string& name, const Group&) { names.push_back(name.c_str()); });
+    return data::value_of_array(PMIX_STRING, names.data(), names.size());
+  }
+  const auto* group = groups_.find(scope.group);
+  if (group == nullptr) return fail(Errc::not_found, "no such group");
+  const auto members = link::procs_of(group->members);
+  if (!members) return fail(members.error());
+  return data::value_of_array(PMIX_PROC, members->data(), members->size());
 }
 
 /// Of the node that the qualifiers name, or of all.

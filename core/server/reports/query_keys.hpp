@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "core/server/groups/group_table.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/reports/own_report.hpp"
 #include "core/server/reports/processes.hpp"
@@ -17,6 +18,7 @@ namespace weft::server {
 struct QueryScope {
   std::string nspace;  ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
   pmix_rank_t rank = PMIX_RANK_WILDCARD;
+  std::string group;  ///< PMIX_GROUP_ID
   bool is_local_only = false;
   bool is_for_host = false;          ///< a required qualifier is none of this library's
   bool asks_for_qualifiers = false;  ///< which ones its keys take, instead of their values
@@ -35,8 +37,13 @@ struct Gathered {
 class QueryKeys {
  public:
   QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
-            const Processes& processes, NodeNumber self)
-      : jobs_(jobs), own_(own), host_attributes_(host_attributes), processes_(processes), self_(self) {}
+            const Processes& processes, const GroupTable& groups, NodeNumber self)
+      : jobs_(jobs),
+        groups_(groups),
+        own_(own),
+        host_attributes_(host_attributes),
+        processes_(processes),
+        self_(self) {}
 
   static bool needs_report(std::string_view key, const QueryScope& scope);
   static bool needs_table(std::string_view key, const QueryScope& scope);
@@ -45,6 +52,7 @@ class QueryKeys {
 
  private:
   std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> of_groups(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> table(const QueryScope& scope, std::vector<ProcessRow> rows) const;
   Result<data::Value> process(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> job_status(const QueryScope& scope) const;
@@ -53,6 +61,7 @@ class QueryKeys {
   bool is_of_this_node(const QueryScope& scope) const;
 
   const Jobs& jobs_;
+  const GroupTable& groups_;
   const OwnReport& own_;
   const HostAttributes& host_attributes_;
   const Processes& processes_;

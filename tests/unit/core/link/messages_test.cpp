@@ -132,6 +132,10 @@ GroupDestruct sample() {
   return {"group", some_infos()};
 }
 template <>
+GroupMembers sample() {
+  return {{{"job", 3, 5}, {"job", 0, 0}}};
+}
+template <>
 Allocate sample() {
   return {PMIX_ALLOC_EXTEND, some_infos()};
 }
@@ -197,7 +201,7 @@ using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
                      TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, Unsubscribe, EventMessage,
                      Log, HelloTool, Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect,
-                     Disconnect, GroupConstruct, GroupDestruct, Allocate, JobControl, Monitor, GetCredential,
+                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, Allocate, JobControl, Monitor, GetCredential,
                      ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 

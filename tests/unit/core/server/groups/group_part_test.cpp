@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/group_part.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/server/groups/meeting.hpp"
+#include "core/store/blob.hpp"
+
+namespace weft::server {
+namespace {
+
+using link::RankRuns;
+
+const RankRuns members{{"a", 0, 3}, {"b", 1, 1}};
+
+TEST(GroupPart, without_an_order_members_are_as_they_are_named) {
+  const auto out = outcome_of({{}, {}}, members);
+  EXPECT_EQ(out.status, PMIX_SUCCESS);
+  EXPECT_EQ(out.members, members);
+  EXPECT_EQ(out.context_id, 0U);
+  EXPECT_FALSE(out.tells_ends);
+}
+
+TEST(GroupPart, the_first_member_says_the_order) {
+  const RankRuns wanted{{"b", 1, 1}, {"a", 2, 3}, {"a", 0, 1}};
+  const GroupPart first{.first = {"a", 1, 1}, .order = wanted, .absent = {}, .data = {}};
+  const GroupPart later{
+      .first = {"a", 2, 2}, .order = {{"a", 3, 3}, {"a", 0, 2}, {"b", 1, 1}}, .absent = {}, .data = {}};
+  const GroupPart none{.first = {}, .order = {{"x", 0, 0}}, .absent = {}, .data = {}};
+  for (const auto& parts : {std::vector{first, later, none}, std::vector{none, later, first}})
+    EXPECT_EQ(outcome_of(parts, members).members, wanted);
+  const GroupPart plain{.first = {"a", 0, 0}, .order = {}, .absent = {}, .data = {}};
+  EXPECT_EQ(outcome_of({first, plain}, members).members, members);
+}
+
+TEST(GroupPart, an_order_of_others_is_an_error) {
+  for (const RankRuns& order :
+       {RankRuns{{"a", 0, 3}}, RankRuns{{"a", 0, 3}, {"b", 2, 2}},
+        RankRuns{{"a", 0, 0xfffffff0}, {"b", 1, 1}}, RankRuns{{"a", 3, 0}, {"b", 1, 1}}})
+    EXPECT_EQ(outcome_of({{.first = {"a", 0, 0}, .order = order, .absent = {}, .data = {}}}, members).status,
+              PMIX_ERR_BAD_PARAM);
+}
+
+TEST(GroupPart, absent_members_are_left_out) {
+  const GroupPart one{
+      .first = {"a", 0, 0}, .order = {{"b", 1, 1}, {"a", 0, 3}}, .absent = {{"a", 1, 1}}, .data = {}};
+  const GroupPart other{.first = {}, .order = {}, .absent = {{"a", 2, 3}}, .data = {}};
+  const auto out = outcome_of({one, other}, members);
+  EXPECT_EQ(out.status, PMIX_ERR_PARTIAL_SUCCESS);
+  EXPECT_EQ(out.members, (RankRuns{{"b", 1, 1}, {"a", 0, 0}}));
+  const GroupPart all{.first = {}, .order = {}, .absent = members, .data = {}};
+  EXPECT_EQ(outcome_of({all}, members).status, PMIX_ERR_PROC_ABORTED);
+}
+
+TEST(GroupPart, the_first_node_that_offers_a_context_is_taken) {
+  EXPECT_EQ(
+      outcome_of({{},
+                  {.first = {}, .order = {}, .absent = {}, .context_id = 5, .data = {}},
+                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .tells_ends = 1, .data = {}}},
+                 members)
+          .context_id,
+      5U);
+  EXPECT_TRUE(outcome_of({{}, {.first = {}, .order = {}, .absent = {}, .tells_ends = 1, .data = {}}}, members)
+                  .tells_ends);
+}
+
+TEST(GroupPart, comes_back_from_its_blob) {
+  const GroupPart part{.first = {"a", 1, 1},
+                       .order = members,
+                       .absent = {{"a", 2, 2}},
+                       .context_id = 77,
+                       .tells_ends = 1,
+                       .data = {{"a", 1, {std::byte{1}, std::byte{2}}}}};
+  const auto blob = blob_of(part);
+  int seen = 0;
+  ASSERT_TRUE(store::read_blobs(blob, [&](store::BlobKind kind, Bytes body) {
+    ASSERT_EQ(kind, store::BlobKind::group);
+    const auto again = base::decode<GroupPart>(body);
+    ASSERT_TRUE(again);
+    EXPECT_EQ(again->order, part.order);
+    EXPECT_EQ(again->absent, part.absent);
+    EXPECT_EQ(again->first, part.first);
+    EXPECT_EQ(again->context_id, 77U);
+    EXPECT_EQ(again->data.at(0).infos, part.data[0].infos);
+    for (std::size_t length = 0; length < body.size(); ++length)
+      EXPECT_FALSE(base::decode<GroupPart>(body.first(length)));
+    ++seen;
+  }));
+  EXPECT_EQ(seen, 1);
+}
+
+TEST(Meeting, a_construct_is_known_by_its_name) {
+  const Meeting construct{.kind = Meeting::Kind::construct, .group = "ours"},
+      destruct{.kind = Meeting::Kind::destruct, .group = "ours"};
+  EXPECT_EQ(operation_of(construct), "construct of group ours");
+  EXPECT_EQ(constructed_by(operation_of(construct)), "ours");
+  EXPECT_EQ(constructed_by(operation_of(destruct)), "");
+  EXPECT_EQ(constructed_by(operation_of({})), "");
+}
+
+}  // namespace
+}  // namespace weft::server
