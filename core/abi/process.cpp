@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx Standard, chapter "Process Management": spawn, connect, disconnect. The host does the work.
+// PMIx Standard, chapter "Process Management": spawn, connect, disconnect. The host does the work, or for the latter two the servers.
 #include "core/abi/requests.hpp"
 #include "core/data/array.hpp"
 #include "core/data/value.hpp"
@@ -92,10 +92,13 @@ pmix_status_t PMIx_Spawn_nb(const pmix_info_t* job_info, size_t ninfo, const pmi
   });
 }
 
-/// PMIx_Connect: returns when all of `procs`, which may name the set in any order, have called.
-///   info  PMIX_TIMEOUT (of the first participant of a node), and directives for the host
+/// PMIx_Connect: returns when all of `procs`, which may name the set in any order, have called. Afterwards each can get the cards of all, and
+/// what the other nodes' servers know of their jobs. Clients hear of the end of each as of any process of their job.
+///   info  PMIX_TIMEOUT (int, seconds; the earliest of a node's holds), and directives for a host that connects by itself
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM (no set, or one without the caller), _UNREACH (no server; a participant has finalized),
-///   _PROC_ABORTED (a participant has died), _TIMEOUT, _LOST_CONNECTION, _NOT_SUPPORTED (the host connects nothing: weftrun)
+///   _PROC_ABORTED (a participant has died), _NOT_FOUND (a namespace that is not registered here), _TIMEOUT, _LOST_CONNECTION,
+///   _NOT_SUPPORTED (participants on several nodes, under a host that carries fences and connects nothing)
+///   Cost: as PMIx_Group_construct. Tests: tests/multiproc/asks_test.cpp, cluster_group_test.cpp
 pmix_status_t PMIx_Connect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info, size_t ninfo) {
   return guarded_ask([&] { return call_set<Connect>(procs, nprocs, info, ninfo); });
 }
@@ -105,7 +108,7 @@ pmix_status_t PMIx_Connect_nb(const pmix_proc_t* procs, size_t nprocs, const pmi
   return guarded_ask([&] { return call_set_later<Connect>(procs, nprocs, info, ninfo, cbfunc, cbdata); });
 }
 
-/// PMIx_Disconnect: ends what PMIx_Connect began; the same arguments and errors.
+/// PMIx_Disconnect: ends what PMIx_Connect began; the same arguments and errors, and PMIX_ERR_INVALID_OPERATION (they are not connected).
 pmix_status_t PMIx_Disconnect(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info,
                               size_t ninfo) {
   return guarded_ask([&] { return call_set<Disconnect>(procs, nprocs, info, ninfo); });

@@ -27,6 +27,9 @@ TEST_P(ClusterGroupTest, data_of_members) {
 TEST_P(ClusterGroupTest, a_member_comes_too_late) {
   run("one_comes_too_late", 2);
 }
+TEST_P(ClusterGroupTest, two_jobs) {
+  run("connects_two_jobs");
+}
 TEST_P(ClusterGroupTest, nodes_mean_other_members) {
   run("nodes_mean_other_members", 3);
 }

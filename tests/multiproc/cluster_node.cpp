@@ -91,7 +91,7 @@ int cluster_node(const Words& words) {
   std::vector<Child> children;
   // Ranks of one job may name those of the other at once.
   const Words jobs =
-      words[3] == "fences_of_two_jobs" ? Words{cluster_job, second_cluster_job} : Words{cluster_job};
+      words[3].ends_with("two_jobs") ? Words{cluster_job, second_cluster_job} : Words{cluster_job};
   for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, infos);
   for (const auto& nspace : jobs) host.add_job(nspace.c_str(), ranks_a_node, later);
   for (const auto& nspace : jobs)

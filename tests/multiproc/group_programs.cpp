@@ -378,6 +378,40 @@ int nodes_mean_other_members(const Words&) {
   return 0;
 }
 
+/// Both jobs connect, then one rank of each, and disconnect; what was committed before is there.
+int connects_two_jobs(const Words&) {
+  Client client;
+  const char* names[] = {"wide", "beside"};
+  const auto last = client.size - 1;
+  const bool is_first_job = std::string_view(client.me.nspace) == names[0];
+  const Procs both{proc_of(names[is_first_job ? 0 : 1], PMIX_RANK_WILDCARD), proc_of(names[is_first_job ? 1 : 0], PMIX_RANK_WILDCARD)};
+  const Procs pair{proc_of(names[0], 0), proc_of(names[1], last)};
+  const bool is_of_pair = contains(pair, client.me);
+  for (std::uint64_t round = 0; round < 5; ++round) {
+    check_status(put("round", 10 * round + client.me.rank), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    check_status(PMIx_Disconnect(both.data(), both.size(), nullptr, 0), PMIX_ERR_INVALID_OPERATION);
+    check_status(PMIx_Connect(both.data(), both.size(), nullptr, 0), PMIX_SUCCESS);
+    for (const char* nspace : names)
+      for (pmix_rank_t rank = 0; rank < client.size; ++rank) {
+        const auto seen = get(proc_of(nspace, rank), "round", optional()).u64();
+        check(seen == 10 * round + rank, "a card of another round");
+      }
+    if (is_of_pair) {
+      check_status(PMIx_Connect(pair.data(), pair.size(), nullptr, 0), PMIX_SUCCESS);
+      check_status(PMIx_Disconnect(pair.data(), pair.size(), nullptr, 0), PMIX_SUCCESS);
+    }
+    check_status(PMIx_Disconnect(both.data(), both.size(), nullptr, 0), PMIX_SUCCESS);
+    const auto made = construct("of two jobs", both);
+    check_status(made.status, PMIX_SUCCESS);
+    check_equal(made.members.size(), 2 * client.size);
+    check_status(fence({all_of("of two jobs")}), PMIX_SUCCESS);
+    check_status(destruct("of two jobs"), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// Made, used and ended many times, by threads.
 int makes_and_ends_groups(const Words&) {
   Client client;
@@ -404,6 +438,7 @@ void add_group_programs(Programs& programs) {
   programs.add("gives_data", gives_data);
   programs.add("one_comes_too_late", one_comes_too_late);
   programs.add("nodes_mean_other_members", nodes_mean_other_members);
+  programs.add("connects_two_jobs", connects_two_jobs);
   programs.add("loses_the_last", loses_the_last);
   programs.add("makes_and_ends_groups", makes_and_ends_groups);
 }

@@ -61,6 +61,8 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (set.empty() || !events::covers(set, from.proc())) return from.reply(PMIX_ERR_BAD_PARAM);
   const auto timeout = data::timeout_in(arrival.directives);
   if (!timeout) return from.reply(PMIX_ERR_BAD_PARAM);
+  if (kind == Kind::disconnect && !host_.does_connect() && !groups_.are_connected(set))
+    return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
   auto open = find(fresh, from);
   if (open == open_.end()) open = open_.insert(open, Gathering{std::move(fresh)});
@@ -181,9 +183,8 @@ void Gatherings::fail(Open open, pmix_status_t status) {
   call_host(std::move(meeting), [](pmix_status_t, data::Infos) {});
 }
 
-/// Connections are always the host's.
 bool Gatherings::is_by_host(const Meeting& meeting) const noexcept {
-  return !is_of_group(meeting) || host_.does_groups();
+  return is_of_group(meeting) ? host_.does_groups() : host_.does_connect();
 }
 
 /// With the arguments of the first participant.

@@ -105,6 +105,7 @@ void Groups::exchange(const OperationRef& operation) {
   const auto& meeting = operation->meeting;
   if (!may_exchange_) return answer(meeting, {PMIX_ERR_UNREACH, {}, {}});
   const bool constructs = meeting.kind == Meeting::Kind::construct;
+  const bool brings_data = constructs || meeting.kind == Meeting::Kind::connect;
   if (meeting.deadline) {
     operation->deadline = std::make_unique<asio::steady_timer>(loop_, *meeting.deadline);
     operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
@@ -113,7 +114,7 @@ void Groups::exchange(const OperationRef& operation) {
     });
   }
   const auto key = cards_.begin(
-      operation->participants, {constructs, constructs}, {},
+      operation->participants, {brings_data, brings_data}, {},
       [this, operation](CardExchange::End ended) { exchanged(operation, std::move(ended)); },
       constructs ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has failed, and was answered
@@ -135,7 +136,7 @@ void Groups::watch_rivals() {
   });
 }
 
-/// A destruct carries no parts.
+/// Only a construct carries parts.
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
@@ -161,9 +162,18 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
 }
 
 void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
-  if (meeting.kind == Meeting::Kind::destruct) {
-    table_.erase(meeting.group);
-    return answer(meeting, {PMIX_SUCCESS, {}, {}});
+  switch (meeting.kind) {
+    case Meeting::Kind::connect:
+      connected_.insert(link::runs_of(meeting.set));
+      return answer(meeting, {PMIX_SUCCESS, {}, {}});
+    case Meeting::Kind::disconnect:
+      if (const auto open = connected_.find(link::runs_of(meeting.set)); open != connected_.end()) connected_.erase(open);
+      return answer(meeting, {PMIX_SUCCESS, {}, {}});
+    case Meeting::Kind::destruct:
+      table_.erase(meeting.group);
+      return answer(meeting, {PMIX_SUCCESS, {}, {}});
+    case Meeting::Kind::construct:
+      break;
   }
   auto outcome = outcome_of(parts, by_rank(meeting.set));
   link::Answer out{outcome.status, {}, {}};
@@ -206,7 +216,7 @@ std::vector<FencePart> Groups::open_parts() const {
 
 GroupPart Groups::part_of(const Meeting& meeting) {
   GroupPart out;
-  if (meeting.kind == Meeting::Kind::destruct) return out;
+  if (meeting.kind != Meeting::Kind::construct) return out;
   out.absent = link::runs_of(meeting.lost);
   out.tells_ends = asks_for(meeting, PMIX_GROUP_NOTIFY_TERMINATION) ? 1 : 0;
   if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID))
@@ -318,6 +328,9 @@ void Groups::tell_members(pmix_status_t code, const std::string& name, const Gro
 }
 
 void Groups::forget(const std::string& nspace) {
+  std::erase_if(connected_, [&](const link::RankRuns& runs) {
+    return std::any_of(runs.begin(), runs.end(), [&](const link::RankRun& run) { return run.nspace == nspace; });
+  });
   table_.erase_if([&](const std::string&, const Group& group) {
     const bool is_of_it = std::any_of(group.members.begin(), group.members.end(),
                                       [&](const link::RankRun& run) { return run.nspace == nspace; });

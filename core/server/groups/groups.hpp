@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Groups that the servers make: what becomes of a construct or destruct when the participants of this node have met. On one node it
+// Groups that the servers make, and processes that they connect: what becomes of a construct, destruct, connect or disconnect when the
+// participants of this node have met. On one node it
 // ends there; else it is one exchange of the servers, under a signature of its own, so that fences of the same processes and
 // operations of other groups cannot mix with it. The host hears nothing. The loop's thread only.
 //
@@ -14,6 +15,7 @@
 #include <asio/steady_timer.hpp>
 #include <map>
 #include <memory>
+#include <set>
 #include <vector>
 
 #include "core/server/events/event_relay.hpp"
@@ -49,6 +51,8 @@ class Groups {
   /// Attempts of this operation that have begun or failed here.
   std::uint64_t attempts(const Participants& participants) const;
   bool has_other_nodes(const Procs& set) const;
+  /// PMIx_Connect has returned for these processes, and PMIx_Disconnect has not.
+  bool are_connected(const Procs& set) const { return connected_.count(link::runs_of(set)) != 0; }
   /// With each job that is named as a whole spelt by its ranks, in the order of `procs`.
   link::RankRuns by_rank(const Procs& procs) const;
   /// Operations that are under way between the nodes, as Fences::open_parts().
@@ -86,6 +90,7 @@ class Groups {
   EventRelay& events_;
   const std::uint32_t server_;
   GroupTable table_;
+  std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations
   std::map<Exchanges::Key, OperationRef> open_;

@@ -58,6 +58,7 @@ class Host {
   void spawn(const pmix_proc_t& requester, link::Spawn message, GotValue done);
   void connect(link::Connect message, Done done);
   void disconnect(link::Disconnect message, Done done);
+  bool does_connect() const noexcept { return module_.connect != nullptr; }
   bool does_groups() const noexcept { return module_.group != nullptr; }
   /// What all local members of a group ask for. call.procs: all members, of a group that ends, too.
   void group(pmix_group_operation_t operation, link::GroupConstruct call, Answered done);
