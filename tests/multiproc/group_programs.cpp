@@ -378,13 +378,34 @@ int nodes_mean_other_members(const Words&) {
   return 0;
 }
 
+/// The last rank comes to a construct, a destruct, a connect and a disconnect when the test says so. Word: which of them.
+int last_is_late_for(const Words& words) {
+  Client client;
+  const auto& what = words.at(0);
+  const bool is_late = client.me.rank + 1 == client.size;
+  const auto come_to = [&](const char* which) {
+    if (is_late && what == which) await("come");
+  };
+  come_to("construct");
+  check_status(construct("late", {client.job}).status, PMIX_SUCCESS);
+  come_to("destruct");
+  check_status(destruct("late"), PMIX_SUCCESS);
+  come_to("connect");
+  check_status(PMIx_Connect(&client.job, 1, nullptr, 0), PMIX_SUCCESS);
+  come_to("disconnect");
+  check_status(PMIx_Disconnect(&client.job, 1, nullptr, 0), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Both jobs connect, then one rank of each, and disconnect; what was committed before is there.
 int connects_two_jobs(const Words&) {
   Client client;
   const char* names[] = {"wide", "beside"};
   const auto last = client.size - 1;
   const bool is_first_job = std::string_view(client.me.nspace) == names[0];
-  const Procs both{proc_of(names[is_first_job ? 0 : 1], PMIX_RANK_WILDCARD), proc_of(names[is_first_job ? 1 : 0], PMIX_RANK_WILDCARD)};
+  const Procs both{proc_of(names[is_first_job ? 0 : 1], PMIX_RANK_WILDCARD),
+                   proc_of(names[is_first_job ? 1 : 0], PMIX_RANK_WILDCARD)};
   const Procs pair{proc_of(names[0], 0), proc_of(names[1], last)};
   const bool is_of_pair = contains(pair, client.me);
   for (std::uint64_t round = 0; round < 5; ++round) {
@@ -439,6 +460,7 @@ void add_group_programs(Programs& programs) {
   programs.add("one_comes_too_late", one_comes_too_late);
   programs.add("nodes_mean_other_members", nodes_mean_other_members);
   programs.add("connects_two_jobs", connects_two_jobs);
+  programs.add("last_is_late_for", last_is_late_for);
   programs.add("loses_the_last", loses_the_last);
   programs.add("makes_and_ends_groups", makes_and_ends_groups);
 }

@@ -115,8 +115,7 @@ int fails_to_make_a_group(const Words& words) {
   const auto members = all_of(client);
   check_status(PMIx_Group_construct("group", members.data(), members.size(), nullptr, 0, nullptr, nullptr),
                std::stoi(words[0]));
-  check_status(PMIx_Group_destruct("group", nullptr, 0),
-               PMIX_ERR_NOT_FOUND);
+  check_status(PMIx_Group_destruct("group", nullptr, 0), PMIX_ERR_NOT_FOUND);
   client.finalize();
   return 0;
 }
@@ -135,7 +134,8 @@ int disagrees_on_the_members(const Words&) {
   check_status(PMIx_Group_construct("group", nullptr, 0, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
   const auto other = client.peer(client.me.rank == 0 ? 1 : 0);
   check_status(PMIx_Group_construct("others", &other, 1, nullptr, 0, nullptr, nullptr), PMIX_ERR_BAD_PARAM);
-  check_status(PMIx_Fence(nullptr, 0, nullptr, 0), PMIX_SUCCESS);  // rank 2, which stays out, is not gone before
+  check_status(PMIx_Fence(nullptr, 0, nullptr, 0),
+               PMIX_SUCCESS);  // rank 2, which stays out, is not gone before
   client.finalize();
   return 0;
 }

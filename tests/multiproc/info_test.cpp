@@ -341,6 +341,16 @@ TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked
   cluster.finish();
 }
 
+TEST_P(InfoTest, names_the_missing_ranks_of_a_group) {
+  for (const char* what : {"construct", "destruct"}) {
+    Cluster cluster(3, Segment::mapped, "last_is_late_for", over(), false, {what});
+    const auto title = std::string(what) + " of group late of wide";
+    for (const auto& node : cluster.nodes)
+      expect_report(node, {title, "5 of 6 ranks are in it", "missing on host2: 5 (rank 5 pid"});
+    cluster.nodes[2].tell("come");
+    cluster.finish();
+  }
+}
 TEST_P(InfoTest, names_the_algorithm_of_what_is_under_way) {
   auto variables = over();
   variables.emplace_back("WEFT_COLLECTIVE", "ring");
