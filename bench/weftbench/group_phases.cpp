@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups: constructed and ended by the whole job, by two ranks, many at once. Beside them two full fences of the same processes, in the
 // same run, which is what a group is measured against.
+#include <unistd.h>
+
 #include <array>
 #include <atomic>
 
@@ -62,6 +64,24 @@ void make_many(const std::vector<pmix_proc_t>& members) {
   ended.wait_for(at_once);
 }
 
+/// A thousand groups at once: what the first and the last hundred cost, and what the server keeps for each member of each.
+void measure_alive(const Context& c, const std::vector<pmix_proc_t>& all) {
+  constexpr unsigned count = 1000, some = 100;
+  const auto name_of = [](unsigned i) { return "weftbench.alive." + std::to_string(i); };
+  const pid_t server = c.options.server_pid != 0 ? c.options.server_pid : getppid();
+  const auto before = footprint(server);
+  std::vector<double> times;
+  for (unsigned i = 0; i < count; ++i) times.push_back(time_of([&] { construct(name_of(i).c_str(), all); }));
+  const auto after = footprint(server);
+  c.print(make_record("group_alive_first", c.job.size(), 0,
+                      Sample{{times.begin(), times.begin() + some}, {}, 1}));
+  c.print(make_record("group_alive_last", c.job.size(), 0, Sample{{times.end() - some, times.end()}, {}, 1}));
+  if (before && after)
+    c.print(make_record("group_alive_server_memory", c.job.size(), "B",
+                        {1024 * (after->private_kib - before->private_kib) / count / c.job.size()}));
+  for (unsigned i = 0; i < count; ++i) destruct(name_of(i).c_str());
+}
+
 }  // namespace
 
 void group_phase(const Context& c) {
@@ -84,6 +104,7 @@ void group_phase(const Context& c) {
     destruct("weftbench");
   });
   measure_rounds(c, "group_16_at_once", [&] { make_many(all); });
+  measure_alive(c, all);
   if (c.job.size() < 2) return;
   const std::vector<pmix_proc_t> pair{c.job.proc(0), c.job.proc(1)};
   measure_part(c, "group_pair", 2, c.job.rank() < 2, [&] {
