@@ -215,6 +215,8 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
 }
 
 /// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of `nspace`.
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (cut, changed, of another version or of another namespace: standard error says which, and
+///   nothing of `info` is used)
 /// Not yet: anything but environment variables.
 pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {

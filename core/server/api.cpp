@@ -115,8 +115,9 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
     children_->add(std::move(nspace), std::move(*envars));
   else
     base::warn(base::LogPart::launch,
-               "launch information that was given for {} is damaged, of another release or of another "
-               "namespace ({}); nothing of it is used",
+               "launch information that was given for {} is refused, and nothing of it is used: {}; the host "
+               "has to hand over "
+               "what PMIx_server_setup_application returned for this namespace",
                nspace, envars.error().what);
   run_later([status, done = answered_once(std::move(done))] { done(status); });
 }

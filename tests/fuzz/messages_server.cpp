@@ -13,6 +13,7 @@
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/generated_info.hpp"
 #include "core/server/groups/group_part.hpp"
+#include "core/server/host/launch_blob.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
@@ -89,6 +90,24 @@ bool is_contribution(Bytes bytes) {
   const auto again = packer.pack(unpacked->parts);
   if (!packer.unpack(again)) std::abort();
   return true;
+}
+
+bool is_launch_blob(Bytes bytes) {
+  const auto blob = decode_launch(bytes);
+  if (!blob) return false;
+  const auto again = encode_launch(*blob);
+  require(Encoded(bytes.begin(), bytes.end()) == again);
+  return true;
+}
+/// Under the right checksum, which noise never has.
+bool is_launch_content(Bytes bytes) {
+  return is_launch_blob(seal_launch(bytes));
+}
+LaunchBlob launch_blob() {
+  return {"job",
+          {{EnvarChange::set, "A", "1", ':'},
+           {EnvarChange::first, "PATH", "/bin", ':'},
+           {EnvarChange::unset, "B", "", ':'}}};
 }
 
 /// A log in memory of its own, with two records.
@@ -186,6 +205,9 @@ void add_server(Decoders& to) {
   add<ProcessRows>(to, "processes", {&rows});
   const ProcessesRequest of_job{"job"};
   add<ProcessesRequest>(to, "processes_request", {&of_job});
+  to.push_back({"launch_blob", {encode_launch({}), encode_launch(launch_blob())}, &is_launch_blob});
+  to.push_back(
+      {"launch_content", {base::encode(LaunchBlob{}), base::encode(launch_blob())}, &is_launch_content});
 }
 
 }  // namespace weft::fuzz

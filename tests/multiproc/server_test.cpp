@@ -326,20 +326,23 @@ TEST_F(ServerTest, environment_of_a_child) {
   EXPECT_EQ(tokens.size(), 2u);
 }
 
+/// The one info that PMIx_server_setup_application gives.
+struct Launch {
+  Infos infos;
+  Waiter over;
+  static void on_made(pmix_status_t status, pmix_info_t info[], size_t ninfo, void* self,
+                      pmix_op_cbfunc_t release, void* open) {
+    auto& launch = *static_cast<Launch*>(self);
+    for (size_t i = 0; i < ninfo; ++i) launch.infos.copy(info[i]);
+    if (release != nullptr) release(PMIX_SUCCESS, open);
+    Waiter::on_status(status, &launch.over);
+  }
+};
+
 TEST_F(ServerTest, launch_information_reaches_the_child) {
   Host host;
   host.add_job("job", 1);
-  struct Taken {
-    Infos infos;
-    Waiter over;
-    static void on_made(pmix_status_t status, pmix_info_t info[], size_t ninfo, void* self,
-                        pmix_op_cbfunc_t release, void* open) {
-      auto& taken = *static_cast<Taken*>(self);
-      for (size_t i = 0; i < ninfo; ++i) taken.infos.copy(info[i]);
-      if (release != nullptr) release(PMIX_SUCCESS, open);
-      Waiter::on_status(status, &taken.over);
-    }
-  } taken;
+  Launch taken;
   Infos wanted;
   wanted.flag(PMIX_SETUP_APP_ENVARS).variable("A_VARIABLE", "and its value").variable("PMIX_RANK", "9");
   ::setenv("FI_OF_THE_LAUNCHER", "42", 1);
@@ -352,7 +355,7 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
   Infos without;
   without.text(WEFT_FORWARD_EXCLUDE, "FORWARDED_2");
   EXPECT_EQ(PMIx_Forward_envars("job", "FORWARDED_?", without.data(), without.size()), PMIX_SUCCESS);
-  EXPECT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Taken::on_made, &taken),
+  EXPECT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Launch::on_made, &taken),
             PMIX_SUCCESS);
   EXPECT_EQ(taken.over.wait(), PMIX_SUCCESS);
   for (const char* name : {"FI_OF_THE_LAUNCHER", "FORWARDED_1", "FORWARDED_2"}) ::unsetenv(name);
@@ -375,6 +378,39 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
                                             &twice),
             PMIX_SUCCESS);
   EXPECT_EQ(twice.wait(), PMIX_SUCCESS);
+}
+
+TEST_F(ServerTest, launch_information_that_is_refused_changes_no_childs_environment) {
+  Host host;
+  host.add_job("job", 1);
+  Launch launch;
+  Infos wanted;
+  wanted.variable("A_VARIABLE", "and its value");
+  ASSERT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Launch::on_made, &launch),
+            PMIX_SUCCESS);
+  ASSERT_EQ(launch.over.wait(), PMIX_SUCCESS);
+  ASSERT_EQ(launch.infos.size(), 1u);
+  const auto before = host.fork_variables(proc_of("job", 0));
+  auto& blob = launch.infos.data()[0].value.data.bo;
+  const auto take = [&](const char* nspace) {
+    const auto status =
+        PMIx_server_setup_local_support(nspace, launch.infos.data(), launch.infos.size(), nullptr, nullptr);
+    if (status != PMIX_OPERATION_SUCCEEDED) {
+      EXPECT_EQ(host.fork_variables(proc_of("job", 0)), before);
+    }
+    return status;
+  };
+  const auto whole = blob.size;
+  for (blob.size = 0; blob.size < whole; ++blob.size) EXPECT_EQ(take("job"), PMIX_ERR_BAD_PARAM) << blob.size;
+  for (std::size_t i = 0; i < whole; ++i) {
+    const char kept = blob.bytes[i];
+    blob.bytes[i] = static_cast<char>(kept ^ (1 << (i % 8)));
+    EXPECT_EQ(take("job"), PMIX_ERR_BAD_PARAM) << i;
+    blob.bytes[i] = kept;
+  }
+  EXPECT_EQ(take("other"), PMIX_ERR_BAD_PARAM);
+  EXPECT_EQ(take("job"), PMIX_OPERATION_SUCCEEDED);
+  EXPECT_NE(host.fork_variables(proc_of("job", 0)), before);
 }
 
 TEST_F(ServerTest, direct_modex_request) {

@@ -104,7 +104,7 @@ Result<void> read_envars(const pmix_info_t* infos, std::size_t count, Envars& ou
     const auto change = change_of(data::key_of(infos[i]));
     if (!change) continue;
     auto envar = envar_of(*change, infos[i].value);
-    if (!is_valid(envar)) return fail(Errc::invalid, "an environment variable");
+    if (!is_valid(envar)) return fail(Errc::invalid, "PMIX_SET_ENVAR, or its like, names no variable");
     found.push_back(std::move(envar));
   }
   out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));

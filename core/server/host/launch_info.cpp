@@ -2,12 +2,10 @@
 #include "core/server/host/launch_info.hpp"
 
 #include <unistd.h>
-#include <xxhash.h>
-
-#include <optional>
 
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
+#include "core/server/host/launch_blob.hpp"
 #include "core/server/host/user_parameter.hpp"
 
 extern char** environ;
@@ -44,39 +42,11 @@ void harvest(const Wanted& wanted, Envars& out) {
 
 // ---- what travels
 
-struct Packed {
-  static constexpr std::uint16_t wire_version = 2;
-  std::uint16_t wire = wire_version;  ///< stays the first field in every version
-  std::string nspace;
-  Envars envars;
-};
-template <class Archive>
-void fields(Archive& archive, Packed& m) {
-  archive(m.wire, m.nspace, m.envars);
-}
-struct Sealed {
-  std::uint64_t check = 0;
-  std::string bytes;
-};
-template <class Archive>
-void fields(Archive& archive, Sealed& m) {
-  archive(m.check, m.bytes);
-}
-
-data::Value pack(const std::string& nspace, const Envars& envars) {
-  const auto bytes = base::encode(Packed{Packed::wire_version, nspace, envars});
-  const Sealed sealed{XXH3_64bits(bytes.data(), bytes.size()),
-                      {reinterpret_cast<const char*>(bytes.data()), bytes.size()}};
-  return data::Value::of_bytes(base::encode(sealed));
-}
-
-Result<Packed> unpack(const pmix_value_t& value) {
-  if (value.type != PMIX_BYTE_OBJECT) return fail(Errc::corrupt, "launch information");
+Result<LaunchBlob> unpack(const pmix_value_t& value) {
   const auto& object = value.data.bo;
-  const auto sealed = base::decode<Sealed>(as_bytes({object.bytes, object.size}));
-  if (!sealed || sealed->check != XXH3_64bits(sealed->bytes.data(), sealed->bytes.size()))
-    return fail(Errc::corrupt, "launch information");
-  return base::decode<Packed>(as_bytes({sealed->bytes.data(), sealed->bytes.size()}));
+  if (value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
+    return fail(Errc::corrupt, "it is no byte object");
+  return decode_launch({reinterpret_cast<const std::byte*>(object.bytes), object.size});
 }
 
 bool is_said(const pmix_info_t* infos, std::size_t count, std::string_view key) {
@@ -124,7 +94,7 @@ Result<data::Infos> LaunchInfo::make(const std::string& nspace, const pmix_info_
   all.insert(all.end(), own.begin(), own.end());
   of.given = all;
   data::Infos out;
-  if (!all.empty()) out.add(launch_key, pack(nspace, all));
+  if (!all.empty()) out.add(launch_key, data::Value::of_bytes(encode_launch({nspace, all})));
   return out;
 }
 
@@ -141,8 +111,8 @@ Result<Envars> read_launch_info(std::string_view nspace, const pmix_info_t* info
       continue;
     }
     auto packed = unpack(infos[i].value);
-    if (!packed) return fail(Errc::corrupt, "launch information");
-    if (packed->nspace != nspace) return fail(Errc::invalid, "launch information of another namespace");
+    if (!packed) return fail(packed.error());
+    if (packed->nspace != nspace) return fail(Errc::invalid, "it is of another namespace");
     out.insert(out.end(), std::make_move_iterator(packed->envars.begin()),
                std::make_move_iterator(packed->envars.end()));
   }

@@ -2,8 +2,7 @@
 // Launch information: what a launcher's server gathers for a job, and each node's server has done to the environment of its children.
 // Source: RFC 0029 "Acquisition of Subsystem Launch Information"; Standard, PMIx_server_setup_application.
 //
-// It travels as one info, "weft.launch", a byte object: what a launcher does with it, and where it is kept, is not known here. So it says
-// of which namespace it is, and has a checksum: one that is cut, changed, of another version or of another namespace is refused whole.
+// It travels as one info, "weft.launch", a byte object (launch_blob.hpp).
 #pragma once
 
 #include <map>

@@ -9,8 +9,10 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <utility>
 
 #include "core/link/messages.hpp"
+#include "core/server/host/launch_blob.hpp"
 
 namespace weft::server {
 namespace {
@@ -240,25 +242,73 @@ TEST(LaunchInfo, parents_come_first) {
   EXPECT_EQ(env.all(), EnvEntries{"V=child:parent"});
 }
 
-TEST(LaunchInfo, cut_or_changed_at_any_byte_or_of_another_namespace_it_is_refused) {
-  LaunchInfo launcher;
-  data::Infos directives;
-  directives.add(PMIX_SET_ENVAR, envar("VARIABLE", "value", ':'));
-  std::string bad;
-  auto made = launcher.make("job", directives.data(), directives.size(), bad);
-  ASSERT_TRUE(made && made->size() == 1);
-  const auto refused = [&] { return !read_launch_info("job", made->data(), made->size()); };
-  auto& object = made->data()[0].value.data.bo;
-  const auto whole = object.size;
-  for (object.size = 0; object.size < whole; ++object.size) EXPECT_TRUE(refused()) << object.size;
-  for (std::size_t i = 0; i < whole; ++i)
+// ---- what is no launch information
+
+constexpr const char* launch_key = "weft.launch";
+
+LaunchBlob of_job() {
+  return {"job", {{EnvarChange::set, "VARIABLE", "value", ':'}, {EnvarChange::first, "PATH", "/bin", ':'}}};
+}
+
+/// Why the bytes are refused; empty: they are taken.
+std::string why_refused(Bytes bytes) {
+  const auto read = decode_launch(bytes);
+  return read ? std::string() : read.error().what;
+}
+
+TEST(LaunchBlob, is_read_as_it_was_made) {
+  const auto read = decode_launch(encode_launch(of_job()));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->nspace, "job");
+  EXPECT_EQ(read->envars, of_job().envars);
+}
+
+TEST(LaunchBlob, cut_or_changed_at_any_byte_it_is_refused) {
+  auto bytes = encode_launch(of_job());
+  for (std::size_t length = 0; length < bytes.size(); ++length)
+    EXPECT_NE(why_refused(Bytes(bytes).first(length)), "") << length;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
     for (int bit = 0; bit < 8; ++bit) {
-      object.bytes[i] = static_cast<char>(object.bytes[i] ^ (1 << bit));
-      EXPECT_TRUE(refused()) << i;
-      object.bytes[i] = static_cast<char>(object.bytes[i] ^ (1 << bit));
+      const auto before = std::exchange(bytes[i], bytes[i] ^ static_cast<std::byte>(1 << bit));
+      EXPECT_EQ(why_refused(bytes), "it was cut or changed on its way") << i;
+      bytes[i] = before;
     }
-  EXPECT_FALSE(refused());
-  EXPECT_FALSE(read_launch_info("another", made->data(), made->size()));
+  EXPECT_EQ(why_refused(bytes), "");
+  bytes.push_back(std::byte{0});
+  EXPECT_NE(why_refused(bytes), "");
+}
+
+/// The checksum is right in these: what is behind it has to hold by itself.
+TEST(LaunchBlob, with_a_right_checksum_its_content_is_checked_all_the_same) {
+  const auto content = base::encode(of_job());
+  for (std::size_t length = 0; length < content.size(); ++length)
+    EXPECT_NE(why_refused(seal_launch(Bytes(content).first(length))), "") << length;
+  auto other_version = content;
+  other_version[0] ^= std::byte{1};
+  EXPECT_EQ(why_refused(seal_launch(other_version)), "it was made by another version of Weft");
+  auto longer = content;
+  longer.push_back(std::byte{0});
+  EXPECT_NE(why_refused(seal_launch(longer)), "");
+  for (const auto& envar : Envars{{static_cast<EnvarChange>(6), "A", "1", ':'},
+                                  {EnvarChange::set, "", "1", ':'},
+                                  {EnvarChange::set, "A=B", "1", ':'},
+                                  {EnvarChange::set, std::string("A\0B", 3), "1", ':'},
+                                  {EnvarChange::set, "A", std::string("1\0002", 3), ':'}})
+    EXPECT_EQ(why_refused(encode_launch({"job", {envar}})), "its fields do not fit together");
+}
+
+TEST(LaunchInfo, one_info_that_is_refused_leaves_nothing_of_the_others) {
+  data::Infos good, text, twice;
+  good.add(launch_key, data::Value::of_bytes(encode_launch(of_job())));
+  EXPECT_TRUE(read_launch_info("job", good.data(), good.size()));
+  EXPECT_FALSE(read_launch_info("another", good.data(), good.size()));
+  EXPECT_FALSE(read_launch_info("jo", good.data(), good.size()));
+  text.add(PMIX_SET_ENVAR, envar("A", "1", ':'));
+  text.add(launch_key, data::Value::of("weft.launch"));
+  EXPECT_FALSE(read_launch_info("job", text.data(), text.size()));
+  twice.add(launch_key, data::Value::of_bytes(encode_launch(of_job())));
+  twice.add(launch_key, data::Value::of_bytes(encode_launch({"another", {}})));
+  EXPECT_FALSE(read_launch_info("job", twice.data(), twice.size()));
 }
 
 }  // namespace

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of launch information: what a launcher's server packs for the nodes of a job. It travels by roads that are not known here
+// (a launch message, a file, a variable), so it says of which namespace it is and ends in a checksum: bytes that are cut, changed, of another
+// version or of another namespace are refused whole. docs/design/nodes.md.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/wire.hpp"
+#include "core/server/host/envars.hpp"
+#include "transport/mesh/version.hpp"
+
+namespace weft::server {
+
+struct LaunchBlob {
+  static constexpr std::uint16_t wire_version = mesh::protocol_version;
+  std::string nspace;
+  Envars envars;
+};
+template <class Archive>
+void fields(Archive& archive, LaunchBlob& m) {
+  archive(m.nspace, m.envars);
+}
+
+std::vector<std::byte> encode_launch(const LaunchBlob& blob);
+/// Errors: corrupt, and `what` says in which way.
+Result<LaunchBlob> decode_launch(Bytes bytes);
+
+/// `content` with the checksum that decode_launch() asks for.
+std::vector<std::byte> seal_launch(Bytes content);
+
+}  // namespace weft::server
