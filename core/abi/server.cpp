@@ -188,36 +188,46 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
 /// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
 ///   info  PMIX_SETUP_APP_ENVARS, PMIX_SETUP_APP_ALL: the variables that tune fabrics, and Weft (also without directives); PMIX_SET_ENVAR and its
 ///         like, in their order; PMIX_PARENT_ID: what that namespace was given comes first. Besides, what PMIx_Forward_envars and
-///         the user's PMIX_MCA_forward_envars name
-///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive or a pattern of the user's that makes no sense)
-/// Not yet: PMIX_ALLOC_FABRIC and whatever else is no environment variable (ignored).
+///         the user's PMIX_MCA_forward_envars name.
+///         PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL with PMIX_NODE_MAP (and PMIX_PROC_MAP): a key, and where the servers of the
+///         nodes with ranks find each other, unless this host has fence_nb. This process lives until all nodes have it (launch.md)
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive, a map or a pattern of the user's that makes no sense); to cbfunc
+///   PMIX_ERR_UNREACH (no fabric can be opened)
+/// Not yet: PMIX_ALLOC_FABRIC and its like (ignored).
 pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                             pmix_setup_application_cbfunc_t cbfunc, void* cbdata) {
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
     if (nspace == nullptr || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+    const std::string name(weft::abi::text_of(nspace, PMIX_MAX_NSLEN));
     std::string bad;
-    auto made =
-        server->launch_info().make(std::string(weft::abi::text_of(nspace, PMIX_MAX_NSLEN)), info, ninfo, bad);
+    auto envars = server->launch_info().gather(name, info, ninfo, bad);
     if (!bad.empty())
       complain_of_pattern("PMIX_MCA_forward_envars, or forward_envars in ~/.pmix/mca-params.conf", bad);
-    if (!made) return weft::abi::to_status(made.error());
-    // The host reads the answer until it says so: the array lives until then.
-    auto* held = new weft::data::Infos(std::move(*made));
-    Done done = [held, cbfunc, cbdata](pmix_status_t status) {
-      const auto release = [](pmix_status_t, void* infos) { delete static_cast<weft::data::Infos*>(infos); };
-      cbfunc(status, held->data(), held->size(), cbdata, release, held);
-    };
-    server->run_later([done = weft::server::answered_once(std::move(done))] { done(PMIX_SUCCESS); });
+    if (!envars) return weft::abi::to_status(envars.error());
+    auto fabric = weft::server::FabricPlan::wanted_by(info, ninfo);
+    if (!fabric) return weft::abi::to_status(fabric.error());
+    server->setup_application(name, std::move(*envars), std::move(*fabric),
+                              [cbfunc, cbdata](pmix_status_t status, weft::data::Infos made) {
+                                // The host reads the answer until it says so: the array lives until then.
+                                auto* held = new weft::data::Infos(std::move(made));
+                                const auto release = [](pmix_status_t, void* infos) {
+                                  delete static_cast<weft::data::Infos*>(infos);
+                                };
+                                cbfunc(status, held->data(), held->size(), cbdata, release, held);
+                              });
     return PMIX_SUCCESS;
   });
 }
 
 /// PMIx_server_setup_local_support: a node takes the launch information in, before it forks children of `nspace`.
-///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (cut, changed, of another version or of another namespace: standard error says which, and
-///   nothing of `info` is used)
-/// Not yet: anything but environment variables.
+///   info  what PMIx_server_setup_application gave, PMIX_SET_ENVAR and its like; PMIX_NODEID: this node's place in the node map, else found by its
+///         name; PMIX_TIMEOUT (seconds, 30): how long to wait for the servers of the other nodes
+///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (cut, changed, of another version or of another namespace: standard error says which;
+///   processes have connected already), PMIX_ERR_NOT_SUPPORTED (the server is in another cluster), PMIX_ERR_TIMEOUT, PMIX_ERR_UNREACH
+///   (a server of the job's is lost, or cannot be reached). After an error no variable of `info` reaches a child
+///   Cost: with a fabric, a round trip to the launcher, and the wait for the last node
 pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {

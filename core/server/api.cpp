@@ -80,6 +80,7 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   rooms_->clients.forget(nspace);
   children_->forget(nspace);
   launch_info_.forget(nspace);
+  introducers_.forget(nspace);
   rooms_->events.forget(nspace);
   rooms_->gatherings.forget(nspace);
   handlers_->forget_namespace(nspace);
@@ -106,20 +107,6 @@ void Server::deregister_client(pmix_proc_t proc, Done done) {
       rooms_->clients.remove(*job, proc.rank, done);
     });
   });
-}
-
-void Server::setup_local_support(std::string nspace, data::Infos infos, Done done) {
-  auto envars = read_launch_info(nspace, infos.data(), infos.size());
-  const auto status = envars ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM;
-  if (envars)
-    children_->add(std::move(nspace), std::move(*envars));
-  else
-    base::warn(base::LogPart::launch,
-               "launch information that was given for {} is refused, and nothing of it is used: {}; the host "
-               "has to hand over "
-               "what PMIx_server_setup_application returned for this namespace",
-               nspace, envars.error().what);
-  run_later([status, done = answered_once(std::move(done))] { done(status); });
 }
 
 // ---- data

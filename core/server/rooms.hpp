@@ -50,6 +50,21 @@ struct Rooms {
         services(host, clients, gatherings, handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, groups.table(), cluster) {}
+  /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
+  void join(Cluster& cluster) {
+    cards.join(cluster);
+    gets.join(cluster);
+    exchanges.emplace(cluster, jobs);
+    card_exchange.join(*exchanges);
+    fences.join(cluster, *exchanges);
+    events.join(cluster);
+    groups.join(*exchanges);
+    gatherings.join(cluster);
+    fence_watch.join(cluster, *exchanges);
+    clients.join(cluster, *exchanges);
+    own_report.join(cluster);
+    queries.join(cluster);
+  }
   Rooms(const Rooms&) = delete;
   Rooms& operator=(const Rooms&) = delete;
 

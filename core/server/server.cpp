@@ -217,11 +217,12 @@ void Server::run() {
     while (!is_stopping_.load(std::memory_order_acquire) && !by_calls_) {
       drain_notices();
       const bool is_busy = run_ready();
+      const bool has_introduced = introducers_.turn();
       if (cluster_ && progress_cluster(!is_busy)) continue;
-      if (is_busy) continue;
+      if (is_busy || has_introduced) continue;
       answer_doorbells(false);
       drain_notices();
-      if (!cluster_ || cluster_->sleep()) loop_.run_one();
+      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) loop_.run_one();
       answer_doorbells(true);
     }
     if (by_calls_) return;
@@ -235,12 +236,14 @@ void Server::end_loop() {
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   asio::post(loop_, [&is_past_end] { is_past_end = true; });
   while (!is_past_end) loop_.run_one();
+  introducers_.clear();
   if (cluster_) leave_cluster();
 }
 
 /// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
 void Server::serve() {
   drain_notices();
+  introducers_.turn();
   if (cluster_) progress_cluster(false);
   // Inside a handler only a poll sees what the handler itself has posted.
   if (loop_.poll_one() == 0) loop_.run_one_for(std::chrono::milliseconds(1));
@@ -282,6 +285,7 @@ void Server::progress() {
   if (!turn || is_stopping_.load(std::memory_order_acquire)) return;
   drain_notices();
   (void)run_ready();
+  introducers_.turn();
   if (cluster_) (void)progress_cluster(false);
   drain_notices();
 }

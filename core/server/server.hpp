@@ -24,6 +24,7 @@
 
 #include "base/driver.hpp"
 #include "base/log_thread.hpp"
+#include "core/server/cluster/introducer.hpp"
 #include "core/server/connections/host_listener.hpp"
 #include "core/server/connections/listener.hpp"
 #include "core/server/connections/rendezvous_file.hpp"
@@ -76,6 +77,9 @@ class Server final : ClientConnection::Owner {
   /// Valid as long as the server, and in children that this process forks.
   const ChildEnvironment& children() const noexcept { return *children_; }
   LaunchInfo& launch_info() noexcept { return launch_info_; }
+  // launch.cpp
+  void setup_application(std::string nspace, Envars envars, std::optional<FabricPlan> fabric,
+                         std::function<void(pmix_status_t, data::Infos)> done);
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
   /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but for private values.
@@ -108,6 +112,12 @@ class Server final : ClientConnection::Owner {
   ~Server();
   Result<void> open_segment();
   Result<void> open_cluster(const ClusterSpec& spec);
+
+  // The way into a cluster that launch information names (launch.cpp).
+  pmix_status_t enter_cluster(const std::string& nspace, const FabricPlan& plan, NodeNumber self);
+  void be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
+                     const Done& done);
+  pmix_status_t take_introductions(const FabricPlan& plan, Bytes body);
 
   // The loop.
   void run();
@@ -167,6 +177,9 @@ class Server final : ClientConnection::Owner {
   RendezvousFile rendezvous_file_;             ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
   std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
+  std::optional<decltype(FabricPlan::key)>
+      plan_key_;  ///< of the launch information by which the cluster was opened
+  Introducers introducers_;
   std::unique_ptr<Rooms> rooms_;
 };
 

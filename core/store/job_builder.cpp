@@ -291,6 +291,11 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   return job;
 }
 
+void JobWriter::check_cards_with(const CardKey& key) noexcept {
+  header_->card_key = key;
+  header_->cards_are_keyed = 1;
+}
+
 Result<std::uint32_t> JobWriter::add_local(std::uint32_t rank) {
   auto& h = *header_;
   if (rank >= h.ranks) return fail(Errc::invalid, "rank outside the job");

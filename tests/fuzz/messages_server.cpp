@@ -8,6 +8,7 @@
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
 #include "core/server/cards/far_keys.hpp"
+#include "core/server/cluster/introducer.hpp"
 #include "core/server/cluster/messages.hpp"
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
@@ -104,10 +105,17 @@ bool is_launch_content(Bytes bytes) {
   return is_launch_blob(seal_launch(bytes));
 }
 LaunchBlob launch_blob() {
+  FabricPlan plan;
+  plan.node_map = "a,b,c";
+  plan.members = {0, 2};
+  plan.key.fill(7);
+  plan.transport = "tcp";
+  plan.introducer = Encoded(20, std::byte{3});
   return {"job",
           {{EnvarChange::set, "A", "1", ':'},
            {EnvarChange::first, "PATH", "/bin", ':'},
-           {EnvarChange::unset, "B", "", ':'}}};
+           {EnvarChange::unset, "B", "", ':'}},
+          plan};
 }
 
 /// A log in memory of its own, with two records.
@@ -205,6 +213,8 @@ void add_server(Decoders& to) {
   add<ProcessRows>(to, "processes", {&rows});
   const ProcessesRequest of_job{"job"};
   add<ProcessesRequest>(to, "processes_request", {&of_job});
+  const Introductions introductions{{Encoded(20, std::byte{1}), Encoded(20, std::byte{2})}};
+  add<Introductions>(to, "introductions", {&introductions});
   to.push_back({"launch_blob", {encode_launch({}), encode_launch(launch_blob())}, &is_launch_blob});
   to.push_back(
       {"launch_content", {base::encode(LaunchBlob{}), base::encode(launch_blob())}, &is_launch_content});

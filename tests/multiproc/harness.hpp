@@ -36,6 +36,7 @@ class Programs {
 };
 void add_asks_programs(Programs& programs);
 void add_launcher_programs(Programs& programs);
+void add_launch_fabric_programs(Programs& programs);
 void add_listener_programs(Programs& programs);
 void add_attribute_programs(Programs& programs);
 void add_client_programs(Programs& programs);

@@ -5,6 +5,7 @@ int main(int argc, char** argv) {
   weft::test::Programs programs;
   weft::test::add_asks_programs(programs);
   weft::test::add_launcher_programs(programs);
+  weft::test::add_launch_fabric_programs(programs);
   weft::test::add_listener_programs(programs);
   weft::test::add_attribute_programs(programs);
   weft::test::add_client_programs(programs);

@@ -24,6 +24,7 @@ add_executable(multiproc_test
   host_fence_test.cpp
   info_test.cpp
   keys_program.cpp
+  launch_fabric_test.cpp
   launcher_test.cpp
   lifecycle_test.cpp
   limit_test.cpp

@@ -25,8 +25,14 @@ data::Infos directives_for_host(const Cards::Wanted& wanted) {
 }  // namespace
 
 Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment)
-    : jobs_(jobs), host_(host), cluster_(cluster), segment_(segment) {
-  if (cluster_ != nullptr) modex_ = std::make_unique<Modex>(*cluster_, jobs_);
+    : jobs_(jobs), host_(host), segment_(segment) {
+  if (cluster != nullptr) join(*cluster);
+}
+
+void Cards::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  modex_ = std::make_unique<Modex>(cluster, jobs_);
+  jobs_.each([this](const Job& job) { offer(job); });
 }
 
 NodeNumber Cards::node_of(const pmix_proc_t& proc) const {

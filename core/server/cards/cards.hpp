@@ -19,6 +19,8 @@ class Cards {
  public:
   /// cluster: null where there is no other node.
   Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment);
+  /// As Rooms::join(). What is registered is offered at once.
+  void join(Cluster& cluster);
 
   /// The host does direct modex: then it brings all cards of other nodes.
   bool host_brings() const noexcept { return host_.does_direct_modex(); }
@@ -57,7 +59,7 @@ class Cards {
 
   Jobs& jobs_;
   Host& host_;
-  Cluster* cluster_;
+  Cluster* cluster_ = nullptr;
   const shm::Segment& segment_;
   std::unique_ptr<Modex> modex_;
   /// Fetches that the host does and that may be shared: by rank and key.

@@ -7,9 +7,13 @@
 
 namespace weft::server {
 
-FarKeys::FarKeys(Jobs& jobs, Cluster* cluster) : jobs_(jobs), cluster_(cluster) {
-  if (cluster_ == nullptr) return;
-  cluster_->rpc().on(RequestType::far_key, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+FarKeys::FarKeys(Jobs& jobs, Cluster* cluster) : jobs_(jobs) {
+  if (cluster != nullptr) join(*cluster);
+}
+
+void FarKeys::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  cluster.rpc().on(RequestType::far_key, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     auto message = base::decode<FarKeyMessage>(body);
     if (!message || !store::is_reserved(message->key)) return reply(PMIX_ERR_BAD_PARAM, {});
     // This node's launch may be behind the other's.

@@ -30,6 +30,8 @@ class FarKeys {
 
   /// cluster: null where there is no other node.
   FarKeys(Jobs& jobs, Cluster* cluster);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
   bool can_ask() const noexcept { return cluster_ != nullptr; }
   /// told: once. PMIX_ERR_NOT_FOUND: that node does not know it either; _UNREACH: the node is lost, or is none.
   void ask(NodeNumber node, const FarKeyMessage& message, Told told);
@@ -38,7 +40,7 @@ class FarKeys {
   Result<store::Encoded> answer(const FarKeyMessage& message) const;
 
   Jobs& jobs_;
-  Cluster* const cluster_;
+  Cluster* cluster_ = nullptr;
 };
 
 }  // namespace weft::server

@@ -29,6 +29,8 @@ class Gets {
   /// cluster: null where there is no other node. key_wait: WEFT_GET_WAIT of this server.
   Gets(asio::io_context& loop, Jobs& jobs, Cards& cards, Cluster* cluster,
        std::chrono::milliseconds key_wait);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
 
   struct Request {
     pmix_proc_t proc;
@@ -62,6 +64,7 @@ class Gets {
   void retry_all(std::string_view nspace);
 
  private:
+  void take_requests_of(Cluster& cluster);
   struct Waiting {
     Request request;
     store::GetDirectives how;  ///< borrows from request.directives

@@ -20,13 +20,16 @@ using store::Local;
 Clients::Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
                  Rooms rooms)
     : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {
-  if (rooms_.cluster == nullptr) return;
-  rooms_.cluster->rpc().on(RequestType::process_gone,
-                           [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-                             if (const auto proc = base::decode<pmix_proc_t>(body))
-                               remote_process_died(*proc, from);
-                             reply(PMIX_SUCCESS, {});
-                           });
+  if (rooms_.cluster != nullptr) join(*rooms_.cluster, *rooms_.exchanges);
+}
+
+void Clients::join(Cluster& cluster, Exchanges& exchanges) {
+  rooms_.cluster = &cluster;
+  rooms_.exchanges = &exchanges;
+  cluster.rpc().on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+    if (const auto proc = base::decode<pmix_proc_t>(body)) remote_process_died(*proc, from);
+    reply(PMIX_SUCCESS, {});
+  });
 }
 
 // ---- in

@@ -33,6 +33,8 @@ class Clients {
   };
   Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
           Rooms rooms);
+  /// As Rooms::join() of the server.
+  void join(Cluster& cluster, Exchanges& exchanges);
 
   // What connections send.
   void handshake(const ConnectionRef& connection, const link::Frame& hello);

@@ -190,6 +190,11 @@ std::vector<Cluster::Lost> Cluster::take_lost() {
   return lost;
 }
 
+void Cluster::take_leave_of(NodeNumber node) {
+  rpc_->send(node, RequestType::leaving, {}, nullptr);
+  entries_[node].has_left = true;
+}
+
 void Cluster::say_goodbye() {
   for (const auto node : others())
     if (mesh().state(node) == mesh::NodeState::reached) rpc_->send(node, RequestType::leaving, {}, nullptr);

@@ -84,6 +84,8 @@ class Cluster final : mesh::Watcher {
   bool sleep() noexcept { return fabric_->sleep(); }
   void stay_awake() noexcept { fabric_->stay_awake(); }
   void share_cores(unsigned clients) noexcept { fabric_->share_cores(clients); }
+  /// Tells a node that nothing more comes from here; nothing is sent to it any more, and its end is no loss.
+  void take_leave_of(NodeNumber node);
   /// Tells those it has spoken to that it goes, and hands out what is still to be sent; bounded.
   void say_goodbye();
   /// Ends all work; open requests are answered from in here. What others exposed to the endpoint may go then, and then

@@ -38,6 +38,7 @@ enum class RequestType : std::uint16_t {
   far_key,       ///< a reserved key of a rank of that node, or of the node
   group_part,    ///< as fence_part, of a group's construct or destruct
   rival,         ///< this collective cannot end well: another of its name and of another set is under way
+  introduce,     ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
 };
 
 class Rpc {

@@ -56,18 +56,21 @@ EventRelay::EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jo
       jobs_(jobs),
       tools_(tools),
       host_(host),
-      cluster_(cluster),
       registry_(registry),
       host_tells_ends_(host_tells_ends) {
-  if (cluster_ == nullptr) return;
-  auto& rpc = cluster_->rpc();
+  if (cluster != nullptr) join(*cluster);
+}
+
+void EventRelay::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  auto& rpc = cluster.rpc();
   rpc.on(RequestType::event, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     deliver_from_server(from, body, reply);
   });
   rpc.on(RequestType::relay, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     if (!tree_->receive(body, [reply] { reply(PMIX_SUCCESS, {}); })) reply(PMIX_ERR_BAD_PARAM, {});
   });
-  tree_ = tree_of(*cluster_);
+  tree_ = tree_of(cluster);
 }
 
 std::unique_ptr<TreeRelay> EventRelay::tree_of(Cluster& cluster) {

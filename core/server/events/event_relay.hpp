@@ -21,6 +21,8 @@ class EventRelay {
   /// host_tells_ends: it raises PMIX_EVENT_PROC_TERMINATED itself, with the exit code.
   EventRelay(asio::io_context& loop, const pmix_proc_t& self, Jobs& jobs, const Tools& tools, Host& host,
              Cluster* cluster, events::Registry& registry, bool host_tells_ends);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
 
   /// The client wants to hear of these codes; of none: of all. It gets those that have come already. Returns what it did not want
   /// before. Error: no_space (more than 4096 codes in all; then none of these is added).
@@ -68,7 +70,7 @@ class EventRelay {
   Jobs& jobs_;
   const Tools& tools_;
   Host& host_;
-  Cluster* cluster_;
+  Cluster* cluster_ = nullptr;
   std::unique_ptr<TreeRelay> tree_;  ///< with a cluster
   events::Registry& registry_;
   const bool host_tells_ends_;

@@ -25,6 +25,9 @@ class CardExchange {
   CardExchange(Jobs& jobs, Host& host, Cards& cards, Gets& gets, Exchanges* exchanges)
       : jobs_(jobs), host_(host), cards_(cards), gets_(gets), exchanges_(exchanges), generated_(jobs) {}
 
+  /// As Rooms::join().
+  void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
+
   /// The servers do it, not the host.
   bool is_ours() const noexcept { return exchanges_ != nullptr && !host_.does_fences(); }
   bool is_by_host() const noexcept { return host_.does_fences(); }

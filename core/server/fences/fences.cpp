@@ -32,9 +32,17 @@ Fences::Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster*
       settings_(settings),
       pool_(segment),
       seen_(pool_.capacity()) {
-  if (cluster != nullptr)
-    cluster->rpc().on(RequestType::fence_part,
-                      [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  if (cluster != nullptr) take_requests_of(*cluster);
+}
+
+void Fences::join(Cluster& cluster, Exchanges& exchanges) {
+  exchanges_ = &exchanges;
+  take_requests_of(cluster);
+}
+
+void Fences::take_requests_of(Cluster& cluster) {
+  cluster.rpc().on(RequestType::fence_part,
+                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
 }
 
 Fences::~Fences() = default;

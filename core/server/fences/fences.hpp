@@ -38,6 +38,8 @@ class Fences {
   Fences(asio::io_context& loop, Jobs& jobs, CardExchange& cards, Cluster* cluster, Exchanges* exchanges,
          shm::Segment& segment, Settings settings);
   ~Fences();
+  /// As Rooms::join().
+  void join(Cluster& cluster, Exchanges& exchanges);
 
   // Jobs and their processes.
   void open_job(const Job& job);
@@ -90,6 +92,7 @@ class Fences {
   using BoardRef = std::shared_ptr<FenceBoard>;
   using HasArrived = std::function<bool(const Job&, std::uint32_t local)>;
 
+  void take_requests_of(Cluster& cluster);
   BoardRef board_of(const Job& job) const;
   BoardRef find(const Procs& procs) const;
   BoardRef find(const Job& job, store::BoardNumber number) const;

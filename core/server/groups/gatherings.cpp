@@ -32,9 +32,12 @@ bool is_optional(const Arrival& arrival) {
 
 Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Groups& groups, Cluster* cluster)
     : loop_(loop), jobs_(jobs), host_(host), groups_(groups) {
-  if (cluster == nullptr) return;
-  cluster->rpc().on(RequestType::group_part,
-                    [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  if (cluster != nullptr) join(*cluster);
+}
+
+void Gatherings::join(Cluster& cluster) {
+  cluster.rpc().on(RequestType::group_part,
+                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,

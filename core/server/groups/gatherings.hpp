@@ -29,6 +29,8 @@ class Gatherings {
  public:
   /// cluster: null where there is no other node.
   Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Groups& groups, Cluster* cluster);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
 
   /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
   /// its name.

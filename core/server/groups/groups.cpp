@@ -167,7 +167,8 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
       connected_.insert(link::runs_of(meeting.set));
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::disconnect:
-      if (const auto open = connected_.find(link::runs_of(meeting.set)); open != connected_.end()) connected_.erase(open);
+      if (const auto open = connected_.find(link::runs_of(meeting.set)); open != connected_.end())
+        connected_.erase(open);
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::destruct:
       table_.erase(meeting.group);
@@ -329,7 +330,8 @@ void Groups::tell_members(pmix_status_t code, const std::string& name, const Gro
 
 void Groups::forget(const std::string& nspace) {
   std::erase_if(connected_, [&](const link::RankRuns& runs) {
-    return std::any_of(runs.begin(), runs.end(), [&](const link::RankRun& run) { return run.nspace == nspace; });
+    return std::any_of(runs.begin(), runs.end(),
+                       [&](const link::RankRun& run) { return run.nspace == nspace; });
   });
   table_.erase_if([&](const std::string&, const Group& group) {
     const bool is_of_it = std::any_of(group.members.begin(), group.members.end(),

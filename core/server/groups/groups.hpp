@@ -39,6 +39,9 @@ class Groups {
         events_(events),
         server_(server) {}
 
+  /// As Rooms::join().
+  void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
+
   GroupTable& table() noexcept { return table_; }
 
   /// All participants of this node have come, or are left out: answers them when the operation has ended.

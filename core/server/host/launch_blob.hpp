@@ -5,11 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/wire.hpp"
 #include "core/server/host/envars.hpp"
+#include "core/server/host/fabric_plan.hpp"
 #include "transport/mesh/version.hpp"
 
 namespace weft::server {
@@ -18,10 +20,11 @@ struct LaunchBlob {
   static constexpr std::uint16_t wire_version = mesh::protocol_version;
   std::string nspace;
   Envars envars;
+  std::optional<FabricPlan> fabric{};  ///< nothing: the servers of the nodes are not introduced to each other
 };
 template <class Archive>
 void fields(Archive& archive, LaunchBlob& m) {
-  archive(m.nspace, m.envars);
+  archive(m.nspace, m.envars, m.fabric);
 }
 
 std::vector<std::byte> encode_launch(const LaunchBlob& blob);

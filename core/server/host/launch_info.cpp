@@ -5,7 +5,6 @@
 
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
-#include "core/server/host/launch_blob.hpp"
 #include "core/server/host/user_parameter.hpp"
 
 extern char** environ;
@@ -68,8 +67,8 @@ Result<void> LaunchInfo::forward(const std::string& nspace, std::string_view pat
   return {};
 }
 
-Result<data::Infos> LaunchInfo::make(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
-                                     std::string& bad) {
+Result<Envars> LaunchInfo::gather(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
+                                  std::string& bad) {
   const auto of_user = user_parameter("forward_envars");
   const auto users = of_user.empty() ? Result<EnvarPatterns>() : EnvarPatterns::parse(of_user, bad);
   if (!users) return fail(users.error());
@@ -93,9 +92,7 @@ Result<data::Infos> LaunchInfo::make(const std::string& nspace, const pmix_info_
   }
   all.insert(all.end(), own.begin(), own.end());
   of.given = all;
-  data::Infos out;
-  if (!all.empty()) out.add(launch_key, data::Value::of_bytes(encode_launch({nspace, all})));
-  return out;
+  return all;
 }
 
 void LaunchInfo::forget(std::string_view nspace) {
@@ -103,18 +100,26 @@ void LaunchInfo::forget(std::string_view nspace) {
   if (const auto found = of_.find(nspace); found != of_.end()) of_.erase(found);
 }
 
-Result<Envars> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count) {
-  Envars out;
+data::Infos pack_launch_info(const LaunchBlob& blob) {
+  data::Infos out;
+  if (!blob.envars.empty() || blob.fabric) out.add(launch_key, data::Value::of_bytes(encode_launch(blob)));
+  return out;
+}
+
+Result<LaunchBlob> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count) {
+  LaunchBlob out;
+  out.nspace = nspace;
   for (std::size_t i = 0; i < count; ++i) {
     if (data::key_of(infos[i]) != launch_key) {
-      if (auto read = read_envars(infos + i, 1, out); !read) return fail(read.error());
+      if (auto read = read_envars(infos + i, 1, out.envars); !read) return fail(read.error());
       continue;
     }
     auto packed = unpack(infos[i].value);
     if (!packed) return fail(packed.error());
     if (packed->nspace != nspace) return fail(Errc::invalid, "it is of another namespace");
-    out.insert(out.end(), std::make_move_iterator(packed->envars.begin()),
-               std::make_move_iterator(packed->envars.end()));
+    out.envars.insert(out.envars.end(), std::make_move_iterator(packed->envars.begin()),
+                      std::make_move_iterator(packed->envars.end()));
+    if (packed->fabric) out.fabric = std::move(packed->fabric);
   }
   return out;
 }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/server/host/envar_patterns.hpp"
-#include "core/server/host/envars.hpp"
+#include "core/server/host/launch_blob.hpp"
 
 namespace weft::server {
 
@@ -22,12 +22,12 @@ class LaunchInfo {
   /// travel with the job. Calls for one namespace add up. Errors: invalid, and `bad` is the pattern that is none; nothing is registered then.
   Result<void> forward(const std::string& nspace, std::string_view patterns, std::string_view excluded,
                        std::string& bad);
-  /// The launch information of `nspace`: what PMIX_PARENT_ID's namespaces were given, the variables that tune fabrics and Weft itself
+  /// The variables of `nspace`: what PMIX_PARENT_ID's namespaces were given, the variables that tune fabrics and Weft itself
   /// where PMIX_SETUP_APP_ENVARS or _ALL asks for them (or there are no directives), those that forward() and the user
-  /// (PMIX_MCA_forward_envars) name, and PMIX_SET_ENVAR and its like in their order. One info, or none.
+  /// (PMIX_MCA_forward_envars) name, and PMIX_SET_ENVAR and its like in their order.
   /// Errors: invalid: a directive that makes no sense, or `bad`, a pattern of the user's.
-  Result<data::Infos> make(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
-                           std::string& bad);
+  Result<Envars> gather(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
+                        std::string& bad);
   /// The namespace has ended: its variables and patterns are forgotten.
   void forget(std::string_view nspace);
 
@@ -43,8 +43,11 @@ class LaunchInfo {
   std::map<std::string, Of, std::less<>> of_;
 };
 
-/// A node's side: what make() packed for this namespace, and PMIX_SET_ENVAR and its like given as they are.
-/// Errors: corrupt, invalid (of another namespace; a directive that makes no sense).
-Result<Envars> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count);
+/// As PMIx_server_setup_application hands it out: one info, or none where there is nothing to say.
+data::Infos pack_launch_info(const LaunchBlob& blob);
+
+/// A node's side: what pack_launch_info() packed for this namespace, and PMIX_SET_ENVAR and its like given as they are. Of several, the last
+/// fabric counts. Errors: corrupt, invalid (of another namespace; a directive that makes no sense); `what` says which.
+Result<LaunchBlob> read_launch_info(std::string_view nspace, const pmix_info_t* infos, std::size_t count);
 
 }  // namespace weft::server

@@ -20,6 +20,11 @@ class FenceWatch {
   /// stuck_after: 0: nothing is reported. cluster, exchanges: null where there is no other node.
   FenceWatch(asio::io_context& loop, Fences& fences, Gatherings& gatherings, Cluster* cluster,
              Exchanges* exchanges, std::chrono::seconds stuck_after);
+  /// As Rooms::join().
+  void join(Cluster& cluster, Exchanges& exchanges) noexcept {
+    cluster_ = &cluster;
+    exchanges_ = &exchanges;
+  }
 
   /// Exchanges may be under way now: looks after them until there are none. Without them no timer runs.
   void follow_exchanges();

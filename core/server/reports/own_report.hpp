@@ -27,6 +27,9 @@ class OwnReport {
         cluster_(cluster),
         started_(std::chrono::steady_clock::now()) {}
 
+  /// As Rooms::join().
+  void join(Cluster& cluster) noexcept { cluster_ = &cluster; }
+
   NodeReport make(const ReportRequest& request) const;
   /// Names, separated by commas.
   std::string namespaces() const;

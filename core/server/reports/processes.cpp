@@ -38,9 +38,13 @@ std::string program_of(const Job& job, const store::RankEntry& entry) {
 
 }  // namespace
 
-Processes::Processes(const Jobs& jobs, Cluster* cluster) : jobs_(jobs), cluster_(cluster) {
-  if (cluster_ == nullptr) return;
-  cluster_->rpc().on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+Processes::Processes(const Jobs& jobs, Cluster* cluster) : jobs_(jobs) {
+  if (cluster != nullptr) join(*cluster);
+}
+
+void Processes::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  cluster.rpc().on(RequestType::processes, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = base::decode<ProcessesRequest>(body);
     const auto* job = request ? jobs_.find(request->nspace) : nullptr;
     if (job == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});

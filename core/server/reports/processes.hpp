@@ -43,6 +43,8 @@ class Processes {
 
   /// cluster: null where there is no other node.
   Processes(const Jobs& jobs, Cluster* cluster);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
 
   /// Those of this node, in the order in which the host registered them.
   std::vector<ProcessRow> here(const Job& job) const;
@@ -51,7 +53,7 @@ class Processes {
 
  private:
   const Jobs& jobs_;
-  Cluster* cluster_;
+  Cluster* cluster_ = nullptr;
 };
 
 /// An array of pmix_proc_info_t of these processes. Errors: no_memory.

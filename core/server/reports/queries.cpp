@@ -16,11 +16,16 @@ Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jo
       jobs_(jobs),
       host_(host),
       own_(own),
-      cluster_(cluster),
-      processes_(jobs, cluster),
-      keys_(jobs, own, host_attributes, processes_, groups, cluster != nullptr ? cluster->self() : 0) {
-  if (cluster_ == nullptr) return;
-  cluster_->rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+      processes_(jobs, nullptr),
+      keys_(jobs, own, host_attributes, processes_, groups) {
+  if (cluster != nullptr) join(*cluster);
+}
+
+void Queries::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  processes_.join(cluster);
+  keys_.join(cluster.self());
+  cluster.rpc().on(RequestType::report, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto request = decode<ReportRequest>(body);
     if (!request) return reply(PMIX_ERR_NOT_SUPPORTED, {});
     reply(PMIX_SUCCESS, encode(own_.make(*request)));

@@ -23,6 +23,8 @@ class Queries {
   /// cluster: null where there is no other node.
   Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
           const HostAttributes& host_attributes, OwnReport& own, const GroupTable& groups, Cluster* cluster);
+  /// As Rooms::join().
+  void join(Cluster& cluster);
 
   /// Of the host, which is not asked itself. caller: whose namespace is meant where a query names none.
   void query(const pmix_proc_t& caller, link::Query query, Replied done);
@@ -53,9 +55,9 @@ class Queries {
   const Jobs& jobs_;
   Host& host_;
   OwnReport& own_;
-  Cluster* cluster_;
-  const Processes processes_;
-  const QueryKeys keys_;
+  Cluster* cluster_ = nullptr;
+  Processes processes_;
+  QueryKeys keys_;
 };
 
 }  // namespace weft::server

@@ -37,13 +37,10 @@ struct Gathered {
 class QueryKeys {
  public:
   QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
-            const Processes& processes, const GroupTable& groups, NodeNumber self)
-      : jobs_(jobs),
-        groups_(groups),
-        own_(own),
-        host_attributes_(host_attributes),
-        processes_(processes),
-        self_(self) {}
+            const Processes& processes, const GroupTable& groups)
+      : jobs_(jobs), groups_(groups), own_(own), host_attributes_(host_attributes), processes_(processes) {}
+  /// self: this server's number in its cluster; 0 where there is none.
+  void join(NodeNumber self) noexcept { self_ = self; }
 
   static bool needs_report(std::string_view key, const QueryScope& scope);
   static bool needs_table(std::string_view key, const QueryScope& scope);
@@ -65,7 +62,7 @@ class QueryKeys {
   const OwnReport& own_;
   const HostAttributes& host_attributes_;
   const Processes& processes_;
-  const NodeNumber self_;
+  NodeNumber self_ = 0;
 };
 
 }  // namespace weft::server

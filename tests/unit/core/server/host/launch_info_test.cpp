@@ -147,11 +147,14 @@ TEST(EnvarPatterns, those_that_are_none_are_named) {
 
 Envars made_and_read(LaunchInfo& launcher, const std::string& nspace, const data::Infos& directives) {
   std::string bad;
-  const auto made = launcher.make(nspace, directives.data(), directives.size(), bad);
+  const auto made = launcher.gather(nspace, directives.data(), directives.size(), bad);
   EXPECT_TRUE(made) << bad;
-  const auto read = made ? read_launch_info(nspace, made->data(), made->size()) : fail(Errc::invalid);
+  if (!made) return {};
+  const auto packed = pack_launch_info({nspace, *made});
+  EXPECT_EQ(packed.size(), made->empty() ? 0u : 1u);
+  const auto read = read_launch_info(nspace, packed.data(), packed.size());
   EXPECT_TRUE(read);
-  return read ? *read : Envars();
+  return read ? read->envars : Envars();
 }
 
 bool has(const Envars& envars, const std::string& name) {
@@ -222,7 +225,7 @@ TEST(LaunchInfo, the_user_names_variables_in_the_environment_or_in_a_file) {
     EXPECT_EQ(made_and_read(launcher, "job", none), (Envars{{EnvarChange::set, "OF_TEST_2", "2", ':'}}));
     const SetVariable bad_one("PMIX_MCA_forward_envars", "A;;B");
     std::string bad = "unchanged";
-    EXPECT_FALSE(launcher.make("job", none.data(), none.size(), bad));
+    EXPECT_FALSE(launcher.gather("job", none.data(), none.size(), bad));
     EXPECT_EQ(bad, "");
   }
   old_home.empty() ? ::unsetenv("HOME") : ::setenv("HOME", old_home.c_str(), 1);
@@ -309,6 +312,62 @@ TEST(LaunchInfo, one_info_that_is_refused_leaves_nothing_of_the_others) {
   twice.add(launch_key, data::Value::of_bytes(encode_launch(of_job())));
   twice.add(launch_key, data::Value::of_bytes(encode_launch({"another", {}})));
   EXPECT_FALSE(read_launch_info("job", twice.data(), twice.size()));
+}
+
+// ---- the fabric
+
+data::Infos maps(const char* nodes, const char* ranks) {
+  data::Infos out;
+  out.add(PMIX_SETUP_APP_NONENVARS, data::Value::of(true));
+  if (nodes != nullptr) out.add(PMIX_NODE_MAP, data::Value::of(nodes));
+  if (ranks != nullptr) out.add(PMIX_PROC_MAP, data::Value::of(ranks));
+  return out;
+}
+
+TEST(FabricPlan, has_the_nodes_of_the_map_and_as_members_those_with_ranks) {
+  using Members = std::vector<NodeNumber>;
+  struct Row {
+    const char* nodes;
+    const char* ranks;
+    Members members;  ///< empty: there is no plan
+  };
+  const Row rows[] = {{"a,b,c", "0;;1", {0, 2}},
+                      {"a,b", nullptr, {0, 1}},
+                      {"a,b", "0,1;", {}},
+                      {"a", "0,1", {}},
+                      {nullptr, "0;1", {}}};
+  for (const auto& row : rows) {
+    const auto infos = maps(row.nodes, row.ranks);
+    const auto plan = FabricPlan::wanted_by(infos.data(), infos.size());
+    ASSERT_TRUE(plan);
+    EXPECT_EQ(plan->has_value() ? (*plan)->members : Members(), row.members);
+    EXPECT_TRUE(!*plan || is_valid(**plan));
+  }
+  for (const auto& [nodes, ranks] :
+       {std::pair("a,b", "0;1;2"), std::pair("a,,b", "0;1"), std::pair("a,b", "0;x")}) {
+    const auto infos = maps(nodes, ranks);
+    EXPECT_FALSE(FabricPlan::wanted_by(infos.data(), infos.size())) << nodes << ' ' << ranks;
+  }
+  data::Infos not_asked;
+  not_asked.add(PMIX_NODE_MAP, data::Value::of("a,b"));
+  EXPECT_FALSE(FabricPlan::wanted_by(not_asked.data(), not_asked.size())->has_value());
+}
+
+TEST(FabricPlan, of_which_the_parts_do_not_fit_is_refused) {
+  FabricPlan plan;
+  plan.node_map = "a,b,c";
+  plan.members = {0, 2};
+  const auto is_read = [](const FabricPlan& of) {
+    return why_refused(encode_launch({"job", {}, of})).empty();
+  };
+  EXPECT_TRUE(is_read(plan));
+  for (const std::vector<NodeNumber>& members : {std::vector<NodeNumber>{}, {1}, {0, 3}, {2, 0}, {1, 1}}) {
+    auto other = plan;
+    other.members = members;
+    EXPECT_FALSE(is_read(other));
+  }
+  plan.node_map = "a,,c";
+  EXPECT_FALSE(is_read(plan));
 }
 
 }  // namespace

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Launch information: what a launcher's server packs, and how a node's server acts on it. docs/design/launch.md.
+#include <algorithm>
+#include <asio/post.hpp>
+
+#include "base/log_format.hpp"
+#include "core/server/server.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr std::chrono::seconds introduction_limit{30};
+
+std::optional<std::uint64_t> number_of(std::string_view key, const data::Infos& infos) {
+  for (std::size_t i = 0; i < infos.size(); ++i)
+    if (data::key_of(infos.data()[i]) == key)
+      if (const auto number = data::as_unsigned(infos.data()[i].value)) return *number;
+  return std::nullopt;
+}
+
+/// Nothing: this node is not in the map.
+std::optional<NodeNumber> number_of_node(const std::string& host, const FabricPlan& plan) {
+  const auto names = plan.nodes();
+  if (!names) return std::nullopt;
+  const auto found = std::find(names->begin(), names->end(), host);
+  if (found == names->end()) return std::nullopt;
+  return static_cast<NodeNumber>(found - names->begin());
+}
+
+const char* why_not_introduced(pmix_status_t status) {
+  if (status == PMIX_ERR_UNREACH) return "one of them is lost or cannot be reached, or the launcher";
+  if (status == PMIX_ERR_BAD_PARAM) return "the launcher refused it, and says why on its standard error";
+  return "the reply of the launcher is malformed";
+}
+
+}  // namespace
+
+// ---- the launcher
+
+void Server::setup_application(std::string nspace, Envars envars, std::optional<FabricPlan> fabric,
+                               std::function<void(pmix_status_t, data::Infos)> done) {
+  auto blob =
+      std::make_shared<LaunchBlob>(LaunchBlob{std::move(nspace), std::move(envars), std::move(fabric)});
+  run_later([this, blob, done = answered_once(std::move(done))] {
+    // A host that carries fences itself has its own way between the nodes.
+    if (rooms_->host.does_fences()) blob->fabric.reset();
+    if (blob->fabric) {
+      const auto note = introducers_.open(loop_, blob->nspace, host_name_, *blob->fabric);
+      if (!note.empty()) {
+        base::warn(base::LogPart::launch, "no fabric can be opened for {}: {}", blob->nspace, note);
+        return done(PMIX_ERR_UNREACH, {});
+      }
+    }
+    done(PMIX_SUCCESS, pack_launch_info(*blob));
+  });
+}
+
+// ---- a node
+
+void Server::setup_local_support(std::string nspace, data::Infos infos, Done done) {
+  auto read = read_launch_info(nspace, infos.data(), infos.size());
+  if (!read) {
+    base::warn(base::LogPart::launch,
+               "launch information that was given for {} is refused, and nothing of it is used: {}; the host "
+               "has to hand over what PMIx_server_setup_application returned for this namespace",
+               nspace, read.error().what);
+    return run_later([done = answered_once(std::move(done))] { done(PMIX_ERR_BAD_PARAM); });
+  }
+  const auto blob = std::make_shared<LaunchBlob>(std::move(*read));
+  const auto take_envars = [this, blob] { children_->add(blob->nspace, blob->envars); };
+  if (!blob->fabric) take_envars();
+  const auto said = number_of(PMIX_NODEID, infos);
+  const auto limit = number_of(PMIX_TIMEOUT, infos);
+  run_later([this, blob, take_envars, said, limit, done = answered_once(std::move(done))] {
+    if (!blob->fabric) return done(PMIX_SUCCESS);
+    const auto& plan = *blob->fabric;
+    const auto self = said
+                          ? std::optional(static_cast<NodeNumber>(std::min<std::uint64_t>(*said, UINT32_MAX)))
+                          : number_of_node(host_name_, plan);
+    if (!self || !plan.has_member(*self) || rooms_->host.does_fences()) {
+      take_envars();
+      return done(PMIX_SUCCESS);
+    }
+    if (const auto status = enter_cluster(blob->nspace, plan, *self); status != PMIX_SUCCESS)
+      return done(status);
+    const auto seconds = limit && *limit != 0
+                             ? std::chrono::seconds(std::min<std::uint64_t>(*limit, 1u << 30))
+                             : introduction_limit;
+    be_introduced(blob->nspace, plan, seconds, [take_envars, done](pmix_status_t status) {
+      if (status == PMIX_SUCCESS) take_envars();
+      done(status);
+    });
+  });
+}
+
+/// The same launch information may come again.
+pmix_status_t Server::enter_cluster(const std::string& nspace, const FabricPlan& plan, NodeNumber self) {
+  if (plan_key_ == plan.key) return PMIX_SUCCESS;
+  const auto refuse = [&](pmix_status_t status, std::string_view why) {
+    base::warn(base::LogPart::launch, "the launch information of {} names a fabric that is not opened: {}",
+               nspace, why);
+    return status;
+  };
+  if (cluster_)
+    return refuse(PMIX_ERR_NOT_SUPPORTED,
+                  "this server is in a cluster already; start another server for this job, or carry its "
+                  "fences (fence_nb)");
+  bool has_clients = false;
+  rooms_->jobs.each([&](const Job& job) { has_clients |= !job.connections.empty(); });
+  if (has_clients)
+    return refuse(
+        PMIX_ERR_BAD_PARAM,
+        "processes have connected already; call PMIx_server_setup_local_support before any is started");
+  ClusterSpec spec;
+  spec.self = self;
+  spec.nodes = static_cast<NodeNumber>(plan.nodes()->size() + 1);
+  spec.host = host_name_;
+  spec.key = *mesh::JobKey::from(std::as_bytes(std::span(plan.key)));
+  spec.transport = plan.transport;
+  spec.contacts = {plan.introducer};
+  if (const auto opened = open_cluster(spec); !opened) return PMIX_ERR_UNREACH;
+  plan_key_ = plan.key;
+  rooms_->jobs.each([this](Job& job) {
+    job.card_key = cluster_->card_key(job.nspace);
+    if (job.card_key) job.writer->check_cards_with(*job.card_key);
+  });
+  rooms_->join(*cluster_);
+  return PMIX_SUCCESS;
+}
+
+void Server::be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
+                           const Done& done) {
+  const auto introducer = cluster_->count() - 1;
+  const auto is_done = std::make_shared<bool>(false);
+  const auto timer = std::make_shared<asio::steady_timer>(loop_, limit);
+  const auto end = [is_done, timer, done](pmix_status_t status) {
+    if (std::exchange(*is_done, true)) return;
+    timer->cancel();
+    done(status);
+  };
+  timer->async_wait([end, nspace, limit](const std::error_code& error) {
+    if (error) return;
+    base::warn(base::LogPart::launch,
+               "not all servers of the nodes of {} have been introduced within {} s: does each node's host "
+               "hand its launch "
+               "information to PMIx_server_setup_local_support, and can the nodes reach the launcher's?",
+               nspace, limit.count());
+    end(PMIX_ERR_TIMEOUT);
+  });
+  if (cluster_->has_left(introducer)) return end(PMIX_SUCCESS);  // all are known since an earlier call
+  cluster_->rpc().send(
+      introducer, RequestType::introduce, cluster_->contact(),
+      [this, plan, end, is_done, nspace, introducer](pmix_status_t status, Bytes body) {
+        if (status == PMIX_SUCCESS) status = take_introductions(plan, body);
+        if (status == PMIX_SUCCESS)
+          cluster_->take_leave_of(introducer);
+        else if (!*is_done)
+          base::warn(base::LogPart::launch,
+                     "the server of this node is not introduced to those of the other nodes of {}: {}",
+                     nspace, why_not_introduced(status));
+        end(status);
+      });
+}
+
+pmix_status_t Server::take_introductions(const FabricPlan& plan, Bytes body) {
+  const auto all = base::decode<Introductions>(body);
+  if (!all || all->contacts.size() != plan.members.size()) return PMIX_ERR_UNPACK_FAILURE;
+  for (const auto& contact : all->contacts)
+    if (const auto why_not = cluster_->add(contact); !why_not.empty()) {
+      base::warn(base::LogPart::mesh, "{}", why_not);
+      return PMIX_ERR_UNREACH;
+    }
+  const auto is_known = [this](NodeNumber node) {
+    return node == cluster_->self() || cluster_->is_there(node);
+  };
+  return std::all_of(plan.members.begin(), plan.members.end(), is_known) ? PMIX_SUCCESS : PMIX_ERR_UNREACH;
+}
+
+}  // namespace weft::server
