@@ -155,7 +155,8 @@ pmix_status_t ask_later(Role& role, Query query, const Infos& of_host, const Rep
 ///             PMIX_QUERY_NAMESPACES (char*, separated by commas; of all nodes, with PMIX_QUERY_LOCAL_ONLY of this one)
 ///             PMIX_QUERY_PROC_TABLE, _LOCAL_PROC_TABLE (pmix_proc_info_t; PMIX_HOSTNAME, PMIX_NODEID: of that node), PMIX_PROC_PID,
 ///             PMIX_PROC_STATE_STATUS, PMIX_QUERY_JOB_STATUS (pmix_status_t: PMIX_SUCCESS, or that a process of this node was lost)
-///             PMIX_QUERY_NUM_PSETS, _PSET_NAMES, _SPAWN_SUPPORT, _DEBUG_SUPPORT (none), PMIX_QUERY_SUPPORTED_KEYS
+///             PMIX_QUERY_NUM_PSETS, _PSET_NAMES ("a,b"), _PSET_MEMBERSHIP (of PMIX_PSET_NAME), PMIX_QUERY_NUM_GROUPS, _GROUP_NAMES, _GROUP_MEMBERSHIP
+///             (of PMIX_GROUP_ID; groups with members on this node), PMIX_QUERY_SPAWN_SUPPORT, _DEBUG_SUPPORT (none), PMIX_QUERY_SUPPORTED_KEYS
 ///             PMIX_QUERY_MEMORY_USAGE, PMIX_DAEMON_MEMORY, PMIX_CLIENT_AVG_MEMORY (MiB, of this node)
 ///             keys of a realm, as PMIX_JOB_SIZE, by the directives of PMIx_Get (PMIX_SESSION_INFO, PMIX_APPNUM, ...)
 ///             weft.cluster (docs/design/report.md), with the qualifier PMIX_QUERY_LOCAL_ONLY of this node only;

@@ -111,6 +111,34 @@ void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t 
   if (status != PMIX_SUCCESS && cbfunc != nullptr) cbfunc(status, cbdata);
 }
 
+/// PMIx_server_define_process_set: a name for processes, which programs can ask about (PMIX_QUERY_NUM_PSETS, _PSET_NAMES, _PSET_MEMBERSHIP).
+/// Local clients hear PMIX_PROCESS_SET_DEFINE with PMIX_PSET_NAME and PMIX_PSET_MEMBERS. The set ends with the namespaces of its members.
+///   members [nmembers]  a job by PMIX_RANK_WILDCARD or rank by rank; pset: at most PMIX_MAX_NSLEN characters, no comma
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _EXISTS (a set or a namespace of that name), _NOT_FOUND (a member that is not registered here)
+///   A host defines a set at each of its servers. Source: PMIx Standard, chapter "Process Sets and Groups".
+/// Not yet: PMIX_PSET_NAMES of a process from this call; the host registers that key with its namespace.
+pmix_status_t PMIx_server_define_process_set(const pmix_proc_t* members, size_t nmembers, const char* pset) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (members == nullptr || nmembers == 0 || pset == nullptr) return PMIX_ERR_BAD_PARAM;
+    const auto status = run(nullptr, nullptr, [&](auto& server, Done done) {
+      server.define_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)), {members, members + nmembers},
+                                std::move(done));
+    });
+    return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+  });
+}
+
+/// PMIx_server_delete_process_set: local clients hear PMIX_PROCESS_SET_DELETE. Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND.
+pmix_status_t PMIx_server_delete_process_set(char* pset) {
+  return guarded_status([&]() -> pmix_status_t {
+    if (pset == nullptr) return PMIX_ERR_BAD_PARAM;
+    const auto status = run(nullptr, nullptr, [&](auto& server, Done done) {
+      server.delete_process_set(std::string(text_of(pset, PMIX_MAX_NSLEN + 1)), std::move(done));
+    });
+    return status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status;
+  });
+}
+
 /// PMIx_server_register_client: a local process that will come; may precede the registration of its namespace.
 ///   server_object  handed back in the upcalls about this client
 pmix_status_t PMIx_server_register_client(const pmix_proc_t* proc, uid_t uid, gid_t gid, void* server_object,

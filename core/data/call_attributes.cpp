@@ -68,6 +68,7 @@ constexpr CallAttributes calls[] = {
       PMIX_RANK,
       PMIX_PROCID,
       PMIX_GROUP_ID,
+      PMIX_PSET_NAME,
       PMIX_QUERY_LOCAL_ONLY,
       PMIX_QUERY_SUPPORTED_QUALIFIERS,
       PMIX_SESSION_INFO,

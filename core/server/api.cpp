@@ -3,6 +3,7 @@
 #include <asio/post.hpp>
 
 #include "base/log_format.hpp"
+#include "core/data/array.hpp"
 #include "core/data/status.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/server.hpp"
@@ -83,10 +84,43 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
   introducers_.forget(nspace);
   rooms_->events.forget(nspace);
   rooms_->gatherings.forget(nspace);
+  rooms_->process_sets.forget(nspace);
   handlers_->forget_namespace(nspace);
   rooms_->jobs.erase(nspace);
   rooms_->gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
   done(PMIX_SUCCESS);
+}
+
+void Server::define_process_set(std::string name, Procs members, Done done) {
+  run_later(
+      [this, name = std::move(name), members = std::move(members), done = answered_once(std::move(done))] {
+        const auto status = rooms_->process_sets.define(name, members);
+        if (status == PMIX_SUCCESS) tell_of_set(PMIX_PROCESS_SET_DEFINE, name);
+        done(status);
+      });
+}
+
+void Server::delete_process_set(std::string name, Done done) {
+  run_later([this, name = std::move(name), done = answered_once(std::move(done))] {
+    if (!rooms_->process_sets.remove(name)) return done(PMIX_ERR_NOT_FOUND);
+    tell_of_set(PMIX_PROCESS_SET_DELETE, name);
+    done(PMIX_SUCCESS);
+  });
+}
+
+/// The clients of this server; each server has its own host.
+void Server::tell_of_set(pmix_status_t code, const std::string& name) {
+  events::Event event{code, self_, PMIX_RANGE_LOCAL, {}};
+  event.infos.add(PMIX_PSET_NAME, data::Value::of(std::string_view(name)));
+  if (const auto* runs = rooms_->process_sets.find(name)) {
+    const auto members = link::procs_of(*runs);
+    auto array =
+        members ? data::value_of_array(PMIX_PROC, members->data(), members->size()) : fail(members.error());
+    if (array) event.infos.add(PMIX_PSET_MEMBERS, std::move(*array));
+  }
+  event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
+  events::stamp(event);
+  rooms_->events.tell_clients(event);
 }
 
 void Server::register_client(pmix_proc_t proc, Registered client, Done done) {

@@ -10,6 +10,7 @@
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/gatherings.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
@@ -33,6 +34,7 @@ struct Rooms {
       : host(module, loop),
         host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
+        process_sets(jobs),
         cards(jobs, host, cluster, segment),
         gets(loop, jobs, cards, cluster, settings.key_wait),
         exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
@@ -49,7 +51,7 @@ struct Rooms {
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(host, clients, gatherings, handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, groups.table(), cluster) {}
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {}
   /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
   void join(Cluster& cluster) {
     cards.join(cluster);
@@ -72,6 +74,7 @@ struct Rooms {
   Host host;
   HostAttributes host_attributes;
   Jobs jobs;
+  ProcessSets process_sets;
   Cards cards;
   Gets gets;
   std::optional<Exchanges> exchanges;  ///< with a cluster

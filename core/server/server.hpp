@@ -72,6 +72,8 @@ class Server final : ClientConnection::Owner {
   pmix_status_t await(const std::function<void(Done)>& start);
   void register_nspace(std::string nspace, int local_size, data::Infos infos, Done done);
   void deregister_nspace(std::string nspace, Done done);
+  void define_process_set(std::string name, Procs members, Done done);
+  void delete_process_set(std::string name, Done done);
   void register_client(pmix_proc_t proc, Registered client, Done done);
   void deregister_client(pmix_proc_t proc, Done done);
   /// Valid as long as the server, and in children that this process forks.
@@ -146,6 +148,7 @@ class Server final : ClientConnection::Owner {
   // The dispatch (dispatch.cpp).
   void dispatch(const ConnectionRef& from, const link::Frame& frame);
   void forget_nspace(const std::string& nspace, const Done& done);
+  void tell_of_set(pmix_status_t code, const std::string& name);
 
   base::LogThread log_thread_;  ///< first: all the others log
   pmix_proc_t self_{};

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
   weft::test::add_cluster_fence_programs(programs);
   weft::test::add_cluster_loss_programs(programs);
   weft::test::add_cluster_node_program(programs);
+  weft::test::add_process_set_programs(programs);
   weft::test::add_progress_programs(programs);
   weft::test::add_realm_programs(programs);
   weft::test::add_segment_programs(programs);

@@ -32,6 +32,7 @@ add_executable(multiproc_test
   log_test.cpp
   main.cpp
   nodes_test.cpp
+  process_set_test.cpp
   progress_test.cpp
   realm_test.cpp
   segment_test.cpp

@@ -3,6 +3,7 @@
 //   init finalize          the calls
 //   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their libpmix
 //   keys                   prints what the job says about this rank, one "name=value" a line
+//   sets                   prints "RANK NAMES OWN R,R ...": all process sets, its own, and the ranks of each set
 //   folders                prints "RANK TMPDIR NSDIR PROCDIR", or the status where there is no such key
 //   folder_of:R            prints the PROCDIR of that rank
 //   exit:N signal:N        leave so
@@ -179,6 +180,37 @@ static void print_folders(void) {
   print_folder(PMIX_RANK_WILDCARD, PMIX_NSDIR);
   print_folder(me.rank, PMIX_PROCDIR);
   printf("\n");
+  fflush(stdout);
+}
+
+static pmix_value_t ask(char* key, const char* set) {
+  char* keys[] = {key, NULL};
+  pmix_info_t qualifier, *results = NULL;
+  size_t count = 0;
+  pmix_query_t query = {keys, &qualifier, set == NULL ? 0 : 1};
+  if (set != NULL) PMIX_INFO_LOAD(&qualifier, PMIX_PSET_NAME, set, PMIX_STRING);
+  const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
+  if (status != PMIX_SUCCESS) fail(key, status);
+  return results[0].value;
+}
+
+static void print_sets(void) {
+  char line[1024];
+  const pmix_value_t names = ask(PMIX_QUERY_PSET_NAMES, NULL);
+  int used = snprintf(line, sizeof line, "%u %s", me.rank, names.data.string);
+  pmix_value_t* own = NULL;
+  const pmix_status_t status = PMIx_Get(&me, PMIX_PSET_NAMES, NULL, 0, &own);
+  const char* first = status == PMIX_SUCCESS ? *(char**)own->data.darray->array : PMIx_Error_string(status);
+  used += snprintf(line + used, sizeof line - (size_t)used, " %s", first);
+  char list[256];
+  snprintf(list, sizeof list, "%s", names.data.string);
+  for (char *rest = list, *name; (name = strtok_r(rest, ",", &rest)) != NULL;) {
+    const pmix_value_t members = ask(PMIX_QUERY_PSET_MEMBERSHIP, name);
+    const pmix_proc_t* procs = members.data.darray->array;
+    for (size_t i = 0; i < members.data.darray->size; ++i)
+      used += snprintf(line + used, sizeof line - (size_t)used, "%c%u", i == 0 ? ' ' : ',', procs[i].rank);
+  }
+  printf("%s\n", line);
   fflush(stdout);
 }
 
@@ -567,6 +599,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strcmp(word, "folders") == 0) print_folders();
+    if (strcmp(word, "sets") == 0) print_sets();
     if (strncmp(word, "folder_of:", 10) == 0) print_folder_of((pmix_rank_t)atoi(word + 10));
     if (strncmp(word, "slots:", 6) == 0) print_slots((uint32_t)atoi(word + 6));
     if (strcmp(word, "library") == 0) check_library();

@@ -27,6 +27,8 @@ class CommandLine(unittest.TestCase):
         self.refused(2, "there is no option '--bogus'", "--bogus", "true")
         self.refused(2, "no program is named")
         self.refused(2, "-n 'x'", "-n", "x", "true")
+        for name in ("", "a,b", "x" * 256):
+            self.refused(2, f"--pset '{name}' is no name of a process set", "--pset", name, "true")
         self.refused(2, "--stdin 4 is not a rank", "-n", "4", "--stdin", "4", "true")
 
     def test_program_not_found(self):

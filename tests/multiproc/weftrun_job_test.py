@@ -47,6 +47,22 @@ class Job(unittest.TestCase):
         self.assertEqual(names.count("PMIX_NAMESPACE"), 1)
         self.assertNotIn("PMIX_NAMESPACE=old", lines)
 
+    def test_process_sets(self):
+        programs = ("-n", "2", "--pset", "ocean", CLIENT, "init", "sets", "finalize", ":",
+                    "-n", "3", "--pset", "ice", CLIENT, "init", "sets", "finalize", ":",
+                    "-n", "1", CLIENT, "init", "sets", "finalize", ":",
+                    "-n", "1", "--pset", "ocean", CLIENT, "init", "sets", "finalize")
+        own = ["ocean", "ocean", "ice", "ice", "ice", "PMIX_ERR_NOT_FOUND", "ocean"]
+        wanted = [f"{rank} ice,ocean {mine} 2,3,4 0,1,6" for rank, mine in enumerate(own)]
+        for nodes in ((), ("--virtual-nodes", "4")):
+            for transport in ("ofi", "ucx") if nodes else ("",):
+                env = {**os.environ, "WEFT_TRANSPORT": transport} if transport else None
+                result = run(*nodes, *programs, env=env)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                self.assertEqual(sorted(result.stdout.decode().splitlines()), wanted)
+        result = run("-n", "1", CLIENT, "init", "sets", "finalize")
+        self.assertEqual(result.stdout.decode().splitlines(), ["0  PMIX_ERR_NOT_FOUND"])
+
     def test_unset_variable_is_told(self):
         result = run("-n", "1", "-x", "WEFT_TEST_NONE", "true", env=environment_without("WEFT_TEST_NONE"))
         self.assertEqual(result.returncode, 0)

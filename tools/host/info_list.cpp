@@ -108,6 +108,28 @@ void InfoList::add_pointer(const char* key, void* value) {
   info.value.data.ptr = value;
 }
 
+void InfoList::add_strings(const char* key, const std::vector<std::string>& value) {
+  auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
+  auto** texts = static_cast<char**>(std::calloc(value.size(), sizeof(char*)));
+  bool is_whole = array != nullptr && texts != nullptr;
+  for (std::size_t i = 0; is_whole && i < value.size(); ++i) {
+    texts[i] = ::strdup(value[i].c_str());
+    is_whole = texts[i] != nullptr;
+  }
+  if (!is_whole) {
+    for (std::size_t i = 0; texts != nullptr && i < value.size(); ++i) std::free(texts[i]);
+    std::free(array);
+    std::free(texts);
+    throw std::bad_alloc();
+  }
+  array->type = PMIX_STRING;
+  array->size = value.size();
+  array->array = texts;
+  auto& info = next(key);
+  info.value.type = PMIX_DATA_ARRAY;
+  info.value.data.darray = array;
+}
+
 void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value) {
   auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
   auto* procs = static_cast<pmix_proc_t*>(std::calloc(value.size(), sizeof(pmix_proc_t)));

@@ -35,6 +35,7 @@ class InfoList {
   void add_bytes(const char* key, std::string_view value);      ///< as PMIX_BYTE_OBJECT; wiped with the list
   void add_secret(const char* key, const base::Secret& value);  ///< the same
   void add_pointer(const char* key, void* value);
+  void add_strings(const char* key, const std::vector<std::string>& value);  ///< as an array
   void add_procs(const char* key, const std::vector<pmix_proc_t>& value);
   /// `value` and its topology stay the caller's; this list does not free them.
   void add_topology(const char* key, pmix_topology_t* value);

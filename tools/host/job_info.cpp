@@ -97,6 +97,7 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   infos.add_string(PMIX_APP_MAP_TYPE, name_of(map.policy.map));
   infos.add_string(PMIX_APP_ARGV, command_line(app));
   infos.add_string(PMIX_WDIR, directory_of(map, app));
+  if (!app.process_set.empty()) infos.add_strings(PMIX_PSET_NAMES, {app.process_set});
   return infos;
 }
 

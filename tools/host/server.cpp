@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
 
 #include "tools/messages/messages.hpp"
@@ -209,6 +210,7 @@ void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwl
   events_ = std::move(events);
   current.store(this, std::memory_order_release);
   register_map(map, topology);
+  define_process_sets(map);
   register_ranks();
 }
 
@@ -221,6 +223,21 @@ void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
   require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
                                       infos.size(), nullptr, nullptr),
           "PMIx_server_register_nspace");
+}
+
+/// Programs that share a name are one set.
+void Server::define_process_sets(const JobMap& map) {
+  std::map<std::string, std::vector<pmix_proc_t>> sets;
+  for (std::size_t a = 0; a < map.apps.size(); ++a) {
+    const auto& app = map.apps[a];
+    if (app.process_set.empty()) continue;
+    const auto first = number(map.first_rank_of(a));
+    for (std::uint32_t i = 0; i < app.ranks; ++i)
+      sets[app.process_set].push_back(name_of_rank(Rank{first + i}));
+  }
+  for (const auto& [name, members] : sets)
+    require(PMIx_server_define_process_set(members.data(), members.size(), name.c_str()),
+            "PMIx_server_define_process_set");
 }
 
 void Server::register_ranks() {

@@ -89,6 +89,7 @@ class Server {
 
   void register_map(const JobMap& map, hwloc_topology_t topology);
   void register_ranks();
+  void define_process_sets(const JobMap& map);
   pmix_proc_t name_of_rank(job::Rank rank) const noexcept;
   Marks* marks_of(const pmix_proc_t& proc) noexcept;
 

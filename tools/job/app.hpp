@@ -55,6 +55,7 @@ struct App {
   std::uint32_t ranks = 0;                   ///< 0 only for a single program without -n: one per core
   std::vector<EnvironmentSetting> settings;  ///< in the order of the command line; later ones win
   std::string directory;                     ///< --wdir; empty: weftrun's own
+  std::string process_set;                   ///< --pset; empty: its ranks are in none
 };
 
 template <class Archive>
@@ -68,6 +69,7 @@ void fields(Archive& archive, App& app) {
   archive(app.ranks);
   archive(app.settings);
   archive(app.directory);
+  archive(app.process_set);
 }
 
 }  // namespace weft::job

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -101,6 +102,7 @@ job::EnvironmentSetting environment_setting(const std::string& text) {
 /// The values as text, filled in by CLI11; the checks above turn them into Options with our own wording of
 /// errors.
 struct Raw {
+  std::optional<std::string> process_set;
   std::string ranks, directory, bind, map, input, output_directory, limit;
   std::string hostfile, virtual_nodes, agent, arity, weftd, order, per_node, on_failure, pmi;
   std::vector<std::string> settings, hosts;
@@ -116,6 +118,8 @@ void add_app_options(CLI::App& grammar, Raw& raw) {
       ->allow_extra_args(false);  // one value each, or it would swallow the program's name
   grammar.add_option("--wdir,--wd", raw.directory, "Change to this directory before the program starts")
       ->type_name("DIR");
+  grammar.add_option("--pset", raw.process_set, "Name the ranks of this program; programs may share a name")
+      ->type_name("NAME");
 }
 
 void add_node_options(CLI::App& grammar, Raw& raw) {
@@ -224,6 +228,15 @@ std::vector<std::vector<std::string>> split_at_colons(const std::vector<std::str
   return sections;
 }
 
+std::string process_set(const std::string& name) {
+  constexpr std::size_t longest = 255;  // PMIX_MAX_NSLEN
+  if (name.empty() || name.size() > longest || name.find(',') != std::string::npos)
+    refuse(fmt::format(
+        "--pset '{}' is no name of a process set; it has 1 to {} characters, none of them a comma", name,
+        longest));
+  return name;
+}
+
 job::App make_app(const Raw& raw, std::vector<std::string> program, bool single) {
   job::App app;
   if (program.empty()) refuse("no program is named");
@@ -235,6 +248,7 @@ job::App make_app(const Raw& raw, std::vector<std::string> program, bool single)
     refuse(fmt::format("with several programs each needs its own -n; '{}' has none", app.argv[0]));
   for (const auto& text : raw.settings) app.settings.push_back(environment_setting(text));
   app.directory = raw.directory;
+  if (raw.process_set) app.process_set = process_set(*raw.process_set);
   return app;
 }
 

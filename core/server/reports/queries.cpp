@@ -9,15 +9,15 @@
 namespace weft::server {
 
 Queries::Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
-                 const HostAttributes& host_attributes, OwnReport& own, const GroupTable& groups,
-                 Cluster* cluster)
+                 const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
+                 const GroupTable& groups, Cluster* cluster)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
       host_(host),
       own_(own),
       processes_(jobs, nullptr),
-      keys_(jobs, own, host_attributes, processes_, groups) {
+      keys_(jobs, own, host_attributes, processes_, sets, groups) {
   if (cluster != nullptr) join(*cluster);
 }
 

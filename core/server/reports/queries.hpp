@@ -22,7 +22,8 @@ class Queries {
 
   /// cluster: null where there is no other node.
   Queries(asio::io_context& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
-          const HostAttributes& host_attributes, OwnReport& own, const GroupTable& groups, Cluster* cluster);
+          const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
+          const GroupTable& groups, Cluster* cluster);
   /// As Rooms::join().
   void join(Cluster& cluster);
 

@@ -27,6 +27,7 @@ constexpr std::array known_keys = {
     Known{PMIX_PROC_STATE_STATUS, PMIX_PROCID "," PMIX_NSPACE "," PMIX_RANK},
     Known{PMIX_QUERY_NUM_PSETS, ""},
     Known{PMIX_QUERY_PSET_NAMES, ""},
+    Known{PMIX_QUERY_PSET_MEMBERSHIP, PMIX_PSET_NAME},
     Known{PMIX_QUERY_NUM_GROUPS, ""},
     Known{PMIX_QUERY_GROUP_NAMES, ""},
     Known{PMIX_QUERY_GROUP_MEMBERSHIP, PMIX_GROUP_ID},
@@ -99,6 +100,22 @@ Result<void> read_process(const data::Infos& infos, QueryScope& scope) {
   return {};
 }
 
+/// False: it is there, and no text.
+bool read_text(const data::Infos& infos, const char* key, std::string& out) {
+  const auto* info = infos.find(key);
+  if (info == nullptr) return true;
+  if (info->value.type != PMIX_STRING || info->value.data.string == nullptr) return false;
+  out = info->value.data.string;
+  return true;
+}
+
+Result<data::Value> procs_in(const link::RankRuns* runs) {
+  if (runs == nullptr) return fail(Errc::not_found, "no such group or set");
+  const auto procs = link::procs_of(*runs);
+  if (!procs) return fail(procs.error());
+  return data::value_of_array(PMIX_PROC, procs->data(), procs->size());
+}
+
 bool says(const data::Infos& infos, const char* key) {
   const auto* info = infos.find(key);
   return info != nullptr && data::is_true(info->value);
@@ -110,11 +127,9 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
   QueryScope out;
   out.nspace = link::nspace_of(caller);
   if (const auto ok = read_process(qualifiers, out); !ok) return fail(ok.error());
-  if (const auto* group = qualifiers.find(PMIX_GROUP_ID)) {
-    if (group->value.type != PMIX_STRING || group->value.data.string == nullptr)
-      return fail(Errc::invalid, "PMIX_GROUP_ID");
-    out.group = group->value.data.string;
-  }
+  const bool are_texts =
+      read_text(qualifiers, PMIX_GROUP_ID, out.group) && read_text(qualifiers, PMIX_PSET_NAME, out.set);
+  if (!are_texts) return fail(Errc::invalid, "PMIX_GROUP_ID or PMIX_PSET_NAME");
   auto how = store::GetDirectives::parse(qualifiers.data(), qualifiers.size());
   if (!how) return fail(Errc::invalid, how.error().what);
   out.how = std::move(*how);
@@ -148,10 +163,10 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
   if (key == report_key) return gathered.report ? to_value(*gathered.report) : fail(Errc::not_found);
   if (key == HostAttributes::query_key) return host_attributes_.value();
   if (key == PMIX_QUERY_SUPPORTED_KEYS) return text(supported_keys());
-  // Process sets, spawned jobs and debuggers are not there: none of them, and no attribute for them.
-  if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(0);
-  if (key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_SPAWN_SUPPORT || key == PMIX_QUERY_DEBUG_SUPPORT)
-    return text("");
+  // Spawned jobs and debuggers are not there: no attribute for them.
+  if (key == PMIX_QUERY_SPAWN_SUPPORT || key == PMIX_QUERY_DEBUG_SUPPORT) return text("");
+  if (key == PMIX_QUERY_NUM_PSETS || key == PMIX_QUERY_PSET_NAMES || key == PMIX_QUERY_PSET_MEMBERSHIP)
+    return of_sets(key, scope);
   if (key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP)
     return of_groups(key, scope);
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
@@ -184,10 +199,13 @@ Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope&
     return data::value_of_array(PMIX_STRING, names.data(), names.size());
   }
   const auto* group = groups_.find(scope.group);
-  if (group == nullptr) return fail(Errc::not_found, "no such group");
-  const auto members = link::procs_of(group->members);
-  if (!members) return fail(members.error());
-  return data::value_of_array(PMIX_PROC, members->data(), members->size());
+  return procs_in(group == nullptr ? nullptr : &group->members);
+}
+
+Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& scope) const {
+  if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(sets_.size());
+  if (key == PMIX_QUERY_PSET_NAMES) return text(sets_.names());
+  return procs_in(sets_.find(scope.set));
 }
 
 /// Of the node that the qualifiers name, or of all.

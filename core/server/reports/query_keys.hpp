@@ -8,6 +8,7 @@
 
 #include "core/server/groups/group_table.hpp"
 #include "core/server/host/host_attributes.hpp"
+#include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/own_report.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/store/lookup.hpp"
@@ -18,7 +19,7 @@ namespace weft::server {
 struct QueryScope {
   std::string nspace;  ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
   pmix_rank_t rank = PMIX_RANK_WILDCARD;
-  std::string group;  ///< PMIX_GROUP_ID
+  std::string group, set;  ///< PMIX_GROUP_ID, PMIX_PSET_NAME
   bool is_local_only = false;
   bool is_for_host = false;          ///< a required qualifier is none of this library's
   bool asks_for_qualifiers = false;  ///< which ones its keys take, instead of their values
@@ -37,8 +38,13 @@ struct Gathered {
 class QueryKeys {
  public:
   QueryKeys(const Jobs& jobs, const OwnReport& own, const HostAttributes& host_attributes,
-            const Processes& processes, const GroupTable& groups)
-      : jobs_(jobs), groups_(groups), own_(own), host_attributes_(host_attributes), processes_(processes) {}
+            const Processes& processes, const ProcessSets& sets, const GroupTable& groups)
+      : jobs_(jobs),
+        sets_(sets),
+        groups_(groups),
+        own_(own),
+        host_attributes_(host_attributes),
+        processes_(processes) {}
   /// self: this server's number in its cluster; 0 where there is none.
   void join(NodeNumber self) noexcept { self_ = self; }
 
@@ -49,6 +55,7 @@ class QueryKeys {
 
  private:
   std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> of_sets(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> of_groups(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> table(const QueryScope& scope, std::vector<ProcessRow> rows) const;
   Result<data::Value> process(std::string_view key, const QueryScope& scope, const Gathered& gathered) const;
@@ -58,6 +65,7 @@ class QueryKeys {
   bool is_of_this_node(const QueryScope& scope) const;
 
   const Jobs& jobs_;
+  const ProcessSets& sets_;
   const GroupTable& groups_;
   const OwnReport& own_;
   const HostAttributes& host_attributes_;
