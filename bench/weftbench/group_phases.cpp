@@ -113,4 +113,16 @@ void group_phase(const Context& c) {
   });
 }
 
+void connect_phase(const Context& c) {
+  const auto all = c.job.proc(PMIX_RANK_WILDCARD);
+  const auto first = PMIx_Connect(&all, 1, nullptr, 0);
+  if (first == PMIX_ERR_NOT_SUPPORTED) return c.skip("connect", "this library or its host connects nothing");
+  expect_success(first, "PMIx_Connect");
+  expect_success(PMIx_Disconnect(&all, 1, nullptr, 0), "PMIx_Disconnect");
+  measure_rounds(c, "connect", [&] {
+    expect_success(PMIx_Connect(&all, 1, nullptr, 0), "PMIx_Connect");
+    expect_success(PMIx_Disconnect(&all, 1, nullptr, 0), "PMIx_Disconnect");
+  });
+}
+
 }  // namespace weft::bench

@@ -15,6 +15,7 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
   app.add_option("--phases", o.phases, "which to run, separated by commas (default: all)")->delimiter(',');
   app.add_flag("--json", o.json, "JSON lines instead of a table");
   app.add_option("--repeats", o.repeats, "repeats of what needs fresh keys")->check(CLI::Range(1, 10000));
+  app.add_option("--events", o.events, "events in a row")->check(CLI::Range(1, 1000000));
   app.add_option("--budget-ms", o.budget_ms, "wall time of one measurement")->check(CLI::Range(1, 60000));
   app.add_option("--card-bytes", o.card_bytes, "bytes a rank in full fences")
       ->delimiter(',')

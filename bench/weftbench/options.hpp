@@ -13,6 +13,7 @@ struct Options {
   bool json = false;
   bool list = false;
   unsigned repeats = 10;                            ///< of everything that needs fresh keys
+  unsigned events = 10000;                          ///< in a row
   unsigned budget_ms = 300;                         ///< wall time of one repeated measurement
   std::vector<unsigned> card_bytes{64, 256, 4096};  ///< of the full fences
   unsigned get_bytes = 64;

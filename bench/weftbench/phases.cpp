@@ -34,6 +34,8 @@ constexpr Phase all_phases[] = {
      card_memory_phase},
     {"group", "groups of all ranks, of two, 16 at once: construct and destruct; beside them two full fences",
      group_phase},
+    {"connect", "PMIx_Connect and PMIx_Disconnect of all ranks", connect_phase},
+    {"event", "an event of rank 0 to each rank's handler; many in a row", event_phase},
     {"finalize", "PMIx_Finalize of each rank; max is the slowest; ends the job", finalize_phase},
 };
 

@@ -77,6 +77,8 @@ void card_memory_phase(const Context&);
 void remote_get_phase(const Context&);
 void first_touch_phase(const Context&);
 void group_phase(const Context&);
+void connect_phase(const Context&);
+void event_phase(const Context&);
 void finalize_phase(const Context&);
 
 }  // namespace weft::bench
