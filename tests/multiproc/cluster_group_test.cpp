@@ -56,6 +56,9 @@ TEST_P(ClusterGroupTest, a_member_dies) {
   for (const char* how : {"plain", "optional", "optional_node", "made", "notifies"})
     run("loses_the_last", 3, Segment::mapped, {how});
 }
+TEST_P(ClusterGroupTest, by_chance) {
+  run("makes_groups_by_chance", 3, Segment::mapped, {"23", "500"});
+}
 TEST_P(ClusterGroupTest, threads) {
   run("makes_and_ends_groups", 3);
 }

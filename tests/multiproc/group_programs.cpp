@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <random>
 #include <thread>
 
 #include "tests/multiproc/host.hpp"
@@ -436,6 +437,37 @@ int connects_two_jobs(const Words&) {
   return 0;
 }
 
+/// Groups of members by chance, one after the other, under names that come again; each member goes on to its next at its
+/// own pace. All see the same members, and nothing is left. Words: the seed, which is the same for all; how many.
+int makes_groups_by_chance(const Words& words) {
+  Client client;
+  std::mt19937 random(static_cast<unsigned>(std::stoul(words.at(0))));
+  const auto rounds = std::stoul(words.at(1));
+  constexpr std::size_t names = 50;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    auto members = backwards(client);
+    std::shuffle(members.begin(), members.end(), random);
+    members.resize(1 + random() % members.size());
+    // A name is used again when its group has ended everywhere.
+    if (round % names == 0) check_status(fence(), PMIX_SUCCESS);
+    const auto name = "by chance " + std::to_string(round % names);
+    const bool wants_context = random() % 2 == 0;
+    if (!contains(members, client.me)) continue;
+    Infos infos;
+    if (wants_context) infos.flag(PMIX_GROUP_ASSIGN_CONTEXT_ID);
+    const auto made = construct(name, members, infos);
+    check_status(made.status, PMIX_SUCCESS);
+    check(is_same(made.members, members), "the members of all");
+    check(made.context.has_value() == wants_context, "a context");
+    if (round % 8 == 0) check_status(fence({all_of(name)}), PMIX_SUCCESS);
+    check_status(destruct(name), PMIX_SUCCESS);
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(query(PMIX_QUERY_NUM_GROUPS), 0);
+  client.finalize();
+  return 0;
+}
+
 /// Made, used and ended many times, by threads.
 int makes_and_ends_groups(const Words&) {
   Client client;
@@ -464,6 +496,7 @@ void add_group_programs(Programs& programs) {
   programs.add("nodes_mean_other_members", nodes_mean_other_members);
   programs.add("connects_two_jobs", connects_two_jobs);
   programs.add("last_is_late_for", last_is_late_for);
+  programs.add("makes_groups_by_chance", makes_groups_by_chance);
   programs.add("loses_the_last", loses_the_last);
   programs.add("makes_and_ends_groups", makes_and_ends_groups);
 }

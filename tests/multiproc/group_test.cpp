@@ -24,6 +24,9 @@ TEST_P(GroupTest, data_of_members) {
 TEST_P(GroupTest, a_member_comes_too_late) {
   all_run(GetParam(), 3, "one_comes_too_late");
 }
+TEST_P(GroupTest, by_chance) {
+  all_run(GetParam(), 5, "makes_groups_by_chance", {"11", "500"});
+}
 TEST_P(GroupTest, threads) {
   all_run(GetParam(), 3, "makes_and_ends_groups");
 }
