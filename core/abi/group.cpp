@@ -86,7 +86,8 @@ void forget_group(const std::string& name, pmix_status_t status) {
 ///   _NOT_SUPPORTED (members on several nodes, under a host that carries fences and makes no groups), and the host's
 ///   Cost: a round trip to the server; on several nodes besides one exchange of the servers, as of a fence that collects data.
 ///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group_test.cpp, cluster_group_test.cpp
-/// Not yet: the leader's part in PMIX_GROUP_LEADER; PMIX_GROUP_BOOTSTRAP.
+/// Not yet: the leader's part in PMIX_GROUP_LEADER; PMIX_GROUP_BOOTSTRAP; the loss of a whole node with its server is an error also with
+/// PMIX_GROUP_OPTIONAL and PMIX_GROUP_NOTIFY_TERMINATION.
 pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, size_t nprocs,
                                    const pmix_info_t* directives, size_t ndirs, pmix_info_t** results,
                                    size_t* nresults) {

@@ -108,6 +108,12 @@ void InfoList::add_pointer(const char* key, void* value) {
   info.value.data.ptr = value;
 }
 
+void InfoList::take_array(const char* key, pmix_data_array_t* array) {
+  auto& info = next(key);
+  info.value.type = PMIX_DATA_ARRAY;
+  info.value.data.darray = array;
+}
+
 void InfoList::add_strings(const char* key, const std::vector<std::string>& value) {
   auto* array = static_cast<pmix_data_array_t*>(std::calloc(1, sizeof(pmix_data_array_t)));
   auto** texts = static_cast<char**>(std::calloc(value.size(), sizeof(char*)));
@@ -122,12 +128,8 @@ void InfoList::add_strings(const char* key, const std::vector<std::string>& valu
     std::free(texts);
     throw std::bad_alloc();
   }
-  array->type = PMIX_STRING;
-  array->size = value.size();
-  array->array = texts;
-  auto& info = next(key);
-  info.value.type = PMIX_DATA_ARRAY;
-  info.value.data.darray = array;
+  *array = {PMIX_STRING, value.size(), texts};
+  take_array(key, array);
 }
 
 void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value) {
@@ -139,12 +141,8 @@ void InfoList::add_procs(const char* key, const std::vector<pmix_proc_t>& value)
     throw std::bad_alloc();
   }
   std::copy(value.begin(), value.end(), procs);
-  array->type = PMIX_PROC;
-  array->size = value.size();
-  array->array = procs;
-  auto& info = next(key);
-  info.value.type = PMIX_DATA_ARRAY;
-  info.value.data.darray = array;
+  *array = {PMIX_PROC, value.size(), procs};
+  take_array(key, array);
 }
 
 void InfoList::add_topology(const char* key, pmix_topology_t* value) {

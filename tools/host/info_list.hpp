@@ -47,6 +47,7 @@ class InfoList {
 
  private:
   pmix_info_t& next(const char* key);
+  void take_array(const char* key, pmix_data_array_t* array);
   std::vector<pmix_info_t> infos_;
 };
 

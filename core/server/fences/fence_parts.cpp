@@ -65,25 +65,7 @@ std::optional<FencePart> Fences::part_in(const FenceName& name) {
 }
 
 FencePart Fences::part_of(const Procs& procs, std::uint64_t generation, const HasArrived& has_arrived) const {
-  FencePart part;
-  part.name = {runs_of(procs), generation};
-  each_local(jobs_, procs, [&](const Job& job, std::uint32_t index) {
-    ++part.ranks;
-    if (has_arrived(job, index)) {
-      ++part.arrived;
-      return;
-    }
-    const auto& local = job.view().local(index);
-    part.missing.push_back({job.nspace, job.rank_of(index), local.pid.load(std::memory_order_relaxed),
-                            static_cast<std::uint8_t>(local.state.load(std::memory_order_acquire))});
-  });
-  std::sort(part.missing.begin(), part.missing.end(), [](const AbsentRank& a, const AbsentRank& b) {
-    return std::tie(a.nspace, a.rank) < std::tie(b.nspace, b.rank);
-  });
-  part.state = part.missing.empty() ? FencePart::State::entered
-               : part.arrived == 0  ? FencePart::State::absent
-                                    : FencePart::State::waiting;
-  return part;
+  return local_part(jobs_, procs, {runs_of(procs), generation}, has_arrived);
 }
 
 /// Nothing: ranks of no job that is registered here.

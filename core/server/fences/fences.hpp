@@ -20,6 +20,7 @@
 #include "core/server/connections/connection.hpp"
 #include "core/server/fences/card_exchange.hpp"
 #include "core/server/fences/fence_board.hpp"
+#include "core/server/fences/local_part.hpp"
 
 namespace weft::server {
 
@@ -90,7 +91,6 @@ class Fences {
 
  private:
   using BoardRef = std::shared_ptr<FenceBoard>;
-  using HasArrived = std::function<bool(const Job&, std::uint32_t local)>;
 
   void take_requests_of(Cluster& cluster);
   BoardRef board_of(const Job& job) const;

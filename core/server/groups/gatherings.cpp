@@ -235,7 +235,9 @@ void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
     const auto* group = groups_.table().find(name);
     auto members = link::procs_of(group->members);
     const bool is_awaited = group->tells_ends && !host_.does_groups() && members;
-    if (is_awaited) groups_.run({Kind::destruct, name, set_of_group(*members)});
+    if (is_awaited)
+      groups_.run(
+          {.kind = Kind::destruct, .group = name, .set = set_of_group(*members), .goes_on_smaller = true});
     groups_.table().erase(name);
   }
 }

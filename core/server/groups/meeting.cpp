@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/server/jobs/members.hpp"
+#include "core/server/fences/local_part.hpp"
 
 namespace weft::server {
 namespace {
@@ -38,25 +38,8 @@ bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) no
 }
 
 FencePart part_of(const Jobs& jobs, const Meeting& meeting, std::uint64_t generation) {
-  FencePart part;
-  part.name = {runs_of(meeting.set), generation, operation_of(meeting)};
-  each_local(jobs, meeting.set, [&](const Job& job, std::uint32_t index) {
-    ++part.ranks;
-    if (has_arrived(meeting, job, index)) {
-      ++part.arrived;
-      return;
-    }
-    const auto& local = job.view().local(index);
-    part.missing.push_back({job.nspace, job.rank_of(index), local.pid.load(std::memory_order_relaxed),
-                            static_cast<std::uint8_t>(local.state.load(std::memory_order_acquire))});
-  });
-  std::sort(part.missing.begin(), part.missing.end(), [](const AbsentRank& a, const AbsentRank& b) {
-    return std::tie(a.nspace, a.rank) < std::tie(b.nspace, b.rank);
-  });
-  part.state = part.missing.empty() ? FencePart::State::entered
-               : part.arrived == 0  ? FencePart::State::absent
-                                    : FencePart::State::waiting;
-  return part;
+  return local_part(jobs, meeting.set, {runs_of(meeting.set), generation, operation_of(meeting)},
+                    [&](const Job& job, std::uint32_t local) { return has_arrived(meeting, job, local); });
 }
 
 }  // namespace weft::server
