@@ -28,4 +28,9 @@ std::span<Element> elements_of(pmix_value_t& value, pmix_data_type_t type) {
   return {static_cast<Element*>(array.array), array.size};
 }
 
+template <class Element>
+std::span<const Element> elements_of(const pmix_value_t& value, pmix_data_type_t type) {
+  return elements_of<Element>(const_cast<pmix_value_t&>(value), type);
+}
+
 }  // namespace weft::data

@@ -80,9 +80,13 @@ class Signals(unittest.TestCase):
     def test_a_stopped_guard_keeps_nothing_from_ending(self):
         job = self.job("-n", "1", "sh", "-c", "echo ready; read x", stdin=subprocess.PIPE)
         self.assertEqual(read_lines(job.stdout, 1), ["ready"])
-        guards = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc"))
-                  if parent(int(pid)) == job.pid and name_of(pid) == "weftrun-guard"]
-        self.assertEqual(len(guards), 1)
+        guards = []
+
+        def has_guard():  # it takes its name by itself, perhaps after the rank has spoken
+            guards[:] = [int(pid) for pid in filter(str.isdigit, os.listdir("/proc"))
+                         if parent(int(pid)) == job.pid and name_of(pid) == "weftrun-guard"]
+            return len(guards) == 1
+        wait_until(has_guard, "weftrun's guard")
         os.kill(guards[0], signal.SIGSTOP)
         job.stdin.write(b"go\n")
         job.stdin.flush()

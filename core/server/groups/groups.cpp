@@ -29,24 +29,22 @@ void answer(const Meeting& meeting, const link::Answer& answer) {
 /// What a member gives for the others: the contents of PMIX_GROUP_INFO, and what stands beside it.
 Result<data::Infos> given_by(const Arrival& arrival) {
   data::Infos out;
-  const auto add = [&](const pmix_info_t& info) -> Result<void> {
+  std::optional<Error> why;
+  const auto add = [&](const pmix_info_t& info) {
     auto value = data::Value::copy_of(info.value);
-    if (!value) return fail(value.error());
-    out.add(data::key_of(info), std::move(*value));
-    return {};
+    if (value)
+      out.add(data::key_of(info), std::move(*value));
+    else
+      why = value.error();
   };
-  auto& infos = const_cast<data::Infos&>(arrival.directives);
-  for (auto* info = infos.data(); info != infos.data() + infos.size(); ++info) {
+  const auto& infos = arrival.directives;
+  for (const auto* info = infos.data(); info != infos.data() + infos.size(); ++info) {
     const auto key = data::key_of(*info);
-    Result<void> added;
-    if (key == PMIX_GROUP_INFO)
-      for (const auto& each : data::elements_of<pmix_info_t>(info->value, PMIX_INFO)) {
-        if (added) added = add(each);
-      }
-    else if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA)
-      added = add(*info);
-    if (!added) return fail(added.error());
+    if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) add(*info);
+    if (key != PMIX_GROUP_INFO) continue;
+    for (const auto& each : data::elements_of<pmix_info_t>(info->value, PMIX_INFO)) add(each);
   }
+  if (why) return fail(*why);
   return out;
 }
 
