@@ -183,7 +183,8 @@ static void print_folders(void) {
   fflush(stdout);
 }
 
-static pmix_value_t ask(char* key, const char* set) {
+// One answer; PMIX_INFO_FREE(it, 1) is owed.
+static pmix_info_t* ask(char* key, const char* set) {
   char* keys[] = {key, NULL};
   pmix_info_t qualifier, *results = NULL;
   size_t count = 0;
@@ -191,24 +192,27 @@ static pmix_value_t ask(char* key, const char* set) {
   if (set != NULL) PMIX_INFO_LOAD(&qualifier, PMIX_PSET_NAME, set, PMIX_STRING);
   const pmix_status_t status = PMIx_Query_info(&query, 1, &results, &count);
   if (status != PMIX_SUCCESS) fail(key, status);
-  return results[0].value;
+  if (set != NULL) PMIX_INFO_DESTRUCT(&qualifier);
+  return results;
 }
 
 static void print_sets(void) {
-  char line[1024];
-  const pmix_value_t names = ask(PMIX_QUERY_PSET_NAMES, NULL);
-  int used = snprintf(line, sizeof line, "%u %s", me.rank, names.data.string);
+  char line[1024], list[256];
+  pmix_info_t* names = ask(PMIX_QUERY_PSET_NAMES, NULL);
+  snprintf(list, sizeof list, "%s", names->value.data.string);
+  PMIX_INFO_FREE(names, 1);
   pmix_value_t* own = NULL;
   const pmix_status_t status = PMIx_Get(&me, PMIX_PSET_NAMES, NULL, 0, &own);
   const char* first = status == PMIX_SUCCESS ? *(char**)own->data.darray->array : PMIx_Error_string(status);
-  used += snprintf(line + used, sizeof line - (size_t)used, " %s", first);
-  char list[256];
-  snprintf(list, sizeof list, "%s", names.data.string);
+  int used = snprintf(line, sizeof line, "%u %s %s", me.rank, list, first);
+  if (own != NULL) PMIX_VALUE_RELEASE(own);
   for (char *rest = list, *name; (name = strtok_r(rest, ",", &rest)) != NULL;) {
-    const pmix_value_t members = ask(PMIX_QUERY_PSET_MEMBERSHIP, name);
-    const pmix_proc_t* procs = members.data.darray->array;
-    for (size_t i = 0; i < members.data.darray->size; ++i)
-      used += snprintf(line + used, sizeof line - (size_t)used, "%c%u", i == 0 ? ' ' : ',', procs[i].rank);
+    pmix_info_t* members = ask(PMIX_QUERY_PSET_MEMBERSHIP, name);
+    const pmix_data_array_t* array = members->value.data.darray;
+    for (size_t i = 0; i < array->size; ++i)
+      used += snprintf(line + used, sizeof line - (size_t)used, "%c%u", i == 0 ? ' ' : ',',
+                       ((pmix_proc_t*)array->array)[i].rank);
+    PMIX_INFO_FREE(members, 1);
   }
   printf("%s\n", line);
   fflush(stdout);
