@@ -163,7 +163,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     if (auto self = caller_itself(*role, proc, name)) return deliver(*role, std::move(*self), how, val);
     bool here = proc != nullptr && proc->nspace[0] != '\0';
     pmix_proc_t named;
-    if (!here || weft::abi::is_in_groups()) {
+    if (!here || name == PMIX_GROUP_NAMES || weft::abi::may_name_group(*proc)) {
       named = target(*role, proc);
       if (auto value = weft::abi::value_of_group(named, name); value.get().type != PMIX_UNDEF)
         return deliver(*role, std::move(value), how, val);

@@ -46,7 +46,8 @@ void take_group(const std::string& name, weft::link::Answer& answer) {
   if (!is_made || client == nullptr || value.type != PMIX_BYTE_OBJECT) return;
   const auto* bytes = reinterpret_cast<const std::byte*>(value.data.bo.bytes);
   const auto members = weft::link::decode<weft::link::GroupMembers>({bytes, value.data.bo.size});
-  const auto procs = members ? weft::link::procs_of(members->runs) : weft::fail(members.error());
+  const bool is_some = members && !members->runs.empty();
+  const auto procs = is_some ? weft::link::procs_of(members->runs) : weft::fail(weft::Errc::corrupt);
   auto array =
       procs ? weft::data::value_of_array(PMIX_PROC, procs->data(), procs->size()) : weft::fail(procs.error());
   if (!array) {

@@ -34,12 +34,12 @@ bool names_procs(std::string_view key) noexcept {
 
 }  // namespace
 
-bool is_in_groups() noexcept {
-  return groups() != nullptr;
+bool may_name_group(const pmix_proc_t& proc) noexcept {
+  return groups() != nullptr && !link::is_of(proc, link::nspace_of(roles().client()->self()));
 }
 
 NativeProcs::NativeProcs(const pmix_proc_t* procs, std::size_t count) : procs_(procs), count_(count) {
-  if (count == 0 || !is_in_groups()) return;
+  if (std::none_of(procs, procs + count, may_name_group)) return;
   status_ = append({procs, count}, native_);
   procs_ = native_.data();
   count_ = native_.size();
@@ -47,7 +47,8 @@ NativeProcs::NativeProcs(const pmix_proc_t* procs, std::size_t count) : procs_(p
 
 pmix_status_t make_native(pmix_proc_t& proc) {
   const auto* known = groups();
-  const auto group = known == nullptr ? std::nullopt : known->find(link::nspace_of(proc));
+  if (known == nullptr || !may_name_group(proc)) return PMIX_SUCCESS;
+  const auto group = known->find(link::nspace_of(proc));
   if (!group) return PMIX_SUCCESS;
   if (proc.rank > PMIX_RANK_VALID) {
     const auto& first = group->members.front().nspace;
@@ -64,7 +65,7 @@ pmix_status_t make_native(pmix_proc_t& proc) {
 }
 
 pmix_status_t make_native(data::Infos& infos) {
-  if (!is_in_groups()) return PMIX_SUCCESS;
+  if (groups() == nullptr) return PMIX_SUCCESS;
   for (std::size_t i = 0; i < infos.size(); ++i) {
     auto& info = infos.data()[i];
     if (!names_procs(data::key_of(info))) continue;
@@ -83,7 +84,6 @@ pmix_status_t make_native(data::Infos& infos) {
 }
 
 data::Value value_of_group(const pmix_proc_t& proc, std::string_view key) {
-  if (!key.starts_with("pmix.")) return {};
   const auto* known = groups();
   if (known == nullptr) return {};
   if (key == PMIX_GROUP_NAMES && link::is_same(proc, roles().client()->self())) {
@@ -93,6 +93,7 @@ data::Value value_of_group(const pmix_proc_t& proc, std::string_view key) {
     auto value = data::value_of_array(PMIX_STRING, texts.data(), texts.size());
     return value ? std::move(*value) : data::Value();
   }
+  if (key != PMIX_GROUP_CONTEXT_ID && key != PMIX_GROUP_MEMBERSHIP) return {};
   const auto group = known->find(link::nspace_of(proc));
   if (!group) return {};
   if (key == PMIX_GROUP_CONTEXT_ID && group->context_id != 0) return data::Value::of_size(group->context_id);

@@ -11,8 +11,8 @@
 
 namespace weft::abi {
 
-/// This process is in groups: else nothing has to be looked at.
-bool is_in_groups() noexcept;
+/// It may be a member of a group, or all of one. Without a lock, and false for every process of the caller's own namespace: each Get asks.
+bool may_name_group(const pmix_proc_t& proc) noexcept;
 
 /// The caller's array where it is in no groups, and without a copy then. status(): PMIX_ERR_NOT_FOUND: no such group rank.
 class NativeProcs {

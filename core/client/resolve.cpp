@@ -23,12 +23,6 @@ std::set<std::string> nspaces_of(const Groups::Group& group) {
   return out;
 }
 
-bool has_member(const Groups::Group& group, const pmix_proc_t& proc) {
-  return std::any_of(group.members.begin(), group.members.end(), [&](const link::RankRun& run) {
-    return run.first <= proc.rank && proc.rank <= run.last && run.nspace == link::nspace_of(proc);
-  });
-}
-
 }  // namespace
 
 pmix_status_t resolve_group_peers(const Groups::Group& group, std::string_view node, const PeersOf& peers_of,
@@ -38,7 +32,7 @@ pmix_status_t resolve_group_peers(const Groups::Group& group, std::string_view n
     const auto status = peers_of(node, nspace, peers);
     if (status != PMIX_SUCCESS && status != PMIX_ERR_NOT_FOUND) return status;
     std::copy_if(peers.begin(), peers.end(), std::back_inserter(out),
-                 [&](const pmix_proc_t& peer) { return has_member(group, peer); });
+                 [&](const pmix_proc_t& peer) { return link::holds(group.members, peer); });
   }
   return out.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS;
 }

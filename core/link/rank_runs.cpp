@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/link/rank_runs.hpp"
 
+#include <algorithm>
+
 #include "core/link/messages.hpp"
 
 namespace weft::link {
@@ -9,6 +11,12 @@ namespace {
 constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
 
 }  // namespace
+
+bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
+  return std::any_of(runs.begin(), runs.end(), [&](const RankRun& run) {
+    return run.first <= proc.rank && proc.rank <= run.last && is_of(proc, run.nspace);
+  });
+}
 
 RankRuns runs_of(const Procs& procs) {
   RankRuns out;

@@ -27,6 +27,7 @@ using RankRuns = std::vector<RankRun>;
 
 /// In their order.
 RankRuns runs_of(const Procs& procs);
+bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// Errors: corrupt (more processes than any job has).
 Result<Procs> procs_of(const RankRuns& runs);
 

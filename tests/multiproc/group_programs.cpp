@@ -297,6 +297,20 @@ int gives_data(const Words&) {
       }
     }
   }
+  // Without a context the keys are plain ones, and hide nothing that the host has said.
+  Infos plain, infos;
+  plain.text(PMIX_HOSTNAME, "of its own making").text("plain", "of rank " + std::to_string(client.me.rank));
+  infos.array(PMIX_GROUP_INFO, std::move(plain));
+  const auto before = get(client.peer(0), PMIX_HOSTNAME).text();
+  check_status(construct("plain", {client.job}, infos).status, PMIX_SUCCESS);
+  for (pmix_rank_t rank = 0; rank < client.size; ++rank) {
+    check(get(client.peer(rank), PMIX_HOSTNAME).text() != "of its own making",
+          "a member's word in place of the host's");
+    if (rank != client.me.rank)
+      check_equal(get(client.peer(rank), "plain").text(), "of rank " + std::to_string(rank));
+  }
+  check_equal(get(client.peer(0), PMIX_HOSTNAME).text(), before);
+  check_status(destruct("plain"), PMIX_SUCCESS);
   client.finalize();
   return 0;
 }

@@ -50,7 +50,7 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
         for (std::size_t i = 0; status == PMIX_SUCCESS && i < others.size(); ++i) {
           auto taken = take(procs, others[i], behind);
           status = taken.status;
-          others_along.push_back({others[i].node, std::move(taken.along)});
+          if (!taken.along.empty()) others_along.push_back({others[i].node, std::move(taken.along)});
           nodes_disagree |= taken.load.generated != load.generated;
           if (is_first || load.generated) nodes_disagree |= taken.load.cards != load.cards;
         }

@@ -22,11 +22,7 @@ Result<link::RankRuns> present_of(const link::RankRuns& order, const std::vector
   if (absent.empty()) return order;
   auto procs = link::procs_of(order);
   if (!procs) return fail(procs.error());
-  std::erase_if(*procs, [&](const pmix_proc_t& proc) {
-    return std::any_of(absent.begin(), absent.end(), [&](const link::RankRun& run) {
-      return run.first <= proc.rank && proc.rank <= run.last && run.nspace == link::nspace_of(proc);
-    });
-  });
+  std::erase_if(*procs, [&](const pmix_proc_t& proc) { return link::holds(absent, proc); });
   return link::runs_of(*procs);
 }
 

@@ -17,8 +17,6 @@ struct Group {
   bool tells_ends = false;       ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
 };
 
-bool has_member(const Group& group, const pmix_proc_t& proc) noexcept;
-
 class GroupTable {
  public:
   /// Null: there is no such group here.

@@ -150,7 +150,6 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
       parts.push_back(std::move(operation->own));
       has_own = true;
     }
-    if (bytes.empty()) continue;
     auto part = base::decode<GroupPart>(bytes);
     if (!part) return answer(operation->meeting, {PMIX_ERR_UNPACK_FAILURE, {}, {}});
     parts.push_back(std::move(*part));
@@ -256,7 +255,8 @@ void Groups::store(const GroupPart& part, std::uint64_t context_id) {
     if (store(data, context_id)) gets_.retry_all(data.nspace);
 }
 
-/// As keys of that rank, for every reader of this node: with the context's identifier as their qualifier, where there is one.
+/// As keys of that rank, for every reader of this node: with the context's identifier as their qualifier, where there is one. Without it a
+/// reserved key would hide what the host has said of the rank, and is left out, unless it is one of groups.
 bool Groups::store(const MemberData& data, std::uint64_t context_id) {
   auto* job = jobs_.find(data.nspace);
   if (job == nullptr || data.rank >= job->view().ranks()) return false;
@@ -270,7 +270,11 @@ bool Groups::store(const MemberData& data, std::uint64_t context_id) {
   bool is_stored = false;
   for (std::size_t i = 0; i < infos->size(); ++i) {
     const auto& info = infos->data()[i];
-    const auto key = data::qualified_key(data::key_of(info), qualifier.data(), qualifier.size());
+    const auto name = data::key_of(info);
+    if (context_id == 0 && store::is_reserved(name) && name != PMIX_GROUP_LOCAL_CID &&
+        name != PMIX_GROUP_ENDPT_DATA)
+      continue;
+    const auto key = data::qualified_key(name, qualifier.data(), qualifier.size());
     data::Writer value;
     if (!key || !data::encode_value(value, info.value)) continue;
     is_stored |= job->writer->add_record({{store::Realm::rank, data.rank}, PMIX_REMOTE, *key, value.view()})
@@ -303,7 +307,7 @@ bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) cons
 std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
   std::vector<std::string> to_end;
   table_.each([&](const std::string& name, const Group& group) {
-    if (!has_member(group, proc)) return;
+    if (!link::holds(group.members, proc)) return;
     if (group.tells_ends) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
     if (!has_live_members(group, proc)) to_end.push_back(name);
   });

@@ -52,6 +52,15 @@ TEST(Groups, there_are_no_more_members_than_there_are) {
   }
 }
 
+TEST(RankRuns, hold_what_is_between_their_ends) {
+  for (const auto& member : {make_proc("b", 1), make_proc("a", 4), make_proc("a", 5), make_proc("a", 0)})
+    EXPECT_TRUE(link::holds(four.members, member));
+  for (const auto& other :
+       {make_proc("b", 0), make_proc("a", 3), make_proc("a", 6), make_proc("aa", 4), make_proc("", 1)})
+    EXPECT_FALSE(link::holds(four.members, other));
+  EXPECT_FALSE(link::holds({}, make_proc("a", 0)));
+}
+
 TEST(Groups, a_name_that_is_removed_or_given_again) {
   Groups groups;
   groups.add("ours", four);
