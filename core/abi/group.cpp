@@ -1,70 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Process Sets and Groups": construct and destruct. The servers do the work, or a host that makes
 // groups itself.
+#include "core/abi/group_answers.hpp"
 #include "core/abi/requests.hpp"
-#include "core/abi/results.hpp"
-#include "core/data/array.hpp"
 #include "pmix.h"
 
 using weft::abi::ask;
 using weft::abi::ask_later;
+using weft::abi::copy_group_name;
 using weft::abi::copy_infos;
 using weft::abi::copy_procs;
+using weft::abi::forget_group;
 using weft::abi::guarded_ask;
-using weft::abi::roles;
+using weft::abi::hand_over_group;
+using weft::abi::lend_group;
 using weft::link::GroupConstruct;
 using weft::link::GroupDestruct;
 
 namespace {
 
-pmix_status_t copy_name(const char* group, std::string& out) {
-  if (group == nullptr) return PMIX_ERR_BAD_PARAM;
-  const auto name = weft::abi::text_of(group, PMIX_MAX_NSLEN + 1);
-  if (name.empty() || name.size() > PMIX_MAX_NSLEN) return PMIX_ERR_BAD_PARAM;
-  out = name;
-  return PMIX_SUCCESS;
-}
-
 pmix_status_t make_construct(const char* group, const pmix_proc_t* procs, size_t nprocs,
                              const pmix_info_t* directives, size_t ndirs, GroupConstruct& out) {
-  if (const auto status = copy_name(group, out.group); status != PMIX_SUCCESS) return status;
+  if (const auto status = copy_group_name(group, out.group); status != PMIX_SUCCESS) return status;
   if (const auto status = copy_procs(procs, nprocs, out.procs); status != PMIX_SUCCESS) return status;
   return copy_infos(directives, ndirs, out.directives);
 }
 
 pmix_status_t make_destruct(const char* group, const pmix_info_t* directives, size_t ndirs,
                             GroupDestruct& out) {
-  const auto status = copy_name(group, out.group);
+  const auto status = copy_group_name(group, out.group);
   return status == PMIX_SUCCESS ? copy_infos(directives, ndirs, out.directives) : status;
-}
-
-/// This process is a member from here on. Adds the members to what the caller gets.
-void take_group(const std::string& name, weft::link::Answer& answer) {
-  auto* client = roles().client();
-  const bool is_made = answer.status == PMIX_SUCCESS || answer.status == PMIX_ERR_PARTIAL_SUCCESS;
-  const auto& value = answer.value.get();
-  if (!is_made || client == nullptr || value.type != PMIX_BYTE_OBJECT) return;
-  const auto* bytes = reinterpret_cast<const std::byte*>(value.data.bo.bytes);
-  const auto members = weft::link::decode<weft::link::GroupMembers>({bytes, value.data.bo.size});
-  const bool is_some = members && !members->runs.empty();
-  const auto procs = is_some ? weft::link::procs_of(members->runs) : weft::fail(weft::Errc::corrupt);
-  auto array =
-      procs ? weft::data::value_of_array(PMIX_PROC, procs->data(), procs->size()) : weft::fail(procs.error());
-  if (!array) {
-    answer.status = PMIX_ERR_UNPACK_FAILURE;
-    return;
-  }
-  const auto* context = answer.infos.find(PMIX_GROUP_CONTEXT_ID);
-  const auto id =
-      context == nullptr ? weft::fail(weft::Errc::not_found) : weft::data::as_unsigned(context->value);
-  client->groups().add(name, {members->runs, id ? *id : 0});
-  if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
-    answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
-}
-
-void forget_group(const std::string& name, pmix_status_t status) {
-  auto* client = roles().client();
-  if (status == PMIX_SUCCESS && client != nullptr) client->groups().remove(name);
 }
 
 }  // namespace
@@ -94,13 +59,8 @@ pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, 
                                    size_t* nresults) {
   return guarded_ask([&]() -> pmix_status_t {
     GroupConstruct message;
-    auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    auto answer = ask(message);
-    take_group(message.group, answer);
-    if (answer.status != PMIX_SUCCESS && answer.status != PMIX_ERR_PARTIAL_SUCCESS) return answer.status;
-    status = weft::abi::hand_over(std::move(answer.infos), results, nresults);
-    return status == PMIX_SUCCESS ? answer.status : status;
+    const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
+    return status == PMIX_SUCCESS ? hand_over_group(message.group, ask(message), results, nresults) : status;
   });
 }
 
@@ -113,8 +73,7 @@ pmix_status_t PMIx_Group_construct_nb(const char* group, const pmix_proc_t* proc
     const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
     if (status != PMIX_SUCCESS) return status;
     return ask_later(message, [cbfunc, cbdata, name = message.group](weft::link::Answer answer) {
-      take_group(name, answer);
-      weft::abi::lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
+      lend_group(name, std::move(answer), cbfunc, cbdata);
     });
   });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events between this process and the others of its node.
 #include "core/client/client.hpp"
-#include "core/link/messages.hpp"
+#include "core/link/requests.hpp"
 
 namespace weft::client {
 
@@ -24,6 +24,10 @@ void Client::on_push(link::Frame frame) {
     if (const auto output = link::decode<link::Output>(frame.payload)) outputs_.deliver(*output);
   } else if (frame.type == MessageType::event) {
     server_events_->deliver(frame);
+  } else if (frame.type == MessageType::group_question) {
+    server_events_->answer(frame);
+  } else if (frame.type == MessageType::group_change) {
+    if (auto change = link::decode<link::GroupChange>(frame.payload)) groups_.take(std::move(*change));
   }
 }
 

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "core/link/messages.hpp"
-
 namespace weft::client {
 namespace {
 
@@ -31,6 +29,11 @@ void Groups::remove(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (const auto found = groups_.find(name); found != groups_.end()) groups_.erase(found);
   count_.store(groups_.size(), std::memory_order_relaxed);
+}
+
+void Groups::take(link::GroupChange change) {
+  if (change.members.empty()) return remove(change.group);
+  add(change.group, {std::move(change.members), change.context_id});
 }
 
 std::optional<Groups::Group> Groups::find(std::string_view name) const {

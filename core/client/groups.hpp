@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/link/rank_runs.hpp"
+#include "core/link/requests.hpp"
 #include "weft/result.hpp"
 
 namespace weft::client {
@@ -29,6 +29,8 @@ class Groups {
 
   void add(std::string_view name, Group group);
   void remove(std::string_view name);
+  /// What the server says of a group that it is about to tell of, or that has changed.
+  void take(link::GroupChange change);
   std::optional<Group> find(std::string_view name) const;
   std::vector<std::string> names() const;
   /// Without a lock: calls that name processes ask it each time.

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "core/client/request.hpp"
-#include "core/link/messages.hpp"
+#include "core/link/requests.hpp"
 
 namespace weft::client {
 
@@ -110,6 +110,28 @@ void ServerEvents::deliver(const link::Frame& frame) {
   if (message)
     handlers_.deliver({message->code, message->source, message->range, std::move(message->infos),
                        std::nullopt, frame.payload.size()});
+}
+
+/// The verdict may be due when the process has long finalized: then nothing is sent.
+void ServerEvents::answer(const link::Frame& frame) {
+  auto question = link::decode<link::GroupQuestion>(frame.payload);
+  if (!question || question->codes.empty()) return;
+  auto code = question->codes.front();
+  for (const auto each : question->codes)
+    if (handlers_.names(each)) {
+      code = each;
+      break;
+    }
+  question->infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
+  question->infos.add(PMIX_EVENT_DO_NOT_CACHE, data::Value::of(true));
+  events::Event event{code, question->source, PMIX_RANGE_SESSION, std::move(question->infos)};
+  events::stamp(event);
+  handlers_.deliver(std::move(event), [this, number = question->number](events::End end) {
+    if (end.outcome == events::Outcome::closed) return;
+    const bool was_heard = end.outcome != events::Outcome::no_handler;
+    (void)connection_.send(MessageType::group_verdict,
+                           link::encode(link::GroupVerdict{number, was_heard, end.verdict, std::move(end.results)}));
+  });
 }
 
 }  // namespace weft::client

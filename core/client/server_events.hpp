@@ -31,6 +31,8 @@ class ServerEvents {
   void notify_here(events::Event event, Done done);
   /// Of a frame of type event.
   void deliver(const link::Frame& frame);
+  /// The handlers decide something for the server: their verdict goes there when the last has ended.
+  void answer(const link::Frame& frame);
 
  private:
   /// How many handlers want a code, or all; and whether the server has said that it sends them.

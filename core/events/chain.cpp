@@ -25,6 +25,11 @@ bool is_of_library(const pmix_info_t& info) {
   return std::find(keys.begin(), keys.end(), data::key_of(info)) != keys.end();
 }
 
+bool is_action(pmix_status_t status) {
+  return status == PMIX_EVENT_NO_ACTION_TAKEN || status == PMIX_EVENT_PARTIAL_ACTION_TAKEN ||
+         status == PMIX_EVENT_ACTION_DEFERRED || status == PMIX_EVENT_ACTION_COMPLETE;
+}
+
 // The infos of the event, then those for this handler only. Observed with OpenPMIx 4.2.2: the handler's name
 // comes before its return object, and an event without infos still carries both.
 std::vector<pmix_info_t> infos_for(const Event& event, const HandlerSpec& spec) {
@@ -101,6 +106,7 @@ StepAction Chain::completed(Step& step, pmix_status_t status, data::Infos result
   step.state = row.next;
   if (!keeps_results(row.action)) return row.action;
   step.status = status;
+  if (verdict_ == PMIX_SUCCESS && !is_action(status)) verdict_ = status;
   results_.add(step.handler->spec.name, data::Value::of_status(status));
   for (pmix_info_t* info = results.data(); info != results.data() + results.size(); ++info) {
     data::Value value;
@@ -140,12 +146,16 @@ void Chain::abandon() {
 
 void Chain::finish(Outcome outcome) {
   Done done;
+  End end{outcome};
   {
     const std::lock_guard lock(mutex_);
     done = std::exchange(done_, nullptr);
+    end.verdict = verdict_;
+    // A handler of a chain that is closed may still read them.
+    if (done && outcome != Outcome::closed) end.results = std::move(results_);
   }
   gate_->chain_ended(shared_from_this(), outcome);
-  if (done) done(outcome);
+  if (done) done(std::move(end));
 }
 
 }  // namespace weft::events

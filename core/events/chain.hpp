@@ -26,8 +26,14 @@ enum class Outcome : std::uint8_t {
   no_handler,        ///< no handler matches
   closed,            ///< the registry was destroyed before
 };
+/// What became of an event.
+struct End {
+  Outcome outcome = Outcome::no_handler;
+  pmix_status_t verdict = PMIX_SUCCESS;  ///< the first status of a handler that is neither success nor one of PMIX_EVENT_*
+  data::Infos results{};                 ///< of all handlers; of a chain that was closed: none
+};
 /// Runs exactly once an event, on the thread that ends the chain, outside of all locks.
-using Done = std::function<void(Outcome)>;
+using Done = std::function<void(End)>;
 
 class Chain : public std::enable_shared_from_this<Chain> {
  public:
@@ -89,6 +95,7 @@ class Chain : public std::enable_shared_from_this<Chain> {
   std::deque<Step> steps_;  // kept to the end, so that a late second completion finds the state `over`
   std::mutex mutex_;        // guards what follows
   data::Infos results_;
+  pmix_status_t verdict_ = PMIX_SUCCESS;
   Done done_;
   std::shared_ptr<Chain> self_;
 };

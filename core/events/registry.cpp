@@ -199,7 +199,7 @@ void Registry::deliver(Event event, Done done) {
   if (chain) {
     chain->drive();
   } else if (done) {
-    done(outcome);
+    done({outcome});
   }
 }
 

@@ -88,8 +88,14 @@ std::string_view to_text(MessageType type) noexcept {
                                         "turned_away",
                                         "unsubscribe",
                                         "group_construct",
-                                        "group_destruct"};
-  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::group_destruct) + 1);
+                                        "group_destruct",
+                                        "group_invite",
+                                        "group_join",
+                                        "group_leave",
+                                        "group_question",
+                                        "group_verdict",
+                                        "group_change"};
+  static_assert(std::size(names) == static_cast<std::size_t>(MessageType::group_change) + 1);
   const auto number = static_cast<std::size_t>(type);
   return number < std::size(names) ? names[number] : "unknown";
 }

@@ -14,7 +14,7 @@
 namespace weft::link {
 
 /// Raised when a message changes shape. A server refuses a client whose version it does not speak, by both names.
-inline constexpr std::uint16_t wire_version = 5;
+inline constexpr std::uint16_t wire_version = 6;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
 
@@ -62,9 +62,15 @@ enum class MessageType : std::uint16_t {
   fence_directives,  ///< client: for the host, beside its arrival
   turned_away,       ///< client: it could not arrive, because the board is broken
   unsubscribe,       ///< client: event codes that it wants no more; no reply
-  // Of groups that the host makes (requests.hpp); answered by answer, or by done with an error.
+  // Of groups (requests.hpp); answered by answer, or by done with an error.
   group_construct,
   group_destruct,
+  group_invite,
+  group_join,
+  group_leave,
+  group_question,  ///< server: what do the client's handlers say of this
+  group_verdict,   ///< client: they have said it; no reply
+  group_change,    ///< server: other members than before
 };
 
 std::string_view to_text(MessageType type) noexcept;

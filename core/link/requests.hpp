@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a client asks of its server's host: publish, spawn, connect and the like. Each is answered by `done`, a status, or by
-// `answer`. As in messages.hpp: a struct with its fields beside it, and its type.
+// What a client asks of its server's host, publish, spawn, connect and the like, and what clients and servers say of groups. A request is
+// answered by `done`, a status, or by `answer`. As in messages.hpp: a struct with its fields beside it, and its type.
 #pragma once
 
 #include <string>
@@ -98,6 +98,77 @@ struct GroupMembers {
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
   archive(m.runs);
+}
+
+struct GroupInvite {
+  static constexpr auto type = MessageType::group_invite;
+  std::string group;
+  std::vector<pmix_proc_t> procs;  ///< in the caller's order
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupInvite& m) {
+  archive(m.group, m.procs, m.directives);
+}
+
+struct GroupJoin {
+  static constexpr auto type = MessageType::group_join;
+  std::string group;
+  pmix_proc_t leader{};  ///< of an empty namespace: none; the client asks the members
+  std::uint8_t accepts = 0;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupJoin& m) {
+  archive(m.group, m.leader, m.accepts, m.directives);
+}
+
+struct GroupLeave {
+  static constexpr auto type = MessageType::group_leave;
+  std::string group;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupLeave& m) {
+  archive(m.group, m.directives);
+}
+
+/// An event whose handlers decide: the first of `codes` that a handler has named is raised.
+struct GroupQuestion {
+  static constexpr auto type = MessageType::group_question;
+  std::uint64_t number = 0;  ///< the server's name for it
+  std::string operation;     ///< that waits for the answer, in the words of the stuck report
+  std::vector<pmix_status_t> codes;
+  pmix_proc_t source{};
+  data::Infos infos;
+};
+template <class Archive>
+void fields(Archive& archive, GroupQuestion& m) {
+  archive(m.number, m.operation, m.codes, m.source, m.infos);
+}
+
+struct GroupVerdict {
+  static constexpr auto type = MessageType::group_verdict;
+  std::uint64_t number = 0;
+  std::uint8_t was_heard = 0;             ///< there was a handler
+  pmix_status_t status = PMIX_ERR_UNREACH;  ///< the first of a handler that is neither success nor an action; another: the process is gone
+  data::Infos results;
+};
+template <class Archive>
+void fields(Archive& archive, GroupVerdict& m) {
+  archive(m.number, m.was_heard, m.status, m.results);
+}
+
+/// For a member.
+struct GroupChange {
+  static constexpr auto type = MessageType::group_change;
+  std::string group;
+  RankRuns members;  ///< by group rank; none: the client is no member any more
+  std::uint64_t context_id = 0;
+};
+template <class Archive>
+void fields(Archive& archive, GroupChange& m) {
+  archive(m.group, m.members, m.context_id);
 }
 
 struct Allocate {

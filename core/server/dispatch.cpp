@@ -80,6 +80,9 @@ void handle(Rooms& rooms, const Sender& from, link::Unsubscribe message) {
 }
 
 void handle(Rooms& rooms, const Sender& from, events::Event event) {
+  const auto* group = event.code == PMIX_GROUP_CONSTRUCT_ABORT ? event.infos.find(PMIX_GROUP_ID) : nullptr;
+  if (group != nullptr && group->value.type == PMIX_STRING && group->value.data.string != nullptr)
+    rooms.invitations.abort(from.connection->proc, group->value.data.string);
   rooms.events.relay(from.connection, from.tag, std::move(event));
 }
 
@@ -192,6 +195,14 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return decode_and_handle<link::GroupConstruct>(rooms, sender, frame);
     case MessageType::group_destruct:
       return decode_and_handle<link::GroupDestruct>(rooms, sender, frame);
+    case MessageType::group_invite:
+      return decode_and_handle<link::GroupInvite>(rooms, sender, frame);
+    case MessageType::group_join:
+      return decode_and_handle<link::GroupJoin>(rooms, sender, frame);
+    case MessageType::group_leave:
+      return decode_and_handle<link::GroupLeave>(rooms, sender, frame);
+    case MessageType::group_verdict:
+      return decode_and_handle<link::GroupVerdict>(rooms, sender, frame);
     case MessageType::allocate:
       return decode_and_handle<link::Allocate>(rooms, sender, frame);
     case MessageType::job_control:

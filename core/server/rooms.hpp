@@ -42,14 +42,21 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
-        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, events, self.rank),
-        gatherings(loop, jobs, host, groups, cluster),
+        peers(loop, jobs, cluster),
+        questions(loop, jobs, peers),
+        group_events(events, peers),
+        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
+               self.rank),
+        memberships(jobs, peers, questions, group_events, groups),
+        invitations(loop, jobs, peers, questions, group_events, groups, memberships),
+        invited(loop, jobs, peers, questions, group_events, groups, memberships),
+        gatherings(loop, jobs, host, {groups, memberships, invitations, invited}, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, gatherings, cluster, exchanges ? &*exchanges : nullptr}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients, gatherings, handlers),
+        services(host, clients, {gatherings, questions, memberships, invitations, invited}, handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {}
   /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
@@ -60,6 +67,7 @@ struct Rooms {
     card_exchange.join(*exchanges);
     fences.join(cluster, *exchanges);
     events.join(cluster);
+    peers.join(cluster);
     groups.join(*exchanges);
     gatherings.join(cluster);
     fence_watch.join(cluster, *exchanges);
@@ -81,7 +89,13 @@ struct Rooms {
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
+  PeerCalls peers;
+  Questions questions;
+  GroupEvents group_events;
   Groups groups;
+  Memberships memberships;
+  Invitations invitations;
+  Invited invited;
   Gatherings gatherings;
   FenceWatch fence_watch;
   Clients clients;

@@ -13,6 +13,26 @@ extern "C" {
 /// PMIx_Forward_envars: patterns of names that are left out (string).
 #define WEFT_FORWARD_EXCLUDE "weft.fwd.excl"
 
+// Groups, as the draft of RFC 0033 has them beside what the Standard took over.
+
+/// PMIx_Group_construct, _invite (bool): members hear PMIX_PROC_HAS_JOINED of each process that joins.
+#define PMIX_GROUP_NOTIFY_EACH "weft.grp.each"
+/// PMIx_Group_construct (bool): the processes that it names hear PMIX_GROUP_REQUESTED.
+#define PMIX_GROUP_NOTIFY_REQ "weft.grp.req"
+/// PMIx_Group_construct, _invite (bool): before a member leaves, the others are asked with PMIX_GROUP_LEAVE_REQUEST.
+#define PMIX_GROUP_NOTIFY_DEPARTURE "weft.grp.depart"
+/// Calls that name a group (bool): the namespace is a group's name. Weft knows that without it.
+#define PMIX_GROUP_OPERATION "weft.grp.op"
+
+/// A process has joined the group, or has called its construct: PMIX_GROUP_ID, PMIX_EVENT_AFFECTED_PROC.
+#define PMIX_PROC_HAS_JOINED (-2991)
+/// Another process has named this one in a construct: PMIX_GROUP_ID, PMIX_GROUP_MEMBERSHIP.
+#define PMIX_GROUP_REQUESTED (-2992)
+/// A process asks to join a group of this one. A handler that completes with an error refuses it.
+#define PMIX_GROUP_JOIN_REQUEST (-2993)
+/// A member asks to leave. The same.
+#define PMIX_GROUP_LEAVE_REQUEST (-2994)
+
 /// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one character, `*` the rest.
 PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix_info_t directives[], size_t ndirs);
 

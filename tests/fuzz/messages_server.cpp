@@ -178,7 +178,7 @@ void add_server(Decoders& to) {
                              .order = {{"job", 1, 3}, {"job", 0, 0}},
                              .absent = {{"job", 2, 2}},
                              .context_id = 7,
-                             .tells_ends = 1,
+                             .options = {true, false, true, false},
                              .data = {{"job", 1, Encoded(9, std::byte{1})}}};
   add<GroupPart>(to, "group_part", {&group_part});
   to.push_back({"group_blob", {blob_of(group_part)}, &are_generated, true});

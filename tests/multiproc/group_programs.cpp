@@ -8,58 +8,11 @@
 #include <random>
 #include <thread>
 
+#include "tests/multiproc/group_calls.hpp"
 #include "tests/multiproc/host.hpp"
 
 namespace weft::test {
 namespace {
-
-using Procs = std::vector<pmix_proc_t>;
-
-/// What a construct returned.
-struct Made {
-  pmix_status_t status = PMIX_ERROR;
-  Procs members;
-  std::optional<std::size_t> context;
-};
-
-Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count) {
-  Made out{status, {}, {}};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
-      const auto& array = *results[i].value.data.darray;
-      const auto* procs = static_cast<const pmix_proc_t*>(array.array);
-      out.members.assign(procs, procs + array.size);
-    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
-      check_equal(results[i].value.type, PMIX_SIZE);
-      out.context = results[i].value.data.size;
-    }
-  }
-  return out;
-}
-
-Made construct(const std::string& name, const Procs& procs, const Infos& infos = {}) {
-  pmix_info_t* results = nullptr;
-  std::size_t count = 0;
-  const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(),
-                                           infos.size(), &results, &count);
-  auto out = read_results(status, results, count);
-  if (results != nullptr) PMIX_INFO_FREE(results, count);
-  return out;
-}
-
-pmix_status_t destruct(const std::string& name, const Infos& infos = {}) {
-  return PMIx_Group_destruct(name.c_str(), infos.data(), infos.size());
-}
-
-pmix_proc_t all_of(const std::string& group) {
-  return proc_of(group, PMIX_RANK_WILDCARD);
-}
-
-bool is_same(const Procs& a, const Procs& b) {
-  return std::equal(
-      a.begin(), a.end(), b.begin(), b.end(),
-      [](const pmix_proc_t& one, const pmix_proc_t& other) { return PMIx_Check_procid(&one, &other); });
-}
 
 /// All ranks, the highest first.
 Procs backwards(const Client& client) {
@@ -75,11 +28,6 @@ Procs some_of(const Client& client) {
     if (rank % 2 == 1 || rank == client.size - 1) out.push_back(client.peer(rank));
   std::reverse(out.begin(), out.end());
   return out;
-}
-
-bool contains(const Procs& procs, const pmix_proc_t& proc) {
-  return std::any_of(procs.begin(), procs.end(),
-                     [&](const pmix_proc_t& each) { return PMIx_Check_procid(&each, &proc); });
 }
 
 std::atomic<int> heard{0};

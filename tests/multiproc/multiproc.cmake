@@ -18,7 +18,12 @@ add_executable(multiproc_test
   harness.cpp
   host.cpp
   host_events_test.cpp
+  group_calls.cpp
   group_programs.cpp
+  invitation_programs.cpp
+  invitation_test.cpp
+  membership_programs.cpp
+  membership_test.cpp
   group_test.cpp
   host_group_test.cpp
   host_fence_test.cpp

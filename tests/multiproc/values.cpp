@@ -70,6 +70,11 @@ Infos& Infos::array(const char* key, Infos&& content) {
   return add(key, &array, PMIX_DATA_ARRAY);  // copies
 }
 
+Infos& Infos::procs(const char* key, const std::vector<pmix_proc_t>& content) {
+  pmix_data_array_t array{PMIX_PROC, content.size(), const_cast<pmix_proc_t*>(content.data())};
+  return add(key, &array, PMIX_DATA_ARRAY);  // copies
+}
+
 Infos& Infos::copy(const pmix_info_t& info) {
   pmix_info_t out;
   PMIX_INFO_CONSTRUCT(&out);

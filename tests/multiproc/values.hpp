@@ -42,6 +42,7 @@ class Infos {
   Infos& bytes(const char* key, const std::string& value);
   /// An array of infos as a value, which is emptied by this.
   Infos& array(const char* key, Infos&& content);
+  Infos& procs(const char* key, const std::vector<pmix_proc_t>& content);
   Infos& copy(const pmix_info_t& info);
 
   pmix_info_t* data() { return infos_.empty() ? nullptr : infos_.data(); }

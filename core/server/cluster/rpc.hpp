@@ -38,6 +38,16 @@ enum class RequestType : std::uint16_t {
   far_key,       ///< a reserved key of a rank of that node, or of the node
   group_part,    ///< as fence_part, of a group's construct or destruct
   rival,         ///< this collective cannot end well: another of its name and of another set is under way
+  // Of groups, in core/server/groups:
+  group_question,    ///< what a process's handlers say of this (questions.hpp)
+  group_notice,      ///< an event for some clients of that node
+  group_invitation,  ///< to processes of that node (invitation.hpp)
+  group_answer,      ///< what an invited process has answered
+  group_over,        ///< an invitation has ended
+  group_ask,         ///< a process is to leave, or to join (memberships.hpp)
+  group_changed,     ///< other members than before
+  group_find,        ///< does that node know this group
+  group_ended,       ///< for a keeper that has no member
   introduce,     ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
 };
 

@@ -214,8 +214,8 @@ void EventRelay::announce_loss(const pmix_proc_t& proc) {
   // Without a handler it is said at once; a handler may take its time.
   const auto host_has_heard = std::make_shared<bool>(true);
   registry_.deliver(event_about(PMIX_ERR_LOST_CONNECTION, proc, self_.rank, Defaults::told),
-                    [host_has_heard](events::Outcome outcome) {
-                      *host_has_heard = outcome != events::Outcome::no_handler;
+                    [host_has_heard](const events::End& end) {
+                      *host_has_heard = end.outcome != events::Outcome::no_handler;
                     });
   const bool is_left_to_host = *host_has_heard || host_decides(proc);
   announce(proc, self_.rank, is_left_to_host ? Defaults::left_out : Defaults::told);
@@ -272,9 +272,9 @@ void EventRelay::announce_lost_node(NodeNumber node, const std::string& host_nam
   for_clients.infos.add(PMIX_EVENT_NON_DEFAULT,
                         data::Value::of(true));  // of the environment: for those that name it
   spread(for_clients, nullptr);
-  registry_.deliver(lost(), [host_name, why](events::Outcome outcome) {
+  registry_.deliver(lost(), [host_name, why](const events::End& end) {
     // Else the host says what it means for the job.
-    const bool is_news = outcome == events::Outcome::no_handler;
+    const bool is_news = end.outcome == events::Outcome::no_handler;
     base::log(is_news ? base::LogLevel::warn : base::LogLevel::info, base::LogPart::mesh,
               "node {} is lost: {}", host_name, why);
   });
@@ -322,8 +322,8 @@ void EventRelay::deliver_from_server(NodeNumber from, Bytes body, const Rpc::Rep
   if (!event) return reply(PMIX_ERR_BAD_PARAM, {});
   event->server = from;
   // A handler may end on a thread of its own.
-  registry_.deliver(std::move(*event), [this, reply](events::Outcome outcome) {
-    if (outcome != events::Outcome::closed) asio::post(loop_, [reply] { reply(PMIX_SUCCESS, {}); });
+  registry_.deliver(std::move(*event), [this, reply](const events::End& end) {
+    if (end.outcome != events::Outcome::closed) asio::post(loop_, [reply] { reply(PMIX_SUCCESS, {}); });
   });
 }
 

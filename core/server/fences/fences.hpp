@@ -77,7 +77,8 @@ class Fences {
   struct Waiting {
     FencePart part;
     std::chrono::seconds age;
-    bool is_between_nodes;  ///< by our own collective
+    bool is_between_nodes;         ///< by our own collective
+    bool is_ours_to_tell = false;  ///< also where a lower node is in it
   };
   /// Fences in which local members have waited for local members for `limit`; each once.
   std::vector<Waiting> waiting_for(std::chrono::seconds limit);

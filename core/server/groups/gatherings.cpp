@@ -2,6 +2,7 @@
 #include "core/server/groups/gatherings.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
@@ -23,15 +24,16 @@ pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
   return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-bool is_optional(const Arrival& arrival) {
-  const auto* info = arrival.directives.find(PMIX_GROUP_OPTIONAL);
-  return info != nullptr && data::is_true(info->value);
+/// No collective of the servers: one of them decides, and no other can end it.
+bool is_kept_by_one_server(const std::string& operation) {
+  return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
+         operation.starts_with(join_of(""));
 }
 
 }  // namespace
 
-Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Groups& groups, Cluster* cluster)
-    : loop_(loop), jobs_(jobs), host_(host), groups_(groups) {
+Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
+    : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
   if (cluster != nullptr) join(*cluster);
 }
 
@@ -44,7 +46,7 @@ void Gatherings::enter(const Requester& from, Kind kind, std::string group, Proc
                        data::Infos directives) {
   auto set = group.empty() ? canonical(procs) : set_of_group(procs);
   Arrival arrival{from, std::move(procs), std::move(directives)};
-  const bool goes_on_smaller = kind == Kind::construct && is_optional(arrival);
+  const bool goes_on_smaller = kind == Kind::construct && is_set(arrival.directives, PMIX_GROUP_OPTIONAL);
   enter(kind, std::move(group), std::move(set), std::move(arrival), goes_on_smaller);
 }
 
@@ -55,7 +57,7 @@ void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct messa
   const auto set = set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
   enter(Kind::destruct, std::move(message.group), set,
-        {from, std::move(in_order), std::move(message.directives)}, group->tells_ends);
+        {from, std::move(in_order), std::move(message.directives)}, group->options.tells_ends);
 }
 
 void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller) {
@@ -203,7 +205,7 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
       return host_.group(PMIX_GROUP_CONSTRUCT, {meeting.group, procs, std::move(directives)},
                          [this, group = meeting.group, members = groups_.by_rank(procs),
                           done = std::move(done)](pmix_status_t status, data::Infos infos) {
-                           if (status == PMIX_SUCCESS) groups_.table().add(group, {members});
+                           if (status == PMIX_SUCCESS) groups_.table().add(group, {.members = members, .options = {}});
                            done(status, std::move(infos));
                          });
     case Kind::destruct:
@@ -216,7 +218,14 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
   }
 }
 
+void Gatherings::lose_remote(const pmix_proc_t& proc) {
+  rooms_.invitations.lose(proc);
+  static_cast<void>(groups_.process_ended(proc));
+}
+
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  rooms_.invited.lose(proc);
+  rooms_.invitations.lose(proc);
   for (auto open = open_.begin(); open != open_.end();) {
     const auto lost = open++;
     auto& meeting = lost->meeting;
@@ -234,11 +243,11 @@ void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& name : groups_.process_ended(proc)) {
     const auto* group = groups_.table().find(name);
     auto members = link::procs_of(group->members);
-    const bool is_awaited = group->tells_ends && !host_.does_groups() && members;
+    const bool is_awaited = group->options.tells_ends && !host_.does_groups() && members;
     if (is_awaited)
       groups_.run(
           {.kind = Kind::destruct, .group = name, .set = set_of_group(*members), .goes_on_smaller = true});
-    groups_.table().erase(name);
+    groups_.drop(name);
   }
 }
 
@@ -256,12 +265,14 @@ FencePart Gatherings::part_of(const Gathering& gathering) const {
 
 std::vector<FencePart> Gatherings::open_parts() const {
   auto out = groups_.open_parts();
+  std::ranges::move(rooms_.invitations.open_parts(), std::back_inserter(out));
+  std::ranges::move(rooms_.memberships.open_parts(), std::back_inserter(out));
   for (const auto& gathering : open_) out.push_back(part_of(gathering));
   return out;
 }
 
 std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit) {
-  std::vector<Fences::Waiting> out;
+  auto out = rooms_.invitations.waiting_for(limit);
   for (auto& gathering : open_) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
     if (gathering.is_reported || age < limit) continue;
@@ -282,6 +293,7 @@ const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   auto procs = procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
+  if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
   const Participants participants(std::move(*procs), name.operation);
   const auto attempts = groups_.attempts(participants);
   const auto* open = find(name, participants.procs());
@@ -301,6 +313,7 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   const auto name = decode<FenceName>(body);
   const auto part = name ? part_in(*name) : std::nullopt;
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
+  if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
   if (find(*name, participants.procs()) == nullptr &&
       name->generation == groups_.attempts(participants) + 1) {

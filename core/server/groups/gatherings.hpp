@@ -19,6 +19,8 @@
 
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/groups.hpp"
+#include "core/server/groups/invitations.hpp"
+#include "core/server/groups/invited.hpp"
 #include "core/server/groups/meeting.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -27,8 +29,15 @@ namespace weft::server {
 
 class Gatherings {
  public:
+  /// Which of these hear of processes that end, and are waited for, through this.
+  struct Rooms {
+    Groups& groups;
+    Memberships& memberships;
+    Invitations& invitations;
+    Invited& invited;
+  };
   /// cluster: null where there is no other node.
-  Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Groups& groups, Cluster* cluster);
+  Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster);
   /// As Rooms::join().
   void join(Cluster& cluster);
 
@@ -41,7 +50,7 @@ class Gatherings {
   /// A local process will not call any more: it has ended, or has finalized.
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   /// A process of another node has ended.
-  void lose_remote(const pmix_proc_t& proc) { static_cast<void>(groups_.process_ended(proc)); }
+  void lose_remote(const pmix_proc_t& proc);
   /// The namespace has ended here.
   void forget(const std::string& nspace) { groups_.forget(nspace); }
 
@@ -82,6 +91,7 @@ class Gatherings {
   Jobs& jobs_;
   Host& host_;
   Groups& groups_;
+  const Rooms rooms_;
   std::list<Gathering> open_;  ///< not complete yet
 };
 

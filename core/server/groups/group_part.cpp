@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include "core/data/array.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/blob.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::server {
 namespace {
@@ -26,7 +28,48 @@ Result<link::RankRuns> present_of(const link::RankRuns& order, const std::vector
   return link::runs_of(*procs);
 }
 
+/// The contents of PMIX_GROUP_INFO, and what stands beside it.
+Result<data::Infos> given_in(const data::Infos& directives) {
+  data::Infos out;
+  std::optional<Error> why;
+  const auto add = [&](const pmix_info_t& info) {
+    auto value = data::Value::copy_of(info.value);
+    if (value)
+      out.add(data::key_of(info), std::move(*value));
+    else
+      why = value.error();
+  };
+  for (const auto* info = directives.data(); info != directives.data() + directives.size(); ++info) {
+    const auto key = data::key_of(*info);
+    if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) add(*info);
+    if (key != PMIX_GROUP_INFO) continue;
+    for (const auto& each : data::elements_of<pmix_info_t>(info->value, PMIX_INFO)) add(each);
+  }
+  if (why) return fail(*why);
+  return out;
+}
+
 }  // namespace
+
+Result<std::optional<MemberData>> data_of(const pmix_proc_t& member, const data::Infos& directives) {
+  const auto given = given_in(directives);
+  if (!given) return fail(given.error());
+  if (given->size() == 0) return std::nullopt;
+  data::Writer bytes;
+  if (!data::encode_infos(bytes, given->data(), given->size()))
+    return fail(Errc::invalid, "what a member gives to a group cannot travel");
+  return MemberData{std::string(link::nspace_of(member)), member.rank, std::move(bytes).take()};
+}
+
+bool is_set(const data::Infos& directives, const char* key) {
+  const auto* info = directives.find(key);
+  return info != nullptr && data::is_true(info->value);
+}
+
+GroupOptions options_in(const data::Infos& directives) {
+  return {is_set(directives, PMIX_GROUP_NOTIFY_TERMINATION), is_set(directives, PMIX_GROUP_FT_COLLECTIVE),
+          is_set(directives, PMIX_GROUP_NOTIFY_EACH), is_set(directives, PMIX_GROUP_NOTIFY_DEPARTURE)};
+}
 
 Blob blob_of(const GroupPart& part) {
   auto out = store::begin_blob(store::BlobKind::group);
@@ -40,14 +83,14 @@ GroupOutcome outcome_of(const std::vector<GroupPart>& parts, const link::RankRun
   for (const auto& part : parts) {
     if (!part.first.nspace.empty() && (teller == nullptr || part.first < teller->first)) teller = &part;
     if (out.context_id == 0) out.context_id = part.context_id;
-    out.tells_ends |= part.tells_ends != 0;
+    out.options.add(part.options);
   }
   const bool is_by_name = teller == nullptr || teller->order.empty();
   const auto* order = is_by_name ? &members : &teller->order;
-  if (!names_the_same(*order, members)) return {PMIX_ERR_BAD_PARAM, {}, 0, false};
+  if (!names_the_same(*order, members)) return {PMIX_ERR_BAD_PARAM, {}, 0, {}};
   auto present = present_of(*order, parts);
-  if (!present) return {PMIX_ERR_BAD_PARAM, {}, 0, false};
-  if (present->empty()) return {PMIX_ERR_PROC_ABORTED, {}, 0, false};
+  if (!present) return {PMIX_ERR_BAD_PARAM, {}, 0, {}};
+  if (present->empty()) return {PMIX_ERR_PROC_ABORTED, {}, 0, {}};
   if (*present != *order) out.status = PMIX_ERR_PARTIAL_SUCCESS;
   out.members = std::move(*present);
   return out;

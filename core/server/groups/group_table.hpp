@@ -8,14 +8,41 @@
 #include <utility>
 
 #include "core/link/rank_runs.hpp"
+#include "transport/mesh/node.hpp"
 
 namespace weft::server {
+
+using mesh::NodeNumber;
+
+/// What the members have asked for, of which one is enough.
+struct GroupOptions {
+  bool tells_ends = false;      ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
+  bool adjusts = false;         ///< PMIX_GROUP_FT_COLLECTIVE: its collectives leave out members that are lost or have left
+  bool tells_joins = false;     ///< PMIX_GROUP_NOTIFY_EACH: members hear PMIX_PROC_HAS_JOINED of each that joins
+  bool approves_ends = false;   ///< PMIX_GROUP_NOTIFY_DEPARTURE: members are asked before one leaves
+  void add(const GroupOptions& other) noexcept {
+    tells_ends |= other.tells_ends;
+    adjusts |= other.adjusts;
+    tells_joins |= other.tells_joins;
+    approves_ends |= other.approves_ends;
+  }
+};
+template <class Archive>
+void fields(Archive& archive, GroupOptions& m) {
+  archive(m.tells_ends, m.adjusts, m.tells_joins, m.approves_ends);
+}
 
 struct Group {
   link::RankRuns members;        ///< by group rank
   std::uint64_t context_id = 0;  ///< 0: none was asked for
-  bool tells_ends = false;       ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
+  GroupOptions options;
+  NodeNumber keeper = 0;      ///< whose server decides about joins and leaves, one after the other
+  std::uint64_t version = 1;  ///< one more with each change of its members
 };
+template <class Archive>
+void fields(Archive& archive, Group& m) {
+  archive(m.members, m.context_id, m.options, m.keeper, m.version);
+}
 
 class GroupTable {
  public:
@@ -23,6 +50,9 @@ class GroupTable {
   const Group* find(const std::string& name) const {
     const auto found = groups_.find(name);
     return found == groups_.end() ? nullptr : &found->second;
+  }
+  Group* find(const std::string& name) {
+    return const_cast<Group*>(static_cast<const GroupTable&>(*this).find(name));
   }
   void add(std::string name, Group group) { groups_.insert_or_assign(std::move(name), std::move(group)); }
   void erase(const std::string& name) { groups_.erase(name); }

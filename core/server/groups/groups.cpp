@@ -15,37 +15,12 @@ namespace {
 constexpr std::chrono::seconds rival_period{1};
 
 bool asks_for(const Meeting& meeting, const char* key) {
-  return std::any_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
-    const auto* info = arrival.directives.find(key);
-    return info != nullptr && data::is_true(info->value);
-  });
+  return std::any_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
 }
 
 void answer(const Meeting& meeting, const link::Answer& answer) {
   const auto bytes = link::encode(answer);
   for (const auto& arrival : meeting.arrived) arrival.from.answer_encoded(bytes);
-}
-
-/// What a member gives for the others: the contents of PMIX_GROUP_INFO, and what stands beside it.
-Result<data::Infos> given_by(const Arrival& arrival) {
-  data::Infos out;
-  std::optional<Error> why;
-  const auto add = [&](const pmix_info_t& info) {
-    auto value = data::Value::copy_of(info.value);
-    if (value)
-      out.add(data::key_of(info), std::move(*value));
-    else
-      why = value.error();
-  };
-  const auto& infos = arrival.directives;
-  for (const auto* info = infos.data(); info != infos.data() + infos.size(); ++info) {
-    const auto key = data::key_of(*info);
-    if (key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA) add(*info);
-    if (key != PMIX_GROUP_INFO) continue;
-    for (const auto& each : data::elements_of<pmix_info_t>(info->value, PMIX_INFO)) add(each);
-  }
-  if (why) return fail(*why);
-  return out;
 }
 
 }  // namespace
@@ -59,6 +34,23 @@ struct Groups::Operation {
   bool was_over = false;  ///< another node had ended this generation before it began here
   std::unique_ptr<asio::steady_timer> deadline{};
 };
+
+Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
+               GroupEvents& events, PeerCalls& peers, std::uint32_t server)
+    : loop_(loop),
+      jobs_(jobs),
+      gets_(gets),
+      cards_(cards),
+      exchanges_(exchanges),
+      events_(events),
+      peers_(peers),
+      server_(server) {
+  peers_.on(RequestType::group_ended, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
+    const auto ended = base::decode<GroupEnded>(body);
+    if (ended) table_.erase(ended->group);
+    reply(ended ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
+  });
+}
 
 Participants Groups::participants_of(const Meeting& meeting) const {
   return Participants(meeting.set, operation_of(meeting), meeting.goes_on_smaller);
@@ -146,7 +138,7 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   std::vector<GroupPart> parts;
   bool has_own = false;
   for (const auto& [node, bytes] : ended.along) {
-    if (!has_own && node > server_) {
+    if (!has_own && node > peers_.self()) {
       parts.push_back(std::move(operation->own));
       has_own = true;
     }
@@ -168,6 +160,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
         connected_.erase(open);
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::destruct:
+      tell_end_to_keeper(meeting.group);
       table_.erase(meeting.group);
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::construct:
@@ -180,7 +173,8 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
-    Group group{std::move(outcome.members), outcome.context_id, outcome.tells_ends};
+    const auto keeper = keeper_of(outcome.members);
+    Group group{std::move(outcome.members), outcome.context_id, outcome.options, keeper, 1};
     if (has_live_members(group, {})) table_.add(meeting.group, std::move(group));
   }
   answer(meeting, out);
@@ -216,18 +210,14 @@ GroupPart Groups::part_of(const Meeting& meeting) {
   GroupPart out;
   if (meeting.kind != Meeting::Kind::construct) return out;
   out.absent = link::runs_of(meeting.lost);
-  out.tells_ends = asks_for(meeting, PMIX_GROUP_NOTIFY_TERMINATION) ? 1 : 0;
   if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID))
-    out.context_id = (std::uint64_t{server_} << 32) | ++last_context_;
+    out.context_id = next_context();
   const Arrival* first = nullptr;
   for (const auto& arrival : meeting.arrived) {
     if (first == nullptr || link::is_less(arrival.from.proc(), first->from.proc())) first = &arrival;
-    auto given = given_by(arrival);
-    if (!given || given->size() == 0) continue;
-    data::Writer bytes;
-    if (!data::encode_infos(bytes, given->data(), given->size())) continue;
-    const auto& proc = arrival.from.proc();
-    out.data.push_back({std::string(link::nspace_of(proc)), proc.rank, std::move(bytes).take()});
+    out.options.add(options_in(arrival.directives));
+    auto given = data_of(arrival.from.proc(), arrival.directives);
+    if (given && *given) out.data.push_back(std::move(**given));
   }
   if (first != nullptr) {
     const auto& proc = first->from.proc();
@@ -308,7 +298,7 @@ std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
   std::vector<std::string> to_end;
   table_.each([&](const std::string& name, const Group& group) {
     if (!link::holds(group.members, proc)) return;
-    if (group.tells_ends) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
+    if (group.options.tells_ends) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
     if (!has_live_members(group, proc)) to_end.push_back(name);
   });
   return to_end;
@@ -317,17 +307,12 @@ std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
 /// Those of this node: each server tells its own.
 void Groups::tell_members(pmix_status_t code, const std::string& name, const Group& group,
                           const pmix_proc_t& about) {
-  auto members = link::procs_of(group.members);
-  if (!members) return;
-  auto array = data::value_of_array(PMIX_PROC, members->data(), members->size());
-  if (!array) return;
-  events::Event event{code, about, PMIX_RANGE_CUSTOM, {}};
-  event.infos.add(PMIX_EVENT_CUSTOM_RANGE, std::move(*array));
-  event.infos.add(PMIX_GROUP_ID, data::Value::of(std::string_view(name)));
-  event.infos.add(PMIX_EVENT_AFFECTED_PROC, data::Value::of_proc(about));
-  event.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
-  events::stamp(event);
-  events_.tell_clients(event);
+  events_.tell({code, about, name, &group.members, &about}, local_members(group));
+}
+
+Procs Groups::local_members(const Group& group) const {
+  const auto members = link::procs_of(group.members);
+  return members ? peers_.by_node(*members)[peers_.self()] : Procs();
 }
 
 void Groups::forget(const std::string& nspace) {
@@ -340,6 +325,75 @@ void Groups::forget(const std::string& nspace) {
                                       [&](const link::RankRun& run) { return run.nspace == nspace; });
     return is_of_it && !has_live_members(group, {});
   });
+}
+
+void Groups::drop(const std::string& name) {
+  const auto* group = table_.find(name);
+  if (group == nullptr || has_live_members(*group, {})) return;
+  const bool is_kept = group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
+  if (!is_kept) table_.erase(name);
+}
+
+// ---- groups that one server makes for all
+
+NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
+  const auto node = peers_.node_of(link::make_proc(members.front().nspace, members.front().first));
+  return node.value_or(peers_.self());
+}
+
+/// The keeper of a group may have no member any more, and would not see its end.
+void Groups::tell_end_to_keeper(const std::string& name) const {
+  const auto* group = table_.find(name);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members || group->keeper == peers_.self()) return;
+  const auto by_node = peers_.by_node(*members);
+  if (by_node.count(group->keeper) == 0 && by_node.begin()->first == peers_.self())
+    peers_.send(group->keeper, RequestType::group_ended, base::encode(GroupEnded{name}), nullptr);
+}
+
+void Groups::take(const MadeGroup& made) {
+  const auto* known = table_.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return;
+  for (const auto& data : made.data)
+    if (store(data, made.group.context_id)) gets_.retry_all(data.nspace);
+  table_.add(made.name, made.group);
+}
+
+bool Groups::take_change(const MadeGroup& made, const Procs& left) {
+  const auto* known = table_.find(made.name);
+  if (known != nullptr && known->version >= made.group.version) return false;
+  take(made);
+  tell_clients(made, left);
+  const bool has_members = !local_members(made.group).empty();
+  if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty())) table_.erase(made.name);
+  return true;
+}
+
+/// Before they hear of it by an event: a handler may name the group.
+void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
+  const auto send = [&](const Procs& procs, const link::GroupChange& change) {
+    const auto bytes = link::encode(change);
+    each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
+      const auto client = job.connections.find(local);
+      if (client != job.connections.end())
+        client->second->send(link::MessageType::group_change, 0, bytes);
+    });
+  };
+  send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
+  send(left, {made.name, {}, 0});
+}
+
+void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
+  if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
+  take(made);
+  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members})), {}};
+  if (made.group.context_id != 0)
+    out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
+  from.answer(out);
+  const auto& proc = from.proc();
+  events_.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc}, &out.infos);
+  if (made.group.context_id != 0)
+    events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, proc, made.name, nullptr, nullptr}, {proc}, &out.infos);
 }
 
 }  // namespace weft::server

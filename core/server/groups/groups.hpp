@@ -18,11 +18,12 @@
 #include <set>
 #include <vector>
 
-#include "core/server/events/event_relay.hpp"
 #include "core/server/fences/card_exchange.hpp"
+#include "core/server/groups/group_events.hpp"
 #include "core/server/groups/group_part.hpp"
 #include "core/server/groups/group_table.hpp"
 #include "core/server/groups/meeting.hpp"
+#include "core/server/groups/peer_calls.hpp"
 
 namespace weft::server {
 
@@ -30,14 +31,7 @@ class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
   Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-         EventRelay& events, std::uint32_t server)
-      : loop_(loop),
-        jobs_(jobs),
-        gets_(gets),
-        cards_(cards),
-        exchanges_(exchanges),
-        events_(events),
-        server_(server) {}
+         GroupEvents& events, PeerCalls& peers, std::uint32_t server);
 
   /// As Rooms::join().
   void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
@@ -66,6 +60,18 @@ class Groups {
   std::vector<std::string> process_ended(const pmix_proc_t& proc);
   /// The namespace has ended here.
   void forget(const std::string& nspace);
+  /// A group without members of this node that are alive, unless this server keeps it for others.
+  void drop(const std::string& name);
+
+  // Groups that are made, or changed, by one server for all (Invitations, Memberships).
+  /// It is known here from now on, with what its members gave; of one that is known: if it is newer.
+  void take(const MadeGroup& made);
+  /// The same, told to its members of this node and to those that have left. False: it is not newer.
+  bool take_change(const MadeGroup& made, const Procs& left);
+  /// Answers a process of this node: it is a member, or why it is not.
+  void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
+  /// An identifier that no other group of the cluster has.
+  std::uint64_t next_context() noexcept { return (std::uint64_t{server_} << 32) | ++last_context_; }
   /// No collective begins from here on: the cluster ends.
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
@@ -84,13 +90,18 @@ class Groups {
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
   void tell_members(pmix_status_t code, const std::string& name, const Group& group,
                     const pmix_proc_t& about);
+  void tell_clients(const MadeGroup& made, const Procs& left);
+  NodeNumber keeper_of(const link::RankRuns& members) const;
+  void tell_end_to_keeper(const std::string& name) const;
+  Procs local_members(const Group& group) const;
 
   asio::io_context& loop_;
   Jobs& jobs_;
   Gets& gets_;
   CardExchange& cards_;
   Exchanges* exchanges_;
-  EventRelay& events_;
+  GroupEvents& events_;
+  PeerCalls& peers_;
   const std::uint32_t server_;
   GroupTable table_;
   std::multiset<link::RankRuns> connected_;

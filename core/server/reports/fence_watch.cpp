@@ -26,6 +26,7 @@ struct FenceWatch::Inquiry {
   std::vector<NodeNumber> members;
   std::chrono::seconds age{};
   bool is_report = false;
+  bool is_ours_to_tell = false;  ///< no other node is in charge of it
   std::vector<std::pair<NodeNumber, FencePart>> parts;
   std::vector<NodeNumber> silent;
   bool is_other_in_charge = false;
@@ -61,7 +62,7 @@ void FenceWatch::arm_report() {
 void FenceWatch::report_waiting() {
   auto waiting = fences_.waiting_for(stuck_after_);
   std::ranges::move(gatherings_.waiting_for(stuck_after_), std::back_inserter(waiting));
-  for (auto& [part, age, is_between_nodes] : waiting) {
+  for (auto& [part, age, is_between_nodes, is_ours_to_tell] : waiting) {
     if (!is_between_nodes) {
       print(stuck_report({.name = part.name,
                           .age = age,
@@ -76,6 +77,7 @@ void FenceWatch::report_waiting() {
     inquiry->members = fences_.nodes_of(part.name);
     inquiry->age = age;
     inquiry->is_report = true;
+    inquiry->is_ours_to_tell = is_ours_to_tell;
     inquiry->parts.emplace_back(cluster_->self(), std::move(part));
     inquire(std::move(inquiry), true);
   }
@@ -131,7 +133,7 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
       else
         inquiry->parts.emplace_back(node, *part);
       inquiry->is_other_in_charge |=
-          is_lower_half && part != nullptr && part->state != FencePart::State::absent;
+          is_lower_half && !inquiry->is_ours_to_tell && part != nullptr && part->state != FencePart::State::absent;
       if (--inquiry->open_requests == 0) next();
     });
 }

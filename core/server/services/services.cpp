@@ -58,24 +58,39 @@ void Services::serve(const Requester& from, link::Spawn message) {
 }
 
 void Services::serve(const Requester& from, link::Connect message) {
-  gatherings_.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
+  groups_.gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
                     std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
-  gatherings_.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
+  groups_.gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
                     std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupConstruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  gatherings_.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
+  groups_.gatherings.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
                     std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupDestruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  gatherings_.enter_destruct(from, std::move(message));
+  groups_.gatherings.enter_destruct(from, std::move(message));
+}
+
+void Services::serve(const Requester& from, link::GroupInvite message) {
+  if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
+  groups_.invitations.invite(from, std::move(message));
+}
+
+void Services::serve(const Requester& from, const link::GroupJoin& message) {
+  if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
+  const bool is_invited = message.leader.nspace[0] != '\0';
+  return is_invited ? groups_.invited.join(from, message) : groups_.memberships.join(from, message);
+}
+
+void Services::serve(const Requester& from, const link::GroupLeave& message) {
+  groups_.memberships.leave(from, message);
 }
 
 void Services::serve(const Requester& from, link::Allocate message) {
@@ -134,7 +149,8 @@ void Services::watch_events(const Requester& from, const EventWishes& added) {
 
 void Services::closed(const ConnectionRef& connection) {
   outputs_.closed(connection);
-  if (!connection->finalized) gatherings_.lose(connection->proc, PMIX_ERR_PROC_ABORTED);
+  groups_.questions.closed(connection);
+  if (!connection->finalized) groups_.gatherings.lose(connection->proc, PMIX_ERR_PROC_ABORTED);
   watched_codes_.remove(connection->subscription.wishes());
 }
 

@@ -13,11 +13,19 @@ namespace weft::server {
 
 class Services {
  public:
+  /// What processes ask of each other.
+  struct Groups {
+    Gatherings& gatherings;
+    Questions& questions;
+    Memberships& memberships;
+    Invitations& invitations;
+    Invited& invited;
+  };
   /// own: the handlers of the host in this process.
-  Services(Host& host, Clients& clients, Gatherings& gatherings, events::Registry& own)
+  Services(Host& host, Clients& clients, Groups groups, events::Registry& own)
       : host_(host),
         clients_(clients),
-        gatherings_(gatherings),
+        groups_(groups),
         outputs_(host),
         watched_codes_(host, own) {}
 
@@ -29,6 +37,12 @@ class Services {
   void serve(const Requester& from, link::Disconnect message);
   void serve(const Requester& from, link::GroupConstruct message);
   void serve(const Requester& from, link::GroupDestruct message);
+  void serve(const Requester& from, link::GroupInvite message);
+  void serve(const Requester& from, const link::GroupJoin& message);
+  void serve(const Requester& from, const link::GroupLeave& message);
+  void serve(const Requester& from, link::GroupVerdict message) {
+    groups_.questions.take(from.connection, std::move(message));
+  }
   void serve(const Requester& from, link::Allocate message);
   void serve(const Requester& from, link::JobControl message);
   void serve(const Requester& from, link::Monitor message);
@@ -47,7 +61,7 @@ class Services {
   /// A handler of the host was removed.
   void release_events() { watched_codes_.release(); }
   /// A client has finalized: it takes part in nothing any more.
-  void finalized(const pmix_proc_t& proc) { gatherings_.lose(proc, PMIX_ERR_UNREACH); }
+  void finalized(const pmix_proc_t& proc) { groups_.gatherings.lose(proc, PMIX_ERR_UNREACH); }
   void closed(const ConnectionRef& connection);
 
  private:
@@ -55,7 +69,7 @@ class Services {
 
   Host& host_;
   Clients& clients_;
-  Gatherings& gatherings_;
+  const Groups groups_;
   Outputs outputs_;
   WatchedCodes watched_codes_;
 };

@@ -56,7 +56,7 @@ class RegistryTest : public testing::Test {
     return handlers_.emplace_back(name, std::move(behaviour));
   }
   Done note() {
-    return [this](Outcome outcome) { outcomes_.push_back(outcome); };
+    return [this](const End& end) { outcomes_.push_back(end.outcome); };
   }
 
   std::deque<Recorder> handlers_;
@@ -475,7 +475,7 @@ TEST_F(RegistryTest, many_threads_lose_nothing) {
   std::vector<std::thread> threads;
   for (int t = 0; t < deliverers; ++t) {
     threads.emplace_back([&] {
-      for (int i = 0; i < events_each; ++i) registry_->deliver(event_of(code), [&](Outcome) { ++ended; });
+      for (int i = 0; i < events_each; ++i) registry_->deliver(event_of(code), [&](const End&) { ++ended; });
     });
   }
   threads.emplace_back([&] {

@@ -18,18 +18,18 @@ TEST(GroupPart, without_an_order_members_are_as_they_are_named) {
   EXPECT_EQ(out.status, PMIX_SUCCESS);
   EXPECT_EQ(out.members, members);
   EXPECT_EQ(out.context_id, 0U);
-  EXPECT_FALSE(out.tells_ends);
+  EXPECT_FALSE(out.options.tells_ends);
 }
 
 TEST(GroupPart, the_first_member_says_the_order) {
   const RankRuns wanted{{"b", 1, 1}, {"a", 2, 3}, {"a", 0, 1}};
-  const GroupPart first{.first = {"a", 1, 1}, .order = wanted, .absent = {}, .data = {}};
+  const GroupPart first{.first = {"a", 1, 1}, .order = wanted, .absent = {}, .options = {}, .data = {}};
   const GroupPart later{
-      .first = {"a", 2, 2}, .order = {{"a", 3, 3}, {"a", 0, 2}, {"b", 1, 1}}, .absent = {}, .data = {}};
-  const GroupPart none{.first = {}, .order = {{"x", 0, 0}}, .absent = {}, .data = {}};
+      .first = {"a", 2, 2}, .order = {{"a", 3, 3}, {"a", 0, 2}, {"b", 1, 1}}, .absent = {}, .options = {}, .data = {}};
+  const GroupPart none{.first = {}, .order = {{"x", 0, 0}}, .absent = {}, .options = {}, .data = {}};
   for (const auto& parts : {std::vector{first, later, none}, std::vector{none, later, first}})
     EXPECT_EQ(outcome_of(parts, members).members, wanted);
-  const GroupPart plain{.first = {"a", 0, 0}, .order = {}, .absent = {}, .data = {}};
+  const GroupPart plain{.first = {"a", 0, 0}, .order = {}, .absent = {}, .options = {}, .data = {}};
   EXPECT_EQ(outcome_of({first, plain}, members).members, members);
 }
 
@@ -37,30 +37,30 @@ TEST(GroupPart, an_order_of_others_is_an_error) {
   for (const RankRuns& order :
        {RankRuns{{"a", 0, 3}}, RankRuns{{"a", 0, 3}, {"b", 2, 2}},
         RankRuns{{"a", 0, 0xfffffff0}, {"b", 1, 1}}, RankRuns{{"a", 3, 0}, {"b", 1, 1}}})
-    EXPECT_EQ(outcome_of({{.first = {"a", 0, 0}, .order = order, .absent = {}, .data = {}}}, members).status,
+    EXPECT_EQ(outcome_of({{.first = {"a", 0, 0}, .order = order, .absent = {}, .options = {}, .data = {}}}, members).status,
               PMIX_ERR_BAD_PARAM);
 }
 
 TEST(GroupPart, absent_members_are_left_out) {
   const GroupPart one{
-      .first = {"a", 0, 0}, .order = {{"b", 1, 1}, {"a", 0, 3}}, .absent = {{"a", 1, 1}}, .data = {}};
-  const GroupPart other{.first = {}, .order = {}, .absent = {{"a", 2, 3}}, .data = {}};
+      .first = {"a", 0, 0}, .order = {{"b", 1, 1}, {"a", 0, 3}}, .absent = {{"a", 1, 1}}, .options = {}, .data = {}};
+  const GroupPart other{.first = {}, .order = {}, .absent = {{"a", 2, 3}}, .options = {}, .data = {}};
   const auto out = outcome_of({one, other}, members);
   EXPECT_EQ(out.status, PMIX_ERR_PARTIAL_SUCCESS);
   EXPECT_EQ(out.members, (RankRuns{{"b", 1, 1}, {"a", 0, 0}}));
-  const GroupPart all{.first = {}, .order = {}, .absent = members, .data = {}};
+  const GroupPart all{.first = {}, .order = {}, .absent = members, .options = {}, .data = {}};
   EXPECT_EQ(outcome_of({all}, members).status, PMIX_ERR_PROC_ABORTED);
 }
 
 TEST(GroupPart, the_first_node_that_offers_a_context_is_taken) {
   EXPECT_EQ(
       outcome_of({{},
-                  {.first = {}, .order = {}, .absent = {}, .context_id = 5, .data = {}},
-                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .tells_ends = 1, .data = {}}},
+                  {.first = {}, .order = {}, .absent = {}, .context_id = 5, .options = {}, .data = {}},
+                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .tells_ends = 1, .options = {}, .data = {}}},
                  members)
           .context_id,
       5U);
-  EXPECT_TRUE(outcome_of({{}, {.first = {}, .order = {}, .absent = {}, .tells_ends = 1, .data = {}}}, members)
+  EXPECT_TRUE(outcome_of({{}, {.first = {}, .order = {}, .absent = {}, .tells_ends = 1, .options = {}, .data = {}}}, members)
                   .tells_ends);
 }
 

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An invitation that is under way, and what the servers say to each other of it.
+#pragma once
+
+#include <asio/steady_timer.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/server/connections/requester.hpp"
+#include "core/server/groups/group_part.hpp"
+#include "core/server/groups/invitation_steps.hpp"
+#include "core/server/groups/peer_calls.hpp"
+
+namespace weft::server {
+
+/// From the leader's server to that of processes that it invites.
+struct InvitationMessage {
+  static constexpr std::uint16_t wire_version = 1;
+  std::uint64_t number = 0;  ///< the leader's server's name for it
+  std::string group;
+  pmix_proc_t leader{};
+  link::RankRuns invited;  ///< of the receiver's node
+  link::RankRuns members;  ///< all that are invited, and the leader
+};
+template <class Archive>
+void fields(Archive& archive, InvitationMessage& m) {
+  archive(m.number, m.group, m.leader, m.invited, m.members);
+}
+
+/// What a process answers, or its server for it. The reply to an acceptance comes when the group is made, as a MadeGroup, or is not.
+struct InvitationAnswer {
+  static constexpr std::uint16_t wire_version = 1;
+  std::uint64_t number = 0;
+  pmix_proc_t proc{};
+  pmix_status_t status = PMIX_SUCCESS;  ///< accepted; PMIX_GROUP_INVITE_DECLINED; PMIX_GROUP_INVITE_FAILED
+  std::vector<MemberData> data;         ///< one or none
+};
+template <class Archive>
+void fields(Archive& archive, InvitationAnswer& m) {
+  archive(m.number, m.proc, m.status, m.data);
+}
+
+/// The invitation has ended without those of the receiver's processes that have not accepted.
+struct InvitationOver {
+  static constexpr std::uint16_t wire_version = 1;
+  std::uint64_t number = 0;
+  pmix_status_t status = PMIX_SUCCESS;  ///< why there is no group, or PMIX_ERR_NOT_FOUND: there is one, without them
+};
+template <class Archive>
+void fields(Archive& archive, InvitationOver& m) {
+  archive(m.number, m.status);
+}
+
+struct Invitee {
+  enum class State : std::uint8_t {
+    asked,    ///< it has not answered
+    missing,  ///< it does not come; the leader decides
+    coming,   ///< it has accepted, or is the leader
+    out,
+  };
+  pmix_proc_t proc{};
+  State state = State::asked;
+  pmix_status_t why = PMIX_SUCCESS;  ///< of one that is missing: PMIX_GROUP_INVITE_DECLINED or _FAILED
+  Rpc::Reply reply{};                ///< of one that is coming, but for the leader whose call began it
+};
+
+// In the words of the stuck report.
+inline std::string invitation_to(std::string_view group) {
+  return "invitation to group " + std::string(group);
+}
+inline std::string leave_of(std::string_view group) {
+  return "leave of group " + std::string(group);
+}
+inline std::string join_of(std::string_view group) {
+  return "join of group " + std::string(group);
+}
+
+struct Invitation {
+  using Clock = std::chrono::steady_clock;
+
+  std::uint64_t number = 0;
+  std::string group;
+  pmix_proc_t leader{};
+  Requester from;                 ///< the call that began it
+  std::vector<Invitee> invitees;  ///< by group rank, with the leader among them
+  std::size_t wanted = 0;         ///< how many the first leader has named
+  GroupOptions options;
+  bool is_optional = false;     ///< PMIX_GROUP_OPTIONAL
+  bool wants_context = false;   ///< PMIX_GROUP_ASSIGN_CONTEXT_ID
+  bool is_extension = false;    ///< the group is there already
+  InvitationState state = InvitationState::gathering;
+  std::vector<MemberData> data;
+  Clock::time_point since = Clock::now();
+  bool is_reported = false;
+  std::size_t open_questions = 0;  ///< the leader's handlers hear of an acceptance, and may abort
+  std::unique_ptr<asio::steady_timer> deadline{};
+
+  const Invitee* find(const pmix_proc_t& proc) const noexcept;
+  Invitee* find(const pmix_proc_t& proc) noexcept {
+    return const_cast<Invitee*>(static_cast<const Invitation&>(*this).find(proc));
+  }
+  /// All have answered, and nothing waits for a decision.
+  bool is_complete() const noexcept;
+  /// Those of a state, in their order.
+  Procs all_in(Invitee::State state) const;
+  /// All but those that are out or do not come; without the leader.
+  Procs participants() const;
+  link::RankRuns members() const;  ///< those that may become members
+  /// A process in the place of one that is out, or behind the last; null. False: it is in it already.
+  bool add(const pmix_proc_t& proc, Invitee* in_place_of);
+};
+
+}  // namespace weft::server

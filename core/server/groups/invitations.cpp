@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/invitations.hpp"
+
+#include <algorithm>
+
+#include "core/server/fences/local_part.hpp"
+
+namespace weft::server {
+namespace {
+
+using Event = InvitationEvent;
+
+/// In their order, each once.
+void add_once(Procs& procs, const pmix_proc_t& proc) {
+  const bool is_there = std::any_of(procs.begin(), procs.end(),
+                                    [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
+  if (!is_there) procs.push_back(proc);
+}
+
+}  // namespace
+
+Invitations::Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
+                         Groups& groups, Memberships& memberships)
+    : loop_(loop),
+      jobs_(jobs),
+      peers_(peers),
+      questions_(questions),
+      events_(events),
+      groups_(groups),
+      memberships_(memberships) {
+  peers_.on(RequestType::group_answer, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+    take_answer(from, body, reply);
+  });
+}
+
+// ---- the leader's call
+
+void Invitations::invite(const Requester& from, link::GroupInvite message) {
+  if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
+  const auto timeout = data::timeout_in(message.directives);
+  if (!timeout) return from.reply(PMIX_ERR_BAD_PARAM);
+  const auto invitation = std::make_shared<Invitation>();
+  if (const auto status = begin(from, message, *invitation); status != PMIX_SUCCESS) return from.reply(status);
+  invitation->number = ++last_;
+  open_.emplace(last_, invitation);
+  if (const auto until = data::deadline_after(*timeout)) {
+    invitation->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
+    invitation->deadline->async_wait([this, weak = std::weak_ptr(invitation)](const std::error_code& error) {
+      if (const auto open = weak.lock(); !error && open) step(open, Event::late, {});
+    });
+  }
+  send(invitation, invitation->all_in(Invitee::State::asked));
+  look(invitation);
+}
+
+/// Which processes it is about. Those that are members of a group that is extended are not invited.
+pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite& message,
+                                 Invitation& out) const {
+  const auto* group = groups_.table().find(message.group);
+  out.is_extension = group != nullptr && link::holds(group->members, from.proc());
+  if (group != nullptr && !out.is_extension) return PMIX_ERR_EXISTS;
+  for (const auto& [number, open] : open_)
+    if (open->group == message.group) return PMIX_ERR_EXISTS;
+  const auto named = link::procs_of(groups_.by_rank(message.procs));
+  if (!named) return PMIX_ERR_BAD_PARAM;
+  Procs procs;
+  const bool names_itself = std::any_of(named->begin(), named->end(), [&](const pmix_proc_t& each) {
+    return link::is_same(each, from.proc());
+  });
+  if (!names_itself) procs.push_back(from.proc());
+  for (const auto& proc : *named) add_once(procs, proc);
+  for (const auto& proc : procs) {
+    const bool is_leader = link::is_same(proc, from.proc());
+    if (!is_leader && out.is_extension && link::holds(group->members, proc)) continue;
+    if (!peers_.node_of(proc)) return PMIX_ERR_NOT_FOUND;
+    out.invitees.push_back({proc, is_leader ? Invitee::State::coming : Invitee::State::asked});
+  }
+  out.group = message.group;
+  out.leader = from.proc();
+  out.from = from;
+  out.wanted = out.invitees.size();
+  out.options = options_in(message.directives);
+  out.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
+  out.wants_context = is_set(message.directives, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+  auto given = data_of(from.proc(), message.directives);
+  if (!given) return PMIX_ERR_BAD_PARAM;
+  if (*given) out.data.push_back(std::move(**given));
+  return PMIX_SUCCESS;
+}
+
+void Invitations::send(const Ref& invitation, const Procs& procs) {
+  const auto members = invitation->members();
+  for (const auto& [node, invited] : peers_.by_node(procs)) {
+    const InvitationMessage message{invitation->number, invitation->group, invitation->leader,
+                                    link::runs_of(invited), members};
+    peers_.send(node, RequestType::group_invitation, base::encode(message),
+                [this, weak = std::weak_ptr(invitation), invited](pmix_status_t status, Bytes) {
+                  const auto open = weak.lock();
+                  if (status == PMIX_SUCCESS || !open) return;
+                  for (const auto& proc : invited)
+                    if (auto* invitee = open->find(proc); invitee != nullptr && invitee->state == Invitee::State::asked)
+                      step(open, Event::missing, {invitee, PMIX_GROUP_INVITE_FAILED});
+                });
+  }
+}
+
+// ---- events
+
+void Invitations::take_answer(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  auto answer = base::decode<InvitationAnswer>(body);
+  if (!answer || answer->data.size() > 1) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto open = open_.find(answer->number);
+  const auto invitation = open == open_.end() ? nullptr : open->second;
+  if (const auto over = over_.find(answer->number); over != over_.end()) return reply(over->second, {});
+  auto* invitee = invitation == nullptr ? nullptr : invitation->find(answer->proc);
+  if (invitee == nullptr || peers_.node_of(answer->proc) != from) return reply(PMIX_ERR_NOT_FOUND, {});
+  const bool is_open = invitee->state == Invitee::State::asked || invitee->state == Invitee::State::coming;
+  if (answer->status != PMIX_SUCCESS) {
+    reply(PMIX_SUCCESS, {});
+    if (is_open) step(invitation, Event::missing, {invitee, answer->status});
+    return;
+  }
+  if (invitee->state != Invitee::State::asked) return reply(PMIX_ERR_NOT_FOUND, {});
+  invitee->reply = reply;
+  for (auto& given : answer->data)
+    if (link::is_same(link::make_proc(given.nspace, given.rank), answer->proc))
+      invitation->data.push_back(std::move(given));
+  step(invitation, Event::accepted, {invitee});
+}
+
+void Invitations::lose(const pmix_proc_t& proc) {
+  std::vector<Ref> about;
+  for (const auto& [number, invitation] : open_)
+    if (invitation->find(proc) != nullptr) about.push_back(invitation);
+  for (const auto& invitation : about) {
+    auto* invitee = invitation->find(proc);
+    if (link::is_same(invitation->leader, proc)) {
+      invitee->state = Invitee::State::out;
+      step(invitation, Event::leader_lost, {invitee});
+    } else if (invitee->state == Invitee::State::asked || invitee->state == Invitee::State::coming) {
+      step(invitation, Event::missing, {invitee, PMIX_GROUP_INVITE_FAILED});
+    }
+  }
+}
+
+void Invitations::abort(const pmix_proc_t& by, std::string_view group) {
+  for (const auto& [number, invitation] : open_)
+    if (invitation->group == group && link::is_same(invitation->leader, by)) {
+      const auto held = invitation;
+      return step(held, Event::aborted, {});
+    }
+}
+
+void Invitations::step(const Ref& invitation, InvitationEvent event, Cause cause) {
+  const auto [action, next] = invitation_step(invitation->state, event);
+  invitation->state = next;
+  auto* invitee = cause.invitee;
+  switch (action) {
+    case InvitationAction::none:
+      return;
+    case InvitationAction::admit:
+      return admit(invitation, *invitee);
+    case InvitationAction::keep:
+    case InvitationAction::ask_leader:
+      if (event == Event::missing) {
+        invitee->state = Invitee::State::missing;
+        invitee->why = cause.status;
+        invitee->reply = nullptr;
+      }
+      if (action == InvitationAction::ask_leader) ask_leader(invitation, *invitee, invitee->why);
+      return;
+    case InvitationAction::drop:
+      invitee->state = Invitee::State::out;
+      return look(invitation);
+    case InvitationAction::invite:
+      return replace(invitation, *invitee, cause.procs);
+    case InvitationAction::settle:
+      if (!invitation->is_optional) return fail(invitation, invitee->why);
+      invitee->state = Invitee::State::out;
+      return look(invitation);
+    case InvitationAction::elect:
+      return elect(invitation);
+    case InvitationAction::follow:
+      return follow(invitation, cause.procs.front());
+    case InvitationAction::end:
+      return fail(invitation, cause.status != PMIX_SUCCESS ? cause.status
+                              : event == Event::late       ? PMIX_ERR_TIMEOUT
+                                                           : PMIX_GROUP_CONSTRUCT_ABORT);
+  }
+}
+
+/// The leader's library takes note of it; a handler of the program may abort.
+void Invitations::admit(const Ref& invitation, Invitee& invitee) {
+  invitee.state = Invitee::State::coming;
+  if (invitation->options.tells_joins)
+    events_.tell({PMIX_PROC_HAS_JOINED, invitee.proc, invitation->group, nullptr, &invitee.proc},
+                 invitation->all_in(Invitee::State::coming));
+  ++invitation->open_questions;
+  ask_leader(invitation, invitee, PMIX_GROUP_INVITE_ACCEPTED);
+}
+
+// ---- what the leader decides
+
+void Invitations::ask_leader(const Ref& invitation, Invitee& invitee, pmix_status_t code) {
+  link::GroupQuestion question;
+  question.operation = invitation_to(invitation->group);
+  question.codes = {code};
+  question.source = invitee.proc;
+  const auto members = invitation->members();
+  question.infos = GroupEvents::infos_of({code, invitee.proc, invitation->group, &members, &invitee.proc});
+  const bool is_about_acceptance = code == PMIX_GROUP_INVITE_ACCEPTED;
+  questions_.ask(invitation->leader, std::move(question),
+                 [this, weak = std::weak_ptr(invitation), about = invitee.proc, by = invitation->leader,
+                  is_about_acceptance](const link::GroupVerdict& verdict) {
+                   const auto open = weak.lock();
+                   if (!open || open->state == InvitationState::ended) return;
+                   auto decision = decision_of(verdict);
+                   if (!is_about_acceptance) return decide(open, about, by, std::move(decision));
+                   --open->open_questions;
+                   if (decision.kind == Decision::Kind::aborted) return step(open, Event::aborted, {});
+                   look(open);
+                 });
+}
+
+/// by: who was the leader when it was asked. What one says that is not the leader any more does not count: the next is asked.
+void Invitations::decide(const Ref& invitation, const pmix_proc_t& about, const pmix_proc_t& by,
+                         Decision decision) {
+  auto* invitee = invitation->find(about);
+  const bool is_open = invitee != nullptr && invitee->state == Invitee::State::missing;
+  if (!is_open || !link::is_same(invitation->leader, by)) return;
+  switch (decision.kind) {
+    case Decision::Kind::gone:
+      return;  // the loss of the leader is on its way
+    case Decision::Kind::unheard:
+      return step(invitation, Event::undecided, {invitee});
+    case Decision::Kind::left_out:
+      return step(invitation, Event::left_out, {invitee});
+    case Decision::Kind::replaced:
+      return step(invitation, Event::replaced, {invitee, PMIX_SUCCESS, std::move(decision.replacements)});
+    case Decision::Kind::aborted:
+      return step(invitation, Event::aborted, {invitee});
+  }
+}
+
+/// Of the replacements the first takes the place, and so the group rank. Those that cannot be reached are as if they had failed.
+void Invitations::replace(const Ref& invitation, Invitee& invitee, const Procs& by) {
+  invitee.state = Invitee::State::out;
+  const auto place = &invitee - invitation->invitees.data();
+  Procs fresh;
+  for (const auto& proc : by) {
+    if (proc.rank > PMIX_RANK_VALID || !peers_.node_of(proc)) continue;
+    auto* in_place_of = fresh.empty() ? &invitation->invitees[static_cast<std::size_t>(place)] : nullptr;
+    if (invitation->add(proc, in_place_of)) fresh.push_back(proc);
+  }
+  send(invitation, fresh);
+  look(invitation);
+}
+
+// ---- the leader has failed
+
+void Invitations::elect(const Ref& invitation) {
+  const auto make_question = [invitation] {
+    link::GroupQuestion out;
+    out.operation = invitation_to(invitation->group);
+    out.codes = {PMIX_GROUP_LEADER_FAILED};
+    out.source = invitation->leader;
+    const auto members = invitation->members();
+    out.infos = GroupEvents::infos_of(
+        {PMIX_GROUP_LEADER_FAILED, invitation->leader, invitation->group, &members, &invitation->leader});
+    return out;
+  };
+  questions_.ask_all(invitation->participants(), make_question,
+                     [this, weak = std::weak_ptr(invitation)](const std::vector<Questions::Vote>& votes) {
+                       const auto open = weak.lock();
+                       if (open && open->state == InvitationState::electing) elected(open, votes);
+                     });
+}
+
+void Invitations::elected(const Ref& invitation, const std::vector<Questions::Vote>& votes) {
+  auto election = election_of(votes);
+  if (election.is_aborted) return step(invitation, Event::aborted, {});
+  std::erase_if(election.leaders, [&](const pmix_proc_t& proc) {
+    const auto* invitee = invitation->find(proc);
+    return invitee->state != Invitee::State::asked && invitee->state != Invitee::State::coming;
+  });
+  if (!election.leaders.empty())
+    return step(invitation, Event::elected, {nullptr, PMIX_SUCCESS, {election.leaders.front()}});
+  data::Infos more;
+  more.add(PMIX_GROUP_LEADER, data::Value::of(false));
+  events_.tell({PMIX_GROUP_LEADER_SELECTED, invitation->leader, invitation->group, nullptr, nullptr},
+               invitation->participants(), &more);
+  step(invitation, Event::unled, {nullptr, PMIX_GROUP_LEADER_FAILED});
+}
+
+void Invitations::follow(const Ref& invitation, const pmix_proc_t& leader) {
+  auto everyone = invitation->participants();
+  invitation->leader = leader;
+  data::Infos more;
+  more.add(PMIX_GROUP_LEADER, data::Value::of(true));
+  events_.tell({PMIX_GROUP_LEADER_SELECTED, leader, invitation->group, nullptr, &leader}, everyone, &more);
+  for (auto& invitee : invitation->invitees)
+    if (invitee.state == Invitee::State::missing) ask_leader(invitation, invitee, invitee.why);
+  look(invitation);
+}
+
+// ---- the end
+
+void Invitations::look(const Ref& invitation) {
+  const bool is_over = invitation->state == InvitationState::gathering && invitation->open_questions == 0 &&
+                       invitation->is_complete();
+  if (is_over) make(invitation);
+}
+
+void Invitations::make(const Ref& invitation) {
+  invitation->state = InvitationState::ended;
+  invitation->deadline.reset();
+  MadeGroup made{invitation->group, {}, {}};
+  auto members = invitation->all_in(Invitee::State::coming);
+  std::erase_if(invitation->data, [&](const MemberData& given) {
+    const auto* invitee = invitation->find(link::make_proc(given.nspace, given.rank));
+    return invitee == nullptr || invitee->state != Invitee::State::coming;
+  });
+  made.data = std::move(invitation->data);
+  const auto status = members.size() < invitation->wanted ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
+  if (invitation->is_extension) {
+    std::erase_if(members, [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->from.proc()); });
+    return memberships_.extend(
+        invitation->group, members, std::move(made.data),
+        [this, invitation, status](pmix_status_t changed, const MadeGroup& now) {
+          conclude(invitation, changed == PMIX_SUCCESS ? status : changed, now);
+        });
+  }
+  made.group.members = link::runs_of(members);
+  made.group.options = invitation->options;
+  made.group.keeper = peers_.self();
+  if (invitation->wants_context) made.group.context_id = groups_.next_context();
+  conclude(invitation, status, made);
+}
+
+void Invitations::fail(const Ref& invitation, pmix_status_t status) {
+  invitation->state = InvitationState::ended;
+  invitation->deadline.reset();
+  data::Infos more;
+  more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(status));
+  events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, invitation->leader, invitation->group, nullptr, nullptr},
+               invitation->participants(), &more);
+  conclude(invitation, status, {invitation->group, {}, {}});
+}
+
+/// status: the leader's; those that have joined have what they wanted where there is a group.
+void Invitations::conclude(const Ref& invitation, pmix_status_t status, const MadeGroup& made) {
+  open_.erase(invitation->number);
+  const bool is_made = status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+  const auto bytes = is_made ? base::encode(made) : std::vector<std::byte>();
+  Procs others;
+  for (auto& invitee : invitation->invitees) {
+    if (invitee.reply)
+      invitee.reply(is_made ? PMIX_SUCCESS : status, bytes);
+    else if (invitee.state != Invitee::State::coming)
+      others.push_back(invitee.proc);
+  }
+  groups_.admit(invitation->from, status, made);
+  const auto how = is_made ? PMIX_ERR_NOT_FOUND : status;
+  over_.emplace(invitation->number, how);
+  if (over_.size() > most_over) over_.erase(over_.begin());
+  const auto over = base::encode(InvitationOver{invitation->number, how});
+  for (const auto& [node, procs] : peers_.by_node(others))
+    peers_.send(node, RequestType::group_over, over, nullptr);
+}
+
+// ---- which ranks are missing
+
+/// As this node sees it; what other nodes' processes it waits for their servers know (Invited::part_in).
+FencePart Invitations::part_of(const Invitation& invitation) const {
+  auto procs = link::procs_of(invitation.members());
+  auto operation = invitation_to(invitation.group);
+  auto part = local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.number, operation},
+                         [&](const Job& job, std::uint32_t local) {
+                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                           const auto* invitee = invitation.find(proc);
+                           const bool is_awaited =
+                               invitee != nullptr && invitee->state == Invitee::State::asked;
+                           return !is_awaited && !questions_.is_asked(proc, operation);
+                         });
+  part.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
+                                               Invitation::Clock::now() - invitation.since)
+                                               .count());
+  return part;
+}
+
+std::vector<FencePart> Invitations::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& [number, invitation] : open_) out.push_back(part_of(*invitation));
+  return out;
+}
+
+std::vector<Fences::Waiting> Invitations::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (const auto& [number, invitation] : open_) {
+    const auto age =
+        std::chrono::duration_cast<std::chrono::seconds>(Invitation::Clock::now() - invitation->since);
+    if (invitation->is_reported || age < limit) continue;
+    invitation->is_reported = true;
+    const auto by_node = peers_.by_node(invitation->participants());
+    const bool is_between_nodes =
+        std::any_of(by_node.begin(), by_node.end(), [&](const auto& each) { return each.first != peers_.self(); });
+    out.push_back({part_of(*invitation), age, is_between_nodes, true});
+  }
+  return out;
+}
+
+}  // namespace weft::server

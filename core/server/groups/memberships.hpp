@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who is a member of a group that is there already: joins without an invitation, members that an invitation adds, and leaves. One server
+// keeps a group (Group::keeper): it makes the changes one after the other, and begins the next when all servers of members have the last, so
+// that the members are the same everywhere. The loop's thread only.
+//
+//   PMIx_Group_leave, PMIx_Group_join -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
+//   -> group_changed to all servers of members -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE -> the reply
+//
+// Keeper    The server where the group was made; where that is lost, the first in the order of members that is not. What changed last may
+//           not have reached it: it asks the others first, and takes the newest.
+// Source: RFC 0033 and its draft.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+
+#include "core/server/groups/decisions.hpp"
+#include "core/server/groups/group_events.hpp"
+#include "core/server/groups/groups.hpp"
+#include "core/server/groups/questions.hpp"
+
+namespace weft::server {
+
+/// To the keeper.
+struct ChangeRequest {
+  static constexpr std::uint16_t wire_version = 1;
+  enum class Kind : std::uint8_t { leave, join, extend };
+  Kind kind = Kind::leave;
+  std::string group;
+  link::RankRuns procs;  ///< that leave or join
+  std::vector<MemberData> data;
+};
+template <class Archive>
+void fields(Archive& archive, ChangeRequest& m) {
+  archive(m.kind, m.group, m.procs, m.data);
+}
+inline bool is_valid(const ChangeRequest& request) {
+  return request.kind <= ChangeRequest::Kind::extend;
+}
+
+/// From the keeper.
+struct ChangedGroup {
+  static constexpr std::uint16_t wire_version = 1;
+  MadeGroup made;
+  link::RankRuns left, joined;
+};
+template <class Archive>
+void fields(Archive& archive, ChangedGroup& m) {
+  archive(m.made, m.left, m.joined);
+}
+
+/// Does the receiver know this group? Replied to with a MadeGroup.
+struct GroupInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+};
+template <class Archive>
+void fields(Archive& archive, GroupInquiry& m) {
+  archive(m.group);
+}
+
+class Memberships {
+ public:
+  using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
+
+  Memberships(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events, Groups& groups);
+
+  void leave(const Requester& from, const link::GroupLeave& message);
+  /// Without an invitation: the members are asked.
+  void join(const Requester& from, const link::GroupJoin& message);
+  /// These have accepted an invitation of a member.
+  void extend(const std::string& group, const Procs& procs, std::vector<MemberData> data, Changed changed);
+
+  /// Called for each process that has left a group with members here.
+  void on_left(std::function<void(const std::string& group, const pmix_proc_t&)> left) {
+    left_ = std::move(left);
+  }
+
+  /// As Gatherings: requests that wait for members' handlers.
+  std::vector<FencePart> open_parts() const;
+
+ private:
+  struct Change {
+    ChangeRequest request;
+    Changed changed;
+  };
+  struct Queue {
+    std::deque<Change> waiting;  ///< the first is under way
+    Procs asked;                 ///< of the first
+  };
+
+  void ask_keeper(ChangeRequest request, unsigned tries, Changed changed);
+  NodeNumber keeper_of(const Group& group) const;
+  void find(const std::string& group, std::function<void(const MadeGroup*)> found);
+  void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void enqueue(Change change);
+  void begin(const std::string& group);
+  void succeed_lost_keeper(const std::string& name, Group& group);
+  void change(const std::string& name, Group& group);
+  void approve(const std::string& name, const Group& group, pmix_status_t code);
+  void apply(const std::string& name);
+  void end(const std::string& name, pmix_status_t status, const MadeGroup& made);
+  void take_change(Bytes body, const Rpc::Reply& reply);
+  void answer_inquiry(Bytes body, const Rpc::Reply& reply) const;
+  FencePart part_of(const Queue& queue) const;
+
+  const Jobs& jobs_;
+  PeerCalls& peers_;
+  Questions& questions_;
+  GroupEvents& events_;
+  Groups& groups_;
+  std::map<std::string, Queue> queues_;
+  std::function<void(const std::string&, const pmix_proc_t&)> left_;
+};
+
+}  // namespace weft::server

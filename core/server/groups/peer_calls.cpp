@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/peer_calls.hpp"
+
+#include <asio/post.hpp>
+
+#include "core/link/messages.hpp"
+
+namespace weft::server {
+
+void PeerCalls::join(Cluster& cluster) {
+  cluster_ = &cluster;
+  for (const auto& [type, handler] : handlers_) cluster.rpc().on(type, handler);
+}
+
+std::vector<NodeNumber> PeerCalls::nodes() const {
+  std::vector<NodeNumber> out{self()};
+  if (cluster_ == nullptr) return out;
+  for (const auto node : cluster_->others()) out.push_back(node);
+  return out;
+}
+
+std::optional<NodeNumber> PeerCalls::node_of(const pmix_proc_t& proc) const {
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (job == nullptr || proc.rank >= job->view().ranks()) return std::nullopt;
+  if (job->view().local_index(proc.rank) != store::none) return self();
+  if (cluster_ == nullptr) return std::nullopt;
+  const auto nodes = jobs_.nodes_of({proc});
+  return nodes.empty() ? std::nullopt : std::optional(nodes.front());
+}
+
+std::map<NodeNumber, Procs> PeerCalls::by_node(const Procs& procs) const {
+  std::map<NodeNumber, Procs> out;
+  for (const auto& proc : procs)
+    if (const auto node = node_of(proc)) out[*node].push_back(proc);
+  return out;
+}
+
+void PeerCalls::on(RequestType type, Rpc::Handler handler) {
+  if (cluster_ != nullptr) cluster_->rpc().on(type, handler);
+  handlers_.insert_or_assign(type, std::move(handler));
+}
+
+void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  if (to == self()) return call_here(type, std::move(body), std::move(replied));
+  if (cluster_ != nullptr && cluster_->is_there(to))
+    return cluster_->rpc().send(to, type, std::move(body), std::move(replied));
+  if (replied) asio::post(loop_, [replied = std::move(replied)] { replied(PMIX_ERR_UNREACH, {}); });
+}
+
+/// Posted, as a message would come: the caller is in the middle of its own work.
+void PeerCalls::call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  asio::post(loop_, [this, type, body = std::move(body), replied = std::move(replied)] {
+    handlers_.at(type)(self(), body, [this, replied](pmix_status_t status, Bytes answer) {
+      if (!replied) return;
+      asio::post(loop_, [replied, status, copy = std::vector<std::byte>(answer.begin(), answer.end())] {
+        replied(status, copy);
+      });
+    });
+  });
+}
+
+}  // namespace weft::server

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Requests of group operations to the server of any node, this one included, with other nodes or without: whoever coordinates an operation does
+// not ask where its processes live. The loop's thread only.
+#pragma once
+
+#include <asio/io_context.hpp>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "core/server/cluster/cluster.hpp"
+#include "core/server/jobs/jobs.hpp"
+
+namespace weft::server {
+
+class PeerCalls {
+ public:
+  /// cluster: null where there is no other node.
+  PeerCalls(asio::io_context& loop, const Jobs& jobs, Cluster* cluster) : loop_(loop), jobs_(jobs) {
+    if (cluster != nullptr) join(*cluster);
+  }
+  PeerCalls(const PeerCalls&) = delete;
+  PeerCalls& operator=(const PeerCalls&) = delete;
+  /// As Rooms::join().
+  void join(Cluster& cluster);
+
+  NodeNumber self() const noexcept { return cluster_ == nullptr ? 0 : cluster_->self(); }
+  /// This node and those that can be reached.
+  std::vector<NodeNumber> nodes() const;
+  /// Where the server of that process is. Nothing: the process is not known here, or lives where no way leads.
+  std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
+  /// The same of many, as the processes of each node; in their order.
+  std::map<NodeNumber, Procs> by_node(const Procs& procs) const;
+
+  void on(RequestType type, Rpc::Handler handler);
+  /// replied: once, never before this returns; null: no reply is wanted. PMIX_ERR_UNREACH: the node is lost, or has no way.
+  void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
+
+ private:
+  void call_here(RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
+
+  asio::io_context& loop_;
+  const Jobs& jobs_;
+  Cluster* cluster_ = nullptr;
+  std::map<RequestType, Rpc::Handler> handlers_;
+};
+
+}  // namespace weft::server

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tests/multiproc/group_calls.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tests/multiproc/harness.hpp"
+
+namespace weft::test {
+namespace {
+
+Procs procs_in(const pmix_value_t& value) {
+  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr || value.data.darray->type != PMIX_PROC) return {};
+  const auto* procs = static_cast<const pmix_proc_t*>(value.data.darray->array);
+  return {procs, procs + value.data.darray->size};
+}
+
+Made read_results(pmix_status_t status, pmix_info_t* results, std::size_t count) {
+  Made out{status, {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
+      out.members = procs_in(results[i].value);
+    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
+      check_equal(results[i].value.type, PMIX_SIZE);
+      out.context = results[i].value.data.size;
+    }
+  }
+  if (results != nullptr) PMIX_INFO_FREE(results, count);
+  return out;
+}
+
+GroupEvents::Event read_event(pmix_status_t code, const pmix_proc_t* source, const pmix_info_t* infos,
+                              std::size_t ninfo) {
+  GroupEvents::Event out;
+  out.code = code;
+  out.source = *source;
+  for (std::size_t i = 0; i < ninfo; ++i) {
+    const auto& info = infos[i];
+    if (PMIx_Check_key(info.key, PMIX_GROUP_ID)) out.group = info.value.data.string;
+    if (PMIx_Check_key(info.key, PMIX_EVENT_AFFECTED_PROC)) out.about = *info.value.data.proc;
+    if (PMIx_Check_key(info.key, PMIX_GROUP_MEMBERSHIP)) out.members = procs_in(info.value);
+    if (PMIx_Check_key(info.key, PMIX_GROUP_LEADER)) out.is_led = info.value.data.flag;
+  }
+  return out;
+}
+
+}  // namespace
+
+Made construct(const std::string& name, const Procs& procs, const Infos& infos) {
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
+                                           &results, &count);
+  return read_results(status, results, count);
+}
+
+Made invite(const std::string& name, const Procs& procs, const Infos& infos) {
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  const auto status = PMIx_Group_invite(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
+                                        &results, &count);
+  return read_results(status, results, count);
+}
+
+Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t how, const Infos& infos) {
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  const auto status = PMIx_Group_join(name.c_str(), leader, how, infos.data(), infos.size(), &results, &count);
+  return read_results(status, results, count);
+}
+
+pmix_status_t destruct(const std::string& name, const Infos& infos) {
+  return PMIx_Group_destruct(name.c_str(), infos.data(), infos.size());
+}
+
+pmix_status_t leave(const std::string& name) {
+  return PMIx_Group_leave(name.c_str(), nullptr, 0);
+}
+
+Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last) {
+  Procs out;
+  for (auto rank = first; rank <= last; ++rank) out.push_back(client.peer(rank));
+  return out;
+}
+
+pmix_proc_t all_of(const std::string& group) {
+  return proc_of(group, PMIX_RANK_WILDCARD);
+}
+
+bool is_same(const Procs& a, const Procs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const pmix_proc_t& one, const pmix_proc_t& other) {
+    return PMIx_Check_procid(&one, &other);
+  });
+}
+
+bool contains(const Procs& procs, const pmix_proc_t& proc) {
+  return std::any_of(procs.begin(), procs.end(),
+                     [&](const pmix_proc_t& each) { return PMIx_Check_procid(&each, &proc); });
+}
+
+Procs members_of(const std::string& group) {
+  const auto got = get(all_of(group), PMIX_GROUP_MEMBERSHIP, optional());
+  return got.there() ? procs_in(got.value()) : Procs();
+}
+
+GroupEvents& GroupEvents::here() {
+  static GroupEvents events;
+  return events;
+}
+
+void GroupEvents::listen(pmix_status_t code, React react) {
+  {
+    const std::lock_guard lock(mutex_);
+    reactions_[code] = std::move(react);
+  }
+  check(PMIx_Register_event_handler(&code, 1, nullptr, 0, on_event, nullptr, nullptr) >= 0, "no handler");
+}
+
+GroupEvents::Event GroupEvents::wait(pmix_status_t code, const std::string& group) {
+  std::unique_lock lock(mutex_);
+  auto found = heard_.end();
+  const auto is_here = [&] {
+    found = std::find_if(heard_.begin(), heard_.end(), [&](const Event& each) {
+      return each.code == code && (group.empty() || each.group == group);
+    });
+    return found != heard_.end();
+  };
+  check(changed_.wait_for(lock, std::chrono::seconds(patience()), is_here),
+        "no event " + std::string(PMIx_Error_string(code)));
+  auto out = std::move(*found);
+  heard_.erase(found);
+  return out;
+}
+
+std::size_t GroupEvents::count(pmix_status_t code) {
+  const std::lock_guard lock(mutex_);
+  return counts_[code];
+}
+
+GroupEvents::Answer GroupEvents::take(const Event& event) {
+  React react;
+  {
+    const std::lock_guard lock(mutex_);
+    heard_.push_back(event);
+    ++counts_[event.code];
+    react = reactions_[event.code];
+  }
+  changed_.notify_all();
+  return react ? react(event) : Answer{};
+}
+
+void GroupEvents::on_event(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t* infos,
+                           std::size_t ninfo, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
+                           void* open) {
+  auto answer = here().take(read_event(code, source, infos, ninfo));
+  if (answer.is_held_back) return;
+  Infos results;
+  if (answer.leads) results.flag(PMIX_GROUP_LEADER);
+  if (!answer.replacements.empty()) results.procs(PMIX_GROUP_ADD_MEMBERS, answer.replacements);
+  done(answer.status, results.data(), results.size(), nullptr, nullptr, open);
+}
+
+}  // namespace weft::test

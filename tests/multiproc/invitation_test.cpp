@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups by invitation, on one node and across the nodes of a cluster. The members: invitation_programs.cpp.
+#include "tests/multiproc/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+class InvitationTest : public Multiproc {
+ protected:
+  /// Four ranks of one node; `dead` of them dies of SIGUSR1.
+  static void run(const std::string& program, const Words& words, std::optional<pmix_rank_t> dead = {},
+                  const std::function<void(std::vector<Child>&)>& meanwhile = nullptr) {
+    Host host;
+    host.add_job("job", 4);
+    auto members = host.start_all("job", 4, program, words);
+    if (meanwhile) meanwhile(members);
+    if (dead) {
+      EXPECT_EQ(members[*dead].wait(), SIGUSR1) << words.at(0);
+      members.erase(members.begin() + *dead);
+    }
+    expect_success(members);
+  }
+};
+
+TEST_F(InvitationTest, all_accept) {
+  run("all_accept", {});
+}
+TEST_F(InvitationTest, one_declines) {
+  for (const char* how : {"optional", "required"}) run("one_declines", {how});
+}
+TEST_F(InvitationTest, the_leader_decides) {
+  for (const char* how : {"goes_on", "aborts", "replaces"}) run("leader_decides", {how});
+}
+TEST_F(InvitationTest, one_dies) {
+  run("invited_dies", {"asked"}, 3);
+  run("invited_dies", {"accepted"}, {}, [](std::vector<Child>& members) {
+    members[3].tell("die");
+    EXPECT_EQ(members[3].wait(), SIGUSR1);
+    members.pop_back();
+    members[1].tell("go on");
+  });
+}
+TEST_F(InvitationTest, too_late) {
+  run("too_late", {"invite"});
+  run("too_late", {"join"}, {}, [](std::vector<Child>& members) {
+    members[1].expect("late");
+    members[2].expect("late");
+    members[3].tell("come");
+  });
+}
+TEST_F(InvitationTest, the_leader_aborts) {
+  run("leader_aborts", {});
+}
+TEST_F(InvitationTest, the_leader_dies) {
+  for (const char* how : {"led", "unled", "aborts"}) run("leader_dies", {how}, 0);
+}
+TEST_F(InvitationTest, nonsense) {
+  run("asks_for_nonsense", {});
+}
+
+class ClusterInvitationTest : public ClusterTest {};
+INSTANTIATE_TEST_SUITE_P(Over, ClusterInvitationTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(ClusterInvitationTest, all_accept) {
+  run("all_accept");
+}
+TEST_P(ClusterInvitationTest, one_declines) {
+  for (const char* how : {"optional", "required"}) run("one_declines", 3, Segment::mapped, {how});
+}
+TEST_P(ClusterInvitationTest, the_leader_decides) {
+  for (const char* how : {"goes_on", "aborts", "replaces"}) run("leader_decides", 2, Segment::mapped, {how});
+}
+TEST_P(ClusterInvitationTest, one_dies) {
+  run("invited_dies", 3, Segment::mapped, {"asked"});
+}
+TEST_P(ClusterInvitationTest, too_late) {
+  run("too_late", 2, Segment::mapped, {"invite"});
+}
+TEST_P(ClusterInvitationTest, the_leader_aborts) {
+  run("leader_aborts");
+}
+TEST_P(ClusterInvitationTest, the_leader_dies) {
+  for (const char* how : {"led", "unled", "aborts"}) run("leader_dies", 3, Segment::mapped, {how});
+}
+TEST_P(ClusterInvitationTest, nonsense) {
+  run("asks_for_nonsense");
+}
+TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) {
+  auto variables = over();
+  variables.emplace_back("WEFT_STUCK_AFTER", "1");
+  Cluster cluster(3, Segment::mapped, "last_is_late_to_answer", variables, true);
+  const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
+  EXPECT_NE(text.find("invitation to group late of "), std::string::npos) << text;
+  EXPECT_NE(text.find(") on host2"), std::string::npos) << text;
+  cluster.nodes[2].tell("come");
+  cluster.finish();
+}
+
+}  // namespace
+}  // namespace weft::test

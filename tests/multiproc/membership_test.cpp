@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups whose members come and go, on one node and across the nodes of a cluster. The members: membership_programs.cpp.
+#include "tests/multiproc/cluster.hpp"
+
+namespace weft::test {
+namespace {
+
+class MembershipTest : public Multiproc {};
+
+TEST_F(MembershipTest, one_leaves) {
+  all_run(Segment::mixed, 4, "one_leaves");
+}
+TEST_F(MembershipTest, all_leave_but_the_last) {
+  all_run(Segment::mapped, 4, "all_leave_but_the_last");
+}
+TEST_F(MembershipTest, one_asks_to_join) {
+  for (const char* how : {"approved", "refused", "unheard"}) all_run(Segment::mapped, 4, "asks_to_join", {how});
+}
+TEST_F(MembershipTest, one_leaves_with_approval) {
+  for (const char* how : {"approved", "refused"}) all_run(Segment::mapped, 4, "leaves_with_approval", {how});
+}
+TEST_F(MembershipTest, a_group_grows) {
+  all_run(Segment::mapped, 4, "invites_into_a_group");
+}
+TEST_F(MembershipTest, all_come_and_go) {
+  all_run(Segment::mapped, 5, "leaves_and_joins", {"5", "100"});
+}
+
+class ClusterMembershipTest : public ClusterTest {};
+INSTANTIATE_TEST_SUITE_P(Over, ClusterMembershipTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(ClusterMembershipTest, one_leaves) {
+  run("one_leaves");
+}
+TEST_P(ClusterMembershipTest, all_leave_but_the_last) {
+  run("all_leave_but_the_last");
+}
+TEST_P(ClusterMembershipTest, one_asks_to_join) {
+  for (const char* how : {"approved", "refused", "unheard"}) run("asks_to_join", 3, Segment::mapped, {how});
+}
+TEST_P(ClusterMembershipTest, one_leaves_with_approval) {
+  for (const char* how : {"approved", "refused"}) run("leaves_with_approval", 3, Segment::mapped, {how});
+}
+TEST_P(ClusterMembershipTest, a_group_grows) {
+  run("invites_into_a_group");
+}
+TEST_P(ClusterMembershipTest, all_come_and_go) {
+  run("leaves_and_joins", 3, Segment::mapped, {"7", "100"});
+}
+
+}  // namespace
+}  // namespace weft::test
