@@ -2,18 +2,16 @@
 // PMIx Standard, chapter "Process Sets and Groups": construct and destruct. The servers do the work, or a host that makes
 // groups itself.
 #include "core/abi/group_answers.hpp"
-#include "core/abi/requests.hpp"
 #include "pmix.h"
 
-using weft::abi::ask;
-using weft::abi::ask_later;
+using weft::abi::ask_to_be_member;
+using weft::abi::ask_to_be_member_later;
+using weft::abi::ask_to_go;
+using weft::abi::ask_to_go_later;
 using weft::abi::copy_group_name;
 using weft::abi::copy_infos;
 using weft::abi::copy_procs;
-using weft::abi::forget_group;
 using weft::abi::guarded_ask;
-using weft::abi::hand_over_group;
-using weft::abi::lend_group;
 using weft::link::GroupConstruct;
 using weft::link::GroupDestruct;
 
@@ -22,8 +20,9 @@ namespace {
 pmix_status_t make_construct(const char* group, const pmix_proc_t* procs, size_t nprocs,
                              const pmix_info_t* directives, size_t ndirs, GroupConstruct& out) {
   if (const auto status = copy_group_name(group, out.group); status != PMIX_SUCCESS) return status;
-  if (const auto status = copy_procs(procs, nprocs, out.procs); status != PMIX_SUCCESS) return status;
-  return copy_infos(directives, ndirs, out.directives);
+  const bool is_added = procs == nullptr && nprocs == 0;  // by a leader (PMIX_GROUP_BOOTSTRAP)
+  const auto status = is_added ? PMIX_SUCCESS : copy_procs(procs, nprocs, out.procs);
+  return status == PMIX_SUCCESS ? copy_infos(directives, ndirs, out.directives) : status;
 }
 
 pmix_status_t make_destruct(const char* group, const pmix_info_t* directives, size_t ndirs,
@@ -60,7 +59,7 @@ pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, 
   return guarded_ask([&]() -> pmix_status_t {
     GroupConstruct message;
     const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
-    return status == PMIX_SUCCESS ? hand_over_group(message.group, ask(message), results, nresults) : status;
+    return status == PMIX_SUCCESS ? ask_to_be_member(message, results, nresults) : status;
   });
 }
 
@@ -71,10 +70,7 @@ pmix_status_t PMIx_Group_construct_nb(const char* group, const pmix_proc_t* proc
   return guarded_ask([&]() -> pmix_status_t {
     GroupConstruct message;
     const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](weft::link::Answer answer) {
-      lend_group(name, std::move(answer), cbfunc, cbdata);
-    });
+    return status == PMIX_SUCCESS ? ask_to_be_member_later(message, cbfunc, cbdata) : status;
   });
 }
 
@@ -84,11 +80,8 @@ pmix_status_t PMIx_Group_construct_nb(const char* group, const pmix_proc_t* proc
 pmix_status_t PMIx_Group_destruct(const char* group, const pmix_info_t* directives, size_t ndirs) {
   return guarded_ask([&]() -> pmix_status_t {
     GroupDestruct message;
-    auto status = make_destruct(group, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    status = ask(message).status;
-    forget_group(message.group, status);
-    return status;
+    const auto status = make_destruct(group, directives, ndirs, message);
+    return status == PMIX_SUCCESS ? ask_to_go(message) : status;
   });
 }
 
@@ -97,10 +90,6 @@ pmix_status_t PMIx_Group_destruct_nb(const char* group, const pmix_info_t* direc
   return guarded_ask([&]() -> pmix_status_t {
     GroupDestruct message;
     const auto status = make_destruct(group, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](const weft::link::Answer& answer) {
-      forget_group(name, answer.status);
-      if (cbfunc != nullptr) cbfunc(answer.status, cbdata);
-    });
+    return status == PMIX_SUCCESS ? ask_to_go_later(message, cbfunc, cbdata) : status;
   });
 }

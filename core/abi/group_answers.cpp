@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/group_answers.hpp"
 
-#include "core/abi/results.hpp"
-#include "core/abi/role.hpp"
 #include "core/data/array.hpp"
 
 namespace weft::abi {
@@ -10,6 +8,16 @@ namespace {
 
 bool is_made(pmix_status_t status) noexcept {
   return status == PMIX_SUCCESS || status == PMIX_ERR_PARTIAL_SUCCESS;
+}
+
+}  // namespace
+
+pmix_status_t copy_group_name(const char* group, std::string& out) {
+  if (group == nullptr) return PMIX_ERR_BAD_PARAM;
+  const auto name = text_of(group, PMIX_MAX_NSLEN + 1);
+  if (name.empty() || name.size() > PMIX_MAX_NSLEN) return PMIX_ERR_BAD_PARAM;
+  out = name;
+  return PMIX_SUCCESS;
 }
 
 /// Adds the members to what the caller gets.
@@ -28,32 +36,15 @@ void take_group(const std::string& name, link::Answer& answer) {
   }
   const auto* context = answer.infos.find(PMIX_GROUP_CONTEXT_ID);
   const auto id = context == nullptr ? fail(Errc::not_found) : data::as_unsigned(context->value);
-  client->groups().add(name, {members->runs, id ? *id : 0});
+  client->groups().add(name, {members->runs, id ? *id : 0, members->adjusts});
   if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
     answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
 }
 
-}  // namespace
-
-pmix_status_t copy_group_name(const char* group, std::string& out) {
-  if (group == nullptr) return PMIX_ERR_BAD_PARAM;
-  const auto name = text_of(group, PMIX_MAX_NSLEN + 1);
-  if (name.empty() || name.size() > PMIX_MAX_NSLEN) return PMIX_ERR_BAD_PARAM;
-  out = name;
-  return PMIX_SUCCESS;
-}
-
-pmix_status_t hand_over_group(const std::string& name, link::Answer answer, pmix_info_t** results,
-                              std::size_t* nresults) {
-  take_group(name, answer);
+pmix_status_t hand_over_group(link::Answer answer, pmix_info_t** results, std::size_t* nresults) {
   if (!is_made(answer.status)) return answer.status;
   const auto status = hand_over(std::move(answer.infos), results, nresults);
   return status == PMIX_SUCCESS ? answer.status : status;
-}
-
-void lend_group(const std::string& name, link::Answer answer, pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  take_group(name, answer);
-  lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
 }
 
 void forget_group(const std::string& name, pmix_status_t status) {

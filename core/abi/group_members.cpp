@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Process Sets and Groups": groups by invitation, and members that come and go.
 #include "core/abi/group_answers.hpp"
-#include "core/abi/requests.hpp"
 #include "pmix.h"
 
-using weft::abi::ask;
-using weft::abi::ask_later;
+using weft::abi::ask_to_be_member;
+using weft::abi::ask_to_be_member_later;
+using weft::abi::ask_to_go;
+using weft::abi::ask_to_go_later;
 using weft::abi::copy_group_name;
 using weft::abi::copy_infos;
 using weft::abi::copy_procs;
-using weft::abi::forget_group;
 using weft::abi::guarded_ask;
-using weft::abi::hand_over_group;
-using weft::abi::lend_group;
 using weft::link::GroupInvite;
 using weft::link::GroupJoin;
 using weft::link::GroupLeave;
@@ -65,7 +63,7 @@ pmix_status_t PMIx_Group_invite(const char* group, const pmix_proc_t* procs, siz
   return guarded_ask([&]() -> pmix_status_t {
     GroupInvite message;
     const auto status = make_invite(group, procs, nprocs, directives, ndirs, message);
-    return status == PMIX_SUCCESS ? hand_over_group(message.group, ask(message), results, nresults) : status;
+    return status == PMIX_SUCCESS ? ask_to_be_member(message, results, nresults) : status;
   });
 }
 
@@ -75,10 +73,7 @@ pmix_status_t PMIx_Group_invite_nb(const char* group, const pmix_proc_t* procs, 
   return guarded_ask([&]() -> pmix_status_t {
     GroupInvite message;
     const auto status = make_invite(group, procs, nprocs, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](weft::link::Answer answer) {
-      lend_group(name, std::move(answer), cbfunc, cbdata);
-    });
+    return status == PMIX_SUCCESS ? ask_to_be_member_later(message, cbfunc, cbdata) : status;
   });
 }
 
@@ -100,7 +95,7 @@ pmix_status_t PMIx_Group_join(const char* group, const pmix_proc_t* leader, pmix
   return guarded_ask([&]() -> pmix_status_t {
     GroupJoin message;
     const auto status = make_join(group, leader, opt, directives, ndirs, message);
-    return status == PMIX_SUCCESS ? hand_over_group(message.group, ask(message), results, nresults) : status;
+    return status == PMIX_SUCCESS ? ask_to_be_member(message, results, nresults) : status;
   });
 }
 
@@ -110,10 +105,7 @@ pmix_status_t PMIx_Group_join_nb(const char* group, const pmix_proc_t* leader, p
   return guarded_ask([&]() -> pmix_status_t {
     GroupJoin message;
     const auto status = make_join(group, leader, opt, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](weft::link::Answer answer) {
-      lend_group(name, std::move(answer), cbfunc, cbdata);
-    });
+    return status == PMIX_SUCCESS ? ask_to_be_member_later(message, cbfunc, cbdata) : status;
   });
 }
 
@@ -129,11 +121,8 @@ pmix_status_t PMIx_Group_join_nb(const char* group, const pmix_proc_t* leader, p
 pmix_status_t PMIx_Group_leave(const char* group, const pmix_info_t* directives, size_t ndirs) {
   return guarded_ask([&]() -> pmix_status_t {
     GroupLeave message;
-    auto status = make_leave(group, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    status = ask(message).status;
-    forget_group(message.group, status);
-    return status;
+    const auto status = make_leave(group, directives, ndirs, message);
+    return status == PMIX_SUCCESS ? ask_to_go(message) : status;
   });
 }
 
@@ -142,10 +131,6 @@ pmix_status_t PMIx_Group_leave_nb(const char* group, const pmix_info_t* directiv
   return guarded_ask([&]() -> pmix_status_t {
     GroupLeave message;
     const auto status = make_leave(group, directives, ndirs, message);
-    if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](const weft::link::Answer& answer) {
-      forget_group(name, answer.status);
-      if (cbfunc != nullptr) cbfunc(answer.status, cbdata);
-    });
+    return status == PMIX_SUCCESS ? ask_to_go_later(message, cbfunc, cbdata) : status;
   });
 }

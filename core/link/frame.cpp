@@ -92,6 +92,7 @@ std::string_view to_text(MessageType type) noexcept {
                                         "group_invite",
                                         "group_join",
                                         "group_leave",
+                                        "group_fence",
                                         "group_question",
                                         "group_verdict",
                                         "group_change"};

@@ -68,6 +68,7 @@ enum class MessageType : std::uint16_t {
   group_invite,
   group_join,
   group_leave,
+  group_fence,
   group_question,  ///< server: what do the client's handlers say of this
   group_verdict,   ///< client: they have said it; no reply
   group_change,    ///< server: other members than before

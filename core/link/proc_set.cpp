@@ -22,6 +22,10 @@ bool is_same(const Procs& a, const Procs& b) noexcept {
                     [](const pmix_proc_t& one, const pmix_proc_t& other) { return is_same(one, other); });
 }
 
+bool contains(const Procs& procs, const pmix_proc_t& proc) noexcept {
+  return std::any_of(procs.begin(), procs.end(), [&](const pmix_proc_t& each) { return is_same(each, proc); });
+}
+
 Procs canonical(Procs procs) {
   std::sort(procs.begin(), procs.end(), is_less);
   const auto same = [](const pmix_proc_t& a, const pmix_proc_t& b) { return is_same(a, b); };

@@ -94,10 +94,11 @@ void fields(Archive& archive, GroupDestruct& m) {
 /// Of a construct, as the bytes that are the value of its answer: the members by group rank.
 struct GroupMembers {
   RankRuns runs;
+  bool adjusts = false;  ///< its fences go on without members that are lost or leave
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
-  archive(m.runs);
+  archive(m.runs, m.adjusts);
 }
 
 struct GroupInvite {
@@ -133,6 +134,17 @@ void fields(Archive& archive, GroupLeave& m) {
   archive(m.group, m.directives);
 }
 
+/// A fence that goes on without members that are lost or leave (PMIX_GROUP_FT_COLLECTIVE).
+struct GroupFence {
+  static constexpr auto type = MessageType::group_fence;
+  std::string group;
+  data::Infos directives;
+};
+template <class Archive>
+void fields(Archive& archive, GroupFence& m) {
+  archive(m.group, m.directives);
+}
+
 /// An event whose handlers decide: the first of `codes` that a handler has named is raised.
 struct GroupQuestion {
   static constexpr auto type = MessageType::group_question;
@@ -165,10 +177,11 @@ struct GroupChange {
   std::string group;
   RankRuns members;  ///< by group rank; none: the client is no member any more
   std::uint64_t context_id = 0;
+  bool adjusts = false;  ///< as in GroupMembers
 };
 template <class Archive>
 void fields(Archive& archive, GroupChange& m) {
-  archive(m.group, m.members, m.context_id);
+  archive(m.group, m.members, m.context_id, m.adjusts);
 }
 
 struct Allocate {

@@ -201,6 +201,8 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
       return decode_and_handle<link::GroupJoin>(rooms, sender, frame);
     case MessageType::group_leave:
       return decode_and_handle<link::GroupLeave>(rooms, sender, frame);
+    case MessageType::group_fence:
+      return decode_and_handle<link::GroupFence>(rooms, sender, frame);
     case MessageType::group_verdict:
       return decode_and_handle<link::GroupVerdict>(rooms, sender, frame);
     case MessageType::allocate:

@@ -15,16 +15,8 @@ Procs procs_in(const pmix_value_t& value) {
   return {procs, procs + value.data.darray->size};
 }
 
-Made read_results(pmix_status_t status, pmix_info_t* results, std::size_t count) {
-  Made out{status, {}, {}};
-  for (std::size_t i = 0; i < count; ++i) {
-    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
-      out.members = procs_in(results[i].value);
-    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
-      check_equal(results[i].value.type, PMIX_SIZE);
-      out.context = results[i].value.data.size;
-    }
-  }
+Made take_results(pmix_status_t status, pmix_info_t* results, std::size_t count) {
+  auto out = read_results(status, results, count);
   if (results != nullptr) PMIX_INFO_FREE(results, count);
   return out;
 }
@@ -46,12 +38,25 @@ GroupEvents::Event read_event(pmix_status_t code, const pmix_proc_t* source, con
 
 }  // namespace
 
+Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count) {
+  Made out{status, {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
+      out.members = procs_in(results[i].value);
+    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
+      check_equal(results[i].value.type, PMIX_SIZE);
+      out.context = results[i].value.data.size;
+    }
+  }
+  return out;
+}
+
 Made construct(const std::string& name, const Procs& procs, const Infos& infos) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
   const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
                                            &results, &count);
-  return read_results(status, results, count);
+  return take_results(status, results, count);
 }
 
 Made invite(const std::string& name, const Procs& procs, const Infos& infos) {
@@ -59,14 +64,14 @@ Made invite(const std::string& name, const Procs& procs, const Infos& infos) {
   std::size_t count = 0;
   const auto status = PMIx_Group_invite(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
                                         &results, &count);
-  return read_results(status, results, count);
+  return take_results(status, results, count);
 }
 
 Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t how, const Infos& infos) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
   const auto status = PMIx_Group_join(name.c_str(), leader, how, infos.data(), infos.size(), &results, &count);
-  return read_results(status, results, count);
+  return take_results(status, results, count);
 }
 
 pmix_status_t destruct(const std::string& name, const Infos& infos) {

@@ -23,6 +23,7 @@ struct Made {
   Procs members;
   std::optional<std::size_t> context;
 };
+Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count);
 Made construct(const std::string& name, const Procs& procs, const Infos& infos = {});
 Made invite(const std::string& name, const Procs& procs, const Infos& infos = {});
 /// leader: null: none.

@@ -46,6 +46,7 @@ void add_fence_programs(Programs& programs);
 void add_foreign_host_programs(Programs& programs);
 void add_get_programs(Programs& programs);
 void add_group_programs(Programs& programs);
+void add_construct_programs(Programs& programs);
 void add_invitation_programs(Programs& programs);
 void add_membership_programs(Programs& programs);
 void add_host_event_programs(Programs& programs);

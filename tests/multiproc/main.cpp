@@ -17,6 +17,7 @@ int main(int argc, char** argv) {
   weft::test::add_host_event_programs(programs);
   weft::test::add_host_fence_programs(programs);
   weft::test::add_group_programs(programs);
+  weft::test::add_construct_programs(programs);
   weft::test::add_invitation_programs(programs);
   weft::test::add_membership_programs(programs);
   weft::test::add_host_group_programs(programs);

@@ -18,6 +18,8 @@ add_executable(multiproc_test
   harness.cpp
   host.cpp
   host_events_test.cpp
+  construct_programs.cpp
+  construct_test.cpp
   group_calls.cpp
   group_programs.cpp
   invitation_programs.cpp

@@ -27,6 +27,8 @@ Errc code_of(pmix_status_t why) noexcept {
       return Errc::invalid;
     case Exchanges::rivals:
       return Errc::type_mismatch;
+    case PMIX_GROUP_CONSTRUCT_ABORT:
+      return Errc::denied;
     default:
       return Errc::canceled;
   }
@@ -47,6 +49,8 @@ pmix_status_t status_of(Errc code) noexcept {
       return PMIX_ERR_BAD_PARAM;
     case Errc::type_mismatch:
       return Exchanges::rivals;
+    case Errc::denied:
+      return PMIX_GROUP_CONSTRUCT_ABORT;
     case Errc::corrupt:
       return PMIX_ERR_UNPACK_FAILURE;
     default:

@@ -4,18 +4,15 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/data/array.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::server {
 namespace {
 
 using Kind = Meeting::Kind;
-
-bool contains(const Procs& procs, const pmix_proc_t& proc) noexcept {
-  return std::any_of(procs.begin(), procs.end(),
-                     [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
-}
 
 /// PMIX_SUCCESS: it may still call.
 pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
@@ -24,16 +21,15 @@ pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
   return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
-/// No collective of the servers: one of them decides, and no other can end it.
-bool is_kept_by_one_server(const std::string& operation) {
-  return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
-         operation.starts_with(join_of(""));
-}
-
 }  // namespace
 
 Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
     : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
+  rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
+    enter(from, Kind::construct, std::move(message.group), std::move(message.procs), std::move(message.directives));
+  });
+  rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
+  rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc) { left(group, proc); });
   if (cluster != nullptr) join(*cluster);
 }
 
@@ -44,20 +40,29 @@ void Gatherings::join(Cluster& cluster) {
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
                        data::Infos directives) {
-  auto set = group.empty() ? canonical(procs) : set_of_group(procs);
+  auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
   Arrival arrival{from, std::move(procs), std::move(directives)};
-  const bool goes_on_smaller = kind == Kind::construct && is_set(arrival.directives, PMIX_GROUP_OPTIONAL);
+  const bool goes_on_smaller = kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
+                                                           is_set(arrival.directives, PMIX_GROUP_FT_COLLECTIVE));
   enter(kind, std::move(group), std::move(set), std::move(arrival), goes_on_smaller);
 }
 
 void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct message) {
-  const auto* group = groups_.table().find(message.group);
+  enter_group(from, Kind::destruct, message.group, std::move(message.directives));
+}
+
+void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
+  enter_group(from, Kind::fence, message.group, std::move(message.directives));
+}
+
+void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name, data::Infos directives) {
+  const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
-  if (!members) return from.reply(PMIX_ERR_NOT_FOUND);
-  const auto set = set_of_group(*members);
+  if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
+  const bool goes_on_smaller = kind == Kind::fence || group->options.tells_ends || group->options.adjusts;
+  const auto set = groups_.set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
-  enter(Kind::destruct, std::move(message.group), set,
-        {from, std::move(in_order), std::move(message.directives)}, group->options.tells_ends);
+  enter(kind, name, set, {from, std::move(in_order), std::move(directives)}, goes_on_smaller);
 }
 
 void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller) {
@@ -70,8 +75,9 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
   auto open = find(fresh, from);
-  if (open == open_.end()) open = open_.insert(open, Gathering{std::move(fresh)});
+  if (open == open_.end()) open = add(std::move(fresh));
   auto& meeting = open->meeting;
+  if (kind == Kind::construct && !is_by_host(meeting)) tell_others(meeting, arrival);
   meeting.arrived.push_back(std::move(arrival));
   meeting.goes_on_smaller |= goes_on_smaller && !is_by_host(meeting);
   if (const auto until = data::deadline_after(*timeout);
@@ -79,31 +85,22 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
     meeting.deadline = until;
   if (!is_same(meeting.set, set)) return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
   if (meeting.goes_on_smaller) leave_out_lost(meeting);
-  if (is_complete(meeting)) return complete(open);
-  if (const auto status = status_of_lost(meeting); status != PMIX_SUCCESS) return fail(open, status);
+  if (is_complete(*open)) return complete(open);
   watch_deadline(open);
+  look_for_lost(open);
 }
 
-/// Members of a group may spell a job as the wildcard or rank by rank, unlike participants of the other calls: a job that is named rank by
-/// rank becomes the wildcard.
-Procs Gatherings::set_of_group(const Procs& procs) const {
-  const auto set = canonical(procs);
-  Procs out;
-  for (auto first = set.begin(); first != set.end();) {
-    const auto nspace = link::nspace_of(*first);
-    const auto last = std::find_if(first, set.end(),
-                                   [&](const pmix_proc_t& proc) { return link::nspace_of(proc) != nspace; });
-    const auto* job = jobs_.find(nspace);
-    const bool is_whole = job != nullptr &&
-                          last - first == static_cast<std::ptrdiff_t>(job->view().ranks()) &&
-                          std::prev(last)->rank == job->view().ranks() - 1;
-    if (is_whole)
-      out.push_back(link::make_proc(nspace, PMIX_RANK_WILDCARD));
-    else
-      out.insert(out.end(), first, last);
-    first = last;
-  }
-  return out;
+/// By the directives of the draft of RFC 0033 that this call brings.
+void Gatherings::tell_others(const Meeting& meeting, const Arrival& arrival) {
+  const bool tells = is_set(arrival.directives, PMIX_GROUP_NOTIFY_EACH);
+  const bool requests = is_set(arrival.directives, PMIX_GROUP_NOTIFY_REQ);
+  if (!tells && !requests) return;
+  const auto& proc = arrival.from.proc();
+  const auto members = groups_.by_rank(meeting.set);
+  auto others = link::procs_of(members).value_or(Procs());
+  std::erase_if(others, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
+  if (tells) rooms_.events.tell({PMIX_PROC_HAS_JOINED, proc, meeting.group, nullptr, &proc}, others);
+  if (requests) rooms_.events.tell({PMIX_GROUP_REQUESTED, proc, meeting.group, &members, nullptr}, others);
 }
 
 /// Calls of one kind and set belong together; of a group, those of its name. Threads of one process may be in two of the same: each call
@@ -117,8 +114,18 @@ Gatherings::Open Gatherings::find(const Meeting& meeting, const Requester& from)
   });
 }
 
-bool Gatherings::is_complete(const Meeting& meeting) const {
-  bool out = true;
+Gatherings::Open Gatherings::add(Meeting meeting) {
+  open_.push_back(Gathering{std::move(meeting), ++last_});
+  return std::prev(open_.end());
+}
+
+Gatherings::Open Gatherings::by_number(std::uint64_t number) {
+  return std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) { return each.number == number; });
+}
+
+bool Gatherings::is_complete(const Gathering& gathering) const {
+  const auto& meeting = gathering.meeting;
+  bool out = gathering.undecided.empty();
   each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
     out =
         out &&
@@ -137,16 +144,92 @@ void Gatherings::leave_out_lost(Meeting& meeting) const {
   });
 }
 
-/// Of a participant of this node that was lost before it called, and is waited for; PMIX_SUCCESS: there is none.
-pmix_status_t Gatherings::status_of_lost(const Meeting& meeting) const {
-  auto out = PMIX_SUCCESS;
-  if (meeting.goes_on_smaller) return out;
+/// Participants of this node that were lost before they called, and are waited for; those that have died first.
+std::vector<Gatherings::Lost> Gatherings::lost_of(const Meeting& meeting) const {
+  std::vector<Lost> out;
   each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
-    if (has_arrived(meeting, job, local)) return;
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const auto status = end_of(job, local);
-    if (status == PMIX_ERR_PROC_ABORTED || out == PMIX_SUCCESS) out = status;  // a death is the worse of two
+    if (status != PMIX_SUCCESS && !has_arrived(meeting, job, local) && !contains(meeting.lost, proc))
+      out.push_back({proc, status});
   });
+  std::stable_partition(out.begin(), out.end(),
+                        [](const Lost& lost) { return lost.status == PMIX_ERR_PROC_ABORTED; });
   return out;
+}
+
+void Gatherings::look_for_lost(Open open) {
+  const auto number = open->number;
+  for (const auto& lost : lost_of(open->meeting))
+    if (const auto still = by_number(number); still != open_.end()) lose_in(still, lost);
+}
+
+/// A participant of this node will not call, and may have called before. Only a construct asks what is to become of it.
+void Gatherings::lose_in(Open open, const Lost& lost) {
+  auto& meeting = open->meeting;
+  const auto* arrival = meeting.find(lost.proc);
+  const bool was_leader = (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER)) ||
+                          contains(open->leaders, lost.proc);
+  std::erase_if(meeting.arrived,
+                [&](const Arrival& each) { return link::is_same(each.from.proc(), lost.proc); });
+  std::erase_if(open->leaders, [&](const pmix_proc_t& each) { return link::is_same(each, lost.proc); });
+  if (meeting.goes_on_smaller) {
+    if (!contains(meeting.lost, lost.proc)) meeting.lost.push_back(lost.proc);
+    if (is_complete(*open)) complete(open);
+    return;
+  }
+  const bool may_ask = meeting.kind == Kind::construct && !is_by_host(meeting);
+  const bool asks = was_leader || facts_of(name_of(meeting)).asks || groups_.has_other_nodes(meeting.set);
+  if (contains(open->undecided, lost.proc)) return;
+  if (!may_ask || !asks) return fail(open, lost.status);
+  open->undecided.push_back(lost.proc);
+  rooms_.losses.decide({name_of(meeting), meeting.group, lost.proc, lost.status, was_leader},
+                       [this, number = open->number, proc = lost.proc](Losses::Outcome outcome) {
+                         decided(number, proc, std::move(outcome));
+                       });
+}
+
+/// It has called, and so have all others of this node: it is a member, and those that it led look for another leader, or give up.
+void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
+  for (const auto& [key, meeting] : groups_.constructs_led_by(proc))
+    rooms_.losses.decide({name_of(*meeting), meeting->group, proc, status, true, true},
+                         [this, key](const Losses::Outcome& outcome) {
+                           if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT) groups_.abort(key, outcome.status);
+                         });
+}
+
+void Gatherings::decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome) {
+  const auto open = by_number(number);
+  if (open == open_.end()) return;
+  if (outcome.status != PMIX_SUCCESS) return fail(open, outcome.status);
+  std::erase_if(open->undecided, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
+  open->meeting.lost.push_back(proc);
+  open->leaders.insert(open->leaders.end(), outcome.leaders.begin(), outcome.leaders.end());
+  if (is_complete(*open)) complete(open);
+}
+
+/// A member has left a group with members here: what the others wait for in it goes on without that member, or fails.
+void Gatherings::left(const std::string& group, const pmix_proc_t& proc) {
+  const auto* now = groups_.table().find(group);
+  const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
+  const auto set = groups_.set_of_group(members ? *members : Procs());
+  for (auto each = open_.begin(); each != open_.end();) {
+    const auto open = each++;
+    auto& meeting = open->meeting;
+    if (meeting.group != group || meeting.kind == Kind::construct || is_by_host(meeting)) continue;
+    if (!meeting.goes_on_smaller) {
+      fail(open, PMIX_ERR_UNREACH);
+      continue;
+    }
+    if (const auto* arrival = meeting.find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
+    std::erase_if(meeting.arrived, [&](const Arrival& one) { return link::is_same(one.from.proc(), proc); });
+    meeting.set = set;
+    if (meeting.arrived.empty())
+      open_.erase(open);
+    else if (is_complete(*open))
+      complete(open);
+  }
+  groups_.end_exchanges_of(group);
 }
 
 void Gatherings::watch_deadline(Open open) {
@@ -182,6 +265,7 @@ void Gatherings::complete(Open open) {
 void Gatherings::fail(Open open, pmix_status_t status) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
+  if (meeting.arrived.empty()) return groups_.refuse(groups_.participants_of(meeting), status);  // another node has asked
   if (!is_by_host(meeting)) return groups_.fail(meeting, status);
   for (const auto& arrival : meeting.arrived) arrival.from.reply(status);
   meeting.arrived.front().directives.add(PMIX_LOCAL_COLLECTIVE_STATUS, data::Value::of_status(status));
@@ -189,6 +273,7 @@ void Gatherings::fail(Open open, pmix_status_t status) {
 }
 
 bool Gatherings::is_by_host(const Meeting& meeting) const noexcept {
+  if (meeting.kind == Kind::fence) return false;
   return is_of_group(meeting) ? host_.does_groups() : host_.does_connect();
 }
 
@@ -208,6 +293,8 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
                            if (status == PMIX_SUCCESS) groups_.table().add(group, {.members = members, .options = {}});
                            done(status, std::move(infos));
                          });
+    case Kind::fence:  // no host's
+      return;
     case Kind::destruct:
       return host_.group(
           PMIX_GROUP_DESTRUCT, {meeting.group, std::move(procs), std::move(directives)},
@@ -219,115 +306,30 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
 }
 
 void Gatherings::lose_remote(const pmix_proc_t& proc) {
+  rooms_.bootstraps.lose(proc, PMIX_ERR_PROC_ABORTED);
   rooms_.invitations.lose(proc);
   static_cast<void>(groups_.process_ended(proc));
 }
 
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
   rooms_.invitations.lose(proc);
-  for (auto open = open_.begin(); open != open_.end();) {
-    const auto lost = open++;
-    auto& meeting = lost->meeting;
-    if (!events::covers(meeting.set, proc)) continue;
-    if (!meeting.goes_on_smaller) {
-      fail(lost, status);
-      continue;
-    }
-    // It may have called, and is one that has come then.
-    std::erase_if(meeting.arrived,
-                  [&](const Arrival& arrival) { return link::is_same(arrival.from.proc(), proc); });
-    if (!contains(meeting.lost, proc)) meeting.lost.push_back(proc);
-    if (is_complete(meeting)) complete(lost);
-  }
+  std::vector<std::uint64_t> of_it;
+  for (const auto& open : open_)
+    if (events::covers(open.meeting.set, proc)) of_it.push_back(open.number);
+  for (const auto number : of_it)
+    if (const auto open = by_number(number); open != open_.end()) lose_in(open, {proc, status});
+  lose_leader(proc, status);
   for (const auto& name : groups_.process_ended(proc)) {
     const auto* group = groups_.table().find(name);
     auto members = link::procs_of(group->members);
     const bool is_awaited = group->options.tells_ends && !host_.does_groups() && members;
     if (is_awaited)
       groups_.run(
-          {.kind = Kind::destruct, .group = name, .set = set_of_group(*members), .goes_on_smaller = true});
+          {.kind = Kind::destruct, .group = name, .set = groups_.set_of_group(*members), .goes_on_smaller = true});
     groups_.drop(name);
   }
-}
-
-// ---- which ranks are missing
-
-FencePart Gatherings::part_of(const Gathering& gathering) const {
-  const auto& meeting = gathering.meeting;
-  const bool is_shared = !is_by_host(meeting) && groups_.has_other_nodes(meeting.set);
-  auto part =
-      server::part_of(jobs_, meeting, is_shared ? groups_.attempts(groups_.participants_of(meeting)) + 1 : 1);
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - gathering.since).count());
-  return part;
-}
-
-std::vector<FencePart> Gatherings::open_parts() const {
-  auto out = groups_.open_parts();
-  std::ranges::move(rooms_.invitations.open_parts(), std::back_inserter(out));
-  std::ranges::move(rooms_.memberships.open_parts(), std::back_inserter(out));
-  for (const auto& gathering : open_) out.push_back(part_of(gathering));
-  return out;
-}
-
-std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit) {
-  auto out = rooms_.invitations.waiting_for(limit);
-  for (auto& gathering : open_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
-    if (gathering.is_reported || age < limit) continue;
-    gathering.is_reported = true;
-    const bool is_shared = !is_by_host(gathering.meeting) && groups_.has_other_nodes(gathering.meeting.set);
-    out.push_back({part_of(gathering), age, is_shared});
-  }
-  return out;
-}
-
-const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs& set) const {
-  const auto open = std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
-    return operation_of(each.meeting) == name.operation && is_same(each.meeting.set, set);
-  });
-  return open == open_.end() ? nullptr : &*open;
-}
-
-std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
-  auto procs = procs_of(name.procs);
-  if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
-  if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
-  const Participants participants(std::move(*procs), name.operation);
-  const auto attempts = groups_.attempts(participants);
-  const auto* open = find(name, participants.procs());
-  if (open != nullptr && name.generation == attempts + 1) return part_of(*open);
-  auto part = server::part_of(jobs_, {.set = participants.procs()}, name.generation);
-  part.name.operation = name.operation;
-  if (name.generation > attempts) return part;
-  part.missing.clear();
-  part.arrived = part.ranks;
-  part.state = FencePart::State::entered;
-  return part;
-}
-
-/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of this node was lost before any
-/// has called, it never will: then it ends at all nodes, or this node takes part for those that are lost.
-void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
-  const auto name = decode<FenceName>(body);
-  const auto part = name ? part_in(*name) : std::nullopt;
-  if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
-  if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
-  const Participants participants(*procs_of(name->procs), name->operation);
-  if (find(*name, participants.procs()) == nullptr &&
-      name->generation == groups_.attempts(participants) + 1) {
-    Meeting meeting{
-        .kind = Kind::construct, .group = constructed_by(name->operation), .set = participants.procs()};
-    const auto why = status_of_lost(meeting);
-    if (why != PMIX_SUCCESS && name->goes_on_smaller == 0) groups_.refuse(participants, why);
-    if (why != PMIX_SUCCESS && name->goes_on_smaller != 0 && !meeting.group.empty()) {
-      meeting.goes_on_smaller = true;
-      leave_out_lost(meeting);
-      if (is_complete(meeting)) groups_.run(std::move(meeting));
-    }
-  }
-  reply(PMIX_SUCCESS, encode(*part));
 }
 
 }  // namespace weft::server

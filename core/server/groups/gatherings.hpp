@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Connect, PMIx_Disconnect, and the construct and destruct of groups: where the participants of this node meet. When all have called, the
+// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups that adjust: where the participants of this node meet. When all have called, the
 // host is called, or for a group, unless the host makes groups itself, the servers (groups.hpp). The loop's thread only.
 //
 //   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
 //       |
-//       +-----(a participant has ended; a deadline has passed; another node knows that it cannot end well)--> ended
+//       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end well)--> ended
+//
+// A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one that goes on with fewer. One that
+// another node has asked about is open here before any participant has called.
 //
 // A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS, or to the other servers:
 // participants of other nodes wait for this one.
@@ -18,9 +21,11 @@
 #include <vector>
 
 #include "core/server/fences/fences.hpp"
+#include "core/server/groups/bootstraps.hpp"
 #include "core/server/groups/groups.hpp"
 #include "core/server/groups/invitations.hpp"
 #include "core/server/groups/invited.hpp"
+#include "core/server/groups/losses.hpp"
 #include "core/server/groups/meeting.hpp"
 #include "core/server/host/host.hpp"
 #include "core/server/jobs/jobs.hpp"
@@ -32,6 +37,9 @@ class Gatherings {
   /// Which of these hear of processes that end, and are waited for, through this.
   struct Rooms {
     Groups& groups;
+    Bootstraps& bootstraps;
+    GroupEvents& events;
+    Losses& losses;
     Memberships& memberships;
     Invitations& invitations;
     Invited& invited;
@@ -47,12 +55,17 @@ class Gatherings {
              data::Infos directives);
   /// The same for the end of a group, whose members are known here.
   void enter_destruct(const Requester& from, link::GroupDestruct message);
+  /// A fence of a group that goes on without members that are lost or leave.
+  void enter_fence(const Requester& from, link::GroupFence message);
   /// A local process will not call any more: it has ended, or has finalized.
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   /// A process of another node has ended.
   void lose_remote(const pmix_proc_t& proc);
   /// The namespace has ended here.
-  void forget(const std::string& nspace) { groups_.forget(nspace); }
+  void forget(const std::string& nspace) {
+    rooms_.bootstraps.forget(nspace);
+    groups_.forget(nspace);
+  }
 
   // Which ranks are missing, as Fences tells it of fences.
   /// What a local participant has entered.
@@ -66,6 +79,9 @@ class Gatherings {
   using Clock = std::chrono::steady_clock;
   struct Gathering {
     Meeting meeting;
+    std::uint64_t number = 0;
+    Procs undecided{};  ///< members that are lost, while handlers are asked what becomes of it
+    Procs leaders{};    ///< that were elected
     Clock::time_point since = Clock::now();
     bool is_reported = false;
     std::unique_ptr<asio::steady_timer> deadline{};
@@ -73,17 +89,32 @@ class Gatherings {
   using Open = std::list<Gathering>::iterator;
 
   void enter(Meeting::Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller);
-  Procs set_of_group(const Procs& procs) const;
+  void enter_group(const Requester& from, Meeting::Kind kind, const std::string& name, data::Infos directives);
+  void tell_others(const Meeting& meeting, const Arrival& arrival);
   Open find(const Meeting& meeting, const Requester& from);
-  bool is_complete(const Meeting& meeting) const;
+  Open add(Meeting meeting);
+  Open by_number(std::uint64_t number);
+  bool is_complete(const Gathering& gathering) const;
   void leave_out_lost(Meeting& meeting) const;
-  pmix_status_t status_of_lost(const Meeting& meeting) const;
+  struct Lost {
+    pmix_proc_t proc;
+    pmix_status_t status;
+  };
+  std::vector<Lost> lost_of(const Meeting& meeting) const;
+  void look_for_lost(Open open);
+  void lose_in(Open open, const Lost& lost);
+  void lose_leader(const pmix_proc_t& proc, pmix_status_t status);
+  void decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome);
+  void left(const std::string& group, const pmix_proc_t& proc);
+  ConstructFacts facts_of(const FenceName& construct) const;
+  FenceName name_of(const Meeting& meeting) const;
   void watch_deadline(Open open);
   void complete(Open open);
   void fail(Open open, pmix_status_t status);
   bool is_by_host(const Meeting& meeting) const noexcept;
   void call_host(Meeting meeting, Host::Answered done);
   void answer_part(Bytes body, const Rpc::Reply& reply);
+  void take_part_without(const FenceName& name, const Participants& participants);
   const Gathering* find(const FenceName& name, const Procs& set) const;
   FencePart part_of(const Gathering& gathering) const;
 
@@ -93,6 +124,7 @@ class Gatherings {
   Groups& groups_;
   const Rooms rooms_;
   std::list<Gathering> open_;  ///< not complete yet
+  std::uint64_t last_ = 0;
 };
 
 }  // namespace weft::server

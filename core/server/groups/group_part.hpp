@@ -53,10 +53,11 @@ void fields(Archive& archive, MadeGroup& m) {
 struct GroupEnded {
   static constexpr std::uint16_t wire_version = 1;
   std::string group;
+  std::uint64_t version = 0;  ///< a later group of that name has had fewer changes
 };
 template <class Archive>
 void fields(Archive& archive, GroupEnded& m) {
-  archive(m.group);
+  archive(m.group, m.version);
 }
 
 struct GroupPart {

@@ -23,6 +23,13 @@ void answer(const Meeting& meeting, const link::Answer& answer) {
   for (const auto& arrival : meeting.arrived) arrival.from.answer_encoded(bytes);
 }
 
+/// Of the arrivals only who they are.
+Meeting copy_for_answer(const Meeting& meeting) {
+  Meeting out{.kind = meeting.kind, .group = meeting.group};
+  for (const auto& arrival : meeting.arrived) out.arrived.push_back({arrival.from, {}, {}});
+  return out;
+}
+
 }  // namespace
 
 /// One that is under way between nodes.
@@ -47,7 +54,8 @@ Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& car
       server_(server) {
   peers_.on(RequestType::group_ended, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto ended = base::decode<GroupEnded>(body);
-    if (ended) table_.erase(ended->group);
+    const auto* group = ended ? table_.find(ended->group) : nullptr;
+    if (group != nullptr && group->version == ended->version) table_.erase(ended->group);
     reply(ended ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
   });
 }
@@ -95,7 +103,8 @@ void Groups::exchange(const OperationRef& operation) {
   const auto& meeting = operation->meeting;
   if (!may_exchange_) return answer(meeting, {PMIX_ERR_UNREACH, {}, {}});
   const bool constructs = meeting.kind == Meeting::Kind::construct;
-  const bool brings_data = constructs || meeting.kind == Meeting::Kind::connect;
+  const bool brings_data =
+      constructs || meeting.kind == Meeting::Kind::connect || meeting.kind == Meeting::Kind::fence;
   if (meeting.deadline) {
     operation->deadline = std::make_unique<asio::steady_timer>(loop_, *meeting.deadline);
     operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
@@ -133,6 +142,7 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
   const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;
   if (operation->was_over && was_another) return exchange(operation);
+  if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
   std::vector<GroupPart> parts;
@@ -150,6 +160,51 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   end(operation->meeting, parts);
 }
 
+/// The members of the group are others than when this began, or other nodes know so: they fence, or end the group, with those that are left.
+bool Groups::adjust(Operation& operation) const {
+  auto& meeting = operation.meeting;
+  const auto* group = meeting.kind == Meeting::Kind::construct ? nullptr : table_.find(meeting.group);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members) return false;
+  auto set = set_of_group(*members);
+  if (is_same(set, meeting.set) && !meeting.goes_on_smaller) return false;
+  std::erase_if(meeting.arrived, [&](const Arrival& arrival) {
+    const bool has_left = !link::holds(group->members, arrival.from.proc());
+    if (has_left) arrival.from.reply(PMIX_ERR_NOT_A_MEMBER);
+    return has_left;
+  });
+  if (meeting.arrived.empty()) return false;
+  meeting.set = std::move(set);
+  operation.participants = participants_of(meeting);
+  return true;
+}
+
+std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
+  std::vector<std::pair<Exchanges::Key, const Meeting*>> out;
+  for (const auto& [key, operation] : open_) {
+    const auto& meeting = operation->meeting;
+    const auto* arrival = meeting.kind == Meeting::Kind::construct ? meeting.find(proc) : nullptr;
+    if (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER)) out.emplace_back(key, &meeting);
+  }
+  return out;
+}
+
+void Groups::end_exchanges_of(const std::string& group) {
+  std::vector<std::pair<Exchanges::Key, pmix_status_t>> over;
+  for (const auto& [key, operation] : open_) {
+    const auto& meeting = operation->meeting;
+    if (meeting.group == group && meeting.kind != Meeting::Kind::construct)
+      over.emplace_back(key, meeting.goes_on_smaller ? Exchanges::rivals : PMIX_ERR_UNREACH);
+  }
+  for (const auto& [key, status] : over) exchanges_->abort(key, status);
+}
+
+const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {
+  for (const auto& [key, open] : open_)
+    if (operation_of(open->meeting) == operation && is_same(open->meeting.set, set)) return &open->meeting;
+  return nullptr;
+}
+
 void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
   switch (meeting.kind) {
     case Meeting::Kind::connect:
@@ -159,25 +214,39 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
       if (const auto open = connected_.find(link::runs_of(meeting.set)); open != connected_.end())
         connected_.erase(open);
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
-    case Meeting::Kind::destruct:
-      tell_end_to_keeper(meeting.group);
-      table_.erase(meeting.group);
+    case Meeting::Kind::fence:
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
+    case Meeting::Kind::destruct:
+      return end_group(meeting);
     case Meeting::Kind::construct:
       break;
   }
   auto outcome = outcome_of(parts, by_rank(meeting.set));
   link::Answer out{outcome.status, {}, {}};
   if (!outcome.members.empty()) {
-    out.value = data::Value::of_bytes(link::encode(link::GroupMembers{outcome.members}));
+    out.value = data::Value::of_bytes(link::encode(link::GroupMembers{outcome.members, outcome.options.adjusts}));
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
     const auto keeper = keeper_of(outcome.members);
     Group group{std::move(outcome.members), outcome.context_id, outcome.options, keeper, 1};
+    tell_made(meeting.group, group, outcome.status);
     if (has_live_members(group, {})) table_.add(meeting.group, std::move(group));
   }
   answer(meeting, out);
+}
+
+void Groups::tell_made(const std::string& name, const Group& group, pmix_status_t status) {
+  const bool is_smaller = status == PMIX_ERR_PARTIAL_SUCCESS;
+  if (!is_smaller && group.context_id == 0) return;
+  const auto here = local_members(group);
+  if (here.empty()) return;
+  const auto source = link::make_proc(group.members.front().nspace, group.members.front().first);
+  if (is_smaller) events_.tell({PMIX_GROUP_MEMBERSHIP_UPDATE, source, name, &group.members, nullptr}, here);
+  if (group.context_id == 0) return;
+  data::Infos context;
+  context.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(group.context_id));
+  events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, name, nullptr, nullptr}, here, &context);
 }
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
@@ -224,6 +293,26 @@ GroupPart Groups::part_of(const Meeting& meeting) {
     out.first = {std::string(link::nspace_of(proc)), proc.rank, proc.rank};
     out.order = by_rank(first->procs);
     if (out.order == by_rank(meeting.set)) out.order.clear();
+  }
+  return out;
+}
+
+Procs Groups::set_of_group(const Procs& procs) const {
+  const auto set = canonical(procs);
+  Procs out;
+  for (auto first = set.begin(); first != set.end();) {
+    const auto nspace = link::nspace_of(*first);
+    const auto last = std::find_if(first, set.end(),
+                                   [&](const pmix_proc_t& proc) { return link::nspace_of(proc) != nspace; });
+    const auto* job = jobs_.find(nspace);
+    const bool is_whole = job != nullptr &&
+                          last - first == static_cast<std::ptrdiff_t>(job->view().ranks()) &&
+                          std::prev(last)->rank == job->view().ranks() - 1;
+    if (is_whole)
+      out.push_back(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+    else
+      out.insert(out.end(), first, last);
+    first = last;
   }
   return out;
 }
@@ -341,14 +430,22 @@ NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
   return node.value_or(peers_.self());
 }
 
-/// The keeper of a group may have no member any more, and would not see its end.
-void Groups::tell_end_to_keeper(const std::string& name) const {
-  const auto* group = table_.find(name);
+/// The keeper of a group may have no member any more, and would not see its end: then it is told before the members of the first node hear of
+/// it, and may make another one of that name.
+void Groups::end_group(const Meeting& meeting) {
+  const auto* group = table_.find(meeting.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  if (!members || group->keeper == peers_.self()) return;
-  const auto by_node = peers_.by_node(*members);
-  if (by_node.count(group->keeper) == 0 && by_node.begin()->first == peers_.self())
-    peers_.send(group->keeper, RequestType::group_ended, base::encode(GroupEnded{name}), nullptr);
+  const auto by_node = members ? peers_.by_node(*members) : std::map<NodeNumber, Procs>();
+  const bool tells = group != nullptr && group->keeper != peers_.self() && by_node.count(group->keeper) == 0 &&
+                     !by_node.empty() && by_node.begin()->first == peers_.self();
+  const auto keeper = group == nullptr ? 0 : group->keeper;
+  const GroupEnded ended{meeting.group, group == nullptr ? 0 : group->version};
+  table_.erase(meeting.group);
+  if (!tells) return answer(meeting, {PMIX_SUCCESS, {}, {}});
+  peers_.send(keeper, RequestType::group_ended, base::encode(ended),
+              [meeting = std::make_shared<Meeting>(copy_for_answer(meeting))](pmix_status_t, Bytes) {
+                answer(*meeting, {PMIX_SUCCESS, {}, {}});
+              });
 }
 
 void Groups::take(const MadeGroup& made) {
@@ -379,14 +476,14 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
         client->second->send(link::MessageType::group_change, 0, bytes);
     });
   };
-  send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
-  send(left, {made.name, {}, 0});
+  send(local_members(made.group), {made.name, made.group.members, made.group.context_id, made.group.options.adjusts});
+  send(left, {made.name, {}, 0, false});
 }
 
 void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
   if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
   take(made);
-  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members})), {}};
+  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members, made.group.options.adjusts})), {}};
   if (made.group.context_id != 0)
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);

@@ -52,6 +52,18 @@ class Groups {
   bool are_connected(const Procs& set) const { return connected_.count(link::runs_of(set)) != 0; }
   /// With each job that is named as a whole spelt by its ranks, in the order of `procs`.
   link::RankRuns by_rank(const Procs& procs) const;
+  /// As the members of a group are compared: a job that is named rank by rank is the same as its wildcard.
+  Procs set_of_group(const Procs& procs) const;
+  /// A meeting of this node that is with the other nodes; null: there is none.
+  const Meeting* under_way(const std::string& operation, const Procs& set) const;
+  /// Those that are with the other nodes, and in which this process of this node has declared itself leader.
+  std::vector<std::pair<Exchanges::Key, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
+  /// One that is with the other nodes ends there, at all of them.
+  void abort(const Exchanges::Key& key, pmix_status_t why) {
+    if (open_.count(key) != 0) exchanges_->abort(key, why);
+  }
+  /// A member has left: fences and destructs of the group that are with the other nodes begin again among those that are left, or fail.
+  void end_exchanges_of(const std::string& group);
   /// Operations that are under way between the nodes, as Fences::open_parts().
   std::vector<FencePart> open_parts() const;
 
@@ -84,7 +96,9 @@ class Groups {
   void exchange(const OperationRef& operation);
   void exchanged(const OperationRef& operation, CardExchange::End end);
   void watch_rivals();
+  bool adjust(Operation& operation) const;
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
+  void tell_made(const std::string& name, const Group& group, pmix_status_t status);
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
@@ -92,7 +106,7 @@ class Groups {
                     const pmix_proc_t& about);
   void tell_clients(const MadeGroup& made, const Procs& left);
   NodeNumber keeper_of(const link::RankRuns& members) const;
-  void tell_end_to_keeper(const std::string& name) const;
+  void end_group(const Meeting& meeting);
   Procs local_members(const Group& group) const;
 
   asio::io_context& loop_;

@@ -4,18 +4,12 @@
 #include <algorithm>
 
 #include "core/server/fences/local_part.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::server {
 namespace {
 
 using Event = InvitationEvent;
-
-/// In their order, each once.
-void add_once(Procs& procs, const pmix_proc_t& proc) {
-  const bool is_there = std::any_of(procs.begin(), procs.end(),
-                                    [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
-  if (!is_there) procs.push_back(proc);
-}
 
 }  // namespace
 
@@ -64,11 +58,9 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
   const auto named = link::procs_of(groups_.by_rank(message.procs));
   if (!named) return PMIX_ERR_BAD_PARAM;
   Procs procs;
-  const bool names_itself = std::any_of(named->begin(), named->end(), [&](const pmix_proc_t& each) {
-    return link::is_same(each, from.proc());
-  });
-  if (!names_itself) procs.push_back(from.proc());
-  for (const auto& proc : *named) add_once(procs, proc);
+  if (!contains(*named, from.proc())) procs.push_back(from.proc());
+  for (const auto& proc : *named)
+    if (!contains(procs, proc)) procs.push_back(proc);
   for (const auto& proc : procs) {
     const bool is_leader = link::is_same(proc, from.proc());
     if (!is_leader && out.is_extension && link::holds(group->members, proc)) continue;

@@ -8,26 +8,37 @@
 namespace weft::server {
 namespace {
 
-constexpr std::string_view construct_of = "construct of group ";
+struct Title {
+  Meeting::Kind kind;
+  std::string_view text;
+};
+constexpr Title titles[] = {{Meeting::Kind::construct, "construct of group "},
+                            {Meeting::Kind::destruct, "destruct of group "},
+                            {Meeting::Kind::fence, "fence of group "}};
 
 }  // namespace
 
-std::string constructed_by(const std::string& operation) {
-  return operation.starts_with(construct_of) ? operation.substr(construct_of.size()) : std::string();
+bool read_operation(std::string_view operation, Meeting& out) {
+  for (const auto& title : titles) {
+    if (!operation.starts_with(title.text)) continue;
+    out.kind = title.kind;
+    out.group = operation.substr(title.text.size());
+    return true;
+  }
+  return false;
 }
 
 std::string operation_of(const Meeting& meeting) {
-  switch (meeting.kind) {
-    case Meeting::Kind::connect:
-      return "connect";
-    case Meeting::Kind::disconnect:
-      return "disconnect";
-    case Meeting::Kind::construct:
-      return std::string(construct_of) + meeting.group;
-    case Meeting::Kind::destruct:
-      return "destruct of group " + meeting.group;
-  }
-  return {};
+  for (const auto& title : titles)
+    if (title.kind == meeting.kind) return std::string(title.text) + meeting.group;
+  return meeting.kind == Meeting::Kind::connect ? "connect" : "disconnect";
+}
+
+const Arrival* Meeting::find(const pmix_proc_t& proc) const noexcept {
+  const auto found = std::find_if(arrived.begin(), arrived.end(), [&](const Arrival& arrival) {
+    return link::is_same(arrival.from.proc(), proc);
+  });
+  return found == arrived.end() ? nullptr : &*found;
 }
 
 bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) noexcept {

@@ -21,7 +21,7 @@ struct Arrival {
 };
 
 struct Meeting {
-  enum class Kind : std::uint8_t { connect, disconnect, construct, destruct };
+  enum class Kind : std::uint8_t { connect, disconnect, construct, destruct, fence };
 
   Kind kind = Kind::connect;
   std::string group{};  ///< empty: of no group
@@ -30,16 +30,19 @@ struct Meeting {
   Procs lost{};  ///< participants of this node that will not come, where it goes on without them
   bool goes_on_smaller = false;  ///< a lost participant is left out; else it ends the meeting for all
   data::Deadline deadline{};     ///< the earliest that an arrival has brought
+
+  /// Null: it has not called.
+  const Arrival* find(const pmix_proc_t& proc) const noexcept;
 };
 
 inline bool is_of_group(const Meeting& meeting) noexcept {
-  return meeting.kind == Meeting::Kind::construct || meeting.kind == Meeting::Kind::destruct;
+  return !meeting.group.empty();
 }
 
 /// In the words of the stuck report and of weftinfo; the same on all nodes.
 std::string operation_of(const Meeting& meeting);
-/// The group whose construct is called that; empty: another operation.
-std::string constructed_by(const std::string& operation);
+/// What is called that: its kind and its group. False: an operation of no group.
+bool read_operation(std::string_view operation, Meeting& out);
 
 /// It is among the arrivals.
 bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) noexcept;

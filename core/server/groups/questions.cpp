@@ -83,11 +83,12 @@ void Questions::take(const ConnectionRef& from, link::GroupVerdict verdict) {
 
 void Questions::closed(const ConnectionRef& connection) {
   std::vector<Answered> ended;
-  std::erase_if(open_, [&](auto& each) {
-    if (each.second.client != connection.get()) return false;
-    ended.push_back(std::move(each.second.answered));
-    return true;
-  });
+  for (auto open = open_.begin(); open != open_.end();) {
+    const auto each = open++;
+    if (each->second.client != connection.get()) continue;
+    ended.push_back(std::move(each->second.answered));
+    open_.erase(each);
+  }
   for (const auto& answered : ended) answered(gone());
 }
 

@@ -7,6 +7,7 @@
 namespace weft::server {
 
 using link::canonical;
+using link::contains;
 using link::is_same;
 using link::is_whole_job;
 using link::Procs;

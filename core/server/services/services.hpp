@@ -16,6 +16,7 @@ class Services {
   /// What processes ask of each other.
   struct Groups {
     Gatherings& gatherings;
+    Bootstraps& bootstraps;
     Questions& questions;
     Memberships& memberships;
     Invitations& invitations;
@@ -40,6 +41,9 @@ class Services {
   void serve(const Requester& from, link::GroupInvite message);
   void serve(const Requester& from, const link::GroupJoin& message);
   void serve(const Requester& from, const link::GroupLeave& message);
+  void serve(const Requester& from, link::GroupFence message) {
+    groups_.gatherings.enter_fence(from, std::move(message));
+  }
   void serve(const Requester& from, link::GroupVerdict message) {
     groups_.questions.take(from.connection, std::move(message));
   }

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/groups/bootstraps.hpp"
+
+#include <xxhash.h>
+
+#include <algorithm>
+
+#include "core/data/array.hpp"
+
+namespace weft::server {
+namespace {
+
+constexpr unsigned most_tries = 8;
+
+}  // namespace
+
+Bootstraps::Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups)
+    : loop_(loop), peers_(peers), groups_(groups) {
+  peers_.on(RequestType::group_bootstrap,
+            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+}
+
+bool Bootstraps::is_for(const link::GroupConstruct& message) {
+  return message.procs.empty() || message.directives.find(PMIX_GROUP_BOOTSTRAP) != nullptr ||
+         message.directives.find(PMIX_GROUP_ADD_MEMBERS) != nullptr;
+}
+
+// ---- for a process of this node
+
+pmix_status_t Bootstraps::read(const Requester& from, const link::GroupConstruct& message,
+                               BootstrapCall& out) const {
+  out.group = message.group;
+  out.proc = from.proc();
+  out.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
+  if (message.procs.empty()) return PMIX_SUCCESS;
+  const auto* count = message.directives.find(PMIX_GROUP_BOOTSTRAP);
+  const auto leaders = count == nullptr ? weft::fail(Errc::not_found) : data::as_unsigned(count->value);
+  if (!leaders || *leaders == 0 || !contains(message.procs, from.proc())) return PMIX_ERR_BAD_PARAM;
+  out.leaders = *leaders;
+  auto members = message.procs;
+  if (const auto* added = message.directives.find(PMIX_GROUP_ADD_MEMBERS))
+    for (const auto& proc : data::elements_of<pmix_proc_t>(added->value, PMIX_PROC)) members.push_back(proc);
+  out.members = groups_.by_rank(members);
+  return PMIX_SUCCESS;
+}
+
+void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
+  if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
+  const auto waiting = std::make_shared<Waiting>(Waiting{from, std::move(message), {}});
+  const auto timeout = data::timeout_in(waiting->message.directives);
+  const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
+  if (status != PMIX_SUCCESS) return from.reply(status);
+  waiting_.push_back(waiting);
+  if (const auto until = data::deadline_after(*timeout)) {
+    waiting->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
+    waiting->deadline->async_wait([this, weak = std::weak_ptr(waiting)](const std::error_code& error) {
+      const auto open = weak.lock();
+      if (!error && open) give_up(open, PMIX_ERR_TIMEOUT);
+    });
+  }
+  send(waiting, 0);
+}
+
+void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
+  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
+              [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
+}
+
+void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
+  const auto found = std::find(waiting_.begin(), waiting_.end(), waiting);
+  if (found == waiting_.end()) return;  // it has given up
+  if (status == PMIX_ERR_UNREACH && tries < most_tries) return send(waiting, tries + 1);
+  waiting_.erase(found);
+  waiting->deadline.reset();
+  const auto answer = base::decode<BootstrapMembers>(body);
+  auto members = answer ? link::procs_of(answer->members) : weft::fail(Errc::corrupt);
+  if (status == PMIX_SUCCESS && !members) status = PMIX_ERR_UNPACK_FAILURE;
+  if (status != PMIX_SUCCESS) return waiting->from.reply(status);
+  waiting->message.procs = std::move(*members);
+  ready_(waiting->from, std::move(waiting->message));
+}
+
+/// The others are told, too: they wait for this process.
+void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
+  waiting_.remove(waiting);
+  waiting->from.reply(status);
+  waiting->call.status = status;
+  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+}
+
+/// The same at all nodes, and another only where the node is not there: of all that are, that with the highest hash.
+NodeNumber Bootstraps::place_of(std::string_view group) const {
+  const auto nodes = peers_.nodes();
+  return *std::max_element(nodes.begin(), nodes.end(), [&](NodeNumber a, NodeNumber b) {
+    const auto of = [&](NodeNumber node) {
+      return std::pair(XXH3_64bits_withSeed(group.data(), group.size(), node), node);
+    };
+    return of(a) < of(b);
+  });
+}
+
+// ---- where they come together
+
+void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  auto call = base::decode<BootstrapCall>(body);
+  const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
+  if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto group = call->group;
+  if (const auto failure = take_failure(*call)) return reply(*failure, {});
+  auto& boot = boots_[group];
+  if (call->status != PMIX_SUCCESS) {
+    const bool has_called = std::any_of(boot.callers.begin(), boot.callers.end(), [&](const Caller& each) {
+      return link::is_same(each.call.proc, call->proc);
+    });
+    if (has_called)
+      end(group, call->status);
+    else if (boot.callers.empty())
+      boots_.erase(group);
+    return reply(PMIX_SUCCESS, {});
+  }
+  for (const auto& each : boot.callers) {
+    if (link::is_same(each.call.proc, call->proc)) return reply(PMIX_ERR_EXISTS, {});
+    const bool disagree = call->leaders != 0 && each.call.leaders != 0 && call->leaders != each.call.leaders;
+    if (!disagree) continue;
+    reply(PMIX_ERR_BAD_PARAM, {});
+    return end(group, PMIX_ERR_BAD_PARAM);
+  }
+  boot.callers.push_back({std::move(*call), reply});
+  look(group);
+}
+
+Procs Bootstraps::members_of(const Boot& boot) {
+  std::vector<const BootstrapCall*> leaders;
+  for (const auto& caller : boot.callers)
+    if (caller.call.leaders != 0) leaders.push_back(&caller.call);
+  std::sort(leaders.begin(), leaders.end(), [](const BootstrapCall* a, const BootstrapCall* b) {
+    return link::is_less(a->proc, b->proc);
+  });
+  Procs out;
+  for (const auto* leader : leaders) {
+    const auto members = link::procs_of(leader->members);
+    out.push_back(leader->proc);
+    for (const auto& proc : *members)
+      if (!contains(out, proc) && !contains(boot.left_out, proc)) out.push_back(proc);
+  }
+  return out;
+}
+
+/// All are there: each caller that is a member hears of all members, the others that they are none.
+void Bootstraps::look(const std::string& group) {
+  auto& boot = boots_[group];
+  std::uint64_t leaders = 0, wanted = 0;
+  bool is_optional = false;
+  Procs called;
+  for (const auto& caller : boot.callers) {
+    leaders += caller.call.leaders != 0 ? 1 : 0;
+    wanted = std::max(wanted, caller.call.leaders);
+    is_optional |= caller.call.is_optional;
+    called.push_back(caller.call.proc);
+  }
+  if (leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
+  auto members = members_of(boot);
+  for (const auto& proc : members) {
+    const bool is_gone = gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
+    if (!is_gone || contains(called, proc)) continue;
+    if (!is_optional) return end(group, PMIX_ERR_PROC_ABORTED);
+    boot.left_out.push_back(proc);
+  }
+  members = members_of(boot);
+  const bool are_all_here = leaders != 0 && leaders == wanted &&
+                            std::all_of(members.begin(), members.end(),
+                                        [&](const pmix_proc_t& proc) { return contains(called, proc); });
+  if (!are_all_here) return;
+  const auto bytes = base::encode(BootstrapMembers{link::runs_of(members)});
+  const auto callers = std::move(boot.callers);
+  boots_.erase(group);
+  for (const auto& caller : callers) {
+    const bool is_member = contains(members, caller.call.proc);
+    caller.reply(is_member ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_member ? bytes : std::vector<std::byte>());
+  }
+}
+
+void Bootstraps::end(const std::string& group, pmix_status_t status) {
+  const auto name = group;
+  const auto boot = std::move(boots_[name]);
+  boots_.erase(name);
+  auto owed = members_of(boot);
+  for (const auto& caller : boot.callers) {
+    std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
+    caller.reply(status, {});
+  }
+  if (owed.empty() || failed_.size() == most_failed) return;
+  failed_.insert_or_assign(name, Failed{status, std::move(owed)});
+}
+
+std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
+  const auto failed = failed_.find(call.group);
+  if (failed == failed_.end() || !contains(failed->second.owed, call.proc)) return std::nullopt;
+  const auto status = failed->second.status;
+  std::erase_if(failed->second.owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
+  if (failed->second.owed.empty()) failed_.erase(failed);
+  return status;
+}
+
+// ---- losses
+
+void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  gone_.emplace(link::nspace_of(proc), proc.rank);
+  for (auto& [name, failed] : failed_)
+    std::erase_if(failed.owed, [&](const pmix_proc_t& owed) { return link::is_same(owed, proc); });
+  std::erase_if(failed_, [](const auto& each) { return each.second.owed.empty(); });
+  std::vector<WaitingRef> own;
+  for (const auto& waiting : waiting_)
+    if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);
+  for (const auto& waiting : own) give_up(waiting, status);
+  std::vector<std::string> names;
+  for (const auto& [name, boot] : boots_) names.push_back(name);
+  for (const auto& name : names) look(name);
+}
+
+void Bootstraps::forget(std::string_view nspace) {
+  std::erase_if(gone_, [&](const auto& each) { return each.first == nspace; });
+}
+
+}  // namespace weft::server

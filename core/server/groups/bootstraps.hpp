@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups whose members do not know each other: each leader knows how many leaders there are, and its own members (PMIX_GROUP_BOOTSTRAP,
+// PMIX_GROUP_ADD_MEMBERS); these know the name alone. They are brought together by the server that the name itself names among all, and with
+// all members known the construct is one like any other. The loop's thread only.
+//
+//   PMIx_Group_construct -> group_bootstrap to that server -> all leaders and all that they name are there -> the replies, with all members
+//   -> each server has its own enter the construct (Gatherings)
+//
+// Order     Leaders by namespace and rank, each before the members that it has added.
+// Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for all; with PMIX_GROUP_OPTIONAL
+//           a named process is left out. When that server's node is lost, the callers' servers begin again with the next.
+// Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
+#pragma once
+
+#include <asio/steady_timer.hpp>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/server/connections/requester.hpp"
+#include "core/server/groups/groups.hpp"
+#include "core/server/groups/peer_calls.hpp"
+
+namespace weft::server {
+
+/// A process has called, or will not be there any more.
+struct BootstrapCall {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+  pmix_proc_t proc{};
+  pmix_status_t status = PMIX_SUCCESS;  ///< another: why it is gone
+  std::uint64_t leaders = 0;            ///< how many there are, of a leader; 0: it was added by one
+  link::RankRuns members;               ///< of a leader: itself, and those that it adds
+  bool is_optional = false;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapCall& m) {
+  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional);
+}
+
+/// The reply.
+struct BootstrapMembers {
+  static constexpr std::uint16_t wire_version = 1;
+  link::RankRuns members;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapMembers& m) {
+  archive(m.members);
+}
+
+class Bootstraps {
+ public:
+  Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups);
+
+  /// The members are known: message.procs names them all.
+  using Ready = std::function<void(const Requester&, link::GroupConstruct message)>;
+  void on_ready(Ready ready) { ready_ = std::move(ready); }
+
+  static bool is_for(const link::GroupConstruct& message);
+  void enter(const Requester& from, link::GroupConstruct message);
+  /// A process of any node has ended, or one of this node has finalized.
+  void lose(const pmix_proc_t& proc, pmix_status_t status);
+  void forget(std::string_view nspace);
+
+ private:
+  /// A call of a process of this node.
+  struct Waiting {
+    Requester from;
+    link::GroupConstruct message;
+    BootstrapCall call;
+    std::unique_ptr<asio::steady_timer> deadline{};
+  };
+  using WaitingRef = std::shared_ptr<Waiting>;
+  /// At the server that brings them together.
+  struct Caller {
+    BootstrapCall call;
+    Rpc::Reply reply;
+  };
+  struct Boot {
+    std::vector<Caller> callers;
+    Procs left_out;
+  };
+  /// An attempt that failed before these, whom a leader had named, called: theirs is that one.
+  struct Failed {
+    pmix_status_t status;
+    Procs owed;
+  };
+  static constexpr std::size_t most_failed = 1024;
+
+  pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
+  void send(const WaitingRef& waiting, unsigned tries);
+  void ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries);
+  void give_up(const WaitingRef& waiting, pmix_status_t status);
+  NodeNumber place_of(std::string_view group) const;
+  void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void look(const std::string& group);
+  static Procs members_of(const Boot& boot);
+  void end(const std::string& group, pmix_status_t status);
+  std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
+
+  asio::io_context& loop_;
+  PeerCalls& peers_;
+  const Groups& groups_;
+  Ready ready_;
+  std::list<WaitingRef> waiting_;
+  std::map<std::string, Boot> boots_;
+  std::map<std::string, Failed> failed_;
+  std::set<std::pair<std::string, pmix_rank_t>> gone_;
+};
+
+}  // namespace weft::server

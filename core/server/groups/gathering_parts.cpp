@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gatherings: which ranks are missing, and what other nodes ask of it.
+#include <algorithm>
+#include <iterator>
+
+#include "core/server/groups/gatherings.hpp"
+
+namespace weft::server {
+namespace {
+
+using Kind = Meeting::Kind;
+
+/// No collective of the servers: one of them decides, and no other can end it.
+bool is_kept_by_one_server(const std::string& operation) {
+  return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
+         operation.starts_with(join_of(""));
+}
+
+}  // namespace
+
+FencePart Gatherings::part_of(const Gathering& gathering) const {
+  const auto& meeting = gathering.meeting;
+  const bool is_shared = !is_by_host(meeting) && groups_.has_other_nodes(meeting.set);
+  auto part =
+      server::part_of(jobs_, meeting, is_shared ? groups_.attempts(groups_.participants_of(meeting)) + 1 : 1);
+  part.age_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - gathering.since).count());
+  return part;
+}
+
+std::vector<FencePart> Gatherings::open_parts() const {
+  auto out = groups_.open_parts();
+  std::ranges::move(rooms_.invitations.open_parts(), std::back_inserter(out));
+  std::ranges::move(rooms_.memberships.open_parts(), std::back_inserter(out));
+  for (const auto& gathering : open_) out.push_back(part_of(gathering));
+  return out;
+}
+
+std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit) {
+  auto out = rooms_.invitations.waiting_for(limit);
+  for (auto& gathering : open_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
+    if (gathering.is_reported || age < limit) continue;
+    gathering.is_reported = true;
+    const bool is_shared = !is_by_host(gathering.meeting) && groups_.has_other_nodes(gathering.meeting.set);
+    out.push_back({part_of(gathering), age, is_shared});
+  }
+  return out;
+}
+
+const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs& set) const {
+  const auto open = std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
+    return operation_of(each.meeting) == name.operation && is_same(each.meeting.set, set);
+  });
+  return open == open_.end() ? nullptr : &*open;
+}
+
+std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
+  auto procs = procs_of(name.procs);
+  if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
+  if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
+  const Participants participants(std::move(*procs), name.operation);
+  const auto attempts = groups_.attempts(participants);
+  const auto* open = find(name, participants.procs());
+  if (open != nullptr && name.generation == attempts + 1) return part_of(*open);
+  auto part = server::part_of(jobs_, {.set = participants.procs()}, name.generation);
+  part.name.operation = name.operation;
+  if (name.generation > attempts) return part;
+  part.missing.clear();
+  part.arrived = part.ranks;
+  part.state = FencePart::State::entered;
+  return part;
+}
+
+FenceName Gatherings::name_of(const Meeting& meeting) const {
+  return {runs_of(meeting.set), groups_.attempts(groups_.participants_of(meeting)) + 1, operation_of(meeting)};
+}
+
+/// What this node knows of a construct for Losses: it gathers here, or is with the other nodes.
+ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
+  ConstructFacts out;
+  const auto set = procs_of(construct.procs);
+  const auto* open = set ? find(construct, *set) : nullptr;
+  const auto* meeting = open != nullptr ? &open->meeting : set ? groups_.under_way(construct.operation, *set) : nullptr;
+  if (meeting == nullptr) return out;
+  Procs arrived, leaders;
+  for (const auto& arrival : meeting->arrived) {
+    const bool leads = is_set(arrival.directives, PMIX_GROUP_LEADER);
+    arrived.push_back(arrival.from.proc());
+    if (leads) leaders.push_back(arrival.from.proc());
+    out.asks |= leads || is_set(arrival.directives, PMIX_GROUP_NOTIFY_TERMINATION);
+  }
+  if (open != nullptr) leaders.insert(leaders.end(), open->leaders.begin(), open->leaders.end());
+  out.arrived = runs_of(arrived);
+  out.leaders = runs_of(leaders);
+  return out;
+}
+
+/// Another node is in this operation and asks whether our part of it has come, or will. If a participant of this node was lost before any
+/// has called, it never will: then it ends at all nodes, or this node takes part for those that are lost.
+void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
+  const auto name = decode<FenceName>(body);
+  const auto part = name ? part_in(*name) : std::nullopt;
+  if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
+  if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
+  const Participants participants(*procs_of(name->procs), name->operation);
+  const bool is_due = find(*name, participants.procs()) == nullptr &&
+                      name->generation == groups_.attempts(participants) + 1;
+  if (is_due) take_part_without(*name, participants);
+  reply(PMIX_SUCCESS, encode(*part));
+}
+
+/// The operation that another node is in has participants here that were lost, and none that has called: it never can, or goes on without
+/// them, or a handler decides.
+void Gatherings::take_part_without(const FenceName& name, const Participants& participants) {
+  Meeting meeting{.set = participants.procs()};
+  const bool is_of_group = read_operation(name.operation, meeting);
+  const auto lost = lost_of(meeting);
+  if (lost.empty()) return;
+  const bool is_to_ask = meeting.kind == Kind::construct && name.goes_on_smaller == 0;
+  if (is_to_ask) return look_for_lost(add(std::move(meeting)));
+  if (!is_of_group || name.goes_on_smaller == 0) return groups_.refuse(participants, lost.front().status);
+  meeting.goes_on_smaller = true;
+  leave_out_lost(meeting);
+  const auto open = add(std::move(meeting));
+  if (is_complete(*open)) return complete(open);
+  open_.erase(open);
+}
+
+}  // namespace weft::server
