@@ -135,7 +135,6 @@ void Groups::watch_rivals() {
   });
 }
 
-/// Only a construct carries parts.
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
@@ -144,6 +143,12 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   if (operation->was_over && was_another) return exchange(operation);
   if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
+  finish(operation, ended);
+  if (operation->meeting.kind == Meeting::Kind::construct) constructed_(operation->meeting.group);
+}
+
+/// Only a construct carries parts.
+void Groups::finish(const OperationRef& operation, const CardExchange::End& ended) {
   if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
   std::vector<GroupPart> parts;
   bool has_own = false;
@@ -177,6 +182,13 @@ bool Groups::adjust(Operation& operation) const {
   meeting.set = std::move(set);
   operation.participants = participants_of(meeting);
   return true;
+}
+
+bool Groups::is_constructing(const std::string& name) const {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
+    const auto& meeting = each.second->meeting;
+    return meeting.kind == Meeting::Kind::construct && meeting.group == name;
+  });
 }
 
 std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {

@@ -80,6 +80,12 @@ class Groups {
   void take(const MadeGroup& made);
   /// The same, told to its members of this node and to those that have left. False: it is not newer.
   bool take_change(const MadeGroup& made, const Procs& left);
+  /// A construct of that name is with the other nodes: some of them may know the group before this one does.
+  bool is_constructing(const std::string& name) const;
+  /// Called when a construct has ended here, well or not.
+  void on_constructed(std::function<void(const std::string& name)> constructed) {
+    constructed_ = std::move(constructed);
+  }
   /// Answers a process of this node: it is a member, or why it is not.
   void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
   /// An identifier that no other group of the cluster has.
@@ -95,6 +101,7 @@ class Groups {
   GroupPart part_of(const Meeting& meeting);
   void exchange(const OperationRef& operation);
   void exchanged(const OperationRef& operation, CardExchange::End end);
+  void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
   bool adjust(Operation& operation) const;
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
@@ -118,6 +125,7 @@ class Groups {
   PeerCalls& peers_;
   const std::uint32_t server_;
   GroupTable table_;
+  std::function<void(const std::string&)> constructed_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations

@@ -39,6 +39,7 @@ Memberships::Memberships(const Jobs& jobs, PeerCalls& peers, Questions& question
   peers_.on(RequestType::group_ask, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     take_request(from, body, reply);
   });
+  groups_.on_constructed([this](const std::string& group) { take_early(group); });
   peers_.on(RequestType::group_changed,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_change(body, reply); });
   peers_.on(RequestType::group_find,
@@ -136,11 +137,25 @@ void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& re
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
   const auto* group = groups_.table().find(request->group);
+  if (group == nullptr && groups_.is_constructing(request->group)) {
+    early_.push_back({request->group, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+                        take_request(from, bytes, reply);
+                      }});
+    return;
+  }
   if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
   if (keeper_of(*group) != peers_.self()) return reply(PMIX_ERR_RESOURCE_BUSY, {});
   enqueue({std::move(*request), [reply](pmix_status_t status, const MadeGroup& made) {
              reply(status, status == PMIX_SUCCESS ? base::encode(made) : std::vector<std::byte>());
            }});
+}
+
+void Memberships::take_early(const std::string& group) {
+  const auto first = std::stable_partition(early_.begin(), early_.end(),
+                                           [&](const Early& each) { return each.group != group; });
+  const std::vector<Early> ready(first, early_.end());
+  early_.erase(first, early_.end());
+  for (const auto& each : ready) each.take();
 }
 
 void Memberships::enqueue(Change change) {

@@ -85,6 +85,11 @@ class Memberships {
     ChangeRequest request;
     Changed changed;
   };
+  /// A request about a group whose construct has ended elsewhere, and not here yet.
+  struct Early {
+    std::string group;
+    std::function<void()> take;
+  };
   struct Queue {
     std::deque<Change> waiting;  ///< the first is under way
     Procs asked;                 ///< of the first
@@ -94,6 +99,7 @@ class Memberships {
   NodeNumber keeper_of(const Group& group) const;
   void find(const std::string& group, std::function<void(const MadeGroup*)> found);
   void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void take_early(const std::string& group);
   void enqueue(Change change);
   void begin(const std::string& group);
   void succeed_lost_keeper(const std::string& name, Group& group);
@@ -111,6 +117,7 @@ class Memberships {
   GroupEvents& events_;
   Groups& groups_;
   std::map<std::string, Queue> queues_;
+  std::vector<Early> early_;
   std::function<void(const std::string&, const pmix_proc_t&)> left_;
 };
 
