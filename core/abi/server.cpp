@@ -162,6 +162,8 @@ void PMIx_server_deregister_client(const pmix_proc_t* proc, pmix_op_cbfunc_t cbf
 
 /// PMIx_server_setup_fork: adds to an environment what a child needs to find this server. Takes no lock and waits for nothing: a
 /// host may call it before the client or its namespace is registered, and in a child that it has forked.
+///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOMEM, _NOT_FOUND (launch information changes the environment of one application, and the namespace
+///   is not registered: `env` is unchanged)
 pmix_status_t PMIx_server_setup_fork(const pmix_proc_t* proc, char*** env) {
   return guarded_status([&]() -> pmix_status_t {
     const auto* children = roles().children();
@@ -215,10 +217,12 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
 
 /// PMIx_server_setup_application: the launcher collects what each node's children need to know. Source: RFC 0029.
 ///   info  PMIX_SETUP_APP_ENVARS, PMIX_SETUP_APP_ALL: the variables that tune fabrics, and Weft (also without directives); PMIX_SET_ENVAR and its
-///         like, in their order; PMIX_PARENT_ID: what that namespace was given comes first. Besides, what PMIx_Forward_envars and
-///         the user's PMIX_MCA_forward_envars name.
+///         like, in their order, in a PMIX_APP_INFO_ARRAY with PMIX_APPNUM for the processes of that application only; PMIX_PARENT_ID: what all
+///         of that namespace were given comes first. Besides, what PMIx_Forward_envars and, unless PMIX_SETUP_APP_ENVARS is false, the
+///         user's PMIX_MCA_forward_envars name.
 ///         PMIX_SETUP_APP_NONENVARS, PMIX_SETUP_APP_ALL with PMIX_NODE_MAP (and PMIX_PROC_MAP): a key, and where the servers of the
-///         nodes with ranks find each other, unless this host has fence_nb. This process lives until all nodes have it (launch.md)
+///         nodes with ranks find each other, unless this host has fence_nb. This process lives until all nodes have it (launch.md).
+///         Of a server in a cluster that its host made (weft.key), with or without maps: the contacts of all servers that it knows
 ///   Errors: PMIX_ERR_INIT, PMIX_ERR_BAD_PARAM (a directive, a map or a pattern of the user's that makes no sense); to cbfunc
 ///   PMIX_ERR_UNREACH (no fabric can be opened)
 /// Not yet: PMIX_ALLOC_FABRIC and its like (ignored).
@@ -236,7 +240,8 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
     if (!envars) return weft::abi::to_status(envars.error());
     auto fabric = weft::server::FabricPlan::wanted_by(info, ninfo);
     if (!fabric) return weft::abi::to_status(fabric.error());
-    server->setup_application(name, std::move(*envars), std::move(*fabric),
+    const bool wants_servers = weft::server::FabricPlan::is_wanted(info, ninfo);
+    server->setup_application(name, std::move(*envars), std::move(*fabric), wants_servers,
                               [cbfunc, cbdata](pmix_status_t status, weft::data::Infos made) {
                                 // The host reads the answer until it says so: the array lives until then.
                                 auto* held = new weft::data::Infos(std::move(made));

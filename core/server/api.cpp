@@ -301,8 +301,12 @@ void Server::deliver_inventory(data::Infos infos, Done done) {
       if (info.value.type != PMIX_BYTE_OBJECT || (object.bytes == nullptr && object.size != 0))
         return done(PMIX_ERR_BAD_PARAM);
       if (!cluster_) return done(PMIX_ERR_NOT_SUPPORTED);
-      const auto why_not = cluster_->add({reinterpret_cast<const std::byte*>(object.bytes), object.size});
-      if (why_not.empty()) continue;
+      const Bytes contact(reinterpret_cast<const std::byte*>(object.bytes), object.size);
+      const auto why_not = cluster_->add(contact);
+      if (why_not.empty()) {
+        inventory_.emplace(contact.begin(), contact.end());
+        continue;
+      }
       base::warn(base::LogPart::mesh, "{}", why_not);
       status = PMIX_ERR_BAD_PARAM;  // the others are taken all the same
     }

@@ -38,12 +38,16 @@ const char* why_not_introduced(pmix_status_t status) {
 // ---- the launcher
 
 void Server::setup_application(std::string nspace, Envars envars, std::optional<FabricPlan> fabric,
-                               std::function<void(pmix_status_t, data::Infos)> done) {
+                               bool wants_servers, std::function<void(pmix_status_t, data::Infos)> done) {
   auto blob =
       std::make_shared<LaunchBlob>(LaunchBlob{std::move(nspace), std::move(envars), std::move(fabric)});
-  run_later([this, blob, done = answered_once(std::move(done))] {
-    // A host that carries fences itself has its own way between the nodes.
-    if (rooms_->host.does_fences()) blob->fabric.reset();
+  run_later([this, blob, wants_servers, done = answered_once(std::move(done))] {
+    // A host that carries fences itself has its own way between the nodes; in a cluster the servers know each other by it.
+    if (rooms_->host.does_fences() || is_cluster_of_host()) blob->fabric.reset();
+    if (wants_servers && is_cluster_of_host()) {
+      blob->contacts.assign(inventory_.begin(), inventory_.end());
+      blob->contacts.push_back(cluster_->contact());
+    }
     if (blob->fabric) {
       const auto note = introducers_.open(loop_, blob->nspace, host_name_, *blob->fabric);
       if (!note.empty()) {
@@ -68,11 +72,18 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
   }
   const auto blob = std::make_shared<LaunchBlob>(std::move(*read));
   const auto take_envars = [this, blob] { children_->add(blob->nspace, blob->envars); };
-  if (!blob->fabric) take_envars();
+  const bool is_environment_only = !blob->fabric && blob->contacts.empty();
+  if (is_environment_only) take_envars();
   const auto said = number_of(PMIX_NODEID, infos);
   const auto limit = number_of(PMIX_TIMEOUT, infos);
-  run_later([this, blob, take_envars, said, limit, done = answered_once(std::move(done))] {
-    if (!blob->fabric) return done(PMIX_SUCCESS);
+  run_later([this, blob, is_environment_only, take_envars, said, limit,
+             done = answered_once(std::move(done))] {
+    if (is_environment_only) return done(PMIX_SUCCESS);
+    if (const auto status = take_contacts(blob->contacts); status != PMIX_SUCCESS) return done(status);
+    if (!blob->fabric) {
+      take_envars();
+      return done(PMIX_SUCCESS);
+    }
     const auto& plan = *blob->fabric;
     const auto self = said
                           ? std::optional(static_cast<NodeNumber>(std::min<std::uint64_t>(*said, UINT32_MAX)))
@@ -91,6 +102,19 @@ void Server::setup_local_support(std::string nspace, data::Infos infos, Done don
       done(status);
     });
   });
+}
+
+pmix_status_t Server::take_contacts(const std::vector<std::vector<std::byte>>& contacts) {
+  if (contacts.empty()) return PMIX_SUCCESS;
+  if (!is_cluster_of_host()) return PMIX_ERR_NOT_SUPPORTED;
+  auto status = PMIX_SUCCESS;
+  for (const auto& contact : contacts) {
+    const auto why_not = cluster_->add(contact);
+    if (why_not.empty()) continue;
+    base::warn(base::LogPart::mesh, "{}", why_not);
+    status = PMIX_ERR_UNREACH;
+  }
+  return status;
 }
 
 /// The same launch information may come again.

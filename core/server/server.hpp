@@ -19,6 +19,7 @@
 #include <future>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <vector>
 
@@ -80,8 +81,9 @@ class Server final : ClientConnection::Owner {
   const ChildEnvironment& children() const noexcept { return *children_; }
   LaunchInfo& launch_info() noexcept { return launch_info_; }
   // launch.cpp
+  /// wants_servers: with the contacts of all servers, where the host has made a cluster of them and `fabric` is not needed.
   void setup_application(std::string nspace, Envars envars, std::optional<FabricPlan> fabric,
-                         std::function<void(pmix_status_t, data::Infos)> done);
+                         bool wants_servers, std::function<void(pmix_status_t, data::Infos)> done);
   void setup_local_support(std::string nspace, data::Infos infos, Done done);
   void dmodex_request(pmix_proc_t proc, std::function<void(pmix_status_t, Blob)> done);
   /// What is here: private values, then the segment. By the calling thread, without the loop: lock-free but for private values.
@@ -120,6 +122,9 @@ class Server final : ClientConnection::Owner {
   void be_introduced(const std::string& nspace, const FabricPlan& plan, std::chrono::seconds limit,
                      const Done& done);
   pmix_status_t take_introductions(const FabricPlan& plan, Bytes body);
+  bool is_cluster_of_host() const noexcept { return cluster_ && !plan_key_; }
+  /// PMIX_ERR_UNREACH: one is refused; a line says why, and the others are taken all the same.
+  pmix_status_t take_contacts(const std::vector<std::vector<std::byte>>& contacts);
 
   // The loop.
   void run();
@@ -179,7 +184,8 @@ class Server final : ClientConnection::Owner {
   std::optional<HostListener> host_listener_;  ///< the host accepts
   RendezvousFile rendezvous_file_;             ///< of no path: it has none
   std::vector<ConnectionRef> connections_;
-  std::unique_ptr<Cluster> cluster_;  ///< null: there is no other node
+  std::unique_ptr<Cluster> cluster_;            ///< null: there is no other node
+  std::set<std::vector<std::byte>> inventory_;  ///< contacts of other servers that the host has delivered
   std::optional<decltype(FabricPlan::key)>
       plan_key_;  ///< of the launch information by which the cluster was opened
   Introducers introducers_;

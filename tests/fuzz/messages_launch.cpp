@@ -60,11 +60,10 @@ order::Launch a_launch() {
   order::Launch out;
   out.nspace = "weft-a-1";
   out.hosts = {"a", "b"};
-  out.contacts = {"contact", ""};
   out.distribution = "2;slot@0:2x1";
   out.apps.resize(2);
   out.apps[0].argv = {"./p", ""};
-  out.apps[1].settings = {{"A", "1"}, {"B", std::nullopt}};
+  out.launch_info = "info";
   out.environment = {"PATH=/bin"};
   out.input = {job::InputTarget::Kind::all, Rank{3}};
   return out;

@@ -114,8 +114,9 @@ LaunchBlob launch_blob() {
   return {"job",
           {{EnvarChange::set, "A", "1", ':'},
            {EnvarChange::first, "PATH", "/bin", ':'},
-           {EnvarChange::unset, "B", "", ':'}},
-          plan};
+           {EnvarChange::unset, "B", "", ':', 1}},
+          plan,
+          {Encoded(3, std::byte{1}), {}}};
 }
 
 /// A log in memory of its own, with two records.

@@ -2,6 +2,7 @@
 // A resource manager of two nodes that carries nothing but launch information between its servers: the launcher, which is the test, and a process with
 // a server a node. None of them has fence_nb or direct_modex, nor says a word of ours. docs/design/launch.md.
 #include <algorithm>
+#include <future>
 #include <memory>
 
 #include "tests/multiproc/host.hpp"
@@ -61,10 +62,8 @@ int launched_rank(const Words&) {
 
 // ---- a node: words are its name and its ranks; it hears the launch information, and says what came of it
 
-int launched_node(const Words& words) {
-  Infos server;
-  server.text(PMIX_HOSTNAME, words[0]);
-  Host host({}, {}, std::move(server));
+/// words: as above.
+int serve_launched(Host& host, const Words& words) {
   auto infos = maps();
   infos.number(PMIX_JOB_SIZE, 4).number(PMIX_NUM_NODES, 3);
   host.add_job(launched_job, static_cast<int>(words.size()) - 1, infos);
@@ -95,6 +94,45 @@ int launched_node(const Words& words) {
   say(is_good ? "good" : "bad");
   await("end");
   return 0;
+}
+
+int launched_node(const Words& words) {
+  Infos server;
+  server.text(PMIX_HOSTNAME, words[0]);
+  Host host({}, {}, std::move(server));
+  return serve_launched(host, words);
+}
+
+// ---- a node of a cluster that its host makes, as the launcher's server is in it
+
+void on_inventory(pmix_status_t, pmix_info_t* infos, size_t count, void* contact,
+                  pmix_release_cbfunc_t release, void* release_data) {
+  std::string out;
+  for (size_t i = 0; i < count; ++i)
+    if (PMIX_CHECK_KEY(&infos[i], "weft.contact"))
+      out.assign(infos[i].value.data.bo.bytes, infos[i].value.data.bo.size);
+  if (release != nullptr) release(release_data);
+  static_cast<std::promise<std::string>*>(contact)->set_value(out);
+}
+std::string own_contact() {
+  std::promise<std::string> contact;
+  check_status(PMIx_server_collect_inventory(nullptr, 0, on_inventory, &contact), PMIX_SUCCESS);
+  return contact.get_future().get();
+}
+/// Server `number`, on `host`, of a cluster of `servers`.
+Infos keyed_server(const std::string& host, std::uint32_t number, std::uint32_t servers) {
+  Infos out;
+  out.text(PMIX_SERVER_NSPACE, "keyed").rank(PMIX_SERVER_RANK, number).number(PMIX_NUM_NODES, servers);
+  out.text(PMIX_HOSTNAME, host).bytes("weft.key", std::string(32, 'k'));
+  return out;
+}
+/// words: the server's number, the number of servers, then as above. It says its contact first.
+int keyed_node(const Words& words) {
+  Host host({}, {},
+            keyed_server(words[2], static_cast<std::uint32_t>(std::stoul(words[0])),
+                         static_cast<std::uint32_t>(std::stoul(words[1]))));
+  say(in_hex(own_contact()));
+  return serve_launched(host, {words.begin() + 2, words.end()});
 }
 
 // ---- the launcher
@@ -195,6 +233,50 @@ TEST_P(LaunchFabricTest, a_second_launch_of_a_namespace_has_another_key_and_ends
   EXPECT_TRUE(refused(last.hear()));
 }
 
+/// Of the map's three nodes the second has no server here; the launcher's is the fourth.
+class KeyedLaunchTest : public LaunchFabricTest {
+ protected:
+  static constexpr std::uint32_t servers = 4;
+  Child keyed(const Words& words) const {
+    Child::Options options;
+    options.variables = over();
+    return Child("keyed_node", words, options);
+  }
+  static void deliver(std::vector<Child*> nodes) {
+    Infos contacts;
+    for (auto* node : nodes) contacts.bytes("weft.contact", from_hex(node->hear()));
+    EXPECT_EQ(PMIx_server_deliver_inventory(contacts.data(), contacts.size(), nullptr, 0, nullptr, nullptr),
+              PMIX_OPERATION_SUCCEEDED);
+  }
+};
+
+TEST_P(KeyedLaunchTest, servers_of_a_cluster_of_the_host_learn_where_the_others_are) {
+  Host launcher({}, over(), keyed_server("launcher", 3, servers));
+  auto first = keyed({"0", "4", "first", "0", "1"}), last = keyed({"2", "4", "last", "2", "3"});
+  deliver({&first, &last});
+  const auto launch = launch_information({});
+  for (auto* each : {&first, &last}) each->tell(in_hex(launch)), each->tell("none");
+  for (auto* each : {&first, &last}) each->expect(taken);
+  for (auto* each : {&first, &last}) each->tell("start");
+  for (auto* each : {&first, &last}) each->expect("good");
+  for (auto* each : {&first, &last}) each->tell("end");
+  for (auto* each : {&first, &last}) each->expect_success();
+}
+
+TEST_P(KeyedLaunchTest, a_contact_that_is_refused_leaves_no_variable) {
+  Host launcher({}, over(), keyed_server("launcher", 3, servers));
+  auto first = keyed({"0", "2", "first", "0", "1"}), last = keyed({"2", "4", "last", "2", "3"});
+  deliver({&first, &last});
+  first.tell(in_hex(launch_information({})));  // it has a server of number 2, and here there are two
+  first.tell("none");
+  first.expect("PMIX_ERR_UNREACH");
+  first.expect_success();
+  last.kill();
+}
+
+INSTANTIATE_TEST_SUITE_P(Over, KeyedLaunchTest, ::testing::Values("tcp", "shm"),
+                         [](const auto& info) { return info.param; });
+
 INSTANTIATE_TEST_SUITE_P(Over, LaunchFabricTest, ::testing::Values("tcp", "shm"),
                          [](const auto& info) { return info.param; });
 
@@ -216,6 +298,7 @@ TEST_F(LaunchTest, a_launch_on_one_node_or_without_maps_has_no_fabric) {
 
 void add_launch_fabric_programs(Programs& programs) {
   programs.add("launched_node", launched_node);
+  programs.add("keyed_node", keyed_node);
   programs.add("launched_rank", launched_rank);
 }
 

@@ -380,6 +380,46 @@ TEST_F(ServerTest, launch_information_reaches_the_child) {
   EXPECT_EQ(twice.wait(), PMIX_SUCCESS);
 }
 
+TEST_F(ServerTest, launch_information_of_one_application_reaches_its_processes_alone) {
+  Host host;
+  Infos wanted, first, second;
+  first.number(PMIX_APPNUM, 0).variable("OF_EACH", "0");
+  second.number(PMIX_APPNUM, 1).variable("OF_EACH", "1").variable("OF_SECOND", "yes");
+  wanted.flag(PMIX_SETUP_APP_ENVARS, false)
+      .variable("OF_EACH", "all")
+      .array(PMIX_APP_INFO_ARRAY, std::move(first))
+      .array(PMIX_APP_INFO_ARRAY, std::move(second));
+  Launch launch;
+  ASSERT_EQ(PMIx_server_setup_application("job", wanted.data(), wanted.size(), Launch::on_made, &launch),
+            PMIX_SUCCESS);
+  ASSERT_EQ(launch.over.wait(), PMIX_SUCCESS);
+  EXPECT_EQ(
+      PMIx_server_setup_local_support("job", launch.infos.data(), launch.infos.size(), nullptr, nullptr),
+      PMIX_OPERATION_SUCCEEDED);
+  // Before the registration nothing says of which application a rank is.
+  const auto unknown = proc_of("job", 0);
+  char** env = nullptr;
+  EXPECT_EQ(PMIx_server_setup_fork(&unknown, &env), PMIX_ERR_NOT_FOUND);
+  EXPECT_EQ(env, nullptr);
+  Infos job, of_first, of_second;
+  of_first.number(PMIX_APPNUM, 0).number(PMIX_APP_SIZE, 2).rank(PMIX_APPLDR, 0);
+  of_second.number(PMIX_APPNUM, 1).number(PMIX_APP_SIZE, 1).rank(PMIX_APPLDR, 2);
+  job.number(PMIX_JOB_SIZE, 3)
+      .number(PMIX_JOB_NUM_APPS, 2)
+      .array(PMIX_APP_INFO_ARRAY, std::move(of_first))
+      .array(PMIX_APP_INFO_ARRAY, std::move(of_second));
+  host.add_job("job", 3, job);
+  const auto value = [&](pmix_rank_t rank, const std::string& name) {
+    for (const auto& [each, value] : host.fork_variables(proc_of("job", rank)))
+      if (each == name) return value;
+    return std::string();
+  };
+  EXPECT_EQ(value(0, "OF_EACH") + value(1, "OF_EACH") + value(2, "OF_EACH"), "001");
+  EXPECT_EQ(value(0, "OF_SECOND") + value(1, "OF_SECOND") + value(2, "OF_SECOND"), "yes");
+  const auto stranger = proc_of("job", 3);
+  EXPECT_EQ(PMIx_server_setup_fork(&stranger, &env), PMIX_ERR_NOT_FOUND);
+}
+
 TEST_F(ServerTest, launch_information_that_is_refused_changes_no_childs_environment) {
   Host host;
   host.add_job("job", 1);

@@ -32,6 +32,43 @@ class Job(unittest.TestCase):
         self.assertEqual(sorted(result.stdout.decode().splitlines()),
                          ["one 0 a", "one 1 a", "two 2 /", "two 3 /", "two 4 /"])
 
+    def test_each_program_has_its_own_variables_on_every_node(self):
+        programs = ("-n", "4", "-x", "V=a", "-x", "V=b", "sh", "-c", "echo $PMIX_RANK $V-$W", ":",
+                    "-n", "4", "-x", "V=", "-x", "W=c d", "sh", "-c", "echo $PMIX_RANK $V-$W", ":",
+                    "-n", "2", "sh", "-c", "echo $PMIX_RANK $V-$W")
+        wanted = [*(f"{rank} b-" for rank in range(4)), *(f"{rank} -c d" for rank in range(4, 8)), "8 inherited-",
+                  "9 inherited-"]
+        env = {**environment_without("W"), "V": "inherited"}
+        for nodes in ((), ("--virtual-nodes", "3")):
+            result = run(*nodes, *programs, env=env)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertEqual(sorted(result.stdout.decode().splitlines()), wanted)
+            self.assertEqual(result.stderr, b"")
+
+    def test_the_runtimes_own_variables_are_above_those_of_the_user(self):
+        """What a rank needs of weftrun it has, whatever -x says of it."""
+        given = {"PMIX_RANK": "77", "OMPI_COMM_WORLD_RANK": "77", "WEFT_NODE": "77", "LD_LIBRARY_PATH": "/77",
+                 "JSM_JSRUN_PORT": "77"}
+        options = [word for name, value in given.items() for word in ("-x", f"{name}={value}")]
+        for nodes in ((), ("--virtual-nodes", "2")):
+            result = run(*nodes, "-n", "1", *options, "env")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            found = dict(line.split("=", 1) for line in result.stdout.decode().splitlines())
+            self.assertEqual(found["PMIX_RANK"], "0")
+            self.assertEqual(found["OMPI_COMM_WORLD_RANK"], "0")
+            self.assertIn("weft-", found["WEFT_NODE"])
+            self.assertRegex(found["LD_LIBRARY_PATH"], "^(.+:)?/77$")
+            self.assertEqual(found["JSM_JSRUN_PORT"], "77")
+
+    def test_nothing_of_weftruns_own_environment_is_harvested(self):
+        """weftrun sets UCX_LOG_FILE for itself; its ranks get their environment as it was before."""
+        env = {**environment_without("UCX_LOG_FILE"), "PMIX_MCA_forward_envars": "UCX_*"}
+        for nodes in ((), ("--virtual-nodes", "2")):
+            result = run(*nodes, "-n", "2", "-x", "A=1", "env", env=env)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            self.assertNotIn("UCX_LOG_FILE", result.stdout.decode())
+            self.assertEqual(result.stdout.count(b"PMIX_MCA_forward_envars=UCX_*\n"), 2)
+
     def test_variables(self):
         env = {**environment_without("WEFT_TEST_A"), "WEFT_TEST_B": "there", "PMIX_RANK": "77",
                "PMIX_NAMESPACE": "old",
@@ -67,6 +104,9 @@ class Job(unittest.TestCase):
         result = run("-n", "1", "-x", "WEFT_TEST_NONE", "true", env=environment_without("WEFT_TEST_NONE"))
         self.assertEqual(result.returncode, 0)
         self.assertIn("WEFT_TEST_NONE is not set here", result.stderr.decode())
+        result = run("--virtual-nodes", "3", "-n", "3", "-x", "WEFT_TEST_NONE", "true",
+                     env=environment_without("WEFT_TEST_NONE"))
+        self.assertEqual(result.stderr.decode().count("WEFT_TEST_NONE is not set here"), 1, "once, not once a node")
 
     def test_working_directory(self):
         with tempfile.TemporaryDirectory() as directory:

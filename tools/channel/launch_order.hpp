@@ -17,12 +17,12 @@ namespace weft::channel::order {
 struct Launch {
   static constexpr MessageType type = MessageType::launch;
   std::string nspace;
-  std::vector<std::string> hosts;     ///< of the nodes, by number
-  std::vector<std::string> contacts;  ///< of all servers of the launch
-  std::string distribution;           ///< which rank is on which node: encode(Distribution)
-  std::vector<std::uint32_t> slots;   ///< of the nodes, by number; empty: not counted
-  std::uint32_t session = 0;          ///< PMIX_SESSION_ID
-  std::vector<job::App> apps;
+  std::vector<std::string> hosts;        ///< of the nodes, by number
+  std::string distribution;              ///< which rank is on which node: encode(Distribution)
+  std::vector<std::uint32_t> slots;      ///< of the nodes, by number; empty: not counted
+  std::uint32_t session = 0;             ///< PMIX_SESSION_ID
+  std::vector<job::App> apps;            ///< without their settings
+  std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()
   std::vector<std::string> environment;  ///< of weftrun
   std::string directory;                 ///< weftrun's own
   job::BindTo bind = job::BindTo::automatic;
@@ -38,11 +38,11 @@ template <class Archive>
 void fields(Archive& archive, Launch& launch) {
   archive(launch.nspace);
   archive(launch.hosts);
-  archive(launch.contacts);
   archive(launch.distribution);
   archive(launch.slots);
   archive(launch.session);
   archive(launch.apps);
+  archive(launch.launch_info);
   archive(launch.environment);
   archive(launch.directory);
   archive(launch.bind);

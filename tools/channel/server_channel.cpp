@@ -161,9 +161,9 @@ void ServerChannel::ask_contact() {
   if (status != PMIX_SUCCESS) stop("PMIx_server_collect_inventory", status);
 }
 
-void ServerChannel::add_contacts(const std::vector<std::string>& contacts, std::function<void(bool)> done) {
+void ServerChannel::add_contact(const std::string& contact, std::function<void(bool)> done) {
   auto call = std::make_unique<OpenCall>(OpenCall{loop_, {}, std::move(done)});
-  for (const auto& contact : contacts) call->infos.add_bytes(contact_key, contact);
+  call->infos.add_bytes(contact_key, contact);
   OpenCall* const open = call.release();
   OpenCall::began(open, PMIx_server_deliver_inventory(open->infos.data(), open->infos.size(), nullptr, 0,
                                                       &OpenCall::completed, open));

@@ -34,8 +34,8 @@ class ServerChannel {
   const std::string& contact() const noexcept { return contact_; }
   const std::string& transport() const noexcept { return transport_; }
 
-  /// done: on the loop, when messages can be sent to these servers; false: the contacts cannot be understood.
-  void add_contacts(const std::vector<std::string>& contacts, std::function<void(bool)> done);
+  /// done: on the loop, when messages can be sent to this server; false: the contact cannot be understood.
+  void add_contact(const std::string& contact, std::function<void(bool)> done);
 
   /// done: on the loop. true: the handlers of all receivers have replied; false: a receiver cannot be
   /// reached. Between two servers messages are received in the order in which they were sent.

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
 
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
@@ -116,6 +117,22 @@ pmix_proc_t proc_of(const std::string& nspace, Rank rank) noexcept {
   name.rank = number(rank);
   return name;
 }
+
+/// Strings of malloc, as the library changes them.
+struct Environment {
+  char** entries;
+  explicit Environment(const std::vector<std::string>& variables)
+      : entries(static_cast<char**>(std::calloc(variables.size() + 1, sizeof(char*)))) {
+    if (entries == nullptr) throw std::bad_alloc();
+    for (std::size_t i = 0; i < variables.size(); ++i) entries[i] = ::strdup(variables[i].c_str());
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() {
+    for (char** at = entries; at != nullptr && *at != nullptr; ++at) std::free(*at);
+    std::free(static_cast<void*>(entries));
+  }
+};
 
 void raise_event(pmix_status_t code, const pmix_proc_t* source, pmix_data_range_t range, InfoList& infos) {
   PMIx_Notify_event(
@@ -253,16 +270,13 @@ void Server::register_ranks() {
   require(outstanding.wait(), "PMIx_server_register_client");
 }
 
-std::vector<std::string> Server::environment_of(Rank rank) const {
+std::vector<std::string> Server::environment_of(Rank rank, const std::vector<std::string>& inherited) const {
   const auto name = name_of_rank(rank);
-  char** raw = nullptr;
-  require(PMIx_server_setup_fork(&name, &raw), "PMIx_server_setup_fork");
+  Environment environment(inherited);
+  require(PMIx_server_setup_fork(&name, &environment.entries), "PMIx_server_setup_fork");
   std::vector<std::string> variables;
-  for (char** at = raw; at != nullptr && *at != nullptr; ++at) {
-    variables.emplace_back(*at);
-    std::free(*at);
-  }
-  std::free(raw);
+  variables.reserve(inherited.size() + 8);
+  for (char** at = environment.entries; at != nullptr && *at != nullptr; ++at) variables.emplace_back(*at);
   return variables;
 }
 

@@ -47,9 +47,9 @@ class Server {
   void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
                     Events events);
 
-  /// What this rank needs in its environment to find the server, each "NAME=VALUE". Throws Stop
-  /// (own_failure).
-  std::vector<std::string> environment_of(job::Rank rank) const;
+  /// `inherited` as it is to be for a process of this rank, which may be on another node: with the changes of the launch information, and with
+  /// what the process needs to find the server. Each "NAME=VALUE". Throws Stop (own_failure).
+  std::vector<std::string> environment_of(job::Rank rank, const std::vector<std::string>& inherited) const;
 
   /// The rank's process has ended with status 0.
   void mark_ended(job::Rank rank) noexcept;

@@ -51,23 +51,18 @@ struct EnvironmentSetting {
 
 /// One program of the job: what stands between two colons of the command line.
 struct App {
-  std::vector<std::string> argv;             ///< argv[0] as the user wrote it
-  std::uint32_t ranks = 0;                   ///< 0 only for a single program without -n: one per core
-  std::vector<EnvironmentSetting> settings;  ///< in the order of the command line; later ones win
-  std::string directory;                     ///< --wdir; empty: weftrun's own
-  std::string process_set;                   ///< --pset; empty: its ranks are in none
+  std::vector<std::string> argv;  ///< argv[0] as the user wrote it
+  std::uint32_t ranks = 0;        ///< 0 only for a single program without -n: one per core
+  std::vector<EnvironmentSetting>
+      settings;             ///< in the order of the command line; they travel as launch information
+  std::string directory;    ///< --wdir; empty: weftrun's own
+  std::string process_set;  ///< --pset; empty: its ranks are in none
 };
 
-template <class Archive>
-void fields(Archive& archive, EnvironmentSetting& setting) {
-  archive(setting.name);
-  archive(setting.value);
-}
 template <class Archive>
 void fields(Archive& archive, App& app) {
   archive(app.argv);
   archive(app.ranks);
-  archive(app.settings);
   archive(app.directory);
   archive(app.process_set);
 }

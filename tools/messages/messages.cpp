@@ -92,6 +92,13 @@ std::string damaged_order() {
          "of one build";
 }
 
+std::string launch_info_refused(std::string_view status) {
+  return fmt::format(
+      "the launch information of the job (its -x, and where its servers are) is damaged: {}; nothing was "
+      "started here. Check that weftrun, weftd and their libpmix are of one build",
+      status);
+}
+
 std::string bad_output_directory(std::string_view path, int error) {
   return fmt::format(
       "cannot write '{}': {}; nothing was started. Give --output-dir a directory that can be "

@@ -35,6 +35,7 @@ std::string program_not_executable(std::string_view program, std::string_view re
 std::string bad_directory(std::string_view directory, int error);
 std::string no_directory_here(std::string_view directory, int error);
 std::string damaged_order();
+std::string launch_info_refused(std::string_view status);
 std::string bad_output_directory(std::string_view path, int error);
 std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);

@@ -10,6 +10,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <iterator>
 #include <string_view>
 
 namespace weft::ranks {
@@ -25,21 +26,15 @@ const std::string* find(const Variables& variables, std::string_view name) {
   return at == variables.end() ? nullptr : &*at;
 }
 
-void set_unless_set(Variables& variables, const char* assignment) {
-  if (find(variables, name_part(assignment)) == nullptr) variables.emplace_back(assignment);
-}
-
 bool is_default_directory(std::string_view directory) {
   constexpr std::array<std::string_view, 6> searched = {
       "/lib", "/usr/lib", "/lib64", "/usr/lib64", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"};
   return std::find(searched.begin(), searched.end(), directory) != searched.end();
 }
 
-void prepend_library_path(Variables& variables, const std::string& directory) {
-  const std::string* old = find(variables, "LD_LIBRARY_PATH");
-  const auto others = old == nullptr ? std::string_view() : std::string_view(*old).substr(16);
-  const char* separator = others.empty() ? "" : ":";
-  set_variable(variables, fmt::format("LD_LIBRARY_PATH={}{}{}", directory, separator, others));
+std::string with_library_path(const Variables& variables, const std::string& directory) {
+  const auto others = value_of(variables, "LD_LIBRARY_PATH");
+  return fmt::format("LD_LIBRARY_PATH={}{}{}", directory, others.empty() ? "" : ":", others);
 }
 
 /// The address of any function of the library leads to the file that it was loaded from.
@@ -113,26 +108,26 @@ void set_variable(Variables& variables, const std::string& assignment) {
     *at = assignment;
 }
 
-Variables app_environment(char* const* inherited, const job::App& app, const std::string& library_path,
-                          bool oversubscribed, std::vector<std::string>& missing) {
+Variables without_other_jobs(const Variables& inherited) {
   Variables variables;
-  for (char* const* at = inherited; at != nullptr && *at != nullptr; ++at) {
-    if (!belongs_to_another_job(*at)) variables.emplace_back(*at);
-  }
-  for (const auto& setting : app.settings) {
-    if (setting.value)
-      set_variable(variables, setting.name + "=" + *setting.value);
-    else if (find(variables, setting.name) == nullptr)
-      missing.push_back(setting.name);
-  }
-  if (!library_path.empty()) prepend_library_path(variables, library_path);
+  std::copy_if(inherited.begin(), inherited.end(), std::back_inserter(variables),
+               [](const std::string& variable) { return !belongs_to_another_job(variable.c_str()); });
+  return variables;
+}
+
+Variables additions_to(const Variables& environment, const std::string& library_path, bool oversubscribed) {
+  Variables additions;
+  const auto add_unless_set = [&](const char* assignment) {
+    if (find(environment, name_part(assignment)) == nullptr) additions.emplace_back(assignment);
+  };
+  if (!library_path.empty()) additions.push_back(with_library_path(environment, library_path));
   // Open MPI 4 asks its "schizo" layer how it was launched, and becomes N jobs of one rank if that does not
   // know. This variable makes it answer "direct launch by a PMIx server"; nothing else in Open MPI reads it.
-  set_unless_set(variables, "JSM_JSRUN_PORT=0");
+  add_unless_set("JSM_JSRUN_PORT=0");
   // mpirun sets this when it oversubscribes: waiting ranks then yield instead of spinning on a core that
   // the rank they wait for needs.
-  if (oversubscribed) set_unless_set(variables, "OMPI_MCA_mpi_oversubscribe=1");
-  return variables;
+  if (oversubscribed) add_unless_set("OMPI_MCA_mpi_oversubscribe=1");
+  return additions;
 }
 
 Variables rank_environment(const RankIdentity& identity) {

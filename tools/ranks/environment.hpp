@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The environment of the ranks: weftrun's own, without the variables of another launcher, with -x, with those
-// of the PMIx server, and with those from which Open MPI knows that it was launched.
+// The environment of the ranks: weftrun's own, without the variables of another launcher; with what the PMIx server changes in it (the
+// launch information, -x among it, and where the server is); with those from which Open MPI knows that it was launched.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "tools/job/app.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::ranks {
@@ -30,11 +29,12 @@ std::string library_directory();
 /// The file of the libpmix that this process itself has loaded, without links; empty: not known.
 std::string library_file();
 
-/// The variables that all ranks of one program share.
-///   inherited   weftrun's environment (`environ`)
-///   missing     receives the names of -x NAME settings that have no value here
-Variables app_environment(char* const* inherited, const job::App& app, const std::string& library_path,
-                          bool oversubscribed, std::vector<std::string>& missing);
+/// weftrun's environment without what describes another job.
+Variables without_other_jobs(const Variables& inherited);
+
+/// What the ranks of one program get beyond `environment`, which is theirs as the PMIx server left it; what stands there as well is to be
+/// replaced.
+Variables additions_to(const Variables& environment, const std::string& library_path, bool oversubscribed);
 
 /// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
 struct RankIdentity {

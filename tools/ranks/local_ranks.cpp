@@ -110,17 +110,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
                             : std::vector<placement::Binding>(local);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   name_session_folder(notes);
-  const auto inherited = pointers(launch.environment);
-  const auto library_path = library_directory();
-  for (const auto& app : map_.apps) {
-    std::vector<std::string> missing;
-    environments_.push_back(
-        app_environment(inherited.data(), app, library_path, map_.policy.oversubscribed, missing));
-    set_variable(environments_.back(), mark_);
-    if (shared_files_) shared_files_->add_to(environments_.back());
-    plan_app(app, launch.pmi);
-    std::transform(missing.begin(), missing.end(), std::back_inserter(notes), &messages::variable_not_set);
-  }
+  inherited_ = without_other_jobs(launch.environment);
 }
 
 /// A job does without: few programs look for such folders, and those that do have to get on where there are none.
@@ -131,14 +121,22 @@ void LocalRanks::name_session_folder(std::vector<std::string>& notes) {
   map_.session_folder = session_folder_path_;
 }
 
-void LocalRanks::plan_app(const job::App& app, job::Pmi pmi) {
-  const auto& environment = environments_.back();
+/// Also of an app without a rank here: its file is to be found on every node.
+void LocalRanks::plan_app(std::size_t number, const std::string& library_path, job::Pmi pmi) {
+  const auto& app = map_.apps[number];
+  auto environment = server_->environment_of(map_.first_rank_of(number), inherited_);
+  auto additions = additions_to(environment, library_path, map_.policy.oversubscribed);
+  set_variable(additions, mark_);
+  if (shared_files_)
+    for (auto& addition : shared_files_->additions_to(environment)) additions.push_back(std::move(addition));
+  for (const auto& addition : additions) set_variable(environment, addition);
   auto path = find_program(app, environment);
   interfaces_.push_back(interface_of(path, app.directory, environment, pmi));
   commands_.push_back(command_for(app, std::move(path), interfaces_.back()));
+  additions_.push_back(std::move(additions));
 }
 
-void LocalRanks::register_with(host::Server& server) {
+void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
   server_ = &server;
   host::Server::Events events;
   events.abort = [this](host::AbortRequest request) {
@@ -148,6 +146,8 @@ void LocalRanks::register_with(host::Server& server) {
     asio::post(loop_, [this, rank] { events_.connected_late(rank); });
   };
   server.register_job(map_, ranks_, topology_.get(), std::move(events));
+  const auto library_path = library_directory();
+  for (std::size_t app = 0; app < map_.apps.size(); ++app) plan_app(app, library_path, pmi);
 }
 
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
@@ -171,15 +171,21 @@ RankIdentity LocalRanks::identity_of(std::size_t index_here) const {
           static_cast<std::uint32_t>(ranks_.size())};
 }
 
+/// What the rank gets beyond what the server makes of inherited_.
+Variables LocalRanks::own_variables(std::size_t index_here) const {
+  Variables own = additions_[map_.app_of(ranks_[index_here])];
+  for (auto& variable : rank_environment(identity_of(index_here))) own.push_back(std::move(variable));
+  return own;
+}
+
 process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
                                             const std::function<Streams(Rank)>& connect,
                                             unsigned long descriptor_limit) {
   const Rank rank = ranks_[index_here];
   const std::size_t app = map_.app_of(rank);
-  Variables own = server_->environment_of(rank);
-  const Variables identity = rank_environment(identity_of(index_here));
-  own.insert(own.end(), identity.begin(), identity.end());
-  const auto envp = make_envp(environments_[app], own);
+  const Variables environment = server_->environment_of(rank, inherited_);
+  const Variables own = own_variables(index_here);
+  const auto envp = make_envp(environment, own);
   const auto argv = pointers(commands_[app].argv);
   const auto affinity = affinity_mask(map_.bindings[index_here]);
   const Streams streams = connect(rank);
@@ -260,24 +266,25 @@ std::vector<std::string> LocalRanks::bindings() const {
   return lines;
 }
 
-std::vector<std::string> LocalRanks::description(const Variables& inherited) const {
+std::vector<std::string> LocalRanks::description() const {
   std::vector<std::string> lines = {fmt::format("{} ranks on {} cores of {}, map-by {}, bind-to {}{}",
                                                 ranks_.size(), map_.cores, map_.host,
                                                 name_of(map_.policy.map), name_of(map_.policy.bind),
                                                 map_.policy.oversubscribed ? ", oversubscribed" : "")};
-  for (std::size_t a = 0; a < map_.apps.size(); ++a) {
-    for (const auto& variable : environments_[a]) {
-      const bool is_old = std::find(inherited.begin(), inherited.end(), variable) != inherited.end();
-      if (!is_old) lines.push_back(fmt::format("for {}: {}", map_.apps[a].argv[0], variable));
+  std::optional<std::size_t> described;
+  for (std::size_t i = 0; i < ranks_.size(); ++i) {
+    const auto app = map_.app_of(ranks_[i]);
+    if (std::exchange(described, app) == app) continue;
+    Variables all = server_->environment_of(ranks_[i], inherited_);
+    for (const auto& variable : own_variables(i)) set_variable(all, variable);
+    for (const auto& variable : all) {
+      const bool is_old = std::find(inherited_.begin(), inherited_.end(), variable) != inherited_.end();
+      // The token is what tells the rank from a process that only says that it is.
+      if (is_old || variable.rfind("WEFT_TOKEN=", 0) == 0) continue;
+      lines.push_back(
+          fmt::format("for rank {} ({}): {}", number(ranks_[i]), map_.apps[app].argv[0], variable));
     }
   }
-  if (ranks_.empty()) return lines;
-  Variables own = server_->environment_of(ranks_.front());
-  for (auto& variable : rank_environment(identity_of(0))) own.push_back(std::move(variable));
-  // The token is what tells the rank from a process that only says that it is.
-  std::erase_if(own, [](const std::string& variable) { return variable.rfind("WEFT_TOKEN=", 0) == 0; });
-  for (const auto& variable : own)
-    lines.push_back(fmt::format("for rank {}: {}", number(ranks_.front()), variable));
   return lines;
 }
 

@@ -53,15 +53,16 @@ class LocalRanks {
   LocalRanks(asio::io_context& loop, const process::Spawner& spawner, const std::string& session,
              std::uint32_t node, bool has_other_children, Events events);
 
-  /// Binds each rank and finds the programs. notes: receives lines for the user. Throws Stop.
+  /// Binds each rank. notes: receives lines for the user. Throws Stop.
   void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
   /// For the PMIx server; null unless ranks are bound.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
-  /// Registers the job with the PMIx server, which must end before this object. Throws Stop.
-  void register_with(host::Server& server);
+  /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
+  /// which the ranks' environment has to be known. Throws Stop.
+  void register_with(host::Server& server, job::Pmi pmi);
 
   /// Starts all ranks, or those before the first that cannot be started: then the line and the exit status
   /// for that.
@@ -88,12 +89,13 @@ class LocalRanks {
   /// Of the apps, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
-  /// For --verbose: policy, and the variables of the first rank that are not in `inherited`.
-  std::vector<std::string> description(const Variables& inherited) const;
+  /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have as well.
+  std::vector<std::string> description() const;
 
  private:
   void name_session_folder(std::vector<std::string>& notes);
-  void plan_app(const job::App& app, job::Pmi pmi);
+  void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
+  Variables own_variables(std::size_t index_here) const;
   process::SpawnResult start_rank(std::size_t index_here, const std::function<Streams(job::Rank)>& connect,
                                   unsigned long descriptor_limit);
   RankIdentity identity_of(std::size_t index_here) const;
@@ -115,7 +117,8 @@ class LocalRanks {
   placement::Topology topology_;
   host::JobMap map_;
   std::vector<job::Rank> ranks_;            // of this node, ascending
-  std::vector<Variables> environments_;     // one an app
+  Variables inherited_;                     // weftrun's, as far as ranks get it
+  std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_
   std::vector<job::Interface> interfaces_;  // one an app
   std::vector<Command> commands_;           // one an app
   std::unique_ptr<Processes> processes_;

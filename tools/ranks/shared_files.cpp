@@ -32,13 +32,15 @@ SharedFiles::~SharedFiles() {
   remove_tree(path_);
 }
 
-void SharedFiles::add_to(Variables& variables) const {
+Variables SharedFiles::additions_to(const Variables& environment) const {
+  Variables additions;
   // Between processes, for windows that MPI_Win_allocate_shared makes, and for those of MPI_Win_allocate.
   for (const std::string_view owner : {"btl_vader", "osc_sm", "osc_rdma"}) {
     const std::string name = fmt::format("OMPI_MCA_{}_backing_directory=", owner);
     const auto is_it = [&](const std::string& variable) { return variable.rfind(name, 0) == 0; };
-    if (std::none_of(variables.begin(), variables.end(), is_it)) variables.push_back(name + path_);
+    if (std::none_of(environment.begin(), environment.end(), is_it)) additions.push_back(name + path_);
   }
+  return additions;
 }
 
 }  // namespace weft::ranks

@@ -21,8 +21,8 @@ class SharedFiles {
   SharedFiles(const SharedFiles&) = delete;
   SharedFiles& operator=(const SharedFiles&) = delete;
 
-  /// Adds the variables that make Open MPI use it. Those that the user has set stay.
-  void add_to(Variables& variables) const;
+  /// The variables that make Open MPI use it, without those that the user has set in `environment`.
+  Variables additions_to(const Variables& environment) const;
 
  private:
   std::string path_;

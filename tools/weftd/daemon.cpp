@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "tools/channel/launch_tree.hpp"
+#include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
 
@@ -185,22 +186,24 @@ void Daemon::decode_and_call(const std::string& bytes, void (Daemon::*what)(cons
   if (const auto message = channel::decode<Message>(bytes)) (this->*what)(*message);
 }
 
-/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, as the
-/// ranks' fences do.
+/// First to the daemons below this one in the tree, which wait for it. Sending needs their contacts, which the launch information
+/// brings: so the server gets it before the job is registered.
 void Daemon::pass_on(const channel::order::Launch& launch, const std::string& bytes) {
-  channel_->add_contacts(launch.contacts, [this, launch, bytes](bool are_usable) {
-    if (!are_usable) return refuse_launch();  // the library has said which, and why
-    for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
-      channel_->send({child}, channel::MessageType::launch, bytes);
-    this->launch(launch);
-  });
+  try {
+    host::take_launch_info(launch.nspace, launch.launch_info);
+  } catch (const Stop& stop) {
+    return refuse_launch(stop);
+  }
+  for (const auto child : channel::children_of(self_.number, message_.servers, message_.launcher.number))
+    channel_->send({child}, channel::MessageType::launch, bytes);
+  this->launch(launch);
 }
 
-void Daemon::refuse_launch() {
+void Daemon::refuse_launch(const Stop& stop) {
   if (has_settled_ || is_ending_ || has_ranks_) return;
   channel::report::Started report;
-  report.exit_code = exit_status::own_failure;
-  report.failure = messages::nodes_out_of_reach();
+  report.exit_code = stop.exit_code();
+  report.failure = stop.what();
   send_report(report);
   on_settled();
 }
@@ -217,7 +220,7 @@ void Daemon::launch(const channel::order::Launch& launch) {
       throw Stop(exit_status::own_failure, messages::damaged_order());
     change_directory(launch.directory);
     ranks_.plan(launch, table, report.notes);
-    ranks_.register_with(*server_);
+    ranks_.register_with(*server_, launch.pmi);
     report.interfaces = ranks_.interfaces();
     const auto failure = ranks_.start([&](Rank rank) {
       return ranks::LocalRanks::Streams{

@@ -17,6 +17,7 @@
 #include "tools/channel/server_channel.hpp"
 #include "tools/launch/agents.hpp"
 #include "tools/launch/start_message.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/ranks/input_pipes.hpp"
 #include "tools/ranks/local_ranks.hpp"
 #include "tools/weftd/streams.hpp"
@@ -47,7 +48,7 @@ class Daemon {
   void decode_and_call(const std::string& bytes, void (Daemon::*what)(const Message&));
   void pass_on(const channel::order::Launch& launch, const std::string& bytes);
   void launch(const channel::order::Launch& launch);
-  void refuse_launch();
+  void refuse_launch(const messages::Stop& stop);
   void write_input(const channel::order::Input& order, channel::Reply reply);
   void signal(const channel::order::Signal& order);
   void close_output(const channel::order::OutputUnwanted& order);

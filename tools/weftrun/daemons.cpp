@@ -143,12 +143,9 @@ void Daemons::on_launch_timeout() {
 
 // ---- orders
 
-void Daemons::launch(channel::order::Launch launch, std::function<void()> ready) {
+void Daemons::launch(const channel::order::Launch& launch, std::function<void()> ready) {
   if (is_cancelled_) return;
   is_launched_ = true;
-  for (const auto& node : nodes_)
-    if (!node.contact.empty()) launch.contacts.push_back(node.contact);
-  launch.contacts.push_back(channel_.contact());
   for (const auto child : channel::children_of(identity_.number, identity_.servers, identity_.number))
     channel_.send({child}, launch);
   ready();
@@ -312,8 +309,7 @@ void Daemons::on_hello(std::uint32_t from, const channel::report::Hello& hello) 
     return mark_lost({from}, messages::other_version(node.host, hello.version, release_));
   base::info(base::LogPart::launch, "the daemon on {} has reported: pid {}", hello.host, hello.pid);
   node.is_connected = true;
-  node.contact = hello.contact;
-  channel_.add_contacts({hello.contact}, [this, from](bool is_right) {
+  channel_.add_contact(hello.contact, [this, from](bool is_right) {
     if (!is_right) return mark_lost({from}, messages::damaged_report(nodes_[from].host));
     if (++connected_ != daemons_ || is_cancelled_) return;
     watcher_.on_all_connected();

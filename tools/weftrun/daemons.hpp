@@ -49,9 +49,9 @@ class Daemons {
 
   /// From here to `started` a daemon has WEFT_LAUNCH_TIMEOUT seconds.
   void start();
-  /// Adds the contacts and sends the order down the tree. ready: this server may start ranks of its own.
+  /// Sends the order down the tree. ready: this server may start ranks of its own.
   /// After on_all_connected().
-  void launch(channel::order::Launch launch, std::function<void()> ready);
+  void launch(const channel::order::Launch& launch, std::function<void()> ready);
 
   /// For all ranks that have not ended; named: for these only. Before launch() SIGTERM and SIGKILL cancel the
   /// launch. sent: when the daemons have it; may be empty.
@@ -70,7 +70,7 @@ class Daemons {
 
  private:
   struct Node {
-    std::string host, contact;
+    std::string host;
     bool is_connected = false, is_started = false, is_settled = false, is_lost = false;
   };
   void receive(std::uint32_t from, channel::MessageType type, std::string bytes, channel::Reply reply);

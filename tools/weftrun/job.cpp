@@ -15,6 +15,7 @@
 
 #include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
+#include "tools/weftrun/launch_message.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -58,6 +59,7 @@ int Job::run() {
   ::setenv("UCX_LOG_FILE", "stderr", 0);
   process::HeldSignals held;
   make_output();
+  for (const auto& note : notes_on_variables(launch_)) console_->print(note);
   plan_own_node();
   start_server();
   served_ = Clock::now();

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/weftrun/job.hpp"
 
@@ -14,6 +15,7 @@ namespace exit_status = messages::exit_status;
 
 void Job::on_all_connected() {
   if (state_ != State::starting) return;
+  launch_.launch_info = host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::included);
   daemons_->launch(launch_, [this] {
     is_launched_ = true;
     if (local_) start_own_ranks();

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tools/allocation/own_names.hpp"
+#include "tools/host/launch_info.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/weftrun/job.hpp"
 #include "tools/weftrun/launch_message.hpp"
@@ -83,7 +84,11 @@ void Job::start_server() {
   identity.is_on_one_host = plan_.one_machine;
   if (!plan_.alone) identity.key = new_key();
   server_ = std::make_unique<host::Server>(identity, local_ ? local_->topology() : nullptr);
-  if (local_) local_->register_with(*server_);
+  if (local_) {
+    host::take_launch_info(launch_.nspace,
+                           host::gather_launch_info(launch_.nspace, launch_.apps, host::Servers::left_out));
+    local_->register_with(*server_, launch_.pmi);
+  }
   if (plan_.alone) return;
   DaemonsWatcher& watcher = *this;
   daemons_ = std::make_unique<Daemons>(loop_, spawner_, identity, plan_, table_, release_,
@@ -130,7 +135,7 @@ void Job::print_environment() {
   console_->print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
   if (local_)
-    for (const auto& line : local_->description(launch_.environment)) console_->print_detail(line);
+    for (const auto& line : local_->description()) console_->print_detail(line);
 }
 
 }  // namespace weft::weftrun

@@ -7,12 +7,15 @@
 #include <cctype>
 #include <cstdint>
 #include <filesystem>
+#include <set>
 #include <string>
+#include <string_view>
 #include <system_error>
 
 #include "tools/allocation/own_names.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/ranks/environment.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -63,6 +66,23 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   if (launch.input.kind == job::InputTarget::Kind::one && number(launch.input.rank) >= table.size())
     throw Stop(exit_status::usage, messages::no_such_input_rank(launch.input.rank, table.size()));
   return launch;
+}
+
+std::vector<std::string> notes_on_variables(const channel::order::Launch& launch) {
+  std::vector<std::string> notes;
+  for (const auto& app : launch.apps) {
+    std::set<std::string_view> names;
+    for (const std::string_view variable : launch.environment)
+      if (!ranks::belongs_to_another_job(variable.data()))
+        names.insert(variable.substr(0, variable.find('=')));
+    for (const auto& setting : app.settings) {
+      if (setting.value)
+        names.insert(setting.name);
+      else if (names.count(setting.name) == 0)
+        notes.push_back(messages::variable_not_set(setting.name));
+    }
+  }
+  return notes;
 }
 
 }  // namespace weft::weftrun

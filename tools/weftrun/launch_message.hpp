@@ -2,6 +2,9 @@
 // The order that starts a planned job, on all its nodes.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "tools/channel/launch_order.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/weftrun/options.hpp"
@@ -9,9 +12,12 @@
 
 namespace weft::weftrun {
 
-/// Without contacts, which are known later. Reads the environment and the current directory. Throws Stop
+/// Without launch information, which the server gathers. Reads the environment and the current directory. Throws Stop
 /// (usage): --stdin names a rank that the job does not have.
 channel::order::Launch launch_message(const Options& options, const Plan& plan,
                                       const placement::RankTable& table);
+
+/// A line for each -x NAME of `launch` that has no value here.
+std::vector<std::string> notes_on_variables(const channel::order::Launch& launch);
 
 }  // namespace weft::weftrun

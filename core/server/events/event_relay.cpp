@@ -146,9 +146,10 @@ void EventRelay::relay(const ConnectionRef& from, std::uint64_t tag, events::Eve
     if (!is_stamped) leave_stamp_out(event);
     return host_.notify(std::move(event), [from, tag](pmix_status_t status) { from->reply(tag, status); });
   }
-  if (is_beyond && tree_) tree_->spread(encoded(event));
+  auto body = is_beyond && tree_ ? encoded(event) : std::vector<std::byte>();
   registry_.deliver(std::move(event));
-  from->reply(tag, PMIX_SUCCESS);
+  const auto taken = [from, tag] { from->reply(tag, PMIX_SUCCESS); };
+  body.empty() ? taken() : tree_->spread(std::move(body), taken);
 }
 
 void EventRelay::notify(events::Event event, Done done) {
@@ -156,7 +157,7 @@ void EventRelay::notify(events::Event event, Done done) {
   events::stamp(event);
   spread(event, nullptr);
   // A host that takes events relays them to the servers of other nodes itself.
-  if (goes_beyond_node(event.range) && tree_ && !host_.takes_events()) tree_->spread(encoded(event));
+  if (goes_beyond_node(event.range) && tree_ && !host_.takes_events()) tree_->spread(encoded(event), nullptr);
   registry_.deliver(std::move(event));
   done(PMIX_SUCCESS);
 }

@@ -28,9 +28,26 @@ bool SeenNumbers::add(std::uint64_t number) {
   return true;
 }
 
-void TreeRelay::spread(std::vector<std::byte> body) {
-  const TreeMessage message{self_, incarnation_, ++last_number_, std::move(body)};
-  send_below(self_, std::make_shared<Passing>(self_, base::encode(message), nullptr));
+void TreeRelay::spread(std::vector<std::byte> body, std::function<void()> taken) {
+  auto message = base::encode(TreeMessage{self_, incarnation_, ++last_number_, std::move(body)});
+  const auto bytes = message.size();
+  ++flow_->count;
+  flow_->bytes += bytes;
+  send_below(self_, std::make_shared<Passing>(self_, std::move(message),
+                                              [flow = flow_, bytes] { flow->end(bytes); }));
+  if (!taken) return;
+  if (flow_->has_room()) return taken();
+  flow_->waiting.push_back(std::move(taken));
+}
+
+void TreeRelay::Flow::end(std::size_t of_bytes) {
+  --count;
+  bytes -= of_bytes;
+  while (has_room() && !waiting.empty()) {
+    const auto next = std::move(waiting.front());
+    waiting.pop_front();
+    next();
+  }
 }
 
 bool TreeRelay::receive(Bytes bytes, std::function<void()> done) {

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -60,6 +61,9 @@ class TreeRelay {
   using IsThere = std::function<bool(NodeNumber)>;
   using Deliver = std::function<void(Bytes body)>;
 
+  TreeRelay(const TreeRelay&) = delete;
+  TreeRelay& operator=(const TreeRelay&) = delete;
+  ~TreeRelay() { flow_->waiting.clear(); }
   TreeRelay(NodeNumber self, NodeNumber count, std::uint64_t incarnation, IsThere is_there, Send send,
             Deliver deliver)
       : self_(self),
@@ -69,8 +73,10 @@ class TreeRelay {
         send_(std::move(send)),
         deliver_(std::move(deliver)) {}
 
-  /// To all others.
-  void spread(std::vector<std::byte> body);
+  /// To all others. taken: at once, or once fewer than `most_under_way` of this server's messages, of less than `most_bytes_under_way`, have not
+  /// arrived everywhere: so what raises events goes at the pace of the slowest node. Not called where this object ends before.
+  void spread(std::vector<std::byte> body, std::function<void()> taken);
+  static constexpr std::size_t most_under_way = 1024, most_bytes_under_way = std::size_t{16} << 20;
   /// A message of another server. done: when all below this one have it. False: it is malformed, and `done` is not called.
   bool receive(Bytes message, std::function<void()> done);
 
@@ -92,6 +98,13 @@ class TreeRelay {
     const std::vector<std::byte> message;
     const std::function<void()> done;
   };
+  /// This server's own messages; outlives the relay where the way to others does.
+  struct Flow {
+    std::size_t count = 0, bytes = 0;
+    std::deque<std::function<void()>> waiting;
+    bool has_room() const noexcept { return count < most_under_way && bytes < most_bytes_under_way; }
+    void end(std::size_t of_bytes);
+  };
   bool is_new(const TreeMessage& message);
   void send_below(NodeNumber node, const std::shared_ptr<Passing>& passing);
 
@@ -101,6 +114,7 @@ class TreeRelay {
   const Send send_;
   const Deliver deliver_;
   std::uint64_t last_number_ = 0;
+  const std::shared_ptr<Flow> flow_ = std::make_shared<Flow>();
   std::map<NodeNumber, Sender> senders_;
 };
 

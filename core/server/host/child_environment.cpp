@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/host/child_environment.hpp"
 
+#include <algorithm>
+
 #include "core/link/messages.hpp"
+#include "core/store/job_view.hpp"
 
 namespace weft::server {
 namespace {
 
-bool apply_all(const Envars& envars, char*** env) {
-  for (const auto& each : envars)
-    if (!apply(each, env)) return false;
-  return true;
+bool is_for_one(const Envar& envar) noexcept {
+  return envar.application.has_value();
 }
 
 }  // namespace
@@ -24,12 +25,31 @@ void ChildEnvironment::forget(std::string_view nspace) {
   by_namespace_.change([&](ByNamespace& all) { all.erase(all.find(nspace)); });
 }
 
+std::optional<std::uint32_t> ChildEnvironment::application_of(const pmix_proc_t& proc) const {
+  const auto at = store::find_job(jobs_, link::nspace_of(proc));
+  const auto job = at ? store::JobView::open(jobs_, *at) : fail(Errc::not_found);
+  const auto* rank = job ? job->rank(proc.rank) : nullptr;
+  return rank != nullptr ? std::optional(rank->appnum) : std::nullopt;
+}
+
+pmix_status_t ChildEnvironment::change(const Envars& envars, const pmix_proc_t& proc, char*** env) const {
+  std::optional<std::uint32_t> application;
+  if (std::any_of(envars.begin(), envars.end(), is_for_one)) {
+    application = application_of(proc);
+    if (!application) return PMIX_ERR_NOT_FOUND;
+  }
+  for (const auto& each : envars)
+    if ((!is_for_one(each) || each.application == application) && !apply(each, env)) return PMIX_ERR_NOMEM;
+  return PMIX_SUCCESS;
+}
+
 pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) const {
   const auto nspace = link::nspace_of(proc);
-  bool is_done = by_namespace_.read([&](const ByNamespace& all) {
+  const auto changed = by_namespace_.read([&](const ByNamespace& all) {
     const auto found = all.find(nspace);
-    return found == all.end() || apply_all(found->second, env);
+    return found == all.end() ? PMIX_SUCCESS : change(found->second, proc, env);
   });
+  if (changed != PMIX_SUCCESS) return changed;
   // Last: nothing that a launcher says of the environment makes a process another one.
   const Envars own{{EnvarChange::set, link::env_nspace, std::string(nspace)},
                    {EnvarChange::set, link::env_rank, std::to_string(proc.rank)},
@@ -37,8 +57,7 @@ pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) con
                    {EnvarChange::set, link::env_server_uid, std::to_string(user_)},
                    {EnvarChange::set, link::env_segment, segment_},
                    {EnvarChange::set, link::env_token, tokens_.token_of(proc).hex()}};
-  is_done = is_done && apply_all(own, env);
-  return is_done ? PMIX_SUCCESS : PMIX_ERR_NOMEM;
+  return change(own, proc, env);
 }
 
 }  // namespace weft::server

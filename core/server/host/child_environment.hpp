@@ -13,29 +13,39 @@
 #include "base/published.hpp"
 #include "core/server/connections/tokens.hpp"
 #include "core/server/host/launch_info.hpp"
+#include "transport/shm/segment.hpp"
 
 namespace weft::server {
 
 class ChildEnvironment {
  public:
-  /// socket: name of the server's; segment: where it is (link::segment_place).
-  ChildEnvironment(const Tokens& tokens, std::string socket, std::string segment)
-      : tokens_(tokens), socket_(std::move(socket)), user_(::geteuid()), segment_(std::move(segment)) {}
+  /// socket: name of the server's; segment: where it is (link::segment_place); jobs: the segment itself.
+  ChildEnvironment(const Tokens& tokens, std::string socket, std::string segment, shm::SegmentBytes jobs)
+      : tokens_(tokens),
+        socket_(std::move(socket)),
+        user_(::geteuid()),
+        segment_(std::move(segment)),
+        jobs_(jobs) {}
 
-  /// Every child of `nspace` gets these, too (RFC 0029).
+  /// The children of `nspace` get these, too (RFC 0029): what is for one application, its processes only.
   void add(std::string nspace, Envars envars);
   /// The namespace has ended.
   void forget(std::string_view nspace);
-  /// env: malloc'ed strings, as execve takes it. PMIX_SUCCESS, PMIX_ERR_NOMEM.
+  /// env: malloc'ed strings, as execve takes it. PMIX_SUCCESS, PMIX_ERR_NOMEM, PMIX_ERR_NOT_FOUND (something is for one application, and no
+  /// job map says of which this process is: `env` is unchanged).
   pmix_status_t set_up(const pmix_proc_t& proc, char*** env) const;
 
  private:
   using ByNamespace = std::map<std::string, Envars, std::less<>>;
+  /// Nothing: not registered.
+  std::optional<std::uint32_t> application_of(const pmix_proc_t& proc) const;
+  pmix_status_t change(const Envars& envars, const pmix_proc_t& proc, char*** env) const;
 
   const Tokens& tokens_;
   const std::string socket_;
   const uid_t user_;  ///< as which the server listens
   const std::string segment_;
+  const shm::SegmentBytes jobs_;
   base::Published<ByNamespace> by_namespace_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <iterator>
 #include <optional>
+#include <span>
 #include <string_view>
 
 namespace weft::server {
@@ -37,6 +38,40 @@ Envar envar_of(EnvarChange change, const pmix_value_t& value) {
     if (value.data.envar.separator != '\0') out.separator = value.data.envar.separator;
   }
   return out;
+}
+
+/// Appends the change that `info` stands for, if it does.
+Result<void> read_change(const pmix_info_t& info, std::optional<std::uint32_t> application, Envars& out) {
+  const auto change = change_of(data::key_of(info));
+  if (!change) return {};
+  auto envar = envar_of(*change, info.value);
+  if (!is_valid(envar)) return fail(Errc::invalid, "PMIX_SET_ENVAR, or its like, names no variable");
+  envar.application = application;
+  out.push_back(std::move(envar));
+  return {};
+}
+
+/// Empty: it is no array of infos.
+std::span<const pmix_info_t> infos_of(const pmix_value_t& value) {
+  const auto* array = value.type == PMIX_DATA_ARRAY ? value.data.darray : nullptr;
+  if (array == nullptr || array->type != PMIX_INFO || array->array == nullptr) return {};
+  return {static_cast<const pmix_info_t*>(array->array), array->size};
+}
+
+Result<void> read_application(const pmix_value_t& value, Envars& out) {
+  const auto infos = infos_of(value);
+  std::optional<std::uint32_t> application;
+  for (const auto& info : infos) {
+    if (data::key_of(info) != PMIX_APPNUM) continue;
+    const auto number = data::as_unsigned(info.value);
+    if (number && *number <= UINT32_MAX) application = static_cast<std::uint32_t>(*number);
+  }
+  const auto before = out.size();
+  for (const auto& info : infos)
+    if (auto read = read_change(info, application, out); !read) return read;
+  if (out.size() != before && !application)
+    return fail(Errc::invalid, "PMIX_APP_INFO_ARRAY has no PMIX_APPNUM");
+  return {};
 }
 
 // ---- an environment
@@ -101,11 +136,10 @@ bool is_valid(const Envar& envar) noexcept {
 Result<void> read_envars(const pmix_info_t* infos, std::size_t count, Envars& out) {
   Envars found;
   for (std::size_t i = 0; i < count; ++i) {
-    const auto change = change_of(data::key_of(infos[i]));
-    if (!change) continue;
-    auto envar = envar_of(*change, infos[i].value);
-    if (!is_valid(envar)) return fail(Errc::invalid, "PMIX_SET_ENVAR, or its like, names no variable");
-    found.push_back(std::move(envar));
+    const bool is_application = data::key_of(infos[i]) == PMIX_APP_INFO_ARRAY;
+    const auto read =
+        is_application ? read_application(infos[i].value, found) : read_change(infos[i], std::nullopt, found);
+    if (!read) return read;
   }
   out.insert(out.end(), std::make_move_iterator(found.begin()), std::make_move_iterator(found.end()));
   return {};

@@ -26,11 +26,13 @@ std::string_view map_of(std::string_view key, const pmix_info_t* infos, std::siz
 
 }  // namespace
 
+bool FabricPlan::is_wanted(const pmix_info_t* infos, std::size_t count) {
+  return is_asked(PMIX_SETUP_APP_NONENVARS, infos, count) || is_asked(PMIX_SETUP_APP_ALL, infos, count);
+}
+
 Result<std::optional<FabricPlan>> FabricPlan::wanted_by(const pmix_info_t* infos, std::size_t count) {
   const auto node_map = map_of(PMIX_NODE_MAP, infos, count), proc_map = map_of(PMIX_PROC_MAP, infos, count);
-  const bool is_wanted =
-      is_asked(PMIX_SETUP_APP_NONENVARS, infos, count) || is_asked(PMIX_SETUP_APP_ALL, infos, count);
-  if (!is_wanted || node_map.empty()) return std::nullopt;
+  if (!is_wanted(infos, count) || node_map.empty()) return std::nullopt;
   const auto names = data::parse_node_map(node_map);
   if (!names) return fail(Errc::invalid, "PMIX_NODE_MAP");
   std::vector<std::vector<std::uint32_t>> ranks(names->size(), {0});

@@ -21,10 +21,12 @@ struct LaunchBlob {
   std::string nspace;
   Envars envars;
   std::optional<FabricPlan> fabric{};  ///< nothing: the servers of the nodes are not introduced to each other
+  /// Of the servers of a cluster that the host made: each takes in those of the others.
+  std::vector<std::vector<std::byte>> contacts{};
 };
 template <class Archive>
 void fields(Archive& archive, LaunchBlob& m) {
-  archive(m.nspace, m.envars, m.fabric);
+  archive(m.nspace, m.envars, m.fabric, m.contacts);
 }
 
 std::vector<std::byte> encode_launch(const LaunchBlob& blob);

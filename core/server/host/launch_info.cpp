@@ -3,6 +3,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/host/user_parameter.hpp"
@@ -48,6 +51,12 @@ Result<LaunchBlob> unpack(const pmix_value_t& value) {
   return decode_launch({reinterpret_cast<const std::byte*>(object.bytes), object.size});
 }
 
+bool is_denied(const pmix_info_t* infos, std::size_t count, std::string_view key) {
+  for (std::size_t i = 0; i < count; ++i)
+    if (data::key_of(infos[i]) == key && !data::is_true(infos[i].value)) return true;
+  return false;
+}
+
 bool is_said(const pmix_info_t* infos, std::size_t count, std::string_view key) {
   for (std::size_t i = 0; i < count; ++i)
     if (data::key_of(infos[i]) == key && data::is_true(infos[i].value)) return true;
@@ -69,7 +78,8 @@ Result<void> LaunchInfo::forward(const std::string& nspace, std::string_view pat
 
 Result<Envars> LaunchInfo::gather(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
                                   std::string& bad) {
-  const auto of_user = user_parameter("forward_envars");
+  const auto of_user =
+      is_denied(infos, count, PMIX_SETUP_APP_ENVARS) ? std::string() : user_parameter("forward_envars");
   const auto users = of_user.empty() ? Result<EnvarPatterns>() : EnvarPatterns::parse(of_user, bad);
   if (!users) return fail(users.error());
   Envars own;
@@ -88,7 +98,10 @@ Result<Envars> LaunchInfo::gather(const std::string& nspace, const pmix_info_t* 
     if (infos[i].value.type != PMIX_PROC || infos[i].value.data.proc == nullptr)
       return fail(Errc::invalid, "PMIX_PARENT_ID");
     const auto parent = of_.find(link::nspace_of(*infos[i].value.data.proc));
-    if (parent != of_.end()) all.insert(all.end(), parent->second.given.begin(), parent->second.given.end());
+    if (parent == of_.end()) continue;
+    // The number of an application is one of its own job's.
+    std::copy_if(parent->second.given.begin(), parent->second.given.end(), std::back_inserter(all),
+                 [](const Envar& each) { return !each.application; });
   }
   all.insert(all.end(), own.begin(), own.end());
   of.given = all;
@@ -102,7 +115,8 @@ void LaunchInfo::forget(std::string_view nspace) {
 
 data::Infos pack_launch_info(const LaunchBlob& blob) {
   data::Infos out;
-  if (!blob.envars.empty() || blob.fabric) out.add(launch_key, data::Value::of_bytes(encode_launch(blob)));
+  if (!blob.envars.empty() || blob.fabric || !blob.contacts.empty())
+    out.add(launch_key, data::Value::of_bytes(encode_launch(blob)));
   return out;
 }
 
@@ -120,6 +134,8 @@ Result<LaunchBlob> read_launch_info(std::string_view nspace, const pmix_info_t* 
     out.envars.insert(out.envars.end(), std::make_move_iterator(packed->envars.begin()),
                       std::make_move_iterator(packed->envars.end()));
     if (packed->fabric) out.fabric = std::move(packed->fabric);
+    out.contacts.insert(out.contacts.end(), std::make_move_iterator(packed->contacts.begin()),
+                        std::make_move_iterator(packed->contacts.end()));
   }
   return out;
 }

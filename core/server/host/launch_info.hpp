@@ -22,9 +22,9 @@ class LaunchInfo {
   /// travel with the job. Calls for one namespace add up. Errors: invalid, and `bad` is the pattern that is none; nothing is registered then.
   Result<void> forward(const std::string& nspace, std::string_view patterns, std::string_view excluded,
                        std::string& bad);
-  /// The variables of `nspace`: what PMIX_PARENT_ID's namespaces were given, the variables that tune fabrics and Weft itself
+  /// The variables of `nspace`: what all applications of PMIX_PARENT_ID's namespaces were given, the variables that tune fabrics and Weft itself
   /// where PMIX_SETUP_APP_ENVARS or _ALL asks for them (or there are no directives), those that forward() and the user
-  /// (PMIX_MCA_forward_envars) name, and PMIX_SET_ENVAR and its like in their order.
+  /// (PMIX_MCA_forward_envars, unless PMIX_SETUP_APP_ENVARS is false) name, and PMIX_SET_ENVAR and its like in their order.
   /// Errors: invalid: a directive that makes no sense, or `bad`, a pattern of the user's.
   Result<Envars> gather(const std::string& nspace, const pmix_info_t* infos, std::size_t count,
                         std::string& bad);

@@ -22,12 +22,11 @@ order::Launch a_launch() {
   order::Launch launch;
   launch.nspace = "weft-a-1";
   launch.hosts = {"a", "b"};
-  launch.contacts = {std::string("\0\1\2", 3), ""};
   launch.distribution = "2;slot@0:2x1";
   launch.apps.resize(2);
   launch.apps[0].argv = {"./p", ""};
   launch.apps[0].ranks = 2;
-  launch.apps[1].settings = {{"A", "1"}, {"B", std::nullopt}};
+  launch.launch_info = std::string("\0info", 5);
   launch.apps[1].directory = "/tmp";
   launch.environment = {"PATH=/bin"};
   launch.map = job::MapBy::numa;
@@ -81,9 +80,7 @@ TEST(Protocol, every_message_survives) {
   for (const auto& bytes : one_of_each()) EXPECT_GE(readable_as_any(bytes), 1U);
   const auto launch = decode<order::Launch>(encode(a_launch()));
   ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->contacts, a_launch().contacts);
-  EXPECT_EQ(launch->apps[1].settings[0].value, "1");
-  EXPECT_FALSE(launch->apps[1].settings[1].value);
+  EXPECT_EQ(launch->launch_info, a_launch().launch_info);
   EXPECT_EQ(launch->input.rank, Rank{3});
   const auto ended = decode<report::Ended>(encode(report::Ended{Rank{9}, 256, true, false, 1ULL << 40, 7}));
   ASSERT_TRUE(ended);

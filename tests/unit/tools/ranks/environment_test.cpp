@@ -20,24 +20,20 @@ TEST(Environment, other_jobs_are_forgotten) {
   EXPECT_FALSE(belongs_to_another_job("PATH=/bin"));
 }
 
-TEST(Environment, of_a_program) {
-  char path[] = "PATH=/bin", old_rank[] = "PMIX_RANK=3", libraries[] = "LD_LIBRARY_PATH=/opt";
-  char* const inherited[] = {path, old_rank, libraries, nullptr};
-  job::App app;
-  app.settings = {{"PATH", "/usr/bin"}, {"NEW", "1"}, {"NEW", "2"}, {"ABSENT", std::nullopt}};
-  std::vector<std::string> missing;
-  const auto variables = app_environment(inherited, app, "/weft/lib", true, missing);
-  EXPECT_EQ(variables, (Variables{"PATH=/usr/bin", "LD_LIBRARY_PATH=/weft/lib:/opt", "NEW=2",
-                                  "JSM_JSRUN_PORT=0", "OMPI_MCA_mpi_oversubscribe=1"}));
-  EXPECT_EQ(missing, (std::vector<std::string>{"ABSENT"}));
+TEST(Environment, what_describes_another_job_is_left_out) {
+  EXPECT_EQ(without_other_jobs({"PATH=/bin", "PMIX_RANK=3", "A=1"}), (Variables{"PATH=/bin", "A=1"}));
+}
+
+TEST(Environment, additions_of_a_program) {
+  EXPECT_EQ(
+      additions_to({"PATH=/bin", "LD_LIBRARY_PATH=/opt"}, "/weft/lib", true),
+      (Variables{"LD_LIBRARY_PATH=/weft/lib:/opt", "JSM_JSRUN_PORT=0", "OMPI_MCA_mpi_oversubscribe=1"}));
+  EXPECT_EQ(additions_to({}, "/weft/lib", false),
+            (Variables{"LD_LIBRARY_PATH=/weft/lib", "JSM_JSRUN_PORT=0"}));
 }
 
 TEST(Environment, the_users_choice_stays) {
-  char theirs[] = "OMPI_MCA_mpi_oversubscribe=0";
-  char* const inherited[] = {theirs, nullptr};
-  std::vector<std::string> missing;
-  const auto variables = app_environment(inherited, job::App{}, "", true, missing);
-  EXPECT_EQ(variables, (Variables{"OMPI_MCA_mpi_oversubscribe=0", "JSM_JSRUN_PORT=0"}));
+  EXPECT_EQ(additions_to({"OMPI_MCA_mpi_oversubscribe=0", "JSM_JSRUN_PORT=7"}, "", true), Variables());
 }
 
 TEST(Environment, of_a_rank_replaces_what_is_shared) {

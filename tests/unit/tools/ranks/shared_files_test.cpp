@@ -27,5 +27,14 @@ TEST(SharedFiles, are_a_folder_of_this_user_until_the_end) {
   EXPECT_NE(::stat(path.c_str(), &status), 0);
 }
 
+TEST(SharedFiles, what_the_user_has_set_stays) {
+  const auto path = shared_files_path("weft-test", 1);
+  const SharedFiles files(path);
+  EXPECT_EQ(files.additions_to({"A=1"}).size(), 3U);
+  const auto additions = files.additions_to({"OMPI_MCA_osc_sm_backing_directory=/mine"});
+  EXPECT_EQ(additions, (Variables{"OMPI_MCA_btl_vader_backing_directory=" + path,
+                                  "OMPI_MCA_osc_rdma_backing_directory=" + path}));
+}
+
 }  // namespace
 }  // namespace weft::ranks

@@ -60,7 +60,10 @@ class Net {
   }
   ~Net() { open.clear(); }
 
-  void raise(NodeNumber from, int what) { relays[from]->spread({static_cast<std::byte>(what)}); }
+  void raise(NodeNumber from, int what) { raise(from, {static_cast<std::byte>(what)}, nullptr); }
+  void raise(NodeNumber from, std::vector<std::byte> body, std::function<void()> taken) {
+    relays[from]->spread(std::move(body), std::move(taken));
+  }
   /// False: nothing is under way.
   bool turn() {
     if (queue.empty()) return false;
@@ -206,6 +209,36 @@ TEST(SeenNumbers, forgets_what_is_missing_far_below) {
   for (std::uint64_t number = 5002; number <= 5900; ++number) EXPECT_TRUE(seen.add(number));
   EXPECT_TRUE(seen.add(5001));
   EXPECT_FALSE(seen.add(5500));
+}
+
+TEST(TreeRelay, what_raises_messages_goes_at_the_pace_of_the_slowest_node) {
+  Net net(6);
+  std::size_t taken = 0;
+  const auto raise_many = [&](std::size_t count, std::size_t bytes) {
+    for (std::size_t i = 0; i < count; ++i)
+      net.raise(2, std::vector<std::byte>(bytes, std::byte{7}), [&taken] { ++taken; });
+  };
+  raise_many(TreeRelay::most_under_way + 10, 1);
+  EXPECT_EQ(taken, TreeRelay::most_under_way - 1) << "the others wait";
+  net.run();
+  EXPECT_EQ(taken, TreeRelay::most_under_way + 10);
+  for (NodeNumber node = 0; node < 6; ++node)
+    if (node != 2) {
+      EXPECT_EQ(net.got[node].size(), TreeRelay::most_under_way + 10) << node;
+    }
+  taken = 0;
+  raise_many(3, TreeRelay::most_bytes_under_way / 2);
+  EXPECT_EQ(taken, 1u) << "two are more than may be under way";
+  net.kill(0);  // a lost node holds nothing up
+  net.run();
+  EXPECT_EQ(taken, 3u);
+}
+
+TEST(TreeRelay, of_one_node_waits_for_none) {
+  Net net(1);
+  bool is_taken = false;
+  net.raise(0, {std::byte{1}}, [&] { is_taken = true; });
+  EXPECT_TRUE(is_taken);
 }
 
 }  // namespace

@@ -118,6 +118,50 @@ TEST(Envars, are_read_in_their_order_or_not_at_all) {
   }
 }
 
+data::Value array_of(data::Infos& infos) {
+  pmix_data_array_t array{PMIX_INFO, infos.size(), infos.data()};
+  pmix_value_t raw{};
+  raw.type = PMIX_DATA_ARRAY;
+  raw.data.darray = &array;
+  return *data::Value::copy_of(raw);
+}
+
+TEST(Envars, in_the_array_of_an_application_are_for_it_alone) {
+  data::Infos second, infos;
+  second.add(PMIX_SET_ENVAR, envar("A", "1", ':'));
+  second.add(PMIX_APPNUM, data::Value::of(std::uint32_t{1}));
+  second.add(PMIX_UNSET_ENVAR, data::Value::of("B"));
+  infos.add(PMIX_SET_ENVAR, envar("A", "0", ':'));
+  infos.add(PMIX_APP_INFO_ARRAY, array_of(second));
+  infos.add(PMIX_SET_ENVAR, envar("C", "0", ':'));
+  Envars read;
+  ASSERT_TRUE(read_envars(infos.data(), infos.size(), read));
+  EXPECT_EQ(read, (Envars{{EnvarChange::set, "A", "0", ':'},
+                          {EnvarChange::set, "A", "1", ':', 1},
+                          {EnvarChange::unset, "B", "", ':', 1},
+                          {EnvarChange::set, "C", "0", ':'}}));
+}
+
+TEST(Envars, in_an_array_that_is_of_no_application_are_refused) {
+  data::Infos of_none, bad_change, of_no_change;
+  of_none.add(PMIX_SET_ENVAR, envar("A", "1", ':'));
+  bad_change.add(PMIX_APPNUM, data::Value::of(std::uint32_t{1}));
+  bad_change.add(PMIX_SET_ENVAR, envar("A=", "1", ':'));
+  of_no_change.add(PMIX_WDIR, data::Value::of("/"));
+  Envars read;
+  for (auto* array : {&of_none, &bad_change}) {
+    data::Infos infos;
+    infos.add(PMIX_SET_ENVAR, envar("GOOD", "1", ':'));
+    infos.add(PMIX_APP_INFO_ARRAY, array_of(*array));
+    EXPECT_FALSE(read_envars(infos.data(), infos.size(), read));
+  }
+  data::Infos infos;
+  infos.add(PMIX_APP_INFO_ARRAY, array_of(of_no_change));
+  infos.add(PMIX_APP_INFO_ARRAY, data::Value::of(true));
+  EXPECT_TRUE(read_envars(infos.data(), infos.size(), read));
+  EXPECT_EQ(read, Envars());
+}
+
 // ---- patterns
 
 TEST(EnvarPatterns, what_they_match) {
@@ -223,6 +267,9 @@ TEST(LaunchInfo, the_user_names_variables_in_the_environment_or_in_a_file) {
   {
     const SetVariable first("PMIX_MCA_forward_envars", "OF_TEST_2");
     EXPECT_EQ(made_and_read(launcher, "job", none), (Envars{{EnvarChange::set, "OF_TEST_2", "2", ':'}}));
+    data::Infos unwanted;
+    unwanted.add(PMIX_SETUP_APP_ENVARS, data::Value::of(false));
+    EXPECT_EQ(made_and_read(launcher, "job", unwanted), Envars()) << "the host harvests nothing";
     const SetVariable bad_one("PMIX_MCA_forward_envars", "A;;B");
     std::string bad = "unchanged";
     EXPECT_FALSE(launcher.gather("job", none.data(), none.size(), bad));
@@ -235,7 +282,11 @@ TEST(LaunchInfo, the_user_names_variables_in_the_environment_or_in_a_file) {
 TEST(LaunchInfo, parents_come_first) {
   LaunchInfo launcher;
   data::Infos of_parent, of_child;
+  data::Infos of_one;
+  of_one.add(PMIX_APPNUM, data::Value::of(std::uint32_t{0}));
+  of_one.add(PMIX_SET_ENVAR, envar("W", "of an application of the parent", ':'));
   of_parent.add(PMIX_SET_ENVAR, envar("V", "parent", ':'));
+  of_parent.add(PMIX_APP_INFO_ARRAY, array_of(of_one));
   made_and_read(launcher, "parent", of_parent);
   of_child.add(PMIX_PARENT_ID, data::Value::of_proc(link::make_proc("parent", PMIX_RANK_WILDCARD)));
   of_child.add(PMIX_PREPEND_ENVAR, envar("V", "child", ':'));
@@ -250,7 +301,8 @@ TEST(LaunchInfo, parents_come_first) {
 constexpr const char* launch_key = "weft.launch";
 
 LaunchBlob of_job() {
-  return {"job", {{EnvarChange::set, "VARIABLE", "value", ':'}, {EnvarChange::first, "PATH", "/bin", ':'}}};
+  return {"job",
+          {{EnvarChange::set, "VARIABLE", "value", ':', 1}, {EnvarChange::first, "PATH", "/bin", ':'}}};
 }
 
 /// Why the bytes are refused; empty: they are taken.
