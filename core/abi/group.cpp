@@ -38,8 +38,14 @@ pmix_status_t make_destruct(const char* group, const pmix_info_t* directives, si
   return status == PMIX_SUCCESS ? copy_infos(directives, ndirs, out.directives) : status;
 }
 
-/// This process is a member from here on. Adds the members to what the caller gets.
-void take_group(const std::string& name, weft::link::Answer& answer) {
+weft::Result<weft::data::Value> array_of(const weft::link::RankRuns& members) {
+  const auto procs = weft::link::procs_of(members);
+  return procs ? weft::data::value_of_array(PMIX_PROC, procs->data(), procs->size())
+               : weft::fail(procs.error());
+}
+
+/// This process is a member from here on. Adds the members to what the caller gets. procs: as the caller gave them.
+void take_group(const std::string& name, const std::vector<pmix_proc_t>& procs, weft::link::Answer& answer) {
   auto* client = roles().client();
   const bool is_made = answer.status == PMIX_SUCCESS || answer.status == PMIX_ERR_PARTIAL_SUCCESS;
   const auto& value = answer.value.get();
@@ -47,9 +53,7 @@ void take_group(const std::string& name, weft::link::Answer& answer) {
   const auto* bytes = reinterpret_cast<const std::byte*>(value.data.bo.bytes);
   const auto members = weft::link::decode<weft::link::GroupMembers>({bytes, value.data.bo.size});
   const bool is_some = members && !members->runs.empty();
-  const auto procs = is_some ? weft::link::procs_of(members->runs) : weft::fail(weft::Errc::corrupt);
-  auto array =
-      procs ? weft::data::value_of_array(PMIX_PROC, procs->data(), procs->size()) : weft::fail(procs.error());
+  auto array = is_some ? array_of(members->runs) : weft::fail(weft::Errc::corrupt);
   if (!array) {
     answer.status = PMIX_ERR_UNPACK_FAILURE;
     return;
@@ -58,8 +62,39 @@ void take_group(const std::string& name, weft::link::Answer& answer) {
   const auto id =
       context == nullptr ? weft::fail(weft::Errc::not_found) : weft::data::as_unsigned(context->value);
   client->groups().add(name, {members->runs, id ? *id : 0});
+  client->group_meetings().take_seat(procs, *members);
   if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
     answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
+}
+
+/// At a board, where there is one. Nothing: by message. PMIX_SUCCESS: as if it had been one.
+std::optional<pmix_status_t> construct_at_board(GroupConstruct& message, pmix_info_t** results,
+                                                size_t* nresults) {
+  auto* client = roles().client();
+  // A group of that name has this process as a member: the server has the say.
+  if (client == nullptr || client->groups().find(message.group)) return std::nullopt;
+  weft::link::RankRuns members;
+  const auto out =
+      client->group_meetings().construct(message.group, message.procs, message.directives, members);
+  message.waited_ms = static_cast<std::uint32_t>(out.waited.count());
+  if (!out.has_ended) return std::nullopt;
+  weft::data::Infos infos;
+  if (results != nullptr && nresults != nullptr) {
+    auto array = array_of(members);
+    if (!array) return PMIX_ERR_NOMEM;
+    infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
+  }
+  client->groups().add(message.group, {std::move(members), 0});
+  return weft::abi::hand_over(std::move(infos), results, nresults);
+}
+
+bool destruct_at_board(GroupDestruct& message) {
+  auto* client = roles().client();
+  const auto group = client == nullptr ? std::nullopt : client->groups().find(message.group);
+  if (!group) return false;
+  const auto out = client->group_meetings().destruct(message.group, group->members, message.directives);
+  message.waited_ms = static_cast<std::uint32_t>(out.waited.count());
+  return out.has_ended;
 }
 
 void forget_group(const std::string& name, pmix_status_t status) {
@@ -96,8 +131,9 @@ pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, 
     GroupConstruct message;
     auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
     if (status != PMIX_SUCCESS) return status;
+    if (const auto ended = construct_at_board(message, results, nresults)) return *ended;
     auto answer = ask(message);
-    take_group(message.group, answer);
+    take_group(message.group, message.procs, answer);
     if (answer.status != PMIX_SUCCESS && answer.status != PMIX_ERR_PARTIAL_SUCCESS) return answer.status;
     status = weft::abi::hand_over(std::move(answer.infos), results, nresults);
     return status == PMIX_SUCCESS ? answer.status : status;
@@ -112,8 +148,9 @@ pmix_status_t PMIx_Group_construct_nb(const char* group, const pmix_proc_t* proc
     GroupConstruct message;
     const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
     if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group](weft::link::Answer answer) {
-      take_group(name, answer);
+    return ask_later(message, [cbfunc, cbdata, name = message.group,
+                               procs = message.procs](weft::link::Answer answer) {
+      take_group(name, procs, answer);
       weft::abi::lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
     });
   });
@@ -127,7 +164,7 @@ pmix_status_t PMIx_Group_destruct(const char* group, const pmix_info_t* directiv
     GroupDestruct message;
     auto status = make_destruct(group, directives, ndirs, message);
     if (status != PMIX_SUCCESS) return status;
-    status = ask(message).status;
+    status = destruct_at_board(message) ? PMIX_SUCCESS : ask(message).status;
     forget_group(message.group, status);
     return status;
   });

@@ -42,7 +42,8 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
-        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, events, self.rank),
+        group_boards(segment),
+        groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, events, group_boards, self.rank),
         gatherings(loop, jobs, host, groups, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
@@ -81,6 +82,7 @@ struct Rooms {
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
+  GroupBoards group_boards;
   Groups groups;
   Gatherings gatherings;
   FenceWatch fence_watch;

@@ -171,11 +171,11 @@ void add_requests(Decoders& to) {
   add<Connect>(to, "connect", {&connect});
   const Disconnect disconnect{procs, infos()};
   add<Disconnect>(to, "disconnect", {&disconnect});
-  const GroupConstruct construct{"group", procs, infos()};
+  const GroupConstruct construct{"group", procs, infos(), 50};
   add<GroupConstruct>(to, "group_construct", {&construct});
-  const GroupDestruct destruct{"group", infos()};
+  const GroupDestruct destruct{"group", infos(), 50};
   add<GroupDestruct>(to, "group_destruct", {&destruct});
-  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}};
+  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}, 257, 3, 17};
   add<GroupMembers>(to, "group_members", {&members});
   const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
   add<Allocate>(to, "allocate", {&allocate});

@@ -41,9 +41,9 @@ void Gatherings::join(Cluster& cluster) {
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
-                       data::Infos directives) {
+                       data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : set_of_group(procs);
-  Arrival arrival{from, std::move(procs), std::move(directives)};
+  Arrival arrival{from, std::move(procs), std::move(directives), waited};
   const bool goes_on_smaller = kind == Kind::construct && is_optional(arrival);
   enter(kind, std::move(group), std::move(set), std::move(arrival), goes_on_smaller);
 }
@@ -55,7 +55,8 @@ void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct messa
   const auto set = set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
   enter(Kind::destruct, std::move(message.group), set,
-        {from, std::move(in_order), std::move(message.directives)}, group->tells_ends);
+        {from, std::move(in_order), std::move(message.directives), std::chrono::milliseconds(message.waited_ms)},
+        group->tells_ends);
 }
 
 void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller) {
@@ -67,14 +68,17 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (kind == Kind::disconnect && !host_.does_connect() && !groups_.are_connected(set))
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
+  if (is_of_group(fresh)) groups_.boards().dissolve(set);  // members that wait there come here, too
   auto open = find(fresh, from);
   if (open == open_.end()) open = open_.insert(open, Gathering{std::move(fresh)});
   auto& meeting = open->meeting;
+  const auto waited = arrival.waited;
+  open->since = std::min(open->since, Clock::now() - waited);
   meeting.arrived.push_back(std::move(arrival));
   meeting.goes_on_smaller |= goes_on_smaller && !is_by_host(meeting);
-  if (const auto until = data::deadline_after(*timeout);
-      until && (!meeting.deadline || *until < *meeting.deadline))
-    meeting.deadline = until;
+  if (auto until = data::deadline_after(*timeout);
+      until && (!meeting.deadline || *until - waited < *meeting.deadline))
+    meeting.deadline = *until - waited;
   if (!is_same(meeting.set, set)) return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
   if (meeting.goes_on_smaller) leave_out_lost(meeting);
   if (is_complete(meeting)) return complete(open);
@@ -160,6 +164,9 @@ void Gatherings::watch_deadline(Open open) {
 void Gatherings::complete(Open open) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
+  meeting.is_alone = std::none_of(open_.begin(), open_.end(), [&](const Gathering& each) {
+    return is_of_group(each.meeting) && is_same(each.meeting.set, meeting.set);
+  });
   if (!is_by_host(meeting)) return groups_.run(std::move(meeting));
   struct Waiting {
     std::vector<Requester> arrived;
@@ -192,7 +199,7 @@ bool Gatherings::is_by_host(const Meeting& meeting) const noexcept {
 
 /// With the arguments of the first participant.
 void Gatherings::call_host(Meeting meeting, Host::Answered done) {
-  auto& [from, procs, directives] = meeting.arrived.front();
+  auto& [from, procs, directives, waited] = meeting.arrived.front();
   auto without_infos = [&] { return [done = std::move(done)](pmix_status_t status) { done(status, {}); }; };
   switch (meeting.kind) {
     case Kind::connect:
@@ -216,7 +223,18 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
   }
 }
 
+void Gatherings::forget(const std::string& nspace) {
+  groups_.boards().lose(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  groups_.forget(nspace);
+}
+
+void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
+  groups_.boards().look_at(member, number);
+  groups_.table().settle();
+}
+
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  groups_.boards().lose(proc);
   for (auto open = open_.begin(); open != open_.end();) {
     const auto lost = open++;
     auto& meeting = lost->meeting;

@@ -33,9 +33,9 @@ class Gatherings {
   void join(Cluster& cluster);
 
   /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
-  /// its name.
+  /// its name. waited: at a board, before.
   void enter(const Requester& from, Meeting::Kind kind, std::string group, Procs procs,
-             data::Infos directives);
+             data::Infos directives, std::chrono::milliseconds waited = {});
   /// The same for the end of a group, whose members are known here.
   void enter_destruct(const Requester& from, link::GroupDestruct message);
   /// A local process will not call any more: it has ended, or has finalized.
@@ -43,7 +43,9 @@ class Gatherings {
   /// A process of another node has ended.
   void lose_remote(const pmix_proc_t& proc) { static_cast<void>(groups_.process_ended(proc)); }
   /// The namespace has ended here.
-  void forget(const std::string& nspace) { groups_.forget(nspace); }
+  void forget(const std::string& nspace);
+  /// A member's notice about a board of groups (0: any), which may be none of its own.
+  void look_at(const pmix_proc_t& member, store::BoardNumber number);
 
   // Which ranks are missing, as Fences tells it of fences.
   /// What a local participant has entered.

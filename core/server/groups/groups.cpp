@@ -176,7 +176,10 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
   auto outcome = outcome_of(parts, by_rank(meeting.set));
   link::Answer out{outcome.status, {}, {}};
   if (!outcome.members.empty()) {
-    out.value = data::Value::of_bytes(link::encode(link::GroupMembers{outcome.members}));
+    auto offer = outcome.status == PMIX_SUCCESS && may_meet_at_board(meeting, outcome.members)
+                     ? boards_.open(meeting.set, outcome.members)
+                     : std::nullopt;
+    out.value = data::Value::of_bytes(link::encode(offer ? *offer : link::GroupMembers{outcome.members}));
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
@@ -184,6 +187,21 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
     if (has_live_members(group, {})) table_.add(meeting.group, std::move(group));
   }
   answer(meeting, out);
+}
+
+/// Its members, all of them here, have brought the same array and nothing that the server has to see, and can read the segment.
+bool Groups::may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const {
+  std::uint64_t count = 0;
+  for (const auto& run : members) count += std::uint64_t{run.last} - run.first + 1;
+  if (!meeting.is_alone || meeting.arrived.size() != count) return false;
+  return std::all_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
+    const auto* infos = arrival.directives.data();
+    const bool is_plain = std::all_of(infos, infos + arrival.directives.size(), [](const pmix_info_t& info) {
+      const auto key = data::key_of(info);
+      return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY;
+    });
+    return is_plain && arrival.from.connection->has_segment && by_rank(arrival.procs) == members;
+  });
 }
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {

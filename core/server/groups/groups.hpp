@@ -30,19 +30,22 @@ class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
   Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-         EventRelay& events, std::uint32_t server)
+         EventRelay& events, GroupBoards& boards, std::uint32_t server)
       : loop_(loop),
         jobs_(jobs),
         gets_(gets),
         cards_(cards),
         exchanges_(exchanges),
         events_(events),
-        server_(server) {}
+        boards_(boards),
+        server_(server),
+        table_(boards) {}
 
   /// As Rooms::join().
   void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
 
   GroupTable& table() noexcept { return table_; }
+  GroupBoards& boards() noexcept { return boards_; }
 
   /// All participants of this node have come, or are left out: answers them when the operation has ended.
   void run(Meeting meeting);
@@ -79,6 +82,7 @@ class Groups {
   void exchanged(const OperationRef& operation, CardExchange::End end);
   void watch_rivals();
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
+  bool may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const;
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
@@ -91,6 +95,7 @@ class Groups {
   CardExchange& cards_;
   Exchanges* exchanges_;
   EventRelay& events_;
+  GroupBoards& boards_;
   const std::uint32_t server_;
   GroupTable table_;
   std::multiset<link::RankRuns> connected_;

@@ -70,7 +70,7 @@ void Services::serve(const Requester& from, link::Disconnect message) {
 void Services::serve(const Requester& from, link::GroupConstruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   gatherings_.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
-                    std::move(message.directives));
+                    std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
 }
 
 void Services::serve(const Requester& from, link::GroupDestruct message) {

@@ -125,15 +125,15 @@ Disconnect sample() {
 }
 template <>
 GroupConstruct sample() {
-  return {"group", some_procs(), some_infos()};
+  return {"group", some_procs(), some_infos(), 50};
 }
 template <>
 GroupDestruct sample() {
-  return {"group", some_infos()};
+  return {"group", some_infos(), 50};
 }
 template <>
 GroupMembers sample() {
-  return {{{"job", 3, 5}, {"job", 0, 0}}};
+  return {{{"job", 3, 5}, {"job", 0, 0}}, 257, 3, 17};
 }
 template <>
 Allocate sample() {
