@@ -164,11 +164,12 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
 Generation Board::dissolve(std::int32_t why) noexcept {
   broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
                     std::memory_order_release);  // BD.Q1 -> Q2
-  for (auto changes = most_changes;; --changes) {
+  // Where a last arriver ends it meanwhile, members that have not seen "broken" may be at the next, and at none behind that. More
+  // turns than that are damage.
+  for (unsigned turns = 4;; --turns) {
     const auto open = open_generation();
     broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
-    // Where a last arriver has ended it meanwhile, members that had not seen "broken" may be at the next.
-    if (abort(open, {why, no_member}) || changes == 0) return open;
+    if (abort(open, {why, no_member}) || turns == 0) return open;
   }
 }
 

@@ -11,7 +11,6 @@
 //               groups: what a message tells of has its records before it.
 #pragma once
 
-#include <deque>
 #include <optional>
 #include <vector>
 
@@ -26,7 +25,7 @@ class GroupBoards {
   /// What members of one board have made or ended, in their order.
   struct Made {
     link::RankRuns members;
-    std::deque<store::GroupRecord> records;
+    std::vector<store::GroupRecord> records;
   };
 
   explicit GroupBoards(shm::Segment& segment) : pool_(segment, store::PoolPart::groups) {}
@@ -56,7 +55,7 @@ class GroupBoards {
     store::Generation read;                        ///< up to which records were read
     std::optional<store::Generation> dissolved{};  ///< the first that has not succeeded
     bool is_given_back = false;                    ///< its slot; else a member still holds it
-    std::deque<store::GroupRecord> records{};      ///< that were read and not taken
+    std::vector<store::GroupRecord> records{};      ///< that were read and not taken
   };
 
   void dissolve(Place& place);
