@@ -26,7 +26,7 @@ TEST_P(GroupBoardTest, a_member_is_late) {
   Host host;
   host.add_job("job", 3);
   auto children = start_all(host, GetParam(), "job", 3, "is_late_at_a_board", {"timeout"});
-  children.front().expect("timed out");
+  children[1].expect("timed out");
   children.back().tell("come");
   expect_success(children);
 }
@@ -41,12 +41,12 @@ TEST_P(GroupBoardTest, a_member_dies) {
 }
 // Its node is a process of its own, whose report the test reads.
 TEST_P(GroupBoardTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  Cluster cluster(1, GetParam(), "is_late_at_a_board", {{"WEFT_TRANSPORT", "shm"}, {"WEFT_STUCK_AFTER", "1"}}, true,
+  Cluster cluster(2, GetParam(), "is_late_at_a_board", {{"WEFT_TRANSPORT", "shm"}, {"WEFT_STUCK_AFTER", "1"}}, true,
                   {"plain"});
-  const auto text = cluster.nodes[0].wait_for_error("missing: 1 (rank 1 pid");
-  EXPECT_NE(text.find("destruct of group late of wide"), std::string::npos) << text;
+  const auto text = cluster.nodes[1].wait_for_error("missing: 3 (rank 3 pid");
+  EXPECT_NE(text.find("destruct of group late of a set of 2 processes of wide"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 2 local ranks are in it"), std::string::npos) << text;
-  cluster.nodes[0].tell("come");
+  cluster.nodes[1].tell("come");
   cluster.finish();
 }
 
