@@ -120,8 +120,9 @@ void forget_group(const std::string& name, pmix_status_t status) {
 ///   _EXISTS (there is a group of that name), _UNREACH (no server; a member has finalized), _PROC_ABORTED (a member has died),
 ///   _PARTIAL_SUCCESS (members are left out), _NOT_FOUND (a namespace that is not registered here), _TIMEOUT, _LOST_CONNECTION,
 ///   _NOT_SUPPORTED (members on several nodes, under a host that carries fences and makes no groups), and the host's
-///   Cost: a round trip to the server; on several nodes besides one exchange of the servers, as of a fence that collects data.
-///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group_test.cpp, cluster_group_test.cpp
+///   Cost: members of one node that have made a group before: as a fence, and no message (docs/design/groups.md). Else a round trip to the
+///   server; on several nodes besides one exchange of the servers, as of a fence that collects data.
+///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group_test.cpp, group_board_test.cpp, cluster_group_test.cpp
 /// Not yet: the leader's part in PMIX_GROUP_LEADER; PMIX_GROUP_BOOTSTRAP; the loss of a whole node with its server is an error also with
 /// PMIX_GROUP_OPTIONAL and PMIX_GROUP_NOTIFY_TERMINATION.
 pmix_status_t PMIx_Group_construct(const char* group, const pmix_proc_t* procs, size_t nprocs,
@@ -148,11 +149,11 @@ pmix_status_t PMIx_Group_construct_nb(const char* group, const pmix_proc_t* proc
     GroupConstruct message;
     const auto status = make_construct(group, procs, nprocs, directives, ndirs, message);
     if (status != PMIX_SUCCESS) return status;
-    return ask_later(message, [cbfunc, cbdata, name = message.group,
-                               procs = message.procs](weft::link::Answer answer) {
-      take_group(name, procs, answer);
-      weft::abi::lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
-    });
+    return ask_later(
+        message, [cbfunc, cbdata, name = message.group, procs = message.procs](weft::link::Answer answer) {
+          take_group(name, procs, answer);
+          weft::abi::lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
+        });
   });
 }
 

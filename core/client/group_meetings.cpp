@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/client/group_meetings.hpp"
 
-#include <algorithm>
 #include <xxhash.h>
+#include <algorithm>
 
 #include "core/data/deadline.hpp"
 
@@ -58,7 +58,8 @@ bool GroupMeetings::may_block() const noexcept {
 template <class Matches>
 GroupMeetings::SeatRef GroupMeetings::find(Matches&& matches) const {
   const std::lock_guard lock(mutex_);
-  const auto seat = std::find_if(seats_.rbegin(), seats_.rend(), [&](const SeatRef& s) { return matches(*s); });
+  const auto seat =
+      std::find_if(seats_.rbegin(), seats_.rend(), [&](const SeatRef& s) { return matches(*s); });
   return seat == seats_.rend() ? nullptr : *seat;
 }
 
@@ -67,8 +68,8 @@ void GroupMeetings::leave(const SeatRef& seat) {
   std::erase(seats_, seat);
 }
 
-GroupMeetings::Outcome GroupMeetings::construct(std::string_view name, Procs procs, const data::Infos& directives,
-                                                link::RankRuns& members) {
+GroupMeetings::Outcome GroupMeetings::construct(std::string_view name, Procs procs,
+                                                const data::Infos& directives, link::RankRuns& members) {
   if (!may_block()) return {};
   const auto timeout = timeout_if_simple(directives);
   const auto seat = timeout ? find([&](const Seat& s) { return s.array.matches(procs); }) : nullptr;
@@ -100,7 +101,8 @@ GroupMeetings::Outcome GroupMeetings::meet(const SeatRef& seat, Act act, std::st
 }
 
 /// Without its record an operation must not end at the board.
-void GroupMeetings::write_record(const Seat& seat, BoardFence::Ticket& ticket, Act act, std::string_view name) {
+void GroupMeetings::write_record(const Seat& seat, BoardFence::Ticket& ticket, Act act,
+                                 std::string_view name) {
   if (seat.ledger == nullptr) return;
   if (!seat.ledger->write(ticket.generation, act, name)) ticket.tag = no_tag;
   if (seat.ledger->is_reader_due(ticket.generation))
@@ -125,7 +127,8 @@ void GroupMeetings::take_seat(Procs procs, const link::GroupMembers& offer) {
       *control_, wait_policy(job_, board, false, static_cast<std::uint32_t>(members)), connection_);
   auto* const ledger = *me == 0 ? &store::GroupLedger::at(memory + store::group_ledger_at) : nullptr;
   const std::lock_guard lock(mutex_);
-  std::erase_if(seats_, [&](const SeatRef& seat) { return seat->members == offer.runs || seat->array.matches(procs); });
+  std::erase_if(
+      seats_, [&](const SeatRef& seat) { return seat->members == offer.runs || seat->array.matches(procs); });
   if (seats_.size() == most_seats) seats_.erase(seats_.begin());
   seats_.push_back(
       std::make_shared<Seat>(Seat{ProcList(procs), offer.runs, std::move(fence), offer.board, ledger}));

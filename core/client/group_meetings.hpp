@@ -42,7 +42,8 @@ class GroupMeetings {
   void attach(shm::SegmentWindows& segment, const store::JobView& job, Control& control);
 
   /// members: gets the group's, by group rank, if it has ended.
-  Outcome construct(std::string_view name, Procs procs, const data::Infos& directives, link::RankRuns& members);
+  Outcome construct(std::string_view name, Procs procs, const data::Infos& directives,
+                    link::RankRuns& members);
   /// members: of the group, as construct gave them.
   Outcome destruct(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   /// A construct with that array has ended by message.
@@ -74,7 +75,7 @@ class GroupMeetings {
   store::JobView job_;
   Control* control_ = nullptr;
 
-  mutable std::mutex mutex_;  // guards the rest
+  mutable std::mutex mutex_;    // guards the rest
   std::vector<SeatRef> seats_;  ///< the one that was taken last at the end
 };
 

@@ -87,7 +87,8 @@ class Board {
     std::atomic<std::uint32_t> wants{
         0};  ///< of this member's last arrival, or of one that was turned away: the bits of Wants, below
     std::atomic<std::uint64_t> held{0};  ///< incarnation:32 | 1 while the member has a fence open (I6)
-    std::atomic<std::uint64_t> tag{0};   ///< what `arrived` is about, at a board of groups (I8); own process only
+    std::atomic<std::uint64_t> tag{
+        0};  ///< what `arrived` is about, at a board of groups (I8); own process only
   };
   static_assert(sizeof(Cell) == 64);
 

@@ -36,9 +36,7 @@ class BoardPool {
   Board& at(BoardNumber number) const noexcept;
   std::uint32_t members(BoardNumber number) const noexcept { return slots_[number - first_].members; }
   Incarnation incarnation(BoardNumber number) const noexcept { return slots_[number - first_].incarnation; }
-  bool owns(BoardNumber number) const noexcept {
-    return number >= first_ && number - first_ < slots_.size();
-  }
+  bool owns(BoardNumber number) const noexcept { return number >= first_ && number - first_ < slots_.size(); }
   bool is_taken(BoardNumber number) const noexcept { return owns(number) && members(number) != 0; }
   std::size_t capacity() const noexcept { return slots_.size(); }
 
@@ -47,8 +45,8 @@ class BoardPool {
     std::uint32_t members = 0;  ///< 0: free
     Incarnation incarnation = 0;
   };
-  std::byte* base_;            // of the first slot
-  const BoardNumber first_;    // of this part
+  std::byte* base_;          // of the first slot
+  const BoardNumber first_;  // of this part
   std::vector<Slot> slots_;
 };
 

@@ -29,9 +29,8 @@ void end(const std::string& name) {
 Procs made_of(const std::string& name, const Procs& procs) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
-  check_status(
-      PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), nullptr, 0, &results, &count),
-      PMIX_SUCCESS);
+  check_status(PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), nullptr, 0, &results, &count),
+               PMIX_SUCCESS);
   check_equal(count, 1);
   check(PMIx_Check_key(results[0].key, PMIX_GROUP_MEMBERSHIP), "no members");
   const auto& array = *results[0].value.data.darray;

@@ -55,7 +55,8 @@ void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct messa
   const auto set = set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
   enter(Kind::destruct, std::move(message.group), set,
-        {from, std::move(in_order), std::move(message.directives), std::chrono::milliseconds(message.waited_ms)},
+        {from, std::move(in_order), std::move(message.directives),
+         std::chrono::milliseconds(message.waited_ms)},
         group->tells_ends);
 }
 

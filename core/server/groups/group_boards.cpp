@@ -23,7 +23,8 @@ std::optional<link::GroupMembers> GroupBoards::open(const Procs& set, const link
   if (!procs || procs->empty() || procs->size() > store::most_group_members) return std::nullopt;
   const auto count = static_cast<std::uint32_t>(procs->size());
   auto slot = pool_.take(count, false);
-  if (!slot && !places_.empty()) {  // the one that was opened first: its set gets another with its next construct
+  if (!slot &&
+      !places_.empty()) {  // the one that was opened first: its set gets another with its next construct
     dissolve(places_.front());
     sweep();
     slot = pool_.take(count, false);
@@ -69,7 +70,8 @@ void GroupBoards::lose(const pmix_proc_t& proc) {
   }
 }
 
-void GroupBoards::withdraw(const pmix_proc_t& member, store::BoardNumber number, store::Generation generation) {
+void GroupBoards::withdraw(const pmix_proc_t& member, store::BoardNumber number,
+                           store::Generation generation) {
   for (auto& place : places_)
     if (place.number == number && !place.dissolved && link::holds(place.members, member) &&
         pool_.at(number).open_generation() == generation)
@@ -112,9 +114,7 @@ std::vector<GroupBoards::Made> GroupBoards::take_records() {
 void GroupBoards::sweep() {
   for (auto& place : places_)
     if (place.dissolved && !place.is_given_back) place.is_given_back = pool_.give_back(place.number);
-  std::erase_if(places_, [](const Place& place) {
-    return place.is_given_back && place.records.empty();
-  });
+  std::erase_if(places_, [](const Place& place) { return place.is_given_back && place.records.empty(); });
 }
 
 }  // namespace weft::server

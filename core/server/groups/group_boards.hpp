@@ -5,8 +5,8 @@
 //   none --(a construct by message has ended, and no other is under way)--> open --(a message about a group of the set; a member ends;
 //   a member has waited for long; tags that differ)--> dissolved --(the last member has let go)--> none
 //
-// Dissolving    ends what is under way there for all its members, who then send messages. So whatever is not the plain case is decided by
-//               messages, in one place (gatherings.hpp).
+// Dissolving    ends what is under way there for all its members: each of them sends a message then. So whatever is not the plain case is
+//               decided by messages, in one place (gatherings.hpp).
 // Records       Members write the names of what they make into the board's ledger, and the server reads them when it needs its table of
 //               groups: what a message tells of has its records before it.
 #pragma once
@@ -55,7 +55,7 @@ class GroupBoards {
     store::Generation read;                        ///< up to which records were read
     std::optional<store::Generation> dissolved{};  ///< the first that has not succeeded
     bool is_given_back = false;                    ///< its slot; else a member still holds it
-    std::vector<store::GroupRecord> records{};      ///< that were read and not taken
+    std::vector<store::GroupRecord> records{};     ///< that were read and not taken
   };
 
   void dissolve(Place& place);

@@ -201,8 +201,9 @@ using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
                      TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, Unsubscribe, EventMessage,
                      Log, HelloTool, Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect,
-                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, Allocate, JobControl, Monitor, GetCredential,
-                     ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
+                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, Allocate, JobControl, Monitor,
+                     GetCredential, ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer,
+                     Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

@@ -19,7 +19,7 @@ const shm::WaitPolicy policies[] = {
 
 /// A member's whole operation; nothing: the board is closed.
 std::optional<pmix_status_t> meet(BoardMember& member, std::uint64_t tag, const shm::WaitPolicy& policy,
-                        std::atomic<bool>& is_full) {
+                                  std::atomic<bool>& is_full) {
   auto entry = member.enter({}, tag);
   if (!entry) return std::nullopt;
   std::optional<pmix_status_t> status;

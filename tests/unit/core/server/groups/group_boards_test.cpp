@@ -35,7 +35,8 @@ struct Members {
     bool is_well = true;
     for (std::uint32_t me = 0; me + missing < count; ++me) {
       const auto arrival = board.arrive_alike(me, next, 11, count, incarnation);
-      is_well = is_well && (arrival == store::Board::Arrival::waiting || arrival == store::Board::Arrival::completed);
+      is_well = is_well &&
+                (arrival == store::Board::Arrival::waiting || arrival == store::Board::Arrival::completed);
       if (missing == 0) board.let_go(me, incarnation);
     }
     if (missing == 0) ++next;
