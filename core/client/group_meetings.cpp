@@ -35,7 +35,8 @@ std::optional<data::Timeout> timeout_if_simple(const data::Infos& directives) {
     if (key != PMIX_TIMEOUT && key != PMIX_GROUP_LOCAL_ONLY) return std::nullopt;
   }
   const auto timeout = data::timeout_in(directives);
-  return timeout ? std::optional(*timeout) : std::nullopt;
+  if (!timeout) return std::nullopt;
+  return std::optional<data::Timeout>(std::in_place, *timeout);
 }
 
 }  // namespace
