@@ -20,16 +20,21 @@ pmix_status_t copy_group_name(const char* group, std::string& out) {
   return PMIX_SUCCESS;
 }
 
+Result<data::Value> array_of(const link::RankRuns& members) {
+  const auto procs = link::procs_of(members);
+  if (!procs) return fail(procs.error());
+  return data::value_of_array(PMIX_PROC, procs->data(), procs->size());
+}
+
 /// Adds the members to what the caller gets.
-void take_group(const std::string& name, link::Answer& answer) {
+void take_group(const std::string& name, std::span<const pmix_proc_t> procs, link::Answer& answer) {
   auto* client = roles().client();
   const auto& value = answer.value.get();
   if (!is_made(answer.status) || client == nullptr || value.type != PMIX_BYTE_OBJECT) return;
   const auto* bytes = reinterpret_cast<const std::byte*>(value.data.bo.bytes);
   const auto members = link::decode<link::GroupMembers>({bytes, value.data.bo.size});
   const bool is_some = members && !members->runs.empty();
-  const auto procs = is_some ? link::procs_of(members->runs) : fail(Errc::corrupt);
-  auto array = procs ? data::value_of_array(PMIX_PROC, procs->data(), procs->size()) : fail(procs.error());
+  auto array = is_some ? array_of(members->runs) : fail(Errc::corrupt);
   if (!array) {
     answer.status = PMIX_ERR_UNPACK_FAILURE;
     return;
@@ -37,6 +42,7 @@ void take_group(const std::string& name, link::Answer& answer) {
   const auto* context = answer.infos.find(PMIX_GROUP_CONTEXT_ID);
   const auto id = context == nullptr ? fail(Errc::not_found) : data::as_unsigned(context->value);
   client->groups().add(name, {members->runs, id ? *id : 0, members->adjusts});
+  if (!procs.empty()) client->group_meetings().take_seat(procs, *members);
   if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
     answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
 }

@@ -113,6 +113,12 @@ void BoardFence::board_moved() {
   }
 }
 
+std::byte* writable_slot(shm::SegmentWindows& segment, store::BoardNumber number) {
+  const auto slot = store::pool_slot(segment.bytes(), number);
+  if (!slot || !segment.clients.make_writable(slot->offset, slot->bytes)) return nullptr;
+  return segment.clients.base() + slot->offset;
+}
+
 shm::WaitPolicy wait_policy(const store::JobView& job, const store::Board& board, bool remote,
                             std::uint32_t members) noexcept {
   if (board.by_host()) return shm::WaitPolicy::at_once();

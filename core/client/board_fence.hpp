@@ -25,11 +25,12 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
     store::BoardNumber number = store::own_job_board;
     std::uint32_t me;
     store::Incarnation incarnation = 0;
-    store::Generation next;  ///< generation of the first fence
+    store::Generation next;   ///< generation of the first fence
+    std::uint32_t alike = 0;  ///< as in store::BoardMember
   };
 
   BoardFence(const Place& place, Control& control, const shm::WaitPolicy& policy, Connection& connection)
-      : member_(*place.board, place.me, place.incarnation, place.next),
+      : member_(*place.board, place.me, place.incarnation, place.next, place.alike),
         number_(place.number),
         first_(place.next),
         control_(control),
@@ -45,6 +46,8 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
     const bool is_told = for_host != nullptr && is_by_host();
     return is_told ? take_ticket_and_tell(wants, std::move(*for_host)) : member_.enter(wants);
   }
+  /// The same for an operation of a group.
+  std::optional<Ticket> take_group_ticket(std::uint64_t tag) { return member_.enter({}, tag); }
   /// Returns after all members entered, or why not: the status of the verdict, PMIX_ERR_LOST_CONNECTION when the
   /// server is gone. Cost: one compare-and-swap, one wake by the last arriver.
   [[gnu::hot]] pmix_status_t wait(Ticket ticket, Deadline deadline);
@@ -74,6 +77,9 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   Connection& connection_;
   std::list<Async> open_;  // the connection's thread only
 };
+
+/// A slot of the pool, which becomes writable when this process becomes a member, not before. Null: there is no such slot, or no memory.
+std::byte* writable_slot(shm::SegmentWindows& segment, store::BoardNumber number);
 
 /// How a process of that job waits at that board. remote: some of its members are on other nodes; members: how many are
 /// here, 0 for the job's own.

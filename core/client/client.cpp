@@ -84,6 +84,7 @@ void Client::become_singleton() {
   connection_ = std::make_shared<Connection>(shm::Fd());
   open_events();
   fences_.emplace(self_, *connection_, singleton_);
+  group_meetings_.emplace(self_, *connection_);
   const auto add = [&](std::uint32_t rank, const char* key, data::Value value) {
     (void)private_.store(link::nspace_of(self_), rank, key, value.get());
   };
@@ -174,6 +175,7 @@ void Client::connect_through(shm::Fd socket) {
   connection_->on_lost([this] { on_lost(); });
   open_events();
   fences_.emplace(self_, *connection_, singleton_);
+  group_meetings_.emplace(self_, *connection_);
 }
 
 /// Takes the place `local_` of a job in a mapped segment: the server has let this process in, and no other as this rank. Errors leave a
@@ -204,6 +206,7 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
   segment_ = std::move(all);
   wait_ = wait_policy(own_job_, board, h.nodes > 1, 0);
   fences_->attach(segment_, own_job_, board, local_, control_);
+  group_meetings_->attach(segment_, own_job_, control_);
   return {};
 }
 

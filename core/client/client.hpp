@@ -10,6 +10,7 @@
 #include "core/client/connection.hpp"
 #include "core/client/control.hpp"
 #include "core/client/fences.hpp"
+#include "core/client/group_meetings.hpp"
 #include "core/client/groups.hpp"
 #include "core/client/kept_values.hpp"
 #include "core/client/outputs.hpp"
@@ -64,6 +65,7 @@ class Client {
 
   Fences& fences() noexcept { return *fences_; }
   Groups& groups() noexcept { return groups_; }
+  GroupMeetings& group_meetings() noexcept { return *group_meetings_; }
 
   // Services: client_services.cpp.
   pmix_status_t abort(int status, std::string_view message, const pmix_proc_t* procs, std::size_t nprocs);
@@ -148,6 +150,7 @@ class Client {
 
   std::optional<Fences> fences_;
   Groups groups_;
+  std::optional<GroupMeetings> group_meetings_;
 
   mutable std::mutex own_mutex_;  ///< staged puts and the card's writer (KeyedLog I1)
   std::vector<Staged> staged_;

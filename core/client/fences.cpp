@@ -214,14 +214,17 @@ pmix_status_t Fences::send_fence(const std::shared_ptr<SetFence>& set, const Fen
 
 /// The place at a board that the server offered.
 std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
-  const auto slot = store::pool_slot(segment_->bytes(), offer.board);
-  if (!slot || offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
-  // A board of the pool is made writable when this process becomes a member, not before.
-  if (!segment_->clients.make_writable(slot->offset, slot->bytes)) return nullptr;
-  auto& board = store::Board::at(segment_->clients.base() + slot->offset);
-  return std::make_shared<BoardFence>(
-      BoardFence::Place{&board, offer.board, offer.member, offer.incarnation, offer.next}, *control_,
-      wait_policy(job_, board, board.remote(), board.members()), connection_);
+  if (offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
+  auto* const memory = writable_slot(*segment_, offer.board);
+  if (memory == nullptr) return nullptr;
+  auto& board = store::Board::at(memory);
+  return std::make_shared<BoardFence>(BoardFence::Place{.board = &board,
+                                                        .number = offer.board,
+                                                        .me = offer.member,
+                                                        .incarnation = offer.incarnation,
+                                                        .next = offer.next},
+                                      *control_, wait_policy(job_, board, board.remote(), board.members()),
+                                      connection_);
 }
 
 void Fences::board_moved(store::BoardNumber board) {

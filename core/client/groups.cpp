@@ -25,6 +25,12 @@ void Groups::add(std::string_view name, Group group) {
   count_.store(groups_.size(), std::memory_order_relaxed);
 }
 
+void Groups::add_new(std::string_view name, Group group) {
+  const std::lock_guard lock(mutex_);
+  groups_.try_emplace(std::string(name), std::move(group));
+  count_.store(groups_.size(), std::memory_order_relaxed);
+}
+
 void Groups::remove(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (const auto found = groups_.find(name); found != groups_.end()) groups_.erase(found);

@@ -29,6 +29,8 @@ class Groups {
   };
 
   void add(std::string_view name, Group group);
+  /// Made without the server: what that has said of it meanwhile is newer.
+  void add_new(std::string_view name, Group group);
   void remove(std::string_view name);
   /// What the server says of a group that it is about to tell of, or that has changed.
   void take(link::GroupChange change);

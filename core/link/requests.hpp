@@ -75,30 +75,36 @@ struct GroupConstruct {
   std::string group;
   std::vector<pmix_proc_t> procs;  ///< in the caller's order
   data::Infos directives;
+  std::uint32_t waited_ms = 0;  ///< at the board, before it became a message
 };
 template <class Archive>
 void fields(Archive& archive, GroupConstruct& m) {
-  archive(m.group, m.procs, m.directives);
+  archive(m.group, m.procs, m.directives, m.waited_ms);
 }
 
 struct GroupDestruct {
   static constexpr auto type = MessageType::group_destruct;
   std::string group;
   data::Infos directives;
+  std::uint32_t waited_ms = 0;  ///< as in GroupConstruct
 };
 template <class Archive>
 void fields(Archive& archive, GroupDestruct& m) {
-  archive(m.group, m.directives);
+  archive(m.group, m.directives, m.waited_ms);
 }
 
-/// Of a construct, as the bytes that are the value of its answer: the members by group rank.
+/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer them a board for their next
+/// constructs with the same array of members, and the destructs of those; a member's cell is its group rank.
 struct GroupMembers {
   RankRuns runs;
-  bool adjusts = false;  ///< its fences go on without members that are lost or leave
+  std::uint32_t board = 0;  ///< 0: none
+  std::uint32_t incarnation = 0;
+  std::uint32_t next = 0;  ///< generation of the next operation
+  bool adjusts = false;    ///< its fences go on without members that are lost or leave
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
-  archive(m.runs, m.adjusts);
+  archive(m.runs, m.board, m.incarnation, m.next, m.adjusts);
 }
 
 struct GroupInvite {

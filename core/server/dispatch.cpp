@@ -47,6 +47,8 @@ void handle(Rooms& rooms, const Sender& from, link::Fence message) {
 }
 
 void handle(Rooms& rooms, const Sender& from, link::Withdraw message) {
+  if (rooms.group_boards.owns(message.board))
+    return rooms.group_boards.withdraw(from.connection->proc, message.board, message.generation);
   rooms.fences.withdraw(*from.connection, message);
 }
 

@@ -42,11 +42,12 @@ struct Rooms {
         fences(loop, jobs, card_exchange, cluster, exchanges ? &*exchanges : nullptr, segment,
                {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
+        group_boards(segment),
         peers(loop, jobs, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
         groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
-               self.rank),
+               group_boards, self.rank),
         bootstraps(loop, peers, groups),
         losses(jobs, peers, questions, group_events),
         memberships(jobs, peers, questions, group_events, groups),
@@ -91,6 +92,7 @@ struct Rooms {
   CardExchange card_exchange;
   Fences fences;
   EventRelay events;
+  GroupBoards group_boards;
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;

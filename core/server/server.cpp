@@ -367,7 +367,10 @@ void Server::drain_ring(Job& job, std::uint32_t local) {
   const bool all = count == 0 || count == shm::NoticeRing::slots;
   if (all || is_fetch) rooms_->cards.answer_cell(job, local);
   if (all) rooms_->fences.look_at_all(job);
-  for (std::size_t i = 0; i < board_count && !all; ++i) rooms_->fences.look_at(job, boards[i]);
+  if (all) rooms_->gatherings.look_at(of, store::own_job_board);
+  for (std::size_t i = 0; i < board_count && !all; ++i)
+    rooms_->group_boards.owns(boards[i]) ? rooms_->gatherings.look_at(of, boards[i])
+                                         : rooms_->fences.look_at(job, boards[i]);
   if (all || is_commit) rooms_->gets.retry(of);
 }
 

@@ -37,34 +37,57 @@ std::uint64_t Board::next_word(std::uint64_t w, bool failed) noexcept {
   return std::uint64_t{generation_of(w) + 1} << 32 | std::uint64_t{history} << 16;
 }
 
-Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants wants,
-                             Incarnation incarnation) noexcept {
+/// store(): what the member says with its arrival, into its own cell. ends(): does the last arrival end the generation?
+template <class Store, class Ends>
+inline Board::Arrival Board::arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation,
+                                         Store&& store, Ends&& ends) noexcept {
   auto w = word_.load(std::memory_order_acquire);  // BD.W2 <- W1, W3
   // After the word: with a word of reopen() comes its incarnation. The closed bit does not matter to a member that
   // holds the board: the server is about to see that, and to take the bit back.
   if (incarnation_.load(std::memory_order_relaxed) >> 1 != incarnation) return Arrival::closed;
-  const std::uint32_t bits = (wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0) |
-                             (wants.generated ? generated_bit : 0);
   if (broken(generation)) {
     // For a host that is to hear of it, by a message that follows.
-    cells()[me].wants.store(bits, std::memory_order_relaxed);
+    store();
     return Arrival::broken;
   }
   if (before(generation_of(w) + 1, generation)) return Arrival::not_open;
-  cells()[me].wants.store(bits, std::memory_order_relaxed);          // the CAS below publishes it
+  store();                                                           // the CAS below publishes it
   cells()[me].arrived.store(generation, std::memory_order_release);  // BD.A1 -> A2, before the count (I2)
   for (auto changes = most_changes;; --changes) {
     if (changes == 0 || generation_of(w) + 1 != generation) return Arrival::over;
     const auto count = count_of(w) + 1;
     const bool last = count == members();
-    const auto to = last && !remote() ? next_word(w, false) : w + 1;
+    const bool completes = last && ends();
+    const auto to = completes ? next_word(w, false) : w + 1;
     // The last arriver takes over what all others did before they arrived, and hands it on. seq_cst, because
     // it then asks whether a member sleeps or wants a message (WW.S2, BD.N2).
     if (!word_.compare_exchange_weak(w, to, std::memory_order_seq_cst, std::memory_order_acquire))
       continue;  // BD.W1 -> W2
     if (!last) return Arrival::waiting;
-    return remote() ? Arrival::full : Arrival::completed;
+    return completes ? Arrival::completed : Arrival::full;
   }
+}
+
+Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants wants,
+                             Incarnation incarnation) noexcept {
+  const std::uint32_t bits = (wants.collect ? collect_bit : 0) | (wants.directives ? directives_bit : 0) |
+                             (wants.generated ? generated_bit : 0);
+  const auto store = [&] { cells()[me].wants.store(bits, std::memory_order_relaxed); };
+  return arrive_with(me, generation, incarnation, store, [&] { return !remote(); });
+}
+
+Board::Arrival Board::arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
+                                   std::uint32_t members, Incarnation incarnation) noexcept {
+  const auto store = [&] { cells()[me].tag.store(tag, std::memory_order_relaxed); };
+  return arrive_with(me, generation, incarnation, store, [&] { return are_alike(tag, members); });
+}
+
+/// All members are counted, but for the caller: their tags came with the word that says so (I8). 0 is like no tag.
+bool Board::are_alike(std::uint64_t tag, std::uint32_t members) const noexcept {
+  if (tag == 0) return false;
+  for (std::uint32_t i = 0; i < members; ++i)
+    if (cells()[i].tag.load(std::memory_order_relaxed) != tag) return false;
+  return true;
 }
 
 Wants Board::wants_of(std::uint32_t member) const noexcept {
@@ -136,6 +159,18 @@ bool Board::abort(Generation generation, Verdict verdict) noexcept {
     }
   }
   return false;
+}
+
+Generation Board::dissolve(std::int32_t why) noexcept {
+  broken_why_.store(std::uint64_t{no_member} << 32 | static_cast<std::uint32_t>(why),
+                    std::memory_order_release);  // BD.Q1 -> Q2
+  // Where a last arriver ends it meanwhile, members that have not seen "broken" may be at the next, and at none behind that. More
+  // turns than that are damage.
+  for (unsigned turns = 4;; --turns) {
+    const auto open = open_generation();
+    broken_from_.store(known | open, std::memory_order_seq_cst);  // BD.B1 -> B2
+    if (abort(open, {why, no_member}) || turns == 0) return open;
+  }
 }
 
 bool Board::lose(std::uint32_t member, std::int32_t status) noexcept {
@@ -215,6 +250,7 @@ void Board::reopen(std::uint32_t members, bool remote, Incarnation incarnation) 
     cell.notify.store(0, std::memory_order_relaxed);
     cell.lost.store(0, std::memory_order_relaxed);
     cell.wants.store(0, std::memory_order_relaxed);
+    cell.tag.store(0, std::memory_order_relaxed);
     cell.held.store(free_mark(incarnation), std::memory_order_relaxed);  // published by the stores below
   }
   members_.store(members, std::memory_order_relaxed);

@@ -22,6 +22,11 @@
 //     four seq_cst, so one of them sees the other. So no fence is open on a closed board, and none is begun.
 // I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of an earlier
 //     incarnation that the server gave up as lost, but whose process runs, finds another incarnation or fails its CAS.
+// I8  At a board of groups a member stores a tag in its cell as it arrives, before it counts itself. The last arriver ends
+//     the generation if all tags are the same; else it leaves the full generation to the server. It compares before its
+//     CAS: until the generation ends no member stores another tag, and if it ends meanwhile the CAS fails.
+// I9  dissolve() ends one generation without success, and none after it: "broken" is said before that CAS, so a
+//     member that does not see it has arrived at a generation that a CAS of the server is still to end.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
 //     die, ends or breaks the open generation, so no member waits for a count that cannot be reached.
 //     A member that dies after the CAS that completed the generation but before the wake: sleepers look again
@@ -82,6 +87,8 @@ class Board {
     std::atomic<std::uint32_t> wants{
         0};  ///< of this member's last arrival, or of one that was turned away: the bits of Wants, below
     std::atomic<std::uint64_t> held{0};  ///< incarnation:32 | 1 while the member has a fence open (I6)
+    std::atomic<std::uint64_t> tag{
+        0};  ///< what `arrived` is about, at a board of groups (I8); own process only
   };
   static_assert(sizeof(Cell) == 64);
 
@@ -93,6 +100,9 @@ class Board {
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
   [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, Wants wants = {},
                               Incarnation incarnation = 0) noexcept;
+  /// The same at a board of groups: full where the members' tags differ, or are 0. members: by the caller's own count.
+  [[gnu::hot]] Arrival arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
+                                    std::uint32_t members, Incarnation incarnation) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
   /// closed, or already held as this member (by the server's stand-in for it).
   bool hold(std::uint32_t me, Incarnation incarnation) noexcept;
@@ -119,6 +129,13 @@ class Board {
   bool lose(std::uint32_t member, std::int32_t status) noexcept;
   /// Server: `member` is back (a new process under the same identity, or a second Init). True: as lose().
   bool rejoin(std::uint32_t member) noexcept;
+  /// Server, board of groups: the open generation ends with this status, and each that a member comes for later (I9).
+  /// Returns that generation; all before it have succeeded.
+  Generation dissolve(std::int32_t why) noexcept;
+  /// Server, a dissolved board: the process of `member` has ended, so what it holds keeps the board from nothing.
+  void forget_hold(std::uint32_t member, std::int32_t why) noexcept {
+    cells()[member].lost.store(why, std::memory_order_relaxed);
+  }
   /// Server, board of the pool: from here on no member begins a fence. False: a member holds it, it stays open.
   /// members: by the server's own count, as everywhere.
   bool close(std::uint32_t members) noexcept;
@@ -167,6 +184,10 @@ class Board {
   static std::uint16_t history_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w >> 16); }
   static std::uint32_t count_of(std::uint64_t w) noexcept { return static_cast<std::uint16_t>(w); }
   static std::uint64_t next_word(std::uint64_t w, bool failed) noexcept;
+  template <class Store, class Ends>
+  Arrival arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation, Store&& store,
+                      Ends&& ends) noexcept;
+  bool are_alike(std::uint64_t tag, std::uint32_t members) const noexcept;
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
 

@@ -22,6 +22,7 @@ class BoardMember {
     Generation generation;
     Wants wants;
     bool arrived = false;
+    std::uint64_t tag = 0;  ///< at a board of groups
   };
   /// What the arrival obliges the caller to, once.
   enum class Owed {
@@ -35,13 +36,15 @@ class BoardMember {
     Owed owed = Owed::nothing;
   };
 
-  /// incarnation: 0 for the board of a whole job. next: the generation of the first fence.
-  BoardMember(Board& board, std::uint32_t me, Incarnation incarnation, Generation next) noexcept
-      : board_(board), me_(me), incarnation_(incarnation), next_(next) {}
+  /// incarnation: 0 for the board of a whole job. next: the generation of the first fence. alike: at a board of groups how many
+  /// members there are, whose tags have to agree; 0: a board of fences.
+  BoardMember(Board& board, std::uint32_t me, Incarnation incarnation, Generation next,
+              std::uint32_t alike = 0) noexcept
+      : board_(board), me_(me), alike_(alike), incarnation_(incarnation), next_(next) {}
 
   /// Takes a ticket; any thread. Nothing: the board is closed, or this member's place at it is taken (Board::hold):
   /// the fence goes by message. Never nothing while an entry of this member is open.
-  [[gnu::hot]] std::optional<Entry> enter(Wants wants) noexcept;
+  [[gnu::hot]] std::optional<Entry> enter(Wants wants, std::uint64_t tag = 0) noexcept;
   /// Arrives if it is the entry's turn, with the wake that an arrival owes; then looks. One thread an entry.
   [[gnu::hot]] Step step(Entry& entry) noexcept;
   /// What became of `generation`; nothing while it is open.
@@ -61,6 +64,7 @@ class BoardMember {
 
   Board& board_;
   const std::uint32_t me_;
+  const std::uint32_t alike_;
   const Incarnation incarnation_;
   std::mutex mutex_;  // guards the three below
   Generation next_;
@@ -71,7 +75,7 @@ class BoardMember {
 // Inline, because every fence of every rank is these five functions; hot, so that what a fence runs lies in one page or two: with more
 // ranks than cores each rank comes to its fence with an empty TLB.
 
-inline std::optional<BoardMember::Entry> BoardMember::enter(Wants wants) noexcept {
+inline std::optional<BoardMember::Entry> BoardMember::enter(Wants wants, std::uint64_t tag) noexcept {
   const std::lock_guard lock(mutex_);
   if (open_ == 0) {
     if (incarnation_ != 0 && !board_.hold(me_, incarnation_)) return std::nullopt;
@@ -81,11 +85,13 @@ inline std::optional<BoardMember::Entry> BoardMember::enter(Wants wants) noexcep
     stale_ = false;
   }
   ++open_;
-  return Entry{next_++, wants};
+  return Entry{.generation = next_++, .wants = wants, .tag = tag};
 }
 
 inline BoardMember::Owed BoardMember::arrive(Entry& entry) noexcept {
-  const auto arrival = board_.arrive(me_, entry.generation, entry.wants, incarnation_);
+  const auto arrival = alike_ == 0
+                           ? board_.arrive(me_, entry.generation, entry.wants, incarnation_)
+                           : board_.arrive_alike(me_, entry.generation, entry.tag, alike_, incarnation_);
   entry.arrived = arrival != Board::Arrival::not_open;
   if (arrival == Board::Arrival::full) return Owed::exchange;
   if (arrival == Board::Arrival::broken && board_.by_host()) return Owed::absence;

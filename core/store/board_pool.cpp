@@ -4,6 +4,17 @@
 #include <algorithm>
 
 namespace weft::store {
+namespace {
+
+const SegmentHeader& header_of(const shm::Segment& segment) noexcept {
+  return *reinterpret_cast<const SegmentHeader*>(segment.server.base());
+}
+std::uint32_t fence_slots(const shm::Segment& segment) noexcept {
+  const auto all = header_of(segment).board_slots;
+  return all - group_slots_of(all);
+}
+
+}  // namespace
 
 std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber number) noexcept {
   const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
@@ -14,10 +25,11 @@ std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber numb
   return Area{header.boards + before, pool_board_bytes};
 }
 
-BoardPool::BoardPool(shm::Segment& segment) noexcept {
-  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.base());
-  base_ = segment.clients.base() + header.boards;
-  slots_.resize(header.board_slots);
+BoardPool::BoardPool(shm::Segment& segment, PoolPart part) noexcept
+    : base_(segment.clients.base() + header_of(segment).boards),
+      first_(part == PoolPart::fences ? 1 : 1 + fence_slots(segment)) {
+  slots_.resize(part == PoolPart::fences ? fence_slots(segment)
+                                         : group_slots_of(header_of(segment).board_slots));
 }
 
 std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) noexcept {
@@ -25,7 +37,7 @@ std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) n
   // The first free one: slots that were never used have no memory yet.
   const auto slot = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.members == 0; });
   if (slot == slots_.end()) return std::nullopt;
-  const auto free = static_cast<BoardNumber>(slot - slots_.begin() + 1);
+  const auto free = static_cast<BoardNumber>(slot - slots_.begin()) + first_;
   if (!shm::populate(reinterpret_cast<std::byte*>(&at(free)), Board::footprint(members))) return std::nullopt;
   slot->members = members;
   slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
@@ -34,7 +46,7 @@ std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) n
 }
 
 bool BoardPool::give_back(BoardNumber number) noexcept {
-  auto& slot = slots_[number - 1];
+  auto& slot = slots_[number - first_];
   if (!at(number).close(slot.members)) return false;
   slot.members = 0;
   return true;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The boards of sets that are not a whole job: slots of one size in an area of the segment.
 //
-// Board numbers, as messages and notices carry them: 0 is the board of the caller's own job, n > 0 slot n - 1. A slot's memory is
-// taken when its first board is used; virtual until then.
+// Board numbers, as messages and notices carry them: 0 is the board of the caller's own job, n > 0 slot n - 1. The first slots are for the fences of
+// sets, the last ones for their groups. A slot's memory is taken when its first board is used; virtual until then.
 #pragma once
 
 #include <optional>
@@ -18,11 +18,13 @@ inline constexpr BoardNumber own_job_board = 0;
 /// Where board `number` lies in the clients' memory; nothing if there is no such slot. segment: formatted.
 std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber number) noexcept;
 
+enum class PoolPart { fences, groups };
+
 /// The server's side; its loop thread only. Counts and incarnations are private: clients can write the area.
 class BoardPool {
  public:
   /// segment: formatted.
-  explicit BoardPool(shm::Segment& segment) noexcept;
+  explicit BoardPool(shm::Segment& segment, PoolPart part = PoolPart::fences) noexcept;
 
   /// A board for a set of so many local members. Nothing: too many of them, no memory, or no slot is free; then
   /// give_back() one that has not been used for long.
@@ -32,11 +34,10 @@ class BoardPool {
 
   /// number: taken.
   Board& at(BoardNumber number) const noexcept;
-  std::uint32_t members(BoardNumber number) const noexcept { return slots_[number - 1].members; }
-  Incarnation incarnation(BoardNumber number) const noexcept { return slots_[number - 1].incarnation; }
-  bool is_taken(BoardNumber number) const noexcept {
-    return number != own_job_board && number <= slots_.size() && slots_[number - 1].members != 0;
-  }
+  std::uint32_t members(BoardNumber number) const noexcept { return slots_[number - first_].members; }
+  Incarnation incarnation(BoardNumber number) const noexcept { return slots_[number - first_].incarnation; }
+  bool owns(BoardNumber number) const noexcept { return number >= first_ && number - first_ < slots_.size(); }
+  bool is_taken(BoardNumber number) const noexcept { return owns(number) && members(number) != 0; }
   std::size_t capacity() const noexcept { return slots_.size(); }
 
  private:
@@ -44,7 +45,8 @@ class BoardPool {
     std::uint32_t members = 0;  ///< 0: free
     Incarnation incarnation = 0;
   };
-  std::byte* base_;  // of the first slot
+  std::byte* base_;          // of the first slot
+  const BoardNumber first_;  // of this part
   std::vector<Slot> slots_;
 };
 

@@ -213,7 +213,8 @@ Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
   auto& clients = segment.clients;
   const auto header_at = segment.server.allocate(sizeof(SegmentHeader));
   // At most an eighth of the clients' memory: a segment of a few MiB, as in tests, keeps its room for jobs.
-  const auto slots = std::min<std::uint64_t>(most_pool_boards, clients.size() / 8 / pool_board_bytes);
+  const auto slots =
+      std::min<std::uint64_t>(most_pool_boards + most_group_boards, clients.size() / 8 / pool_board_bytes);
   const auto boards_at = slots == 0 ? Result<std::uint64_t>(0) : clients.allocate(slots * pool_board_bytes);
   if (!header_at || !boards_at || *header_at != 0)
     return fail(Errc::no_space, "the node segment is too small");

@@ -32,6 +32,7 @@
 
 #include "core/store/board.hpp"
 #include "core/store/fetch_cell.hpp"
+#include "core/store/group_ledger.hpp"
 #include "core/store/keyed_log.hpp"
 #include "core/store/remote_cards.hpp"
 #include "transport/shm/doorbell.hpp"
@@ -40,15 +41,25 @@
 
 namespace weft::store {
 
-/// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, FetchCell, NoticeRing, Doorbell or the value
+/// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell, NoticeRing, Doorbell or the value
 /// encoding changes shape.
-inline constexpr std::uint32_t layout_version = 9;
+inline constexpr std::uint32_t layout_version = 10;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
-/// Boards of sets that are not a whole job: slots of one size.
+/// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.
 inline constexpr std::uint32_t most_pool_boards = 256;
+inline constexpr std::uint32_t most_group_boards = 64;
 inline constexpr std::uint32_t most_pool_members = 1024;
 inline constexpr std::uint64_t pool_board_bytes = shm::page_aligned(Board::footprint(most_pool_members));
+/// The last fifth of the slots.
+constexpr std::uint32_t group_slots_of(std::uint32_t slots) noexcept {
+  return slots / 5;
+}
+static_assert(group_slots_of(most_pool_boards + most_group_boards) == most_group_boards);
+/// A board of groups has its ledger at the end of its slot, and so fewer cells.
+inline constexpr std::uint64_t group_ledger_at = pool_board_bytes - sizeof(GroupLedger);
+inline constexpr std::uint32_t most_group_members = 800;
+static_assert(Board::footprint(most_group_members) <= group_ledger_at && group_ledger_at % 64 == 0);
 inline constexpr std::uint32_t none = 0xffffffff;
 inline constexpr std::uint16_t none16 = 0xffff;
 
@@ -60,7 +71,7 @@ struct SegmentHeader {
   char socket[64];                            ///< name of the server's socket, which identifies the server
   char server_nspace[256];
   std::uint32_t server_rank;
-  std::uint32_t board_slots;  ///< boards of sets; fewer in a small segment
+  std::uint32_t board_slots;  ///< boards of sets, then those of groups; fewer in a small segment
   std::uint64_t boards;       ///< offset of the first in the clients' memory, pool_board_bytes each
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
@@ -140,6 +151,7 @@ enum class NoticeKind : std::uint32_t {
   board_full = 2,   ///< last local arrival, other nodes take part; arg: the board's number (board_pool.hpp)
   board_ended = 3,  ///< this client ended a generation and a member wants a message; arg: the board's number
   fetch = 4,        ///< there is a new request in the FetchCell
+  group_records = 5,  ///< records wait in the ledger of a board of groups; arg: the board's number
 };
 
 }  // namespace weft::store

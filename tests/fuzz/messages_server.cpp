@@ -13,7 +13,11 @@
 #include "core/server/events/tree_relay.hpp"
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/generated_info.hpp"
+#include "core/server/groups/bootstraps.hpp"
 #include "core/server/groups/group_part.hpp"
+#include "core/server/groups/invitation.hpp"
+#include "core/server/groups/losses.hpp"
+#include "core/server/groups/memberships.hpp"
 #include "core/server/host/launch_blob.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
@@ -26,6 +30,38 @@ namespace weft::fuzz {
 namespace {
 
 using namespace server;
+
+/// What servers say to each other of groups.
+void add_groups(Decoders& to, const std::vector<MemberData>& data) {
+  const auto proc = link::make_proc("job", 1);
+  const link::RankRuns runs{{"job", 1, 3}, {"job", 0, 0}};
+  PeerQuestion question;
+  question.proc = proc;
+  question.question = {7, "join of group g", {PMIX_GROUP_INVITE_ACCEPTED}, proc, {}};
+  add<PeerQuestion>(to, "peer_question", {&question});
+  const MadeGroup made{"g", {runs, 9, {true, false, true, true}, 2, 5}, data};
+  add<MadeGroup>(to, "made_group", {&made});
+  const InvitationMessage invitation{3, "g", proc, {{"job", 2, 2}}, runs};
+  add<InvitationMessage>(to, "invitation", {&invitation});
+  const InvitationAnswer answer{3, proc, PMIX_GROUP_INVITE_DECLINED, data};
+  add<InvitationAnswer>(to, "invitation_answer", {&answer});
+  const InvitationOver over{3, PMIX_ERR_TIMEOUT};
+  add<InvitationOver>(to, "invitation_over", {&over});
+  const ChangeRequest request{ChangeRequest::Kind::extend, "g", runs, data};
+  add<ChangeRequest>(to, "change_request", {&request});
+  const ChangedGroup changed{made, {{"job", 2, 2}}, {}};
+  add<ChangedGroup>(to, "changed_group", {&changed});
+  const GroupInquiry inquiry{"g"};
+  add<GroupInquiry>(to, "group_inquiry", {&inquiry});
+  const GroupEnded ended{"g", 5};
+  add<GroupEnded>(to, "group_ended", {&ended});
+  const ConstructFacts facts{true, runs, {{"job", 0, 0}}};
+  add<ConstructFacts>(to, "construct_facts", {&facts});
+  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true};
+  add<BootstrapCall>(to, "bootstrap_call", {&call});
+  const BootstrapMembers members{runs};
+  add<BootstrapMembers>(to, "bootstrap_members", {&members});
+}
 
 FencePart part() {
   FencePart out;
@@ -182,6 +218,7 @@ void add_server(Decoders& to) {
                              .options = {true, false, true, false},
                              .data = {{"job", 1, Encoded(9, std::byte{1})}}};
   add<GroupPart>(to, "group_part", {&group_part});
+  add_groups(to, group_part.data);
   to.push_back({"group_blob", {blob_of(group_part)}, &are_generated, true});
   const ReportRequest request{0, {one_part.name}};
   add<ReportRequest>(to, "report_request", {&request});

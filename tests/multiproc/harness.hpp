@@ -45,6 +45,7 @@ void add_event_programs(Programs& programs);
 void add_fence_programs(Programs& programs);
 void add_foreign_host_programs(Programs& programs);
 void add_get_programs(Programs& programs);
+void add_group_board_programs(Programs& programs);
 void add_group_programs(Programs& programs);
 void add_construct_programs(Programs& programs);
 void add_invitation_programs(Programs& programs);

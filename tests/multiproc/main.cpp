@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
   weft::test::add_get_programs(programs);
   weft::test::add_host_event_programs(programs);
   weft::test::add_host_fence_programs(programs);
+  weft::test::add_group_board_programs(programs);
   weft::test::add_group_programs(programs);
   weft::test::add_construct_programs(programs);
   weft::test::add_invitation_programs(programs);

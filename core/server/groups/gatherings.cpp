@@ -39,30 +39,32 @@ void Gatherings::join(Cluster& cluster) {
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
-                       data::Infos directives) {
+                       data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
-  Arrival arrival{from, std::move(procs), std::move(directives)};
+  Arrival arrival{from, std::move(procs), std::move(directives), waited};
   const bool goes_on_smaller = kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
                                                            is_set(arrival.directives, PMIX_GROUP_FT_COLLECTIVE));
   enter(kind, std::move(group), std::move(set), std::move(arrival), goes_on_smaller);
 }
 
 void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct message) {
-  enter_group(from, Kind::destruct, message.group, std::move(message.directives));
+  enter_group(from, Kind::destruct, message.group, std::move(message.directives),
+              std::chrono::milliseconds(message.waited_ms));
 }
 
 void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
   enter_group(from, Kind::fence, message.group, std::move(message.directives));
 }
 
-void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name, data::Infos directives) {
+void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name, data::Infos directives,
+                             std::chrono::milliseconds waited) {
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
   const bool goes_on_smaller = kind == Kind::fence || group->options.tells_ends || group->options.adjusts;
   const auto set = groups_.set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
-  enter(kind, name, set, {from, std::move(in_order), std::move(directives)}, goes_on_smaller);
+  enter(kind, name, set, {from, std::move(in_order), std::move(directives), waited}, goes_on_smaller);
 }
 
 void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller) {
@@ -74,15 +76,18 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (kind == Kind::disconnect && !host_.does_connect() && !groups_.are_connected(set))
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
+  if (is_of_group(fresh)) groups_.boards().dissolve(set);  // members that wait there come here, too
   auto open = find(fresh, from);
   if (open == open_.end()) open = add(std::move(fresh));
   auto& meeting = open->meeting;
   if (kind == Kind::construct && !is_by_host(meeting)) tell_others(meeting, arrival);
+  const auto waited = arrival.waited;
+  open->since = std::min(open->since, Clock::now() - waited);
   meeting.arrived.push_back(std::move(arrival));
   meeting.goes_on_smaller |= goes_on_smaller && !is_by_host(meeting);
-  if (const auto until = data::deadline_after(*timeout);
-      until && (!meeting.deadline || *until < *meeting.deadline))
-    meeting.deadline = until;
+  if (auto until = data::deadline_after(*timeout);
+      until && (!meeting.deadline || *until - waited < *meeting.deadline))
+    meeting.deadline = *until - waited;
   if (!is_same(meeting.set, set)) return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
   if (meeting.goes_on_smaller) leave_out_lost(meeting);
   if (is_complete(*open)) return complete(open);
@@ -245,6 +250,9 @@ void Gatherings::watch_deadline(Open open) {
 void Gatherings::complete(Open open) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
+  meeting.is_alone = std::none_of(open_.begin(), open_.end(), [&](const Gathering& each) {
+    return is_of_group(each.meeting) && is_same(each.meeting.set, meeting.set);
+  });
   if (!is_by_host(meeting)) return groups_.run(std::move(meeting));
   struct Waiting {
     std::vector<Requester> arrived;
@@ -279,7 +287,7 @@ bool Gatherings::is_by_host(const Meeting& meeting) const noexcept {
 
 /// With the arguments of the first participant.
 void Gatherings::call_host(Meeting meeting, Host::Answered done) {
-  auto& [from, procs, directives] = meeting.arrived.front();
+  auto& [from, procs, directives, waited] = meeting.arrived.front();
   auto without_infos = [&] { return [done = std::move(done)](pmix_status_t status) { done(status, {}); }; };
   switch (meeting.kind) {
     case Kind::connect:
@@ -305,6 +313,17 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
   }
 }
 
+void Gatherings::forget(const std::string& nspace) {
+  groups_.boards().lose(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  rooms_.bootstraps.forget(nspace);
+  groups_.forget(nspace);
+}
+
+void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
+  groups_.boards().look_at(member, number);
+  groups_.table().settle();
+}
+
 void Gatherings::lose_remote(const pmix_proc_t& proc) {
   rooms_.bootstraps.lose(proc, PMIX_ERR_PROC_ABORTED);
   rooms_.invitations.lose(proc);
@@ -312,6 +331,7 @@ void Gatherings::lose_remote(const pmix_proc_t& proc) {
 }
 
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
+  groups_.boards().lose(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
   rooms_.invitations.lose(proc);

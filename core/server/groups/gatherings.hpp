@@ -50,9 +50,9 @@ class Gatherings {
   void join(Cluster& cluster);
 
   /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
-  /// its name.
+  /// its name. waited: at a board, before.
   void enter(const Requester& from, Meeting::Kind kind, std::string group, Procs procs,
-             data::Infos directives);
+             data::Infos directives, std::chrono::milliseconds waited = {});
   /// The same for the end of a group, whose members are known here.
   void enter_destruct(const Requester& from, link::GroupDestruct message);
   /// A fence of a group that goes on without members that are lost or leave.
@@ -62,10 +62,9 @@ class Gatherings {
   /// A process of another node has ended.
   void lose_remote(const pmix_proc_t& proc);
   /// The namespace has ended here.
-  void forget(const std::string& nspace) {
-    rooms_.bootstraps.forget(nspace);
-    groups_.forget(nspace);
-  }
+  void forget(const std::string& nspace);
+  /// A member's notice about a board of groups (0: any), which may be none of its own.
+  void look_at(const pmix_proc_t& member, store::BoardNumber number);
 
   // Which ranks are missing, as Fences tells it of fences.
   /// What a local participant has entered.
@@ -89,7 +88,8 @@ class Gatherings {
   using Open = std::list<Gathering>::iterator;
 
   void enter(Meeting::Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller);
-  void enter_group(const Requester& from, Meeting::Kind kind, const std::string& name, data::Infos directives);
+  void enter_group(const Requester& from, Meeting::Kind kind, const std::string& name, data::Infos directives,
+                   std::chrono::milliseconds waited = {});
   void tell_others(const Meeting& meeting, const Arrival& arrival);
   Open find(const Meeting& meeting, const Requester& from);
   Open add(Meeting meeting);

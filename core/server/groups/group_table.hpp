@@ -2,12 +2,12 @@
 // The groups that have members on this node: PMIx_Group_destruct names a group and no member. The loop's thread only.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <string>
 #include <utility>
 
 #include "core/link/rank_runs.hpp"
+#include "core/server/groups/group_boards.hpp"
 #include "transport/mesh/node.hpp"
 
 namespace weft::server {
@@ -46,30 +46,43 @@ void fields(Archive& archive, Group& m) {
 
 class GroupTable {
  public:
+  explicit GroupTable(GroupBoards& boards) : boards_(boards) {}
+  /// The number of this server, which keeps the groups that its processes make at boards.
+  void keep_at(NodeNumber self) noexcept { self_ = self; }
+
   /// Null: there is no such group here.
   const Group* find(const std::string& name) const {
-    const auto found = groups_.find(name);
-    return found == groups_.end() ? nullptr : &found->second;
+    const auto& groups = settled();
+    const auto found = groups.find(name);
+    return found == groups.end() ? nullptr : &found->second;
   }
   Group* find(const std::string& name) {
     return const_cast<Group*>(static_cast<const GroupTable&>(*this).find(name));
   }
-  void add(std::string name, Group group) { groups_.insert_or_assign(std::move(name), std::move(group)); }
-  void erase(const std::string& name) { groups_.erase(name); }
-  std::size_t size() const noexcept { return groups_.size(); }
+  void add(std::string name, Group group) { settled().insert_or_assign(std::move(name), std::move(group)); }
+  void erase(const std::string& name) { settled().erase(name); }
+  std::size_t size() const { return settled().size(); }
   /// Calls see(name, group) for each, by name.
   template <class See>
   void each(See&& see) const {
-    for (const auto& [name, group] : groups_) see(name, group);
+    for (const auto& [name, group] : settled()) see(name, group);
   }
   /// Takes out those of which unwanted(name, group) says so.
   template <class Unwanted>
   void erase_if(Unwanted&& unwanted) {
-    std::erase_if(groups_, [&](const auto& each) { return unwanted(each.first, each.second); });
+    std::erase_if(settled(), [&](const auto& each) { return unwanted(each.first, each.second); });
   }
+  /// Members have made so many groups at their boards that the ledgers fill up.
+  void settle() { settled(); }
 
  private:
-  std::map<std::string, Group> groups_;
+  using Names = std::map<std::string, Group>;
+  /// With all that members have made at their boards meanwhile.
+  Names& settled() const;
+
+  GroupBoards& boards_;
+  NodeNumber self_ = 0;
+  mutable Names groups_;
 };
 
 }  // namespace weft::server

@@ -38,12 +38,13 @@ struct Groups::Operation {
   Participants participants;
   GroupPart own;
   std::optional<Exchanges::Key> key{};
+  Exchanges::Clock::time_point since = Exchanges::Clock::now();
   bool was_over = false;  ///< another node had ended this generation before it began here
   std::unique_ptr<asio::steady_timer> deadline{};
 };
 
 Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-               GroupEvents& events, PeerCalls& peers, std::uint32_t server)
+               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server)
     : loop_(loop),
       jobs_(jobs),
       gets_(gets),
@@ -51,7 +52,10 @@ Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& car
       exchanges_(exchanges),
       events_(events),
       peers_(peers),
-      server_(server) {
+      boards_(boards),
+      server_(server),
+      table_(boards) {
+  table_.keep_at(peers_.self());
   peers_.on(RequestType::group_ended, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto ended = base::decode<GroupEnded>(body);
     const auto* group = ended ? table_.find(ended->group) : nullptr;
@@ -119,18 +123,21 @@ void Groups::exchange(const OperationRef& operation) {
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
   operation->was_over = !exchanges_->is_open(*key);
+  operation->since = Exchanges::Clock::now();
   open_.emplace(*key, operation);
   watch_rivals();
 }
 
-/// Not at once: what another node has ended may be seen after what it has begun then.
+/// Not at once, and none that has begun since the last look: what another node has ended may be seen after what it has begun then.
 void Groups::watch_rivals() {
   if (rival_timer_ || open_.empty()) return;
   rival_timer_ = std::make_unique<asio::steady_timer>(loop_, rival_period);
   rival_timer_->async_wait([this](const std::error_code& error) {
     if (error) return;
     rival_timer_.reset();
-    for (const auto& [key, operation] : open_) exchanges_->end_rivals(key);
+    const auto begun_by = Exchanges::Clock::now() - rival_period;
+    for (const auto& [key, operation] : open_)
+      if (operation->since <= begun_by) exchanges_->end_rivals(key);
     watch_rivals();
   });
 }
@@ -236,7 +243,12 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
   auto outcome = outcome_of(parts, by_rank(meeting.set));
   link::Answer out{outcome.status, {}, {}};
   if (!outcome.members.empty()) {
-    out.value = data::Value::of_bytes(link::encode(link::GroupMembers{outcome.members, outcome.options.adjusts}));
+    auto offer = outcome.status == PMIX_SUCCESS && may_meet_at_board(meeting, outcome.members)
+                     ? boards_.open(meeting.set, outcome.members)
+                     : std::nullopt;
+    auto members = offer ? *offer : link::GroupMembers{outcome.members};
+    members.adjusts = outcome.options.adjusts;
+    out.value = data::Value::of_bytes(link::encode(members));
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
@@ -259,6 +271,21 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
   data::Infos context;
   context.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(group.context_id));
   events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, name, nullptr, nullptr}, here, &context);
+}
+
+/// Its members, all of them here, have brought the same array and nothing that the server has to see, and can read the segment.
+bool Groups::may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const {
+  std::uint64_t count = 0;
+  for (const auto& run : members) count += std::uint64_t{run.last} - run.first + 1;
+  if (!meeting.is_alone || meeting.arrived.size() != count) return false;
+  return std::all_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
+    const auto* infos = arrival.directives.data();
+    const bool is_plain = std::all_of(infos, infos + arrival.directives.size(), [](const pmix_info_t& info) {
+      const auto key = data::key_of(info);
+      return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY;
+    });
+    return is_plain && arrival.from.connection->has_segment && by_rank(arrival.procs) == members;
+  });
 }
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
@@ -471,6 +498,9 @@ void Groups::take(const MadeGroup& made) {
 bool Groups::take_change(const MadeGroup& made, const Procs& left) {
   const auto* known = table_.find(made.name);
   if (known != nullptr && known->version >= made.group.version) return false;
+  // Members that are about to end it at a board know the old members: they come by message.
+  const auto before = known == nullptr ? weft::fail(Errc::not_found) : link::procs_of(known->members);
+  if (before) boards_.dissolve(set_of_group(*before));
   take(made);
   tell_clients(made, left);
   const bool has_members = !local_members(made.group).empty();
@@ -495,7 +525,7 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
 void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
   if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
   take(made);
-  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members, made.group.options.adjusts})), {}};
+  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{.runs = made.group.members, .adjusts = made.group.options.adjusts})), {}};
   if (made.group.context_id != 0)
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);

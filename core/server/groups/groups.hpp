@@ -31,12 +31,16 @@ class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
   Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-         GroupEvents& events, PeerCalls& peers, std::uint32_t server);
+         GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server);
 
   /// As Rooms::join().
-  void join(Exchanges& exchanges) noexcept { exchanges_ = &exchanges; }
+  void join(Exchanges& exchanges) noexcept {
+    exchanges_ = &exchanges;
+    table_.keep_at(peers_.self());
+  }
 
   GroupTable& table() noexcept { return table_; }
+  GroupBoards& boards() noexcept { return boards_; }
 
   /// All participants of this node have come, or are left out: answers them when the operation has ended.
   void run(Meeting meeting);
@@ -106,6 +110,7 @@ class Groups {
   bool adjust(Operation& operation) const;
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
+  bool may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const;
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
@@ -123,6 +128,7 @@ class Groups {
   Exchanges* exchanges_;
   GroupEvents& events_;
   PeerCalls& peers_;
+  GroupBoards& boards_;
   const std::uint32_t server_;
   GroupTable table_;
   std::function<void(const std::string&)> constructed_;

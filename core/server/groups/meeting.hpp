@@ -18,6 +18,7 @@ struct Arrival {
   Requester from;
   Procs procs;  ///< in the caller's order; of a destruct: none
   data::Infos directives;
+  std::chrono::milliseconds waited{0};  ///< at a board, before it became a message
 };
 
 struct Meeting {
@@ -30,6 +31,7 @@ struct Meeting {
   Procs lost{};  ///< participants of this node that will not come, where it goes on without them
   bool goes_on_smaller = false;  ///< a lost participant is left out; else it ends the meeting for all
   data::Deadline deadline{};     ///< the earliest that an arrival has brought
+  bool is_alone = false;         ///< no other operation of a group of this set is under way here
 
   /// Null: it has not called.
   const Arrival* find(const pmix_proc_t& proc) const noexcept;

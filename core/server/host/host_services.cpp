@@ -167,7 +167,9 @@ void Host::group(pmix_group_operation_t operation, link::GroupConstruct call, An
   if (module_.group == nullptr) return done(PMIX_ERR_NOT_SUPPORTED, {});
   const auto held = hold({}, std::move(call));
   InfoUpcall::make(upcalls_, "group", ending(held, std::move(done)), [&](void* open) {
-    auto& [group, procs, infos] = held->message;
+    auto& group = held->message.group;
+    auto& procs = held->message.procs;
+    auto& infos = held->message.directives;
     return module_.group(operation, group.data(), procs.data(), procs.size(), infos.data(), infos.size(),
                          on_infos, open);
   });

@@ -125,15 +125,43 @@ Disconnect sample() {
 }
 template <>
 GroupConstruct sample() {
-  return {"group", some_procs(), some_infos()};
+  return {"group", some_procs(), some_infos(), 50};
 }
 template <>
 GroupDestruct sample() {
-  return {"group", some_infos()};
+  return {"group", some_infos(), 50};
 }
 template <>
 GroupMembers sample() {
-  return {{{"job", 3, 5}, {"job", 0, 0}}};
+  return {{{"job", 3, 5}, {"job", 0, 0}}, 257, 3, 17, true};
+}
+template <>
+GroupInvite sample() {
+  return {"group", some_procs(), some_infos()};
+}
+template <>
+GroupJoin sample() {
+  return {"group", make_proc("a", 3), 1, some_infos()};
+}
+template <>
+GroupLeave sample() {
+  return {"group", some_infos()};
+}
+template <>
+GroupFence sample() {
+  return {"group", some_infos()};
+}
+template <>
+GroupQuestion sample() {
+  return {7, "invitation to group g", {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED}, make_proc("a", 3), some_infos()};
+}
+template <>
+GroupVerdict sample() {
+  return {7, 1, PMIX_GROUP_CONSTRUCT_ABORT, some_infos()};
+}
+template <>
+GroupChange sample() {
+  return {"group", {{"job", 3, 5}}, 12, true};
 }
 template <>
 Allocate sample() {
@@ -201,8 +229,10 @@ using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
                      TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, Unsubscribe, EventMessage,
                      Log, HelloTool, Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect,
-                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, Allocate, JobControl, Monitor, GetCredential,
-                     ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer, Output>;
+                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, GroupInvite, GroupJoin, GroupLeave,
+                     GroupFence, GroupQuestion, GroupVerdict, GroupChange, Allocate, JobControl, Monitor,
+                     GetCredential, ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer,
+                     Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

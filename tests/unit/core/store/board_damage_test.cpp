@@ -30,6 +30,8 @@ TEST(BoardDamage, every_call_has_an_end) {
     b.board.lose(me, -7);
     b.board.rejoin(me);
     sum += b.board.abort(b.board.open_generation(), {-1, me});
+    sum += static_cast<std::uint64_t>(b.board.arrive_alike(me, g, random.any(), members, 0));
+    sum += b.board.dissolve(-3);
   }
   EXPECT_NE(sum, 0u);
 }
@@ -53,6 +55,7 @@ TEST(BoardDamage, every_call_has_an_end_while_the_word_changes) {
     (void)b.board.arrive(me, b.board.open_generation());
     (void)b.board.complete(b.board.open_generation());
     (void)b.board.abort(b.board.open_generation(), {-1, me});
+    if (round % 16 == 0) (void)b.board.dissolve(-3);
   }
   is_over = true;
   member.join();

@@ -89,9 +89,9 @@ TEST(BoardPool, a_reader_finds_the_slots_and_nothing_else) {
   ASSERT_TRUE(slot);
   EXPECT_EQ(node.segment.clients.base() + slot->offset, reinterpret_cast<std::byte*>(&pool.at(number)));
   EXPECT_EQ(slot->offset % shm::page_bytes, 0u);
-  EXPECT_TRUE(pool_slot(node.segment.bytes(), most_pool_boards));
+  EXPECT_TRUE(pool_slot(node.segment.bytes(), most_pool_boards + most_group_boards));
   EXPECT_FALSE(pool_slot(node.segment.bytes(), own_job_board));
-  EXPECT_FALSE(pool_slot(node.segment.bytes(), most_pool_boards + 1));
+  EXPECT_FALSE(pool_slot(node.segment.bytes(), most_pool_boards + most_group_boards + 1));
   EXPECT_FALSE(pool_slot(node.segment.bytes(), 0xffffffff));
   const auto [server, clients] = node.segment.bytes();  // a header that points outside
   EXPECT_FALSE(pool_slot({server, clients.first(slot->offset + slot->bytes - 1)}, number));

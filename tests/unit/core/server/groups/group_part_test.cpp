@@ -56,12 +56,19 @@ TEST(GroupPart, the_first_node_that_offers_a_context_is_taken) {
   EXPECT_EQ(
       outcome_of({{},
                   {.first = {}, .order = {}, .absent = {}, .context_id = 5, .options = {}, .data = {}},
-                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .tells_ends = 1, .options = {}, .data = {}}},
+                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .options = {}, .data = {}}},
                  members)
           .context_id,
       5U);
-  EXPECT_TRUE(outcome_of({{}, {.first = {}, .order = {}, .absent = {}, .tells_ends = 1, .options = {}, .data = {}}}, members)
-                  .tells_ends);
+}
+
+TEST(GroupPart, what_one_node_wants_of_the_group_holds_for_all) {
+  const GroupPart one{.first = {}, .order = {}, .absent = {}, .options = {.tells_ends = true}, .data = {}};
+  const GroupPart other{
+      .first = {}, .order = {}, .absent = {}, .options = {.adjusts = true, .approves_ends = true}, .data = {}};
+  const auto options = outcome_of({one, other}, members).options;
+  EXPECT_TRUE(options.tells_ends && options.adjusts && options.approves_ends);
+  EXPECT_FALSE(options.tells_joins);
 }
 
 TEST(GroupPart, comes_back_from_its_blob) {
@@ -69,7 +76,7 @@ TEST(GroupPart, comes_back_from_its_blob) {
                        .order = members,
                        .absent = {{"a", 2, 2}},
                        .context_id = 77,
-                       .tells_ends = 1,
+                       .options = {.tells_joins = true},
                        .data = {{"a", 1, {std::byte{1}, std::byte{2}}}}};
   const auto blob = blob_of(part);
   int seen = 0;
@@ -89,13 +96,16 @@ TEST(GroupPart, comes_back_from_its_blob) {
   EXPECT_EQ(seen, 1);
 }
 
-TEST(Meeting, a_construct_is_known_by_its_name) {
-  const Meeting construct{.kind = Meeting::Kind::construct, .group = "ours"},
-      destruct{.kind = Meeting::Kind::destruct, .group = "ours"};
-  EXPECT_EQ(operation_of(construct), "construct of group ours");
-  EXPECT_EQ(constructed_by(operation_of(construct)), "ours");
-  EXPECT_EQ(constructed_by(operation_of(destruct)), "");
-  EXPECT_EQ(constructed_by(operation_of({})), "");
+TEST(Meeting, an_operation_is_known_by_its_name) {
+  EXPECT_EQ(operation_of({.kind = Meeting::Kind::construct, .group = "ours"}), "construct of group ours");
+  for (const auto kind : {Meeting::Kind::construct, Meeting::Kind::destruct, Meeting::Kind::fence}) {
+    Meeting read;
+    EXPECT_TRUE(read_operation(operation_of({.kind = kind, .group = "of group ours"}), read));
+    EXPECT_EQ(read.kind, kind);
+    EXPECT_EQ(read.group, "of group ours");
+  }
+  Meeting none;
+  EXPECT_FALSE(read_operation(operation_of({}), none));
 }
 
 }  // namespace

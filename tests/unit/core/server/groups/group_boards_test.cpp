@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Boards of groups from the server's side, and the table of groups that comes of them. The test plays the members.
+#include "core/server/groups/group_boards.hpp"
+
+#include "core/server/groups/group_table.hpp"
+#include "core/store/layout.hpp"
+#include "tests/unit/core/store/jobs.hpp"
+
+namespace weft::server {
+namespace {
+
+using store::GroupAct;
+
+link::RankRuns ranks(std::uint32_t first, std::uint32_t last) {
+  return {{"job", first, last}};
+}
+pmix_proc_t rank(std::uint32_t rank) {
+  return link::make_proc("job", rank);
+}
+
+/// All members of one board.
+struct Members {
+  Members(store::Node& node, const link::GroupMembers& offer)
+      : count(offer.runs.front().last - offer.runs.front().first + 1),
+        board(store::Board::at(node.segment.clients.base() +
+                               store::pool_slot(node.segment.bytes(), offer.board)->offset)),
+        ledger(store::GroupLedger::at(reinterpret_cast<std::byte*>(&board) + store::group_ledger_at)),
+        incarnation(offer.incarnation),
+        next(offer.next) {}
+  /// All but the last `missing` members come. False: they cannot, the board is closed or dissolved.
+  bool come_to(GroupAct act, std::string_view name, std::uint32_t missing = 0) {
+    for (std::uint32_t me = 0; me + missing < count; ++me)
+      if (!board.hold(me, incarnation)) return false;
+    EXPECT_TRUE(ledger.write(next, act, name));
+    bool is_well = true;
+    for (std::uint32_t me = 0; me + missing < count; ++me) {
+      const auto arrival = board.arrive_alike(me, next, 11, count, incarnation);
+      is_well = is_well &&
+                (arrival == store::Board::Arrival::waiting || arrival == store::Board::Arrival::completed);
+      if (missing == 0) board.let_go(me, incarnation);
+    }
+    if (missing == 0) ++next;
+    return is_well;
+  }
+  void let_go() {
+    for (std::uint32_t me = 0; me < count; ++me) board.let_go(me, incarnation);
+  }
+  std::uint32_t count;
+  store::Board& board;
+  store::GroupLedger& ledger;
+  store::Incarnation incarnation;
+  store::Generation next;
+};
+
+struct GroupBoardsTest : ::testing::Test {
+  Members open(std::uint32_t first, std::uint32_t last) {
+    const auto runs = ranks(first, last);
+    return Members(node, boards.open(*link::procs_of(runs), runs).value());
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    table.each([&](const std::string& name, const Group&) { out.push_back(name); });
+    return out;
+  }
+  using Names = std::vector<std::string>;
+
+  store::Node node;
+  GroupBoards boards{node.segment};
+  GroupTable table{boards};
+};
+
+TEST_F(GroupBoardsTest, what_members_make_is_in_the_table) {
+  auto members = open(3, 5);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
+  EXPECT_TRUE(members.come_to(GroupAct::made, "b"));
+  EXPECT_EQ(names(), (Names{"a", "b"}));
+  EXPECT_EQ(table.find("a")->members, ranks(3, 5));
+  EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
+  EXPECT_EQ(table.size(), 1u);
+  EXPECT_EQ(table.find("a"), nullptr);
+}
+
+TEST_F(GroupBoardsTest, what_has_not_ended_is_not) {
+  auto members = open(0, 2);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
+  EXPECT_EQ(table.size(), 0u);
+  boards.dissolve(*link::procs_of(ranks(0, 2)));
+  EXPECT_EQ(table.size(), 0u);
+  EXPECT_TRUE(members.board.broken(members.next));
+}
+
+TEST_F(GroupBoardsTest, more_records_than_places_if_the_server_reads_in_between) {
+  auto members = open(0, 0);
+  for (int i = 0; i < 500; ++i) {
+    EXPECT_TRUE(members.come_to(GroupAct::made, "group " + std::to_string(i)));
+    if (members.ledger.is_reader_due(members.next)) boards.look_at(rank(0), store::own_job_board);
+  }
+  EXPECT_EQ(table.size(), 500u);
+}
+
+TEST_F(GroupBoardsTest, a_name_goes_from_set_to_set) {
+  auto later = open(4, 5), sooner = open(0, 1), other = open(2, 3);  // read in another order than made
+  for (auto* set : {&sooner, &other, &sooner, &later}) {
+    EXPECT_TRUE(set->come_to(GroupAct::made, "name"));
+    if (set == &later) break;
+    EXPECT_TRUE(set->come_to(GroupAct::ended, "name"));
+  }
+  EXPECT_EQ(names(), Names{"name"});
+  EXPECT_EQ(table.find("name")->members, ranks(4, 5));
+}
+
+TEST_F(GroupBoardsTest, a_name_of_two_sets_at_a_time_is_one_of_them) {
+  auto one = open(0, 1), other = open(2, 3);
+  EXPECT_TRUE(one.come_to(GroupAct::made, "name"));
+  EXPECT_TRUE(other.come_to(GroupAct::made, "name"));
+  EXPECT_TRUE(other.come_to(GroupAct::made, "another"));
+  EXPECT_EQ(names(), (Names{"another", "name"}));
+  EXPECT_TRUE(one.come_to(GroupAct::ended, "name"));
+  EXPECT_TRUE(other.come_to(GroupAct::ended, "name"));
+  EXPECT_EQ(names(), Names{"another"});
+  EXPECT_TRUE(one.come_to(GroupAct::ended, "another"));  // of which it is no member
+  EXPECT_EQ(names(), Names{"another"});
+}
+
+TEST_F(GroupBoardsTest, a_board_that_no_member_holds_is_closed) {
+  auto members = open(0, 2);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
+  boards.dissolve(*link::procs_of(ranks(0, 2)));
+  EXPECT_FALSE(members.board.hold(0, members.incarnation));
+  EXPECT_EQ(names(), Names{"a"});
+  auto again = open(0, 2);
+  EXPECT_EQ(&again.board, &members.board);
+  EXPECT_NE(again.incarnation, members.incarnation);
+  EXPECT_TRUE(again.come_to(GroupAct::ended, "a"));
+  EXPECT_EQ(table.size(), 0u);
+}
+
+TEST_F(GroupBoardsTest, a_board_that_is_held_waits_for_that_member) {
+  auto members = open(0, 2);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
+  boards.dissolve(*link::procs_of(ranks(0, 2)));
+  auto next = open(0, 2);
+  EXPECT_NE(&next.board, &members.board);
+  members.let_go();
+  auto another = open(3, 4);
+  EXPECT_EQ(&another.board, &members.board);
+}
+
+TEST_F(GroupBoardsTest, a_member_that_has_ended_holds_nothing) {
+  auto members = open(0, 2);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
+  boards.lose(rank(0));
+  EXPECT_TRUE(members.board.broken(members.next));
+  members.board.let_go(1, members.incarnation);
+  auto another = open(3, 4);
+  EXPECT_EQ(&another.board, &members.board);
+  boards.lose(link::make_proc("job", PMIX_RANK_WILDCARD));
+  EXPECT_FALSE(another.come_to(GroupAct::made, "a"));
+}
+
+TEST_F(GroupBoardsTest, only_members_have_it_dissolved) {
+  auto members = open(0, 2);
+  const auto number = store::BoardNumber{257};
+  ASSERT_TRUE(boards.owns(number));
+  EXPECT_FALSE(boards.owns(256));
+  EXPECT_FALSE(boards.owns(store::own_job_board));
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
+  boards.withdraw(rank(7), number, members.next);
+  boards.withdraw(link::make_proc("other", 0), number, members.next);
+  boards.withdraw(rank(0), number, members.next - 1);
+  boards.look_at(rank(7), store::own_job_board);
+  boards.look_at(rank(0), number);  // not full
+  EXPECT_FALSE(members.board.broken(members.next));
+  boards.withdraw(rank(0), number, members.next);
+  EXPECT_TRUE(members.board.broken(members.next));
+}
+
+TEST_F(GroupBoardsTest, a_full_board_of_tags_that_differ_is_dissolved) {
+  auto members = open(0, 1);
+  for (std::uint32_t me = 0; me < 2; ++me) {
+    ASSERT_TRUE(members.board.hold(me, members.incarnation));
+    (void)members.board.arrive_alike(me, members.next, 20 + me, 2, members.incarnation);
+  }
+  boards.look_at(rank(1), 257);
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::failed);
+}
+
+TEST_F(GroupBoardsTest, the_oldest_makes_room) {
+  std::vector<Members> all;
+  for (std::uint32_t i = 0; i <= store::most_group_boards; ++i) all.push_back(open(i, i));
+  EXPECT_FALSE(all.front().come_to(GroupAct::made, "no board"));
+  EXPECT_TRUE(all.back().come_to(GroupAct::made, "last"));
+  EXPECT_TRUE(all[1].come_to(GroupAct::made, "second"));
+  const auto many = ranks(0, store::most_group_members);
+  EXPECT_FALSE(boards.open(*link::procs_of(many), many));
+  const auto most = ranks(1, store::most_group_members);
+  EXPECT_TRUE(boards.open(*link::procs_of(most), most));
+}
+
+TEST_F(GroupBoardsTest, damage_ends_in_some_table) {
+  ::testing::Test::RecordProperty("kind", "bytes written wrong");
+  weft::testing::Watchdog watchdog;
+  weft::testing::Random random;
+  for (unsigned round = 0; round < weft::testing::rounds(2'000); ++round) {
+    auto members = open(0, 2);
+    (void)members.come_to(GroupAct::made, "a");
+    (void)members.come_to(GroupAct::made, "b", 1);
+    weft::testing::damage(random, reinterpret_cast<std::byte*>(&members.board),
+                          store::Board::footprint(members.count));
+    weft::testing::damage(random, reinterpret_cast<std::byte*>(&members.ledger), 1024);
+    boards.look_at(rank(1), store::own_job_board);
+    EXPECT_LE(table.size(), 2 * store::GroupLedger::records);
+    boards.lose(link::make_proc("job", PMIX_RANK_WILDCARD));
+    table.erase_if([](const std::string&, const Group&) { return true; });
+  }
+}
+
+}  // namespace
+}  // namespace weft::server
