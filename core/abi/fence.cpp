@@ -10,18 +10,30 @@ using weft::abi::roles;
 
 namespace {
 
-/// A fence of a group that goes on without members that are lost or leave: null: it is another fence.
-const char* adjusting_group(const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* info, size_t ninfo) {
-  const auto* group = nprocs == 0 ? nullptr : weft::abi::whole_group(procs, nprocs);
-  if (group == nullptr || weft::abi::is_adjusting(group)) return group;
-  for (size_t i = 0; i < ninfo; ++i)
-    if (weft::data::key_of(info[i]) == PMIX_GROUP_FT_COLLECTIVE && weft::data::is_true(info[i].value)) return group;
-  return nullptr;
+/// A fence of a group is the group's own: it knows of members that leave. PMIX_ERR_NOT_SUPPORTED: the host has made the group, and carries
+/// the fences of its members, as of any processes.
+pmix_status_t fence_of_group(weft::client::Client& client, const pmix_proc_t& group, const pmix_info_t* info,
+                             size_t ninfo) {
+  weft::link::GroupFence message;
+  message.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
+  if (const auto status = weft::abi::copy_infos(info, ninfo, message.directives); status != PMIX_SUCCESS)
+    return status;
+  if (const auto known = client.groups().find(message.group)) {
+    const auto out = client.group_meetings().fence(message.group, known->members, message.directives);
+    if (out.has_ended) return PMIX_SUCCESS;
+    message.waited_ms = static_cast<std::uint32_t>(out.waited.count());
+  }
+  return weft::abi::ask(message).status;
 }
 
-pmix_status_t make_fence(const char* group, const pmix_info_t* info, size_t ninfo, weft::link::GroupFence& out) {
-  out.group = weft::abi::text_of(group, PMIX_MAX_NSLEN);
-  return weft::abi::copy_infos(info, ninfo, out.directives);
+/// The same of a fence with a callback; nothing to fall back to: the answer comes later.
+pmix_status_t fence_of_group_later(const pmix_proc_t& group, const pmix_info_t* info, size_t ninfo,
+                                   std::function<void(pmix_status_t)> done) {
+  weft::link::GroupFence message;
+  message.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
+  if (const auto status = weft::abi::copy_infos(info, ninfo, message.directives); status != PMIX_SUCCESS)
+    return status;
+  return weft::abi::ask_later(message, [done = std::move(done)](const weft::link::Answer& answer) { done(answer.status); });
 }
 
 }  // namespace
@@ -44,10 +56,9 @@ pmix_status_t make_fence(const char* group, const pmix_info_t* info, size_t ninf
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-    if (const auto* group = adjusting_group(procs, nprocs, info, ninfo)) {
-      weft::link::GroupFence message;
-      const auto status = make_fence(group, info, ninfo, message);
-      return status == PMIX_SUCCESS ? weft::abi::ask(message).status : status;
+    if (weft::abi::is_whole_group(procs, nprocs)) {
+      const auto status = fence_of_group(*client, *procs, info, ninfo);
+      if (status != PMIX_ERR_NOT_SUPPORTED) return status;
     }
     const weft::abi::NativeProcs native(procs, nprocs);
     if (native.status() != PMIX_SUCCESS) return native.status();
@@ -63,11 +74,8 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
-    if (const auto* group = adjusting_group(procs, nprocs, info, ninfo)) {
-      weft::link::GroupFence message;
-      const auto status = make_fence(group, info, ninfo, message);
-      return status == PMIX_SUCCESS ? weft::abi::ask_later(message, cbfunc, cbdata) : status;
-    }
+    if (weft::abi::is_whole_group(procs, nprocs))
+      return fence_of_group_later(*procs, info, ninfo, [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
     const weft::abi::NativeProcs native(procs, nprocs);
     if (native.status() != PMIX_SUCCESS) return native.status();
     return client->fences().fence_later(native.data(), native.size(), info, ninfo,

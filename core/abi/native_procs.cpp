@@ -45,14 +45,9 @@ NativeProcs::NativeProcs(const pmix_proc_t* procs, std::size_t count) : procs_(p
   count_ = native_.size();
 }
 
-const char* whole_group(const pmix_proc_t* procs, std::size_t count) {
-  if (count != 1 || procs->rank != PMIX_RANK_WILDCARD || !may_name_group(*procs)) return nullptr;
-  return groups()->find(link::nspace_of(*procs)) ? procs->nspace : nullptr;
-}
-
-bool is_adjusting(const char* group) {
-  const auto known = groups()->find(group);
-  return known && known->adjusts;
+bool is_whole_group(const pmix_proc_t* procs, std::size_t count) {
+  return count == 1 && procs->rank == PMIX_RANK_WILDCARD && may_name_group(*procs) &&
+         groups()->find(link::nspace_of(*procs));
 }
 
 pmix_status_t make_native(pmix_proc_t& proc) {

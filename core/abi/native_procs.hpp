@@ -29,10 +29,8 @@ class NativeProcs {
   pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-/// All members of a group, by its name; null: these are something else.
-const char* whole_group(const pmix_proc_t* procs, std::size_t count);
-/// That group was made with PMIX_GROUP_FT_COLLECTIVE.
-bool is_adjusting(const char* group);
+/// The one process means all members of a group, by its name.
+bool is_whole_group(const pmix_proc_t* procs, std::size_t count);
 
 /// One process, in place. All of a group are, for what there is one of a namespace, that namespace. PMIX_ERR_NOT_FOUND: no such group
 /// rank; PMIX_ERR_BAD_PARAM: the members are of several namespaces.

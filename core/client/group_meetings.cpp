@@ -28,12 +28,16 @@ std::optional<std::uint32_t> group_rank_of(const link::RankRuns& members, const 
   return std::nullopt;
 }
 
+/// On one node there is nothing to do for it.
+bool is_simple(store::GroupAct act, std::string_view key) noexcept {
+  if (key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY) return true;
+  return act == store::GroupAct::fenced && (key == PMIX_COLLECT_DATA || key == PMIX_GROUP_FT_COLLECTIVE);
+}
+
 /// Nothing: directives that the server has to see, or that make no sense.
-std::optional<data::Timeout> timeout_if_simple(const data::Infos& directives) {
-  for (std::size_t i = 0; i < directives.size(); ++i) {
-    const auto key = data::key_of(directives.data()[i]);
-    if (key != PMIX_TIMEOUT && key != PMIX_GROUP_LOCAL_ONLY) return std::nullopt;
-  }
+std::optional<data::Timeout> timeout_if_simple(store::GroupAct act, const data::Infos& directives) {
+  for (std::size_t i = 0; i < directives.size(); ++i)
+    if (!is_simple(act, data::key_of(directives.data()[i]))) return std::nullopt;
   const auto timeout = data::timeout_in(directives);
   if (!timeout) return std::nullopt;
   return std::optional<data::Timeout>(std::in_place, *timeout);
@@ -72,7 +76,7 @@ void GroupMeetings::leave(const SeatRef& seat) {
 GroupMeetings::Outcome GroupMeetings::construct(std::string_view name, Procs procs,
                                                 const data::Infos& directives, link::RankRuns& members) {
   if (!may_block()) return {};
-  const auto timeout = timeout_if_simple(directives);
+  const auto timeout = timeout_if_simple(Act::made, directives);
   const auto seat = timeout ? find([&](const Seat& s) { return s.array.matches(procs); }) : nullptr;
   if (seat == nullptr) return {};
   const auto out = meet(seat, Act::made, name, *timeout);
@@ -82,10 +86,20 @@ GroupMeetings::Outcome GroupMeetings::construct(std::string_view name, Procs pro
 
 GroupMeetings::Outcome GroupMeetings::destruct(std::string_view name, const link::RankRuns& members,
                                                const data::Infos& directives) {
+  return meet_members(Act::ended, name, members, directives);
+}
+
+GroupMeetings::Outcome GroupMeetings::fence(std::string_view name, const link::RankRuns& members,
+                                            const data::Infos& directives) {
+  return meet_members(Act::fenced, name, members, directives);
+}
+
+GroupMeetings::Outcome GroupMeetings::meet_members(Act act, std::string_view name, const link::RankRuns& members,
+                                                   const data::Infos& directives) {
   if (!may_block()) return {};
-  const auto timeout = timeout_if_simple(directives);
+  const auto timeout = timeout_if_simple(act, directives);
   const auto seat = timeout ? find([&](const Seat& s) { return s.members == members; }) : nullptr;
-  return seat == nullptr ? Outcome() : meet(seat, Act::ended, name, *timeout);
+  return seat == nullptr ? Outcome() : meet(seat, act, name, *timeout);
 }
 
 /// A failure at the board says nothing but that the server is to be asked.
@@ -95,7 +109,8 @@ GroupMeetings::Outcome GroupMeetings::meet(const SeatRef& seat, Act act, std::st
   if (!ticket) return leave(seat), Outcome();
   write_record(*seat, *ticket, act, name);
   const auto since = Connection::Clock::now();
-  const auto limit = timeout && *timeout < patience ? std::chrono::milliseconds(*timeout) : patience;
+  const auto longest = act == Act::fenced ? fence_patience : patience;
+  const auto limit = timeout && *timeout < longest ? std::chrono::milliseconds(*timeout) : longest;
   if (seat->board->wait(*ticket, since + limit) == PMIX_SUCCESS) return {.has_ended = true};
   leave(seat);
   return {.waited = std::chrono::duration_cast<std::chrono::milliseconds>(Connection::Clock::now() - since)};

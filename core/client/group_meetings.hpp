@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct and destruct of groups at a board, where all members are on one node: no message, no daemon in the path. Any thread.
+// Construct, destruct and fences of groups at a board, where all members are on one node: no message, no daemon in the path. Any thread.
 //
 // A seat    is this process's place at the board of one array of members. The server offers it with the answer to a construct that was a
 //           message; it serves the next constructs with that array, and the destructs of their groups.
@@ -30,6 +30,9 @@ class GroupMeetings {
   using Procs = std::span<const pmix_proc_t>;
   static constexpr std::size_t most_seats = 64;
   static constexpr std::chrono::milliseconds patience{50};
+  /// The members of a group come to its fences in their own time, and the server is needed only when one ends or leaves: it dissolves the
+  /// board then.
+  static constexpr std::chrono::milliseconds fence_patience{2000};
 
   /// How an operation went at a board.
   struct Outcome {
@@ -46,6 +49,8 @@ class GroupMeetings {
                     link::RankRuns& members);
   /// members: of the group, as construct gave them.
   Outcome destruct(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
+  /// As destruct; PMIX_COLLECT_DATA and PMIX_GROUP_FT_COLLECTIVE mean nothing here.
+  Outcome fence(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   /// A construct with that array has ended by message.
   void take_seat(Procs procs, const link::GroupMembers& offer);
 
@@ -62,6 +67,7 @@ class GroupMeetings {
 
   template <class Matches>
   SeatRef find(Matches&& matches) const;
+  Outcome meet_members(Act act, std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   void leave(const SeatRef& seat);
   bool may_block() const noexcept;
   Outcome meet(const SeatRef& seat, Act act, std::string_view name, data::Timeout timeout);

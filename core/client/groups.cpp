@@ -39,7 +39,7 @@ void Groups::remove(std::string_view name) {
 
 void Groups::take(link::GroupChange change) {
   if (change.members.empty()) return remove(change.group);
-  add(change.group, {std::move(change.members), change.context_id, change.adjusts});
+  add(change.group, {std::move(change.members), change.context_id});
 }
 
 std::optional<Groups::Group> Groups::find(std::string_view name) const {

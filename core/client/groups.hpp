@@ -25,7 +25,6 @@ class Groups {
   struct Group {
     link::RankRuns members;        ///< by group rank
     std::uint64_t context_id = 0;  ///< 0: none
-    bool adjusts = false;          ///< its fences go on without members that are lost or leave
   };
 
   void add(std::string_view name, Group group);

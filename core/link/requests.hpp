@@ -100,11 +100,10 @@ struct GroupMembers {
   std::uint32_t board = 0;  ///< 0: none
   std::uint32_t incarnation = 0;
   std::uint32_t next = 0;  ///< generation of the next operation
-  bool adjusts = false;    ///< its fences go on without members that are lost or leave
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
-  archive(m.runs, m.board, m.incarnation, m.next, m.adjusts);
+  archive(m.runs, m.board, m.incarnation, m.next);
 }
 
 struct GroupInvite {
@@ -140,15 +139,16 @@ void fields(Archive& archive, GroupLeave& m) {
   archive(m.group, m.directives);
 }
 
-/// A fence that goes on without members that are lost or leave (PMIX_GROUP_FT_COLLECTIVE).
+/// A fence of all members of a group, by its name.
 struct GroupFence {
   static constexpr auto type = MessageType::group_fence;
   std::string group;
   data::Infos directives;
+  std::uint32_t waited_ms = 0;  ///< as in GroupConstruct
 };
 template <class Archive>
 void fields(Archive& archive, GroupFence& m) {
-  archive(m.group, m.directives);
+  archive(m.group, m.directives, m.waited_ms);
 }
 
 /// An event whose handlers decide: the first of `codes` that a handler has named is raised.
@@ -183,11 +183,10 @@ struct GroupChange {
   std::string group;
   RankRuns members;  ///< by group rank; none: the client is no member any more
   std::uint64_t context_id = 0;
-  bool adjusts = false;  ///< as in GroupMembers
 };
 template <class Archive>
 void fields(Archive& archive, GroupChange& m) {
-  archive(m.group, m.members, m.context_id, m.adjusts);
+  archive(m.group, m.members, m.context_id);
 }
 
 struct Allocate {

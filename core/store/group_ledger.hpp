@@ -23,7 +23,7 @@
 
 namespace weft::store {
 
-enum class GroupAct : std::uint8_t { made = 1, ended = 2 };
+enum class GroupAct : std::uint8_t { made = 1, ended = 2, fenced = 3 };
 
 struct GroupRecord {
   GroupAct act;
@@ -58,8 +58,8 @@ class GroupLedger {
   std::optional<GroupRecord> read(Generation generation) const {
     Record copy;
     std::memcpy(&copy, &records_[generation % records], sizeof copy);
-    const bool is_act = copy.act == static_cast<std::uint8_t>(GroupAct::made) ||
-                        copy.act == static_cast<std::uint8_t>(GroupAct::ended);
+    const bool is_act = copy.act >= static_cast<std::uint8_t>(GroupAct::made) &&
+                        copy.act <= static_cast<std::uint8_t>(GroupAct::fenced);
     const bool is_text = copy.length != 0 && std::memchr(copy.name, '\0', copy.length) == nullptr;
     if (copy.generation != generation || !is_act || !is_text) return std::nullopt;
     return GroupRecord{static_cast<GroupAct>(copy.act), std::string(copy.name, copy.length)};

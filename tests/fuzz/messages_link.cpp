@@ -175,7 +175,7 @@ void add_requests(Decoders& to) {
   add<GroupConstruct>(to, "group_construct", {&construct});
   const GroupDestruct destruct{"group", infos(), 50};
   add<GroupDestruct>(to, "group_destruct", {&destruct});
-  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}, 257, 3, 17, true};
+  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}, 257, 3, 17};
   add<GroupMembers>(to, "group_members", {&members});
   const GroupInvite invite{"group", procs, infos()};
   add<GroupInvite>(to, "group_invite", {&invite});
@@ -183,13 +183,13 @@ void add_requests(Decoders& to) {
   add<GroupJoin>(to, "group_join", {&join});
   const GroupLeave leave{"group", infos()};
   add<GroupLeave>(to, "group_leave", {&leave});
-  const GroupFence fence_of_group{"group", infos()};
+  const GroupFence fence_of_group{"group", infos(), 70};
   add<GroupFence>(to, "group_fence", {&fence_of_group});
   const GroupQuestion question{7, "leave of group g", {PMIX_GROUP_INVITE_FAILED}, make_proc("a", 1), infos()};
   add<GroupQuestion>(to, "group_question", {&question});
   const GroupVerdict verdict{7, 1, PMIX_GROUP_CONSTRUCT_ABORT, infos()};
   add<GroupVerdict>(to, "group_verdict", {&verdict});
-  const GroupChange change{"group", {{"job", 4, 7}}, 12, true};
+  const GroupChange change{"group", {{"job", 4, 7}}, 12};
   add<GroupChange>(to, "group_change", {&change});
   const Allocate allocate{PMIX_ALLOC_EXTEND, infos()};
   add<Allocate>(to, "allocate", {&allocate});

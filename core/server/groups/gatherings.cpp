@@ -53,7 +53,8 @@ void Gatherings::enter_destruct(const Requester& from, link::GroupDestruct messa
 }
 
 void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
-  enter_group(from, Kind::fence, message.group, std::move(message.directives));
+  enter_group(from, Kind::fence, message.group, std::move(message.directives),
+              std::chrono::milliseconds(message.waited_ms));
 }
 
 void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name, data::Infos directives,
@@ -61,7 +62,8 @@ void Gatherings::enter_group(const Requester& from, Kind kind, const std::string
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
-  const bool goes_on_smaller = kind == Kind::fence || group->options.tells_ends || group->options.adjusts;
+  const bool adjusts = group->options.adjusts || is_set(directives, PMIX_GROUP_FT_COLLECTIVE);
+  const bool goes_on_smaller = adjusts || (kind == Kind::destruct && group->options.tells_ends);
   const auto set = groups_.set_of_group(*members);
   auto in_order = std::is_sorted(members->begin(), members->end(), link::is_less) ? set : std::move(*members);
   enter(kind, name, set, {from, std::move(in_order), std::move(directives), waited}, goes_on_smaller);

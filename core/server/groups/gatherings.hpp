@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups that adjust: where the participants of this node meet. When all have called, the
+// PMIx_Connect, PMIx_Disconnect, the construct and destruct of groups, and fences of groups: where the participants of this node meet. When all have called, the
 // host is called, or for a group, unless the host makes groups itself, the servers (groups.hpp). The loop's thread only.
 //
 //   gathering --(the last local participant)--> with the host or the other servers --(the answer)--> ended
@@ -55,7 +55,7 @@ class Gatherings {
              data::Infos directives, std::chrono::milliseconds waited = {});
   /// The same for the end of a group, whose members are known here.
   void enter_destruct(const Requester& from, link::GroupDestruct message);
-  /// A fence of a group that goes on without members that are lost or leave.
+  /// A fence of all members of a group.
   void enter_fence(const Requester& from, link::GroupFence message);
   /// A local process will not call any more: it has ended, or has finalized.
   void lose(const pmix_proc_t& proc, pmix_status_t status);

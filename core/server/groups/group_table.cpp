@@ -10,7 +10,8 @@ GroupTable::Names& GroupTable::settled() const {
   std::map<std::string, const link::RankRuns*> made;
   for (const auto& board : boards) {
     std::map<std::string, store::GroupAct> last;
-    for (const auto& record : board.records) last[record.name] = record.act;
+    for (const auto& record : board.records)
+      if (record.act != store::GroupAct::fenced) last[record.name] = record.act;
     for (const auto& [name, act] : last) {
       if (act == store::GroupAct::made) {
         made[name] = &board.members;

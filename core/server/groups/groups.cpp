@@ -246,9 +246,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
     auto offer = outcome.status == PMIX_SUCCESS && may_meet_at_board(meeting, outcome.members)
                      ? boards_.open(meeting.set, outcome.members)
                      : std::nullopt;
-    auto members = offer ? *offer : link::GroupMembers{outcome.members};
-    members.adjusts = outcome.options.adjusts;
-    out.value = data::Value::of_bytes(link::encode(members));
+    out.value = data::Value::of_bytes(link::encode(offer ? *offer : link::GroupMembers{outcome.members}));
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
@@ -518,14 +516,14 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
         client->second->send(link::MessageType::group_change, 0, bytes);
     });
   };
-  send(local_members(made.group), {made.name, made.group.members, made.group.context_id, made.group.options.adjusts});
-  send(left, {made.name, {}, 0, false});
+  send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
+  send(left, {made.name, {}, 0});
 }
 
 void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
   if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
   take(made);
-  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{.runs = made.group.members, .adjusts = made.group.options.adjusts})), {}};
+  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members})), {}};
   if (made.group.context_id != 0)
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);

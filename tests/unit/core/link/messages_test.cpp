@@ -133,7 +133,7 @@ GroupDestruct sample() {
 }
 template <>
 GroupMembers sample() {
-  return {{{"job", 3, 5}, {"job", 0, 0}}, 257, 3, 17, true};
+  return {{{"job", 3, 5}, {"job", 0, 0}}, 257, 3, 17};
 }
 template <>
 GroupInvite sample() {
@@ -149,7 +149,7 @@ GroupLeave sample() {
 }
 template <>
 GroupFence sample() {
-  return {"group", some_infos()};
+  return {"group", some_infos(), 70};
 }
 template <>
 GroupQuestion sample() {
@@ -161,7 +161,7 @@ GroupVerdict sample() {
 }
 template <>
 GroupChange sample() {
-  return {"group", {{"job", 3, 5}}, 12, true};
+  return {"group", {{"job", 3, 5}}, 12};
 }
 template <>
 Allocate sample() {
