@@ -21,6 +21,16 @@ void end_by_signal() {
   ::kill(::getpid(), SIGUSR1);
 }
 
+/// What this process has asked of its server before has come there.
+void hear_from_server() {
+  char* keys[] = {const_cast<char*>(PMIX_QUERY_NUM_GROUPS), nullptr};
+  pmix_query_t query{keys, nullptr, 0};
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
+  PMIX_INFO_FREE(results, count);
+}
+
 /// A construct that this process waits for later.
 class Construct {
  public:
@@ -33,13 +43,7 @@ class Construct {
     check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(), on_end,
                                          &ended_),
                  PMIX_SUCCESS);
-    // What the server answers now it answers behind that call.
-    char* keys[] = {const_cast<char*>(PMIX_QUERY_NUM_GROUPS), nullptr};
-    pmix_query_t query{keys, nullptr, 0};
-    pmix_info_t* results = nullptr;
-    std::size_t count = 0;
-    check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
-    PMIX_INFO_FREE(results, count);
+    hear_from_server();
   }
   pmix_status_t wait() { return ended_.wait(); }
 
@@ -48,7 +52,7 @@ class Construct {
 };
 
 /// The last rank ends before it calls, after rank 0 has. Word: leader (rank 0 declares itself, and goes on), all (each is asked, and goes on), aborts (rank 1
-/// does), unheard (there is no handler), refused (nobody wants to be asked).
+/// does), unheard (there is no handler), refused (no member wants to be asked).
 int handlers_decide(const Words& words) {
   Client client;
   const auto& how = words.at(0);
@@ -160,7 +164,7 @@ int tells_of_a_construct(const Words&) {
   return 0;
 }
 
-/// Two leaders bring the ranks behind them. Then: a leader too many, another number of leaders, a process that nobody has added.
+/// Two leaders bring the ranks behind them. Then: a leader too many, another number of leaders, a process that no leader has added.
 int bootstraps(const Words&) {
   Client client;
   const auto middle = client.size / 2;
@@ -252,6 +256,32 @@ int fences_adjust(const Words&) {
   return 0;
 }
 
+/// A member leaves a group that does not adjust, while the others are in a fence of it. The job's fences go on.
+int one_leaves_a_fence(const Words&) {
+  Client client;
+  const auto last = client.size - 1;
+  const auto group = all_of("stiff");
+  for (int round = 0; round < 3; ++round) {
+    check_status(construct("stiff", {client.job}).status, PMIX_SUCCESS);
+    check_status(fence({group}), PMIX_SUCCESS);
+    Waiter ended;
+    if (client.me.rank != last) {
+      check_status(PMIx_Fence_nb(&group, 1, nullptr, 0, Waiter::on_status, &ended), PMIX_SUCCESS);
+      hear_from_server();
+    }
+    check_status(fence(), PMIX_SUCCESS);
+    check_status(client.me.rank == last ? leave("stiff") : ended.wait(), client.me.rank == last ? PMIX_SUCCESS : PMIX_ERR_UNREACH);
+    check_status(fence(), PMIX_SUCCESS);
+    if (client.me.rank != last) {
+      check(eventually([&] { return members_of("stiff").size() == last; }), "still a member");
+      check_status(destruct("stiff"), PMIX_SUCCESS);
+    }
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// A member leaves a group that does not adjust, while the others are about to end it.
 int one_leaves_an_end(const Words&) {
   Client client;
@@ -263,6 +293,7 @@ int one_leaves_an_end(const Words&) {
   } else {
     Waiter ended;
     check_status(PMIx_Group_destruct_nb("stiff", nullptr, 0, Waiter::on_status, &ended), PMIX_SUCCESS);
+    hear_from_server();
     check_status(fence(), PMIX_SUCCESS);
     check_status(ended.wait(), PMIX_ERR_UNREACH);
   }
@@ -281,6 +312,7 @@ void add_construct_programs(Programs& programs) {
   programs.add("bootstraps", bootstraps);
   programs.add("bootstrap_loses_one", bootstrap_loses_one);
   programs.add("fences_adjust", fences_adjust);
+  programs.add("one_leaves_a_fence", one_leaves_a_fence);
   programs.add("one_leaves_an_end", one_leaves_an_end);
 }
 

@@ -37,6 +37,10 @@ TEST_F(ConstructTest, bootstrap_loses_one) {
 TEST_F(ConstructTest, fences_adjust) {
   run_and_lose("fences_adjust", {});
 }
+TEST_F(ConstructTest, one_leaves_a_fence) {
+  all_run(Segment::mixed, 4, "one_leaves_a_fence");
+  all_run(Segment::mapped, 4, "one_leaves_a_fence");
+}
 TEST_F(ConstructTest, one_leaves_an_end) {
   all_run(Segment::mapped, 4, "one_leaves_an_end");
 }
@@ -65,6 +69,9 @@ TEST_P(ClusterConstructTest, bootstrap_loses_one) {
 }
 TEST_P(ClusterConstructTest, fences_adjust) {
   run("fences_adjust");
+}
+TEST_P(ClusterConstructTest, one_leaves_a_fence) {
+  run("one_leaves_a_fence", 2);
 }
 TEST_P(ClusterConstructTest, one_leaves_an_end) {
   run("one_leaves_an_end");

@@ -268,7 +268,8 @@ int leader_dies(const Words& words) {
     else
       check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"), "whether there is a leader");
     if (how == "unled") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
-    made = join("orphaned", &me.leader);
+    const auto elected = me.client.peer(1);
+    made = join("orphaned", how == "led" ? &elected : &me.leader);
   } else {
     made = me.accept("orphaned");
     if (how == "led") check_equal(group_events().wait(PMIX_GROUP_LEADER_SELECTED).about->rank, 1);

@@ -174,7 +174,7 @@ int invites_into_a_group(const Words&) {
   return 0;
 }
 
-/// Everyone leaves and comes back, again and again, at once; in the end all have the same members. Words: seed, rounds.
+/// All leave and come back, again and again, at once; in the end all have the same members. Words: seed, rounds.
 int leaves_and_joins(const Words& words) {
   Client client;
   std::mt19937 random(static_cast<unsigned>(std::stoul(words.at(0))) + client.me.rank);

@@ -85,7 +85,7 @@ class Bootstraps {
     std::vector<Caller> callers;
     Procs left_out;
   };
-  /// An attempt that failed before these, whom a leader had named, called: theirs is that one.
+  /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
     pmix_status_t status;
     Procs owed;

@@ -19,7 +19,7 @@ class GroupEvents {
     pmix_proc_t source{};
     std::string_view group;
     const link::RankRuns* members = nullptr;  ///< PMIX_GROUP_MEMBERSHIP; null: without
-    const pmix_proc_t* about = nullptr;       ///< PMIX_EVENT_AFFECTED_PROC; null: nobody in particular
+    const pmix_proc_t* about = nullptr;       ///< PMIX_EVENT_AFFECTED_PROC; null: no process in particular
   };
   /// more: copied for each node; null: none.
   void tell(const What& what, const Procs& to, const data::Infos* more = nullptr);

@@ -23,7 +23,7 @@ void answer(const Meeting& meeting, const link::Answer& answer) {
   for (const auto& arrival : meeting.arrived) arrival.from.answer_encoded(bytes);
 }
 
-/// Of the arrivals only who they are.
+/// Of the arrivals only the processes.
 Meeting copy_for_answer(const Meeting& meeting) {
   Meeting out{.kind = meeting.kind, .group = meeting.group};
   for (const auto& arrival : meeting.arrived) out.arrived.push_back({arrival.from, {}, {}});
@@ -208,11 +208,12 @@ std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by
   return out;
 }
 
-void Groups::end_exchanges_of(const std::string& group) {
+void Groups::end_exchanges_of(const std::string& group, const Procs& now) {
   std::vector<std::pair<Exchanges::Key, pmix_status_t>> over;
   for (const auto& [key, operation] : open_) {
     const auto& meeting = operation->meeting;
-    if (meeting.group == group && meeting.kind != Meeting::Kind::construct)
+    const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
+    if (is_of_it && !is_same(meeting.set, now))
       over.emplace_back(key, meeting.goes_on_smaller ? Exchanges::rivals : PMIX_ERR_UNREACH);
   }
   for (const auto& [key, status] : over) exchanges_->abort(key, status);

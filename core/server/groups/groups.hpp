@@ -67,7 +67,8 @@ class Groups {
     if (open_.count(key) != 0) exchanges_->abort(key, why);
   }
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among those that are left, or fail.
-  void end_exchanges_of(const std::string& group);
+  /// now: its members since.
+  void end_exchanges_of(const std::string& group, const Procs& now);
   /// Operations that are under way between the nodes, as Fences::open_parts().
   std::vector<FencePart> open_parts() const;
 

@@ -214,7 +214,7 @@ void Invitations::ask_leader(const Ref& invitation, Invitee& invitee, pmix_statu
                  });
 }
 
-/// by: who was the leader when it was asked. What one says that is not the leader any more does not count: the next is asked.
+/// by: the leader that was asked. The word of a process that is not the leader any more does not count: the next leader is asked.
 void Invitations::decide(const Ref& invitation, const pmix_proc_t& about, const pmix_proc_t& by,
                          Decision decision) {
   auto* invitee = invitation->find(about);

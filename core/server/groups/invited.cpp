@@ -58,11 +58,21 @@ void Invited::answer(const Entry& entry, pmix_status_t status) {
               base::encode(InvitationAnswer{entry.number, entry.proc, status, {}}), nullptr);
 }
 
+/// The leader that the process names has invited it, or has been elected since: where there is one invitation it is that.
+std::list<Invited::Entry>::iterator Invited::find(const pmix_proc_t& proc, const link::GroupJoin& message) {
+  auto only = open_.end();
+  std::size_t count = 0;
+  for (auto entry = open_.begin(); entry != open_.end(); ++entry) {
+    if (entry->group != message.group || !link::is_same(entry->proc, proc)) continue;
+    if (link::is_same(entry->leader, message.leader)) return entry;
+    only = entry;
+    ++count;
+  }
+  return count == 1 ? only : open_.end();
+}
+
 void Invited::join(const Requester& from, const link::GroupJoin& message) {
-  const auto found = std::find_if(open_.begin(), open_.end(), [&](const Entry& each) {
-    return each.group == message.group && link::is_same(each.proc, from.proc()) &&
-           link::is_same(each.leader, message.leader);
-  });
+  const auto found = find(from.proc(), message);
   if (found == open_.end()) return from.reply(PMIX_ERR_NOT_FOUND);
   if (found->has_accepted) return from.reply(PMIX_ERR_EXISTS);
   if (const auto over = found->over; over != PMIX_SUCCESS) {

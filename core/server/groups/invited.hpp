@@ -54,6 +54,7 @@ class Invited {
   };
 
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  std::list<Entry>::iterator find(const pmix_proc_t& proc, const link::GroupJoin& message);
   void accept(Entry& entry, const Requester& from, const link::GroupJoin& message);
   void watch_deadline(const std::shared_ptr<Joining>& joining, data::Deadline until);
   void made(Joining& joining, pmix_status_t status, Bytes body);

@@ -2,8 +2,8 @@
 // What becomes of a construct when a member is lost before it has called. The server of that member decides, by the handlers of those
 // that have called anywhere: of the leaders (PMIX_GROUP_LEADER), or of all where there is none. The loop's thread only.
 //
-//   facts of all nodes: who has called, who leads, does anybody want to be asked (PMIX_GROUP_LEADER, PMIX_GROUP_NOTIFY_TERMINATION)
-//     nobody does                  the construct fails, as without handlers
+//   facts of all nodes: which members have called, which lead, does one want to be asked (PMIX_GROUP_LEADER, PMIX_GROUP_NOTIFY_TERMINATION)
+//     none does                    the construct fails, as without handlers
 //     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders -> PMIX_GROUP_LEADER_SELECTED
 //     PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names only that, to the leaders, else to all
 //     -> it goes on without the member, is aborted, or fails where no handler is

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who is a member of a group that is there already: joins without an invitation, members that an invitation adds, and leaves. One server
+// The members of a group that is there already: joins without an invitation, members that an invitation adds, and leaves. One server
 // keeps a group (Group::keeper): it makes the changes one after the other, and begins the next when all servers of members have the last, so
 // that the members are the same everywhere. The loop's thread only.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of group operations to the server of any node, this one included, with other nodes or without: whoever coordinates an operation does
-// not ask where its processes live. The loop's thread only.
+// Requests of group operations to the server of any node, this one included, with other nodes or without: the server that coordinates an operation
+// does not ask where its processes live. The loop's thread only.
 #pragma once
 
 #include <asio/io_context.hpp>

@@ -70,7 +70,7 @@ TEST(Invitation, is_complete_when_nothing_is_open) {
   EXPECT_FALSE(of({State::coming, State::missing}).is_complete());
 }
 
-TEST(Invitation, takes_part_who_may_still_be_a_member) {
+TEST(Invitation, participants_may_still_be_members) {
   const auto invitation = of({State::coming, State::asked, State::missing, State::out, State::coming});
   EXPECT_TRUE(is_same(invitation.participants(), Procs{link::make_proc("job", 1), link::make_proc("job", 4)}));
   EXPECT_EQ(invitation.members(), (link::RankRuns{{"job", 0, 2}, {"job", 4, 4}}));
