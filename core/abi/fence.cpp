@@ -33,7 +33,8 @@ pmix_status_t fence_of_group_later(const pmix_proc_t& group, const pmix_info_t* 
   message.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
   if (const auto status = weft::abi::copy_infos(info, ninfo, message.directives); status != PMIX_SUCCESS)
     return status;
-  return weft::abi::ask_later(message, [done = std::move(done)](const weft::link::Answer& answer) { done(answer.status); });
+  return weft::abi::ask_later(
+      message, [done = std::move(done)](const weft::link::Answer& answer) { done(answer.status); });
 }
 
 }  // namespace
@@ -75,7 +76,8 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
     if (weft::abi::is_whole_group(procs, nprocs))
-      return fence_of_group_later(*procs, info, ninfo, [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
+      return fence_of_group_later(*procs, info, ninfo,
+                                  [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
     const weft::abi::NativeProcs native(procs, nprocs);
     if (native.status() != PMIX_SUCCESS) return native.status();
     return client->fences().fence_later(native.data(), native.size(), info, ninfo,

@@ -83,7 +83,8 @@ pmix_status_t ask_to_be_member_later(const Message& message, pmix_info_cbfunc_t 
 
 template <class Message>
 pmix_status_t ask_to_go(const Message& message) {
-  return ask_in_order(message, [name = message.group](const link::Answer& came) { forget_group(name, came.status); })
+  return ask_in_order(message,
+                      [name = message.group](const link::Answer& came) { forget_group(name, came.status); })
       .status;
 }
 

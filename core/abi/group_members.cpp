@@ -17,8 +17,8 @@ using weft::link::GroupLeave;
 
 namespace {
 
-pmix_status_t make_invite(const char* group, const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* directives,
-                          size_t ndirs, GroupInvite& out) {
+pmix_status_t make_invite(const char* group, const pmix_proc_t* procs, size_t nprocs,
+                          const pmix_info_t* directives, size_t ndirs, GroupInvite& out) {
   if (const auto status = copy_group_name(group, out.group); status != PMIX_SUCCESS) return status;
   if (const auto status = copy_procs(procs, nprocs, out.procs); status != PMIX_SUCCESS) return status;
   return copy_infos(directives, ndirs, out.directives);

@@ -94,7 +94,8 @@ GroupMeetings::Outcome GroupMeetings::fence(std::string_view name, const link::R
   return meet_members(Act::fenced, name, members, directives);
 }
 
-GroupMeetings::Outcome GroupMeetings::meet_members(Act act, std::string_view name, const link::RankRuns& members,
+GroupMeetings::Outcome GroupMeetings::meet_members(Act act, std::string_view name,
+                                                   const link::RankRuns& members,
                                                    const data::Infos& directives) {
   if (!may_block()) return {};
   const auto timeout = timeout_if_simple(act, directives);

@@ -67,7 +67,8 @@ class GroupMeetings {
 
   template <class Matches>
   SeatRef find(Matches&& matches) const;
-  Outcome meet_members(Act act, std::string_view name, const link::RankRuns& members, const data::Infos& directives);
+  Outcome meet_members(Act act, std::string_view name, const link::RankRuns& members,
+                       const data::Infos& directives);
   void leave(const SeatRef& seat);
   bool may_block() const noexcept;
   Outcome meet(const SeatRef& seat, Act act, std::string_view name, data::Timeout timeout);

@@ -129,8 +129,9 @@ void ServerEvents::answer(const link::Frame& frame) {
   handlers_.deliver(std::move(event), [this, number = question->number](events::End end) {
     if (end.outcome == events::Outcome::closed) return;
     const bool was_heard = end.outcome != events::Outcome::no_handler;
-    (void)connection_.send(MessageType::group_verdict,
-                           link::encode(link::GroupVerdict{number, was_heard, end.verdict, std::move(end.results)}));
+    (void)connection_.send(
+        MessageType::group_verdict,
+        link::encode(link::GroupVerdict{number, was_heard, end.verdict, std::move(end.results)}));
   });
 }
 

@@ -29,8 +29,9 @@ enum class Outcome : std::uint8_t {
 /// What became of an event.
 struct End {
   Outcome outcome = Outcome::no_handler;
-  pmix_status_t verdict = PMIX_SUCCESS;  ///< the first status of a handler that is neither success nor one of PMIX_EVENT_*
-  data::Infos results{};                 ///< of all handlers; of a chain that was closed: none
+  pmix_status_t verdict =
+      PMIX_SUCCESS;       ///< the first status of a handler that is neither success nor one of PMIX_EVENT_*
+  data::Infos results{};  ///< of all handlers; of a chain that was closed: none
 };
 /// Runs exactly once an event, on the thread that ends the chain, outside of all locks.
 using Done = std::function<void(End)>;

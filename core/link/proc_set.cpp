@@ -23,7 +23,8 @@ bool is_same(const Procs& a, const Procs& b) noexcept {
 }
 
 bool contains(const Procs& procs, const pmix_proc_t& proc) noexcept {
-  return std::any_of(procs.begin(), procs.end(), [&](const pmix_proc_t& each) { return is_same(each, proc); });
+  return std::any_of(procs.begin(), procs.end(),
+                     [&](const pmix_proc_t& each) { return is_same(each, proc); });
 }
 
 Procs canonical(Procs procs) {

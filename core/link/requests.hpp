@@ -168,8 +168,9 @@ void fields(Archive& archive, GroupQuestion& m) {
 struct GroupVerdict {
   static constexpr auto type = MessageType::group_verdict;
   std::uint64_t number = 0;
-  std::uint8_t was_heard = 0;             ///< there was a handler
-  pmix_status_t status = PMIX_ERR_UNREACH;  ///< the first of a handler that is neither success nor an action; another: the process is gone
+  std::uint8_t was_heard = 0;  ///< there was a handler
+  pmix_status_t status =
+      PMIX_ERR_UNREACH;  ///< the first of a handler that is neither success nor an action; another: the process is gone
   data::Infos results;
 };
 template <class Archive>

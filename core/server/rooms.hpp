@@ -53,13 +53,15 @@ struct Rooms {
         memberships(jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
-        gatherings(loop, jobs, host, {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
+        gatherings(loop, jobs, host,
+                   {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
         clients(loop, self, segment, tokens,
                 {jobs, host, gets, fences, events, gatherings, cluster, exchanges ? &*exchanges : nullptr}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited}, handlers),
+        services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited},
+                 handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {}
   /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.

@@ -34,7 +34,8 @@ extern "C" {
 #define PMIX_GROUP_LEAVE_REQUEST (-2994)
 
 /// Variables of this process that travel with a job. pattern: names with semicolons between; `?` any one character, `*` the rest.
-PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix_info_t directives[], size_t ndirs);
+PMIX_EXPORT pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern,
+                                              pmix_info_t directives[], size_t ndirs);
 
 #ifdef __cplusplus
 }

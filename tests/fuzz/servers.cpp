@@ -207,15 +207,15 @@ void add_servers(Decoders& to) {
                 true});
   const auto proc = link::make_proc("job", 1);
   const link::RankRuns runs{{"job", 1, 2}};
-  to.push_back({"group_request",
-                {request(RequestType::group_invitation, InvitationMessage{3, "g", proc, runs, runs}),
-                 request(RequestType::group_facts, construct), request(RequestType::group_over, InvitationOver{3, 0}),
-                 request(RequestType::group_ended, GroupEnded{"g", 1}),
-                 request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs, {}}),
-                 request(RequestType::group_notice,
-                         link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
-                &asked,
-                true});
+  to.push_back(
+      {"group_request",
+       {request(RequestType::group_invitation, InvitationMessage{3, "g", proc, runs, runs}),
+        request(RequestType::group_facts, construct), request(RequestType::group_over, InvitationOver{3, 0}),
+        request(RequestType::group_ended, GroupEnded{"g", 1}),
+        request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs, {}}),
+        request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
+       &asked,
+       true});
   // Those that end with another status, or are not replied to.
   const link::EventMessage event{PMIX_ERR_PROC_ABORTED, link::make_proc("job", 3), PMIX_RANGE_NAMESPACE, {}};
   to.push_back({"request_without_success",

@@ -35,13 +35,13 @@ void hear_from_server() {
 class Construct {
  public:
   Construct(const std::string& name, const Procs& procs, const Infos& infos) {
-    const auto on_end = [](pmix_status_t status, pmix_info_t*, size_t, void* waiter, pmix_release_cbfunc_t release,
-                           void* held) {
+    const auto on_end = [](pmix_status_t status, pmix_info_t*, size_t, void* waiter,
+                           pmix_release_cbfunc_t release, void* held) {
       if (release != nullptr) release(held);
       Waiter::on_status(status, waiter);
     };
-    check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(), on_end,
-                                         &ended_),
+    check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
+                                         on_end, &ended_),
                  PMIX_SUCCESS);
     hear_from_server();
   }
@@ -127,12 +127,15 @@ int leader_of_a_construct_ends(const Words& words) {
   const auto expected = is_late ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
   const auto status = called->wait();
   if (how == "aborts" && client.me.rank == late_rank)
-    check(status == PMIX_GROUP_CONSTRUCT_ABORT || status == PMIX_ERR_PROC_ABORTED, "what was aborted is made");
+    check(status == PMIX_GROUP_CONSTRUCT_ABORT || status == PMIX_ERR_PROC_ABORTED,
+          "what was aborted is made");
   else
     check_status(status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : expected);
   if (how == "aborts" && !is_late && is_other) check_status(fence(others), PMIX_SUCCESS);
-  if (how == "led" && is_late) check_equal(group_events().count(PMIX_GROUP_INVITE_FAILED), client.me.rank == 1 ? 1 : 0);
-  if (how != "aborts") check(is_same(members_of("orphaned"), ranks_of(client, 0, is_late ? last - 1 : last)), "who");
+  if (how == "led" && is_late)
+    check_equal(group_events().count(PMIX_GROUP_INVITE_FAILED), client.me.rank == 1 ? 1 : 0);
+  if (how != "aborts")
+    check(is_same(members_of("orphaned"), ranks_of(client, 0, is_late ? last - 1 : last)), "who");
   if (how != "aborts" && is_late) check_status(destruct("orphaned"), PMIX_SUCCESS);
   PMIx_Finalize(nullptr, 0);
   return 0;
@@ -151,7 +154,8 @@ int tells_of_a_construct(const Words&) {
     infos.flag(PMIX_GROUP_NOTIFY_REQ);
   } else {
     const auto request = group_events().wait(PMIX_GROUP_REQUESTED, "asked for");
-    check(request.source.rank == 0 && is_same(request.members, ranks_of(client, 0, client.size - 1)), "who asks");
+    check(request.source.rank == 0 && is_same(request.members, ranks_of(client, 0, client.size - 1)),
+          "who asks");
   }
   check_status(construct("asked for", {client.job}, infos).status, PMIX_SUCCESS);
   Procs joined;
@@ -169,7 +173,8 @@ int bootstraps(const Words&) {
   Client client;
   const auto middle = client.size / 2;
   const bool leads = client.me.rank == 0 || client.me.rank == middle;
-  const auto own = client.me.rank < middle ? ranks_of(client, 0, middle - 1) : ranks_of(client, middle, client.size - 1);
+  const auto own =
+      client.me.rank < middle ? ranks_of(client, 0, middle - 1) : ranks_of(client, middle, client.size - 1);
   check_status(put("card", 100 + client.me.rank), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
@@ -270,7 +275,8 @@ int one_leaves_a_fence(const Words&) {
       hear_from_server();
     }
     check_status(fence(), PMIX_SUCCESS);
-    check_status(client.me.rank == last ? leave("stiff") : ended.wait(), client.me.rank == last ? PMIX_SUCCESS : PMIX_ERR_UNREACH);
+    check_status(client.me.rank == last ? leave("stiff") : ended.wait(),
+                 client.me.rank == last ? PMIX_SUCCESS : PMIX_ERR_UNREACH);
     check_status(fence(), PMIX_SUCCESS);
     if (client.me.rank != last) {
       check(eventually([&] { return members_of("stiff").size() == last; }), "still a member");

@@ -20,10 +20,12 @@ class ConstructTest : public Multiproc {
 };
 
 TEST_F(ConstructTest, handlers_decide) {
-  for (const char* how : {"leader", "all", "aborts", "unheard", "refused"}) run_and_lose("handlers_decide", {how});
+  for (const char* how : {"leader", "all", "aborts", "unheard", "refused"})
+    run_and_lose("handlers_decide", {how});
 }
 TEST_F(ConstructTest, the_leader_ends) {
-  for (const char* how : {"led", "unled", "aborts"}) run_and_lose("leader_of_a_construct_ends", {how, "late"});
+  for (const char* how : {"led", "unled", "aborts"})
+    run_and_lose("leader_of_a_construct_ends", {how, "late"});
 }
 TEST_F(ConstructTest, members_hear_of_it) {
   all_run(Segment::mapped, 4, "tells_of_a_construct");

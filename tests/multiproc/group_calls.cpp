@@ -10,7 +10,8 @@ namespace weft::test {
 namespace {
 
 Procs procs_in(const pmix_value_t& value) {
-  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr || value.data.darray->type != PMIX_PROC) return {};
+  if (value.type != PMIX_DATA_ARRAY || value.data.darray == nullptr || value.data.darray->type != PMIX_PROC)
+    return {};
   const auto* procs = static_cast<const pmix_proc_t*>(value.data.darray->array);
   return {procs, procs + value.data.darray->size};
 }
@@ -54,8 +55,8 @@ Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t 
 Made construct(const std::string& name, const Procs& procs, const Infos& infos) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
-  const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
-                                           &results, &count);
+  const auto status = PMIx_Group_construct(name.c_str(), procs.data(), procs.size(), infos.data(),
+                                           infos.size(), &results, &count);
   return take_results(status, results, count);
 }
 
@@ -70,7 +71,8 @@ Made invite(const std::string& name, const Procs& procs, const Infos& infos) {
 Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t how, const Infos& infos) {
   pmix_info_t* results = nullptr;
   std::size_t count = 0;
-  const auto status = PMIx_Group_join(name.c_str(), leader, how, infos.data(), infos.size(), &results, &count);
+  const auto status =
+      PMIx_Group_join(name.c_str(), leader, how, infos.data(), infos.size(), &results, &count);
   return take_results(status, results, count);
 }
 
@@ -93,9 +95,9 @@ pmix_proc_t all_of(const std::string& group) {
 }
 
 bool is_same(const Procs& a, const Procs& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const pmix_proc_t& one, const pmix_proc_t& other) {
-    return PMIx_Check_procid(&one, &other);
-  });
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const pmix_proc_t& one, const pmix_proc_t& other) { return PMIx_Check_procid(&one, &other); });
 }
 
 bool contains(const Procs& procs, const pmix_proc_t& proc) {
@@ -155,8 +157,8 @@ GroupEvents::Answer GroupEvents::take(const Event& event) {
 }
 
 void GroupEvents::on_event(std::size_t, pmix_status_t code, const pmix_proc_t* source, pmix_info_t* infos,
-                           std::size_t ninfo, pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done,
-                           void* open) {
+                           std::size_t ninfo, pmix_info_t*, std::size_t,
+                           pmix_event_notification_cbfunc_fn_t done, void* open) {
   auto answer = here().take(read_event(code, source, infos, ninfo));
   if (answer.is_held_back) return;
   Infos results;

@@ -164,8 +164,9 @@ int invited_dies(const Words& words) {
   if (me.client.me.rank == me.last) {
     const auto invitation = group_events().wait(PMIX_GROUP_INVITED);
     if (accepts) {
-      check_status(PMIx_Group_join_nb("lossy", &invitation.source, PMIX_GROUP_ACCEPT, nullptr, 0, nullptr, nullptr),
-                   PMIX_SUCCESS);
+      check_status(
+          PMIx_Group_join_nb("lossy", &invitation.source, PMIX_GROUP_ACCEPT, nullptr, 0, nullptr, nullptr),
+          PMIX_SUCCESS);
       await("die");
     }
     die();
@@ -219,9 +220,10 @@ int leader_aborts(const Words&) {
   if (me.is_leader)
     group_events().listen(PMIX_GROUP_INVITE_ACCEPTED, [](const Event& event) -> Answer {
       const auto infos = std::move(Infos().text(PMIX_GROUP_ID, event.group));
-      PMIx_Notify_event(PMIX_GROUP_CONSTRUCT_ABORT, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr);
-      PMIx_Notify_event(PMIX_GROUP_CONSTRUCT_ABORT, nullptr, PMIX_RANGE_SESSION, infos.data(), infos.size(), nullptr,
+      PMIx_Notify_event(PMIX_GROUP_CONSTRUCT_ABORT, nullptr, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr,
                         nullptr);
+      PMIx_Notify_event(PMIX_GROUP_CONSTRUCT_ABORT, nullptr, PMIX_RANGE_SESSION, infos.data(), infos.size(),
+                        nullptr, nullptr);
       return {};
     });
   me.begin();
@@ -266,7 +268,8 @@ int leader_dies(const Words& words) {
     if (how == "aborts")
       group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
     else
-      check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"), "whether there is a leader");
+      check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"),
+            "whether there is a leader");
     if (how == "unled") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
     const auto elected = me.client.peer(1);
     made = join("orphaned", how == "led" ? &elected : &me.leader);
@@ -308,8 +311,8 @@ int asks_for_nonsense(const Words&) {
     const auto everyone = ranks_of(me.client, 0, me.last);
     check_status(PMIx_Group_invite_nb(
                      "twice", everyone.data(), everyone.size(), nullptr, 0,
-                     [](pmix_status_t status, pmix_info_t*, size_t, void* waiter, pmix_release_cbfunc_t release,
-                        void* held) {
+                     [](pmix_status_t status, pmix_info_t*, size_t, void* waiter,
+                        pmix_release_cbfunc_t release, void* held) {
                        if (release != nullptr) release(held);
                        Waiter::on_status(status, waiter);
                      },

@@ -96,8 +96,10 @@ int asks_to_join(const Words& words) {
     context = made.context;
     if (how != "refused") check(context.has_value(), "no context");
   } else if (how != "refused") {
-    while (group_events().wait(PMIX_PROC_HAS_JOINED, "club").about->rank != last) continue;  // others when it was made
-    check(is_same(group_events().wait(PMIX_GROUP_MEMBERSHIP_UPDATE).members, ranks_of(client, 0, last)), "by event");
+    while (group_events().wait(PMIX_PROC_HAS_JOINED, "club").about->rank != last)
+      continue;  // others when it was made
+    check(is_same(group_events().wait(PMIX_GROUP_MEMBERSHIP_UPDATE).members, ranks_of(client, 0, last)),
+          "by event");
   }
   check_status(fence(), PMIX_SUCCESS);  // a refusal has come before the group ends
   const bool is_member = how != "refused" || client.me.rank != last;

@@ -14,7 +14,8 @@ TEST_F(MembershipTest, all_leave_but_the_last) {
   all_run(Segment::mapped, 4, "all_leave_but_the_last");
 }
 TEST_F(MembershipTest, one_asks_to_join) {
-  for (const char* how : {"approved", "refused", "unheard"}) all_run(Segment::mapped, 4, "asks_to_join", {how});
+  for (const char* how : {"approved", "refused", "unheard"})
+    all_run(Segment::mapped, 4, "asks_to_join", {how});
 }
 TEST_F(MembershipTest, one_leaves_with_approval) {
   for (const char* how : {"approved", "refused"}) all_run(Segment::mapped, 4, "leaves_with_approval", {how});

@@ -50,7 +50,7 @@ enum class RequestType : std::uint16_t {
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
   group_ended,       ///< for a keeper that has no member
-  introduce,     ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
+  introduce,  ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
 };
 
 class Rpc {

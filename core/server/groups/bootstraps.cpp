@@ -62,8 +62,9 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
 }
 
 void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
-  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
-              [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
+  peers_.send(
+      place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
+      [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
 }
 
 void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
@@ -85,7 +86,8 @@ void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
   waiting_.remove(waiting);
   waiting->from.reply(status);
   waiting->call.status = status;
-  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
+  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
+              nullptr);
 }
 
 /// The same at all nodes, and another only where the node is not there: of all that are, that with the highest hash.
@@ -133,9 +135,8 @@ Procs Bootstraps::members_of(const Boot& boot) {
   std::vector<const BootstrapCall*> leaders;
   for (const auto& caller : boot.callers)
     if (caller.call.leaders != 0) leaders.push_back(&caller.call);
-  std::sort(leaders.begin(), leaders.end(), [](const BootstrapCall* a, const BootstrapCall* b) {
-    return link::is_less(a->proc, b->proc);
-  });
+  std::sort(leaders.begin(), leaders.end(),
+            [](const BootstrapCall* a, const BootstrapCall* b) { return link::is_less(a->proc, b->proc); });
   Procs out;
   for (const auto* leader : leaders) {
     const auto members = link::procs_of(leader->members);
@@ -176,7 +177,8 @@ void Bootstraps::look(const std::string& group) {
   boots_.erase(group);
   for (const auto& caller : callers) {
     const bool is_member = contains(members, caller.call.proc);
-    caller.reply(is_member ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_member ? bytes : std::vector<std::byte>());
+    caller.reply(is_member ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER,
+                 is_member ? bytes : std::vector<std::byte>());
   }
 }
 

@@ -22,8 +22,8 @@ Decision decision_of(const link::GroupVerdict& verdict) {
   if (verdict.was_heard == 0) return {Decision::Kind::unheard};
   if (verdict.status == PMIX_GROUP_CONSTRUCT_ABORT) return {Decision::Kind::aborted};
   const auto* added = verdict.results.find(PMIX_GROUP_ADD_MEMBERS);
-  const auto procs =
-      added == nullptr ? std::span<const pmix_proc_t>() : data::elements_of<pmix_proc_t>(added->value, PMIX_PROC);
+  const auto procs = added == nullptr ? std::span<const pmix_proc_t>()
+                                      : data::elements_of<pmix_proc_t>(added->value, PMIX_PROC);
   if (procs.empty()) return {Decision::Kind::left_out};
   return {Decision::Kind::replaced, Procs(procs.begin(), procs.end())};
 }

@@ -73,7 +73,8 @@ std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
 }
 
 FenceName Gatherings::name_of(const Meeting& meeting) const {
-  return {runs_of(meeting.set), groups_.attempts(groups_.participants_of(meeting)) + 1, operation_of(meeting)};
+  return {runs_of(meeting.set), groups_.attempts(groups_.participants_of(meeting)) + 1,
+          operation_of(meeting)};
 }
 
 /// What this node knows of a construct for Losses: it gathers here, or is with the other nodes.
@@ -81,7 +82,9 @@ ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
   ConstructFacts out;
   const auto set = procs_of(construct.procs);
   const auto* open = set ? find(construct, *set) : nullptr;
-  const auto* meeting = open != nullptr ? &open->meeting : set ? groups_.under_way(construct.operation, *set) : nullptr;
+  const auto* meeting = open != nullptr ? &open->meeting
+                        : set           ? groups_.under_way(construct.operation, *set)
+                                        : nullptr;
   if (meeting == nullptr) return out;
   Procs arrived, leaders;
   for (const auto& arrival : meeting->arrived) {
@@ -104,8 +107,8 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   if (!part) return reply(name ? PMIX_ERR_NOT_FOUND : PMIX_ERR_BAD_PARAM, {});
   if (is_kept_by_one_server(name->operation)) return reply(PMIX_SUCCESS, encode(*part));
   const Participants participants(*procs_of(name->procs), name->operation);
-  const bool is_due = find(*name, participants.procs()) == nullptr &&
-                      name->generation == groups_.attempts(participants) + 1;
+  const bool is_due =
+      find(*name, participants.procs()) == nullptr && name->generation == groups_.attempts(participants) + 1;
   if (is_due) take_part_without(*name, participants);
   reply(PMIX_SUCCESS, encode(*part));
 }

@@ -26,10 +26,12 @@ pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
 Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
     : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
-    enter(from, Kind::construct, std::move(message.group), std::move(message.procs), std::move(message.directives));
+    enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
+          std::move(message.directives));
   });
   rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
-  rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc) { left(group, proc); });
+  rooms_.memberships.on_left(
+      [this](const std::string& group, const pmix_proc_t& proc) { left(group, proc); });
   if (cluster != nullptr) join(*cluster);
 }
 
@@ -42,8 +44,9 @@ void Gatherings::enter(const Requester& from, Kind kind, std::string group, Proc
                        data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
   Arrival arrival{from, std::move(procs), std::move(directives), waited};
-  const bool goes_on_smaller = kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
-                                                           is_set(arrival.directives, PMIX_GROUP_FT_COLLECTIVE));
+  const bool goes_on_smaller =
+      kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
+                                  is_set(arrival.directives, PMIX_GROUP_FT_COLLECTIVE));
   enter(kind, std::move(group), std::move(set), std::move(arrival), goes_on_smaller);
 }
 
@@ -57,8 +60,8 @@ void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
               std::chrono::milliseconds(message.waited_ms));
 }
 
-void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name, data::Infos directives,
-                             std::chrono::milliseconds waited) {
+void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name,
+                             data::Infos directives, std::chrono::milliseconds waited) {
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
@@ -127,7 +130,8 @@ Gatherings::Open Gatherings::add(Meeting meeting) {
 }
 
 Gatherings::Open Gatherings::by_number(std::uint64_t number) {
-  return std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) { return each.number == number; });
+  return std::find_if(open_.begin(), open_.end(),
+                      [&](const Gathering& each) { return each.number == number; });
 }
 
 bool Gatherings::is_complete(const Gathering& gathering) const {
@@ -201,7 +205,8 @@ void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& [key, meeting] : groups_.constructs_led_by(proc))
     rooms_.losses.decide({name_of(*meeting), meeting->group, proc, status, true, true},
                          [this, key](const Losses::Outcome& outcome) {
-                           if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT) groups_.abort(key, outcome.status);
+                           if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT)
+                             groups_.abort(key, outcome.status);
                          });
 }
 
@@ -275,7 +280,8 @@ void Gatherings::complete(Open open) {
 void Gatherings::fail(Open open, pmix_status_t status) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
-  if (meeting.arrived.empty()) return groups_.refuse(groups_.participants_of(meeting), status);  // another node has asked
+  if (meeting.arrived.empty())
+    return groups_.refuse(groups_.participants_of(meeting), status);  // another node has asked
   if (!is_by_host(meeting)) return groups_.fail(meeting, status);
   for (const auto& arrival : meeting.arrived) arrival.from.reply(status);
   meeting.arrived.front().directives.add(PMIX_LOCAL_COLLECTIVE_STATUS, data::Value::of_status(status));
@@ -300,7 +306,8 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
       return host_.group(PMIX_GROUP_CONSTRUCT, {meeting.group, procs, std::move(directives)},
                          [this, group = meeting.group, members = groups_.by_rank(procs),
                           done = std::move(done)](pmix_status_t status, data::Infos infos) {
-                           if (status == PMIX_SUCCESS) groups_.table().add(group, {.members = members, .options = {}});
+                           if (status == PMIX_SUCCESS)
+                             groups_.table().add(group, {.members = members, .options = {}});
                            done(status, std::move(infos));
                          });
     case Kind::fence:  // no host's
@@ -348,8 +355,10 @@ void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
     auto members = link::procs_of(group->members);
     const bool is_awaited = group->options.tells_ends && !host_.does_groups() && members;
     if (is_awaited)
-      groups_.run(
-          {.kind = Kind::destruct, .group = name, .set = groups_.set_of_group(*members), .goes_on_smaller = true});
+      groups_.run({.kind = Kind::destruct,
+                   .group = name,
+                   .set = groups_.set_of_group(*members),
+                   .goes_on_smaller = true});
     groups_.drop(name);
   }
 }

@@ -8,7 +8,8 @@ namespace weft::server {
 namespace {
 
 void add_procs(data::Infos& infos, const char* key, const Procs& procs) {
-  if (auto array = data::value_of_array(PMIX_PROC, procs.data(), procs.size())) infos.add(key, std::move(*array));
+  if (auto array = data::value_of_array(PMIX_PROC, procs.data(), procs.size()))
+    infos.add(key, std::move(*array));
 }
 
 }  // namespace
@@ -34,7 +35,8 @@ events::Event GroupEvents::event_of(const What& what, const Procs& to, const dat
   events::Event out{what.code, what.source, PMIX_RANGE_CUSTOM, infos_of(what)};
   add_procs(out.infos, PMIX_EVENT_CUSTOM_RANGE, to);
   for (std::size_t i = 0; more != nullptr && i < more->size(); ++i)
-    if (auto copy = data::Value::copy_of(more->data()[i].value)) out.infos.add(more->data()[i].key, std::move(*copy));
+    if (auto copy = data::Value::copy_of(more->data()[i].value))
+      out.infos.add(more->data()[i].key, std::move(*copy));
   out.infos.add(PMIX_EVENT_NON_DEFAULT, data::Value::of(true));
   events::stamp(out);
   return out;

@@ -16,10 +16,11 @@ using mesh::NodeNumber;
 
 /// What the members have asked for, of which one is enough.
 struct GroupOptions {
-  bool tells_ends = false;      ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
-  bool adjusts = false;         ///< PMIX_GROUP_FT_COLLECTIVE: its collectives leave out members that are lost or have left
-  bool tells_joins = false;     ///< PMIX_GROUP_NOTIFY_EACH: members hear PMIX_PROC_HAS_JOINED of each that joins
-  bool approves_ends = false;   ///< PMIX_GROUP_NOTIFY_DEPARTURE: members are asked before one leaves
+  bool tells_ends = false;  ///< PMIX_GROUP_NOTIFY_TERMINATION: it lives on without a member that ends
+  bool adjusts =
+      false;  ///< PMIX_GROUP_FT_COLLECTIVE: its collectives leave out members that are lost or have left
+  bool tells_joins = false;  ///< PMIX_GROUP_NOTIFY_EACH: members hear PMIX_PROC_HAS_JOINED of each that joins
+  bool approves_ends = false;  ///< PMIX_GROUP_NOTIFY_DEPARTURE: members are asked before one leaves
   void add(const GroupOptions& other) noexcept {
     tells_ends |= other.tells_ends;
     adjusts |= other.adjusts;

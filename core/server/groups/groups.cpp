@@ -15,7 +15,8 @@ namespace {
 constexpr std::chrono::seconds rival_period{1};
 
 bool asks_for(const Meeting& meeting, const char* key) {
-  return std::any_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
+  return std::any_of(meeting.arrived.begin(), meeting.arrived.end(),
+                     [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
 }
 
 void answer(const Meeting& meeting, const link::Answer& answer) {
@@ -198,7 +199,8 @@ bool Groups::is_constructing(const std::string& name) const {
   });
 }
 
-std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
+std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by(
+    const pmix_proc_t& proc) const {
   std::vector<std::pair<Exchanges::Key, const Meeting*>> out;
   for (const auto& [key, operation] : open_) {
     const auto& meeting = operation->meeting;
@@ -317,8 +319,7 @@ GroupPart Groups::part_of(const Meeting& meeting) {
   GroupPart out;
   if (meeting.kind != Meeting::Kind::construct) return out;
   out.absent = link::runs_of(meeting.lost);
-  if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID))
-    out.context_id = next_context();
+  if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID)) out.context_id = next_context();
   const Arrival* first = nullptr;
   for (const auto& arrival : meeting.arrived) {
     if (first == nullptr || link::is_less(arrival.from.proc(), first->from.proc())) first = &arrival;
@@ -457,7 +458,8 @@ void Groups::forget(const std::string& nspace) {
 void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
-  const bool is_kept = group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
+  const bool is_kept =
+      group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
   if (!is_kept) table_.erase(name);
 }
 
@@ -474,8 +476,9 @@ void Groups::end_group(const Meeting& meeting) {
   const auto* group = table_.find(meeting.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   const auto by_node = members ? peers_.by_node(*members) : std::map<NodeNumber, Procs>();
-  const bool tells = group != nullptr && group->keeper != peers_.self() && by_node.count(group->keeper) == 0 &&
-                     !by_node.empty() && by_node.begin()->first == peers_.self();
+  const bool tells = group != nullptr && group->keeper != peers_.self() &&
+                     by_node.count(group->keeper) == 0 && !by_node.empty() &&
+                     by_node.begin()->first == peers_.self();
   const auto keeper = group == nullptr ? 0 : group->keeper;
   const GroupEnded ended{meeting.group, group == nullptr ? 0 : group->version};
   table_.erase(meeting.group);
@@ -503,7 +506,8 @@ bool Groups::take_change(const MadeGroup& made, const Procs& left) {
   take(made);
   tell_clients(made, left);
   const bool has_members = !local_members(made.group).empty();
-  if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty())) table_.erase(made.name);
+  if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty()))
+    table_.erase(made.name);
   return true;
 }
 
@@ -513,8 +517,7 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
     const auto bytes = link::encode(change);
     each_local(jobs_, procs, [&](const Job& job, std::uint32_t local) {
       const auto client = job.connections.find(local);
-      if (client != job.connections.end())
-        client->second->send(link::MessageType::group_change, 0, bytes);
+      if (client != job.connections.end()) client->second->send(link::MessageType::group_change, 0, bytes);
     });
   };
   send(local_members(made.group), {made.name, made.group.members, made.group.context_id});
@@ -529,7 +532,8 @@ void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup&
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);
   const auto& proc = from.proc();
-  events_.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc}, &out.infos);
+  events_.tell({PMIX_GROUP_CONSTRUCT_COMPLETE, proc, made.name, &made.group.members, nullptr}, {proc},
+               &out.infos);
   if (made.group.context_id != 0)
     events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, proc, made.name, nullptr, nullptr}, {proc}, &out.infos);
 }

@@ -46,7 +46,8 @@ void fields(Archive& archive, InvitationAnswer& m) {
 struct InvitationOver {
   static constexpr std::uint16_t wire_version = 1;
   std::uint64_t number = 0;
-  pmix_status_t status = PMIX_SUCCESS;  ///< why there is no group, or PMIX_ERR_NOT_FOUND: there is one, without them
+  pmix_status_t status =
+      PMIX_SUCCESS;  ///< why there is no group, or PMIX_ERR_NOT_FOUND: there is one, without them
 };
 template <class Archive>
 void fields(Archive& archive, InvitationOver& m) {
@@ -87,9 +88,9 @@ struct Invitation {
   std::vector<Invitee> invitees;  ///< by group rank, with the leader among them
   std::size_t wanted = 0;         ///< how many the first leader has named
   GroupOptions options;
-  bool is_optional = false;     ///< PMIX_GROUP_OPTIONAL
-  bool wants_context = false;   ///< PMIX_GROUP_ASSIGN_CONTEXT_ID
-  bool is_extension = false;    ///< the group is there already
+  bool is_optional = false;    ///< PMIX_GROUP_OPTIONAL
+  bool wants_context = false;  ///< PMIX_GROUP_ASSIGN_CONTEXT_ID
+  bool is_extension = false;   ///< the group is there already
   InvitationState state = InvitationState::gathering;
   std::vector<MemberData> data;
   Clock::time_point since = Clock::now();

@@ -13,8 +13,8 @@ using Event = InvitationEvent;
 
 }  // namespace
 
-Invitations::Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-                         Groups& groups, Memberships& memberships)
+Invitations::Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+                         GroupEvents& events, Groups& groups, Memberships& memberships)
     : loop_(loop),
       jobs_(jobs),
       peers_(peers),
@@ -22,9 +22,8 @@ Invitations::Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& pe
       events_(events),
       groups_(groups),
       memberships_(memberships) {
-  peers_.on(RequestType::group_answer, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    take_answer(from, body, reply);
-  });
+  peers_.on(RequestType::group_answer,
+            [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take_answer(from, body, reply); });
 }
 
 // ---- the leader's call
@@ -34,7 +33,8 @@ void Invitations::invite(const Requester& from, link::GroupInvite message) {
   const auto timeout = data::timeout_in(message.directives);
   if (!timeout) return from.reply(PMIX_ERR_BAD_PARAM);
   const auto invitation = std::make_shared<Invitation>();
-  if (const auto status = begin(from, message, *invitation); status != PMIX_SUCCESS) return from.reply(status);
+  if (const auto status = begin(from, message, *invitation); status != PMIX_SUCCESS)
+    return from.reply(status);
   invitation->number = ++last_;
   open_.emplace(last_, invitation);
   if (const auto until = data::deadline_after(*timeout)) {
@@ -90,7 +90,8 @@ void Invitations::send(const Ref& invitation, const Procs& procs) {
                   const auto open = weak.lock();
                   if (status == PMIX_SUCCESS || !open) return;
                   for (const auto& proc : invited)
-                    if (auto* invitee = open->find(proc); invitee != nullptr && invitee->state == Invitee::State::asked)
+                    if (auto* invitee = open->find(proc);
+                        invitee != nullptr && invitee->state == Invitee::State::asked)
                       step(open, Event::missing, {invitee, PMIX_GROUP_INVITE_FAILED});
                 });
   }
@@ -315,12 +316,12 @@ void Invitations::make(const Ref& invitation) {
   made.data = std::move(invitation->data);
   const auto status = members.size() < invitation->wanted ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
   if (invitation->is_extension) {
-    std::erase_if(members, [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->from.proc()); });
-    return memberships_.extend(
-        invitation->group, members, std::move(made.data),
-        [this, invitation, status](pmix_status_t changed, const MadeGroup& now) {
-          conclude(invitation, changed == PMIX_SUCCESS ? status : changed, now);
-        });
+    std::erase_if(members,
+                  [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->from.proc()); });
+    return memberships_.extend(invitation->group, members, std::move(made.data),
+                               [this, invitation, status](pmix_status_t changed, const MadeGroup& now) {
+                                 conclude(invitation, changed == PMIX_SUCCESS ? status : changed, now);
+                               });
   }
   made.group.members = link::runs_of(members);
   made.group.options = invitation->options;
@@ -366,17 +367,17 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
 FencePart Invitations::part_of(const Invitation& invitation) const {
   auto procs = link::procs_of(invitation.members());
   auto operation = invitation_to(invitation.group);
-  auto part = local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.number, operation},
-                         [&](const Job& job, std::uint32_t local) {
-                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
-                           const auto* invitee = invitation.find(proc);
-                           const bool is_awaited =
-                               invitee != nullptr && invitee->state == Invitee::State::asked;
-                           return !is_awaited && !questions_.is_asked(proc, operation);
-                         });
-  part.age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(
-                                               Invitation::Clock::now() - invitation.since)
-                                               .count());
+  auto part =
+      local_part(jobs_, procs ? *procs : Procs(), {invitation.members(), invitation.number, operation},
+                 [&](const Job& job, std::uint32_t local) {
+                   const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                   const auto* invitee = invitation.find(proc);
+                   const bool is_awaited = invitee != nullptr && invitee->state == Invitee::State::asked;
+                   return !is_awaited && !questions_.is_asked(proc, operation);
+                 });
+  part.age_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Invitation::Clock::now() - invitation.since)
+          .count());
   return part;
 }
 
@@ -394,8 +395,8 @@ std::vector<Fences::Waiting> Invitations::waiting_for(std::chrono::seconds limit
     if (invitation->is_reported || age < limit) continue;
     invitation->is_reported = true;
     const auto by_node = peers_.by_node(invitation->participants());
-    const bool is_between_nodes =
-        std::any_of(by_node.begin(), by_node.end(), [&](const auto& each) { return each.first != peers_.self(); });
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
     out.push_back({part_of(*invitation), age, is_between_nodes, true});
   }
   return out;

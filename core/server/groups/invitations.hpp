@@ -26,8 +26,8 @@ class Invitations {
  public:
   static constexpr std::size_t most_over = 1024;
 
-  Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
-              Groups& groups, Memberships& memberships);
+  Invitations(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions,
+              GroupEvents& events, Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
   /// A process of any node has ended, or has finalized.
@@ -73,7 +73,8 @@ class Invitations {
   Groups& groups_;
   Memberships& memberships_;
   std::map<std::uint64_t, Ref> open_;
-  std::map<std::uint64_t, pmix_status_t> over_;  ///< how the latest have ended, for answers that cross the end
+  std::map<std::uint64_t, pmix_status_t>
+      over_;  ///< how the latest have ended, for answers that cross the end
   std::uint64_t last_ = 0;
 };
 

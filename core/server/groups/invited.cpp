@@ -128,7 +128,8 @@ void Invited::made(Joining& joining, pmix_status_t status, Bytes body) {
 
 void Invited::lose(const pmix_proc_t& proc) {
   for (const auto& entry : open_)
-    if (link::is_same(entry.proc, proc) && entry.over == PMIX_SUCCESS) answer(entry, PMIX_GROUP_INVITE_FAILED);
+    if (link::is_same(entry.proc, proc) && entry.over == PMIX_SUCCESS)
+      answer(entry, PMIX_GROUP_INVITE_FAILED);
   open_.remove_if([&](const Entry& each) { return link::is_same(each.proc, proc); });
 }
 
@@ -144,11 +145,13 @@ void Invited::node_lost(NodeNumber node) {
 void Invited::end(NodeNumber coordinator, std::uint64_t number, pmix_status_t status) {
   std::size_t over = 0;
   for (auto& entry : open_) {
-    if (entry.coordinator == coordinator && entry.number == number && !entry.has_accepted) entry.over = status;
+    if (entry.coordinator == coordinator && entry.number == number && !entry.has_accepted)
+      entry.over = status;
     if (entry.over != PMIX_SUCCESS) ++over;
   }
   // The oldest ones go: their processes never answered.
-  open_.remove_if([&](const Entry& entry) { return entry.over != PMIX_SUCCESS && over > most_over && over-- != 0; });
+  open_.remove_if(
+      [&](const Entry& entry) { return entry.over != PMIX_SUCCESS && over > most_over && over-- != 0; });
 }
 
 void Invited::tell_failed(const Entry& entry) {
@@ -167,8 +170,8 @@ FencePart Invited::part_in(const FenceName& name) const {
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const bool is_awaited = std::any_of(open_.begin(), open_.end(), [&](const Entry& each) {
-      return !each.has_accepted && each.over == PMIX_SUCCESS && each.number == name.generation && link::is_same(each.proc, proc) &&
-             invitation_to(each.group) == name.operation;
+      return !each.has_accepted && each.over == PMIX_SUCCESS && each.number == name.generation &&
+             link::is_same(each.proc, proc) && invitation_to(each.group) == name.operation;
     });
     return !is_awaited && !questions_.is_asked(proc, name.operation);
   });

@@ -37,7 +37,8 @@ Losses::Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEv
 void Losses::decide(Loss loss, Decided decided) {
   const auto open = std::make_shared<Case>(Case{std::move(loss), std::move(decided)});
   auto nodes = jobs_.nodes_of(procs_or_none(open->loss.construct.procs));
-  if (nodes.size() < 2) nodes = {peers_.self()};  // also where a host knows the other nodes, and this server has no way there
+  if (nodes.size() < 2)
+    nodes = {peers_.self()};  // also where a host knows the other nodes, and this server has no way there
   open->left = nodes.size();
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_facts, base::encode(open->loss.construct),
@@ -55,9 +56,9 @@ void Losses::collected(const CaseRef& open) {
 }
 
 void Losses::elect(const CaseRef& open) {
-  questions_.ask_all(procs_or_none(open->facts.arrived),
-                     [open] { return question(*open, {PMIX_GROUP_LEADER_FAILED}); },
-                     [this, open](const std::vector<Questions::Vote>& votes) { elected(open, votes); });
+  questions_.ask_all(
+      procs_or_none(open->facts.arrived), [open] { return question(*open, {PMIX_GROUP_LEADER_FAILED}); },
+      [this, open](const std::vector<Questions::Vote>& votes) { elected(open, votes); });
 }
 
 void Losses::elected(const CaseRef& open, const std::vector<Questions::Vote>& votes) {
@@ -79,7 +80,9 @@ void Losses::ask(const CaseRef& open) {
   const auto& asked = open->facts.leaders.empty() ? open->facts.arrived : open->facts.leaders;
   questions_.ask_all(
       procs_or_none(asked),
-      [open] { return question(*open, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED}); },
+      [open] {
+        return question(*open, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED});
+      },
       [open](const std::vector<Questions::Vote>& votes) {
         switch (decision_of(votes).kind) {
           case Decision::Kind::aborted:

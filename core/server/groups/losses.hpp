@@ -47,7 +47,8 @@ class Losses {
     pmix_proc_t proc{};
     pmix_status_t status = PMIX_ERROR;  ///< that the construct fails with where no handler decides
     bool was_leader = false;
-    bool is_member = false;  ///< it has called, and its node's part is with the others: only a leader is looked for
+    bool is_member =
+        false;  ///< it has called, and its node's part is with the others: only a leader is looked for
   };
   struct Outcome {
     pmix_status_t status;  ///< PMIX_SUCCESS: it goes on without that process

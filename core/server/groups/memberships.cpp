@@ -57,7 +57,8 @@ void Memberships::leave(const Requester& from, const link::GroupLeave& message) 
 
 void Memberships::join(const Requester& from, const link::GroupJoin& message) {
   auto given = data_of(from.proc(), message.directives);
-  if (from.connection->job == nullptr || message.accepts == 0 || !given) return from.reply(PMIX_ERR_BAD_PARAM);
+  if (from.connection->job == nullptr || message.accepts == 0 || !given)
+    return from.reply(PMIX_ERR_BAD_PARAM);
   ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}};
   if (*given) request.data.push_back(std::move(**given));
   ask_keeper(std::move(request), 0, [this, from](pmix_status_t status, const MadeGroup& made) {
@@ -74,7 +75,9 @@ void Memberships::extend(const std::string& group, const Procs& procs, std::vect
 
 NodeNumber Memberships::keeper_of(const Group& group) const {
   const auto there = peers_.nodes();
-  const auto is_there = [&](NodeNumber node) { return std::find(there.begin(), there.end(), node) != there.end(); };
+  const auto is_there = [&](NodeNumber node) {
+    return std::find(there.begin(), there.end(), node) != there.end();
+  };
   if (is_there(group.keeper)) return group.keeper;
   const auto members = link::procs_of(group.members);
   for (const auto& proc : members ? *members : Procs())
@@ -112,8 +115,10 @@ void Memberships::find(const std::string& group, std::function<void(const MadeGr
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_find, base::encode(GroupInquiry{group}),
                 [search](pmix_status_t status, Bytes body) {
-                  auto made = status == PMIX_SUCCESS ? base::decode<MadeGroup>(body) : weft::fail(Errc::not_found);
-                  const bool is_newer = made && (!search->newest || made->group.version > search->newest->group.version);
+                  auto made =
+                      status == PMIX_SUCCESS ? base::decode<MadeGroup>(body) : weft::fail(Errc::not_found);
+                  const bool is_newer =
+                      made && (!search->newest || made->group.version > search->newest->group.version);
                   if (is_newer) search->newest = std::move(*made);
                   if (--search->left == 0) search->found(search->newest ? &*search->newest : nullptr);
                 });
@@ -132,15 +137,15 @@ void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
 /// A process speaks by its own server; an extension comes from that of the member that has invited.
 void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto request = base::decode<ChangeRequest>(body);
-  const auto procs = request && is_valid(*request) ? link::procs_of(request->procs) : weft::fail(Errc::corrupt);
+  const auto procs =
+      request && is_valid(*request) ? link::procs_of(request->procs) : weft::fail(Errc::corrupt);
   if (!procs || procs->empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
   const auto* group = groups_.table().find(request->group);
   if (group == nullptr && groups_.is_constructing(request->group)) {
-    early_.push_back({request->group, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
-                        take_request(from, bytes, reply);
-                      }});
+    early_.push_back({request->group, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()),
+                                       reply] { take_request(from, bytes, reply); }});
     return;
   }
   if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
@@ -231,7 +236,8 @@ void Memberships::apply(const std::string& name) {
   const auto before = group->members;
   group->members = changed_members(before, request);
   ++group->version;
-  const auto changed = std::make_shared<ChangedGroup>(ChangedGroup{{name, *group, std::move(request.data)}, {}, {}});
+  const auto changed =
+      std::make_shared<ChangedGroup>(ChangedGroup{{name, *group, std::move(request.data)}, {}, {}});
   (request.kind == Kind::leave ? changed->left : changed->joined) = request.procs;
   --group->version;  // this server takes the change as all do
   group->members = before;
@@ -297,8 +303,7 @@ FencePart Memberships::part_of(const Queue& queue) const {
 std::vector<FencePart> Memberships::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [name, queue] : queues_)
-    if (!queue.asked.empty())
-      out.push_back(part_of(queue));
+    if (!queue.asked.empty()) out.push_back(part_of(queue));
   return out;
 }
 

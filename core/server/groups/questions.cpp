@@ -103,9 +103,8 @@ void Questions::answer_peer(Bytes body, const Rpc::Reply& reply) {
   auto message = link::decode<PeerQuestion>(body);
   if (!message) return reply(PMIX_ERR_BAD_PARAM, {});
   if (peers_.node_of(message->proc) != peers_.self()) return reply(PMIX_ERR_NOT_FOUND, {});
-  ask_here(message->proc, std::move(message->question), [reply](const link::GroupVerdict& verdict) {
-    reply(PMIX_SUCCESS, link::encode(verdict));
-  });
+  ask_here(message->proc, std::move(message->question),
+           [reply](const link::GroupVerdict& verdict) { reply(PMIX_SUCCESS, link::encode(verdict)); });
 }
 
 }  // namespace weft::server

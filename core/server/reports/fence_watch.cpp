@@ -132,8 +132,8 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
         inquiry->silent.push_back(node);
       else
         inquiry->parts.emplace_back(node, *part);
-      inquiry->is_other_in_charge |=
-          is_lower_half && !inquiry->is_ours_to_tell && part != nullptr && part->state != FencePart::State::absent;
+      inquiry->is_other_in_charge |= is_lower_half && !inquiry->is_ours_to_tell && part != nullptr &&
+                                     part->state != FencePart::State::absent;
       if (--inquiry->open_requests == 0) next();
     });
 }

@@ -59,17 +59,18 @@ void Services::serve(const Requester& from, link::Spawn message) {
 
 void Services::serve(const Requester& from, link::Connect message) {
   groups_.gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
-                    std::move(message.directives));
+                           std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
   groups_.gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
-                    std::move(message.directives));
+                           std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupConstruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  if (Bootstraps::is_for(message) && !host_.does_groups()) return groups_.bootstraps.enter(from, std::move(message));
+  if (Bootstraps::is_for(message) && !host_.does_groups())
+    return groups_.bootstraps.enter(from, std::move(message));
   groups_.gatherings.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
                            std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
 }

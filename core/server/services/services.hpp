@@ -24,11 +24,7 @@ class Services {
   };
   /// own: the handlers of the host in this process.
   Services(Host& host, Clients& clients, Groups groups, events::Registry& own)
-      : host_(host),
-        clients_(clients),
-        groups_(groups),
-        outputs_(host),
-        watched_codes_(host, own) {}
+      : host_(host), clients_(clients), groups_(groups), outputs_(host), watched_codes_(host, own) {}
 
   void serve(const Requester& from, link::Publish message);
   void serve(const Requester& from, link::Lookup message);

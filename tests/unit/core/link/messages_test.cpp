@@ -153,7 +153,11 @@ GroupFence sample() {
 }
 template <>
 GroupQuestion sample() {
-  return {7, "invitation to group g", {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED}, make_proc("a", 3), some_infos()};
+  return {7,
+          "invitation to group g",
+          {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED},
+          make_proc("a", 3),
+          some_infos()};
 }
 template <>
 GroupVerdict sample() {
@@ -229,10 +233,10 @@ using Messages =
     ::testing::Types<Hello, Welcome, Refused, Get, GotValue, Store, Fence, Withdraw, FenceDirectives,
                      TurnedAway, Done, BoardMoved, BoardOffer, Abort, Subscribe, Unsubscribe, EventMessage,
                      Log, HelloTool, Query, QueryAnswer, Publish, Lookup, Unpublish, Spawn, Connect,
-                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, GroupInvite, GroupJoin, GroupLeave,
-                     GroupFence, GroupQuestion, GroupVerdict, GroupChange, Allocate, JobControl, Monitor,
-                     GetCredential, ValidateCredential, PullOutput, StopOutput, PushInput, Fabric, Answer,
-                     Output>;
+                     Disconnect, GroupConstruct, GroupDestruct, GroupMembers, GroupInvite, GroupJoin,
+                     GroupLeave, GroupFence, GroupQuestion, GroupVerdict, GroupChange, Allocate, JobControl,
+                     Monitor, GetCredential, ValidateCredential, PullOutput, StopOutput, PushInput, Fabric,
+                     Answer, Output>;
 TYPED_TEST_SUITE(EachMessage, Messages);
 
 /// Decodes from memory that ends where the bytes end.

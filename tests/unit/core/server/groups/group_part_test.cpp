@@ -24,8 +24,11 @@ TEST(GroupPart, without_an_order_members_are_as_they_are_named) {
 TEST(GroupPart, the_first_member_says_the_order) {
   const RankRuns wanted{{"b", 1, 1}, {"a", 2, 3}, {"a", 0, 1}};
   const GroupPart first{.first = {"a", 1, 1}, .order = wanted, .absent = {}, .options = {}, .data = {}};
-  const GroupPart later{
-      .first = {"a", 2, 2}, .order = {{"a", 3, 3}, {"a", 0, 2}, {"b", 1, 1}}, .absent = {}, .options = {}, .data = {}};
+  const GroupPart later{.first = {"a", 2, 2},
+                        .order = {{"a", 3, 3}, {"a", 0, 2}, {"b", 1, 1}},
+                        .absent = {},
+                        .options = {},
+                        .data = {}};
   const GroupPart none{.first = {}, .order = {{"x", 0, 0}}, .absent = {}, .options = {}, .data = {}};
   for (const auto& parts : {std::vector{first, later, none}, std::vector{none, later, first}})
     EXPECT_EQ(outcome_of(parts, members).members, wanted);
@@ -37,13 +40,18 @@ TEST(GroupPart, an_order_of_others_is_an_error) {
   for (const RankRuns& order :
        {RankRuns{{"a", 0, 3}}, RankRuns{{"a", 0, 3}, {"b", 2, 2}},
         RankRuns{{"a", 0, 0xfffffff0}, {"b", 1, 1}}, RankRuns{{"a", 3, 0}, {"b", 1, 1}}})
-    EXPECT_EQ(outcome_of({{.first = {"a", 0, 0}, .order = order, .absent = {}, .options = {}, .data = {}}}, members).status,
-              PMIX_ERR_BAD_PARAM);
+    EXPECT_EQ(
+        outcome_of({{.first = {"a", 0, 0}, .order = order, .absent = {}, .options = {}, .data = {}}}, members)
+            .status,
+        PMIX_ERR_BAD_PARAM);
 }
 
 TEST(GroupPart, absent_members_are_left_out) {
-  const GroupPart one{
-      .first = {"a", 0, 0}, .order = {{"b", 1, 1}, {"a", 0, 3}}, .absent = {{"a", 1, 1}}, .options = {}, .data = {}};
+  const GroupPart one{.first = {"a", 0, 0},
+                      .order = {{"b", 1, 1}, {"a", 0, 3}},
+                      .absent = {{"a", 1, 1}},
+                      .options = {},
+                      .data = {}};
   const GroupPart other{.first = {}, .order = {}, .absent = {{"a", 2, 3}}, .options = {}, .data = {}};
   const auto out = outcome_of({one, other}, members);
   EXPECT_EQ(out.status, PMIX_ERR_PARTIAL_SUCCESS);
@@ -53,19 +61,21 @@ TEST(GroupPart, absent_members_are_left_out) {
 }
 
 TEST(GroupPart, the_first_node_that_offers_a_context_is_taken) {
-  EXPECT_EQ(
-      outcome_of({{},
-                  {.first = {}, .order = {}, .absent = {}, .context_id = 5, .options = {}, .data = {}},
-                  {.first = {}, .order = {}, .absent = {}, .context_id = 9, .options = {}, .data = {}}},
-                 members)
-          .context_id,
-      5U);
+  EXPECT_EQ(outcome_of({{},
+                        {.first = {}, .order = {}, .absent = {}, .context_id = 5, .options = {}, .data = {}},
+                        {.first = {}, .order = {}, .absent = {}, .context_id = 9, .options = {}, .data = {}}},
+                       members)
+                .context_id,
+            5U);
 }
 
 TEST(GroupPart, what_one_node_wants_of_the_group_holds_for_all) {
   const GroupPart one{.first = {}, .order = {}, .absent = {}, .options = {.tells_ends = true}, .data = {}};
-  const GroupPart other{
-      .first = {}, .order = {}, .absent = {}, .options = {.adjusts = true, .approves_ends = true}, .data = {}};
+  const GroupPart other{.first = {},
+                        .order = {},
+                        .absent = {},
+                        .options = {.adjusts = true, .approves_ends = true},
+                        .data = {}};
   const auto options = outcome_of({one, other}, members).options;
   EXPECT_TRUE(options.tells_ends && options.adjusts && options.approves_ends);
   EXPECT_FALSE(options.tells_joins);

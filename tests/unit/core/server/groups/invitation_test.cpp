@@ -72,7 +72,8 @@ TEST(Invitation, is_complete_when_nothing_is_open) {
 
 TEST(Invitation, participants_may_still_be_members) {
   const auto invitation = of({State::coming, State::asked, State::missing, State::out, State::coming});
-  EXPECT_TRUE(is_same(invitation.participants(), Procs{link::make_proc("job", 1), link::make_proc("job", 4)}));
+  EXPECT_TRUE(
+      is_same(invitation.participants(), Procs{link::make_proc("job", 1), link::make_proc("job", 4)}));
   EXPECT_EQ(invitation.members(), (link::RankRuns{{"job", 0, 2}, {"job", 4, 4}}));
 }
 
@@ -81,7 +82,8 @@ TEST(Invitation, a_replacement_takes_the_place) {
   EXPECT_TRUE(invitation.add(link::make_proc("job", 7), &invitation.invitees[1]));
   EXPECT_EQ(invitation.members(), (link::RankRuns{{"job", 0, 0}, {"job", 7, 7}, {"job", 2, 2}}));
   EXPECT_TRUE(invitation.add(link::make_proc("job", 8), nullptr));
-  EXPECT_EQ(invitation.members(), (link::RankRuns{{"job", 0, 0}, {"job", 7, 7}, {"job", 2, 2}, {"job", 8, 8}}));
+  EXPECT_EQ(invitation.members(),
+            (link::RankRuns{{"job", 0, 0}, {"job", 7, 7}, {"job", 2, 2}, {"job", 8, 8}}));
   EXPECT_FALSE(invitation.add(link::make_proc("job", 2), nullptr));  // it comes already
   invitation.invitees[2].state = State::out;
   EXPECT_TRUE(invitation.add(link::make_proc("job", 2), nullptr));  // asked once more
