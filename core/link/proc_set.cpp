@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 
 #include "core/link/messages.hpp"
 
@@ -20,6 +21,15 @@ bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) noexcept {
 bool is_same(const Procs& a, const Procs& b) noexcept {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const pmix_proc_t& one, const pmix_proc_t& other) { return is_same(one, other); });
+}
+
+Procs each_once(const Procs& procs) {
+  const auto less = [](const pmix_proc_t* a, const pmix_proc_t* b) { return is_less(*a, *b); };
+  std::set<const pmix_proc_t*, decltype(less)> seen(less);
+  Procs out;
+  for (const auto& proc : procs)
+    if (seen.insert(&proc).second) out.push_back(proc);
+  return out;
 }
 
 bool contains(const Procs& procs, const pmix_proc_t& proc) noexcept {

@@ -16,6 +16,8 @@ bool is_same(const pmix_proc_t& a, const pmix_proc_t& b) noexcept;
 /// By namespace, then rank.
 bool is_less(const pmix_proc_t& a, const pmix_proc_t& b) noexcept;
 bool is_same(const Procs& a, const Procs& b) noexcept;
+/// In their order, each once. Cost: n log n.
+Procs each_once(const Procs& procs);
 /// In any order; a wildcard is itself only.
 bool contains(const Procs& procs, const pmix_proc_t& proc) noexcept;
 

@@ -127,7 +127,12 @@ void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     reply(PMIX_ERR_BAD_PARAM, {});
     return end(group, PMIX_ERR_BAD_PARAM);
   }
+  const bool is_leader = call->leaders != 0;
   boot.callers.push_back({std::move(*call), reply});
+  if (is_leader) {
+    ++boot.leaders;
+    if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(group, status);
+  }
   look(group);
 }
 
@@ -141,44 +146,50 @@ Procs Bootstraps::members_of(const Boot& boot) {
   for (const auto* leader : leaders) {
     const auto members = link::procs_of(leader->members);
     out.push_back(leader->proc);
-    for (const auto& proc : *members)
-      if (!contains(out, proc) && !contains(boot.left_out, proc)) out.push_back(proc);
+    out.insert(out.end(), members->begin(), members->end());
   }
-  return out;
+  std::erase_if(out, [&](const pmix_proc_t& proc) { return contains(boot.left_out, proc); });
+  return link::each_once(out);
+}
+
+/// Of those that leaders have named. PMIX_ERR_PROC_ABORTED: one is gone, and no caller has said that it is optional.
+pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
+  const bool is_optional = std::any_of(boot.callers.begin(), boot.callers.end(),
+                                       [](const Caller& caller) { return caller.call.is_optional; });
+  auto members = members_of(boot);
+  const auto is_gone = [&](const pmix_proc_t& proc) {
+    return gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0 &&
+           std::none_of(boot.callers.begin(), boot.callers.end(),
+                        [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+  };
+  for (const auto& proc : members)
+    if (is_gone(proc)) boot.left_out.push_back(proc);
+  if (!boot.left_out.empty() && !is_optional) return PMIX_ERR_PROC_ABORTED;
+  boot.named = members_of(boot).size();
+  return PMIX_SUCCESS;
 }
 
 /// All are there: each caller that is a member hears of all members, the others that they are none.
 void Bootstraps::look(const std::string& group) {
   auto& boot = boots_[group];
-  std::uint64_t leaders = 0, wanted = 0;
-  bool is_optional = false;
-  Procs called;
-  for (const auto& caller : boot.callers) {
-    leaders += caller.call.leaders != 0 ? 1 : 0;
-    wanted = std::max(wanted, caller.call.leaders);
-    is_optional |= caller.call.is_optional;
-    called.push_back(caller.call.proc);
-  }
-  if (leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
-  auto members = members_of(boot);
-  for (const auto& proc : members) {
-    const bool is_gone = gone_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
-    if (!is_gone || contains(called, proc)) continue;
-    if (!is_optional) return end(group, PMIX_ERR_PROC_ABORTED);
-    boot.left_out.push_back(proc);
-  }
-  members = members_of(boot);
-  const bool are_all_here = leaders != 0 && leaders == wanted &&
-                            std::all_of(members.begin(), members.end(),
-                                        [&](const pmix_proc_t& proc) { return contains(called, proc); });
-  if (!are_all_here) return;
-  const auto bytes = base::encode(BootstrapMembers{link::runs_of(members)});
+  std::uint64_t wanted = 0;
+  for (const auto& caller : boot.callers) wanted = std::max(wanted, caller.call.leaders);
+  if (boot.leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
+  if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
+  const auto order = members_of(boot);
+  auto members = order;
+  std::sort(members.begin(), members.end(), link::is_less);
+  const auto is_member = [&](const Caller& caller) {
+    return std::binary_search(members.begin(), members.end(), caller.call.proc, link::is_less);
+  };
+  const auto called = std::count_if(boot.callers.begin(), boot.callers.end(), is_member);
+  if (static_cast<std::size_t>(called) != members.size()) return;
+  const auto bytes = base::encode(BootstrapMembers{link::runs_of(order)});
   const auto callers = std::move(boot.callers);
   boots_.erase(group);
   for (const auto& caller : callers) {
-    const bool is_member = contains(members, caller.call.proc);
-    caller.reply(is_member ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER,
-                 is_member ? bytes : std::vector<std::byte>());
+    const bool is_in = is_member(caller);
+    caller.reply(is_in ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_in ? bytes : std::vector<std::byte>());
   }
 }
 
@@ -217,7 +228,10 @@ void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& waiting : own) give_up(waiting, status);
   std::vector<std::string> names;
   for (const auto& [name, boot] : boots_) names.push_back(name);
-  for (const auto& name : names) look(name);
+  for (const auto& name : names) {
+    const auto lost = leave_out_gone(boots_[name]);
+    lost == PMIX_SUCCESS ? look(name) : end(name, lost);
+  }
 }
 
 void Bootstraps::forget(std::string_view nspace) {

@@ -84,6 +84,8 @@ class Bootstraps {
   struct Boot {
     std::vector<Caller> callers;
     Procs left_out;
+    std::uint64_t leaders = 0;  ///< that have called
+    std::size_t named = 0;      ///< by them, without those that are left out
   };
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
@@ -98,6 +100,7 @@ class Bootstraps {
   void give_up(const WaitingRef& waiting, pmix_status_t status);
   NodeNumber place_of(std::string_view group) const;
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  pmix_status_t leave_out_gone(Boot& boot) const;
   void look(const std::string& group);
   static Procs members_of(const Boot& boot);
   void end(const std::string& group, pmix_status_t status);

@@ -41,6 +41,11 @@ const Arrival* Meeting::find(const pmix_proc_t& proc) const noexcept {
   return found == arrived.end() ? nullptr : &*found;
 }
 
+void answer(const Meeting& meeting, const link::Answer& answer) {
+  const auto bytes = link::encode(answer);
+  for (const auto& arrival : meeting.arrived) arrival.from.answer_encoded(bytes);
+}
+
 bool has_arrived(const Meeting& meeting, const Job& job, std::uint32_t local) noexcept {
   return std::any_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
     const auto& connection = *arrival.from.connection;

@@ -41,6 +41,9 @@ inline bool is_of_group(const Meeting& meeting) noexcept {
   return !meeting.group.empty();
 }
 
+/// The same to all that have called.
+void answer(const Meeting& meeting, const link::Answer& answer);
+
 /// In the words of the stuck report and of weftinfo; the same on all nodes.
 std::string operation_of(const Meeting& meeting);
 /// What is called that: its kind and its group. False: an operation of no group.

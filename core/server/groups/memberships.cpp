@@ -272,7 +272,7 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
   const auto changed = base::decode<ChangedGroup>(body);
   const auto left = changed ? link::procs_of(changed->left) : weft::fail(Errc::corrupt);
   const auto joined = changed ? link::procs_of(changed->joined) : weft::fail(Errc::corrupt);
-  if (!left || !joined) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (!left || !joined || (left->empty() && joined->empty())) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
   if (groups_.take_change(made, *left)) {
     auto members = link::procs_of(made.group.members);
