@@ -110,6 +110,24 @@ Procs members_of(const std::string& group) {
   return got.there() ? procs_in(got.value()) : Procs();
 }
 
+std::size_t groups_known_here() {
+  char* keys[] = {const_cast<char*>(PMIX_QUERY_NUM_GROUPS), nullptr};
+  pmix_query_t query{keys, nullptr, 0};
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
+  check_equal(count, 1);
+  const auto out = results[0].value.data.size;
+  PMIX_INFO_FREE(results, count);
+  return out;
+}
+
+std::string ranks_in(const Procs& procs) {
+  std::string out;
+  for (const auto& proc : procs) out += std::to_string(proc.rank) + ' ';
+  return out;
+}
+
 GroupEvents& GroupEvents::here() {
   static GroupEvents events;
   return events;

@@ -40,6 +40,11 @@ bool contains(const Procs& procs, const pmix_proc_t& proc);
 /// What Get says the members of a group are.
 Procs members_of(const std::string& group);
 
+/// Their ranks, in that order.
+std::string ranks_in(const Procs& procs);
+/// PMIX_QUERY_NUM_GROUPS, of this node.
+std::size_t groups_known_here();
+
 /// Events about groups. One for the process, as the C API's handlers have it.
 class GroupEvents {
  public:

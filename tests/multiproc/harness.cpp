@@ -288,6 +288,13 @@ std::size_t mappings_of(std::string_view text, pid_t pid) {
   return found;
 }
 
+std::size_t private_kilobytes(pid_t pid) {
+  std::ifstream file(proc_path(pid, "status"));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("RssAnon:")) return std::stoul(line.substr(8));
+  return 0;
+}
+
 std::size_t sockets_of(pid_t pid) {
   std::ifstream file("/proc/net/unix");
   const auto name = "@weft-" + std::to_string(pid) + "-";

@@ -47,6 +47,8 @@ void add_foreign_host_programs(Programs& programs);
 void add_get_programs(Programs& programs);
 void add_group_board_programs(Programs& programs);
 void add_group_programs(Programs& programs);
+void add_group_soak_programs(Programs& programs);
+void add_group_death_programs(Programs& programs);
 void add_construct_programs(Programs& programs);
 void add_invitation_programs(Programs& programs);
 void add_membership_programs(Programs& programs);
@@ -129,6 +131,8 @@ bool eventually(const std::function<bool()>& condition);
 std::size_t open_descriptors(pid_t pid = 0);
 Words threads_of(pid_t pid = 0);
 std::size_t mappings_of(std::string_view text, pid_t pid = 0);
+/// Memory of the process that no other one shares: RssAnon of /proc/<pid>/status.
+std::size_t private_kilobytes(pid_t pid = 0);
 /// Abstract sockets of servers in process `pid`.
 std::size_t sockets_of(pid_t pid);
 /// Names in a directory.

@@ -23,7 +23,10 @@ add_executable(multiproc_test
   group_calls.cpp
   group_board_programs.cpp
   group_board_test.cpp
+  group_death_programs.cpp
   group_programs.cpp
+  group_soak_programs.cpp
+  group_soak_test.cpp
   invitation_programs.cpp
   invitation_test.cpp
   membership_programs.cpp
@@ -52,7 +55,7 @@ add_executable(multiproc_test
   tool_servers_test.cpp
   topology_program.cpp
   values.cpp)
-weft_compile_alone(asks_programs.cpp group_board_programs.cpp)
+weft_compile_alone(asks_programs.cpp group_board_programs.cpp group_soak_programs.cpp group_soak_test.cpp group_death_programs.cpp)
 weft_compile_alone(cluster_fence_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>")

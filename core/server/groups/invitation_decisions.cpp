@@ -29,6 +29,7 @@ void Invitations::ask_leader(const Ref& invitation, Invitee& invitee, pmix_statu
                    auto decision = decision_of(verdict);
                    if (!is_about_acceptance) return decide(open, about, by, std::move(decision));
                    --open->open_questions;
+                   if (decision.kind == Decision::Kind::gone) return;  // the loss of the leader is on its way
                    if (decision.kind == Decision::Kind::aborted) return step(open, Event::aborted, {});
                    look(open);
                  });
