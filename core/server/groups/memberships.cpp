@@ -268,6 +268,12 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
   const auto joined = changed ? link::procs_of(changed->joined) : weft::fail(Errc::corrupt);
   if (!left || !joined) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
+  if (groups_.is_constructing(made.name)) {
+    early_.push_back({made.name, [this, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+                        take_change(bytes, reply);
+                      }});
+    return;
+  }
   if (groups_.take_change(made, *left)) {
     auto members = link::procs_of(made.group.members);
     auto here = members ? peers_.by_node(*members)[peers_.self()] : Procs();

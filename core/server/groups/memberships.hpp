@@ -85,7 +85,7 @@ class Memberships {
     ChangeRequest request;
     Changed changed;
   };
-  /// A request about a group whose construct has ended elsewhere, and not here yet.
+  /// A request about a group, or a change of it, whose construct has ended elsewhere, and not here yet.
   struct Early {
     std::string group;
     std::function<void()> take;
