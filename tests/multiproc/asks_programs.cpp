@@ -102,6 +102,28 @@ void ask_for_everything(const pmix_proc_t& me, const std::string& ending, Asker 
   check_status(PMIx_Fabric_deregister(&fabric), PMIX_SUCCESS);
 }
 
+/// Names a group of ranks 1 and 0 where a call takes processes, its second member and all of it.
+int asks_about_a_group(const Words&) {
+  Client client;
+  const pmix_proc_t members[] = {client.peer(1), client.peer(0)};
+  check_status(PMIx_Group_construct("asked", members, 2, nullptr, 0, nullptr, nullptr), PMIX_SUCCESS);
+  if (client.me.rank == 0) {
+    Infos infos;
+    infos.text("directive", "mine");
+    for (const auto& named : {proc_of("asked", 1), proc_of("asked", PMIX_RANK_WILDCARD)}) {
+      auto procs = named;
+      check_status(PMIx_Job_control(&procs, 1, infos.data(), infos.size(), nullptr, nullptr), PMIX_SUCCESS);
+      const auto pulled =
+          PMIx_IOF_pull(&procs, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr);
+      check(pulled >= 0, "no pull");
+      check_status(PMIx_Abort(7, "of a group", &procs, 1), PMIX_SUCCESS);
+    }
+  }
+  check_status(PMIx_Group_destruct("asked", nullptr, 0), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 int asks_for_everything(const Words& words) {
   Client client;
   ask_for_everything(client.me, words.at(0), Asker::client);
@@ -352,6 +374,7 @@ size_t handler_of(std::vector<pmix_status_t> codes, Infos infos) {
 
 void add_asks_programs(Programs& programs) {
   programs.add("asks_for_everything", asks_for_everything);
+  programs.add("asks_about_a_group", asks_about_a_group);
   programs.add("asks_as_a_tool", asks_as_a_tool);
   programs.add("asks_without_waiting", asks_without_waiting);
   programs.add("asks_badly", asks_badly);

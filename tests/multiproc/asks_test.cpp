@@ -52,6 +52,30 @@ TEST_F(AsksTest, each_call_is_the_upcall_that_it_is_for) {
     EXPECT_EQ(lines, every_call);
   }
 }
+/// The host hears of processes of the job, as it registered them: it knows no groups.
+TEST_F(AsksTest, a_groups_name_is_its_members_for_the_host) {
+  auto upcalls = all();
+  upcalls.abort = [this](const pmix_proc_t& by, int, std::string, std::vector<pmix_proc_t> procs,
+                         pmix_op_cbfunc_t, void*) {
+    std::string line = "abort by " + std::to_string(by.rank) + " of ";
+    for (const auto& proc : procs) line += std::string(proc.nspace) + ":" + std::to_string(proc.rank) + " ";
+    asked_.add(std::move(line));
+    return PMIX_OPERATION_SUCCEEDED;
+  };
+  Host host(std::move(upcalls));
+  host.add_job("asks", 2);
+  auto members = host.start_all("asks", 2, "asks_about_a_group");
+  expect_success(members);
+  auto lines = asked_.all();
+  std::erase_if(lines, [](const auto& line) { return line.find("pmix.iof.stop") != std::string::npos; });
+  std::vector<std::string> wanted;
+  for (const std::string procs : {"0 ", "1 0 "}) {
+    wanted.push_back("job_control 0 of " + procs + "directive=mine user group ");
+    wanted.push_back("iof_pull " + procs + "2 directive=mine user group ");
+    wanted.push_back(procs == "0 " ? "abort by 0 of asks:0 " : "abort by 0 of asks:1 asks:0 ");
+  }
+  EXPECT_EQ(lines, wanted);
+}
 TEST_F(AsksTest, a_tools_calls_are_the_same_upcalls) {
   Host host(all());
   Child("asks_as_a_tool", {std::to_string(PMIX_SUCCESS)}, {}).expect_success();

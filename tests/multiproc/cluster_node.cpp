@@ -105,7 +105,9 @@ int cluster_node(const Words& words) {
   bool good = true;
   const auto wait_for = [&](Child& child) {
     const int status = child.wait();
-    good = good && (status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1));  // it was to die
+    const bool is_good = status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);  // it was to die
+    if (!is_good) std::fprintf(stderr, "node %u: a client's wait status is %d\n", self, status);
+    good = good && is_good;
   };
   // The test speaks with the last rank through this process, and hears the first, until the test wants it to wait for all; or to
   // start the last rank once more, after its process has ended.

@@ -14,6 +14,8 @@ namespace {
 using Answer = GroupEvents::Answer;
 using Event = GroupEvents::Event;
 
+constexpr pmix_rank_t ranks_lost_with_a_node = 2;  ///< a node of the cluster
+
 void die() {
   ::signal(SIGUSR1, SIG_DFL);
   ::kill(::getpid(), SIGUSR1);
@@ -289,6 +291,58 @@ int leader_dies(const Words& words) {
   return 0;
 }
 
+/// The leader's node is lost when all but the last have accepted; the last answers after that.
+int leaders_node_dies(const Words&) {
+  Invited me;
+  const bool is_on_its_node = me.client.me.rank < ranks_lost_with_a_node;
+  group_events().listen(PMIX_GROUP_LEADER_FAILED);
+  if (me.is_leader) group_events().listen(PMIX_GROUP_INVITE_ACCEPTED);
+  me.begin();
+  if (me.is_leader) {
+    const auto everyone = ranks_of(me.client, 0, me.last);
+    check_status(PMIx_Group_invite_nb("lost", everyone.data(), everyone.size(), nullptr, 0, nullptr, nullptr),
+                 PMIX_SUCCESS);
+    for (pmix_rank_t i = 1; i < me.last; ++i) group_events().wait(PMIX_GROUP_INVITE_ACCEPTED);
+    say("ready");
+    await("never");
+  }
+  if (me.client.me.rank == me.last) {
+    group_events().wait(PMIX_GROUP_INVITED);
+    check_equal(group_events().wait(PMIX_GROUP_LEADER_FAILED, "lost").about->rank, 0);
+    check_status(join("lost", &me.leader).status, PMIX_GROUP_LEADER_FAILED);
+  } else {
+    check_status(me.accept("lost").status, PMIX_GROUP_LEADER_FAILED);
+    check(!is_on_its_node, "a process that its node outlives");
+    group_events().wait(PMIX_GROUP_LEADER_FAILED, "lost");
+  }
+  check_equal(groups_known_here(), 0);
+  end_without_meeting();
+  return 0;
+}
+
+/// The last node is lost when its processes are invited: the leader hears of each, and goes on.
+int inviteds_node_dies(const Words&) {
+  Invited me;
+  const bool is_lost = me.client.me.rank > me.last - ranks_lost_with_a_node;
+  if (me.is_leader)
+    group_events().listen(PMIX_GROUP_INVITE_FAILED, [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
+  me.begin();
+  if (is_lost) {
+    group_events().wait(PMIX_GROUP_INVITED);
+    if (me.client.me.rank == me.last) say("ready");
+    await("never");
+  }
+  const auto members = ranks_of(me.client, 0, me.last - ranks_lost_with_a_node);
+  const auto made = me.is_leader ? invite("few", {me.client.job}) : me.accept("few");
+  check_status(made.status, me.is_leader ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS);
+  check(is_same(made.members, members), "the members");
+  if (me.is_leader) check_equal(group_events().count(PMIX_GROUP_INVITE_FAILED), ranks_lost_with_a_node);
+  use("few", members);
+  check_status(destruct("few"), PMIX_SUCCESS);
+  end_without_meeting();
+  return 0;
+}
+
 /// Arguments that make no sense, and invitations that are there already.
 int asks_for_nonsense(const Words&) {
   Invited me;
@@ -354,6 +408,8 @@ void add_invitation_programs(Programs& programs) {
   programs.add("too_late", too_late);
   programs.add("leader_aborts", leader_aborts);
   programs.add("leader_dies", leader_dies);
+  programs.add("leaders_node_dies", leaders_node_dies);
+  programs.add("inviteds_node_dies", inviteds_node_dies);
   programs.add("asks_for_nonsense", asks_for_nonsense);
   programs.add("last_is_late_to_answer", last_is_late_to_answer);
 }

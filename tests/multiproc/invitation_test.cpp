@@ -83,6 +83,24 @@ TEST_P(ClusterInvitationTest, the_leader_aborts) {
 TEST_P(ClusterInvitationTest, the_leader_dies) {
   for (const char* how : {"led", "unled", "aborts"}) run("leader_dies", 3, Segment::mapped, {how});
 }
+TEST_P(ClusterInvitationTest, the_leaders_node_dies) {
+  Cluster cluster(3, Segment::mapped, "leaders_node_dies", over());
+  cluster.nodes[0].tell("listen to the first");
+  cluster.nodes[0].expect("ready");
+  cluster.nodes[0].kill();
+  cluster.nodes[0].wait();
+  cluster.nodes.erase(cluster.nodes.begin());
+  cluster.finish();
+}
+TEST_P(ClusterInvitationTest, the_node_of_those_invited_dies) {
+  Cluster cluster(3, Segment::mapped, "inviteds_node_dies", over());
+  cluster.nodes[2].tell("listen");
+  cluster.nodes[2].expect("ready");
+  cluster.nodes[2].kill();
+  cluster.nodes[2].wait();
+  cluster.nodes.pop_back();
+  cluster.finish();
+}
 TEST_P(ClusterInvitationTest, nonsense) {
   run("asks_for_nonsense");
 }

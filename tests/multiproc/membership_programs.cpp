@@ -141,6 +141,29 @@ int leaves_with_approval(const Words& words) {
   return 0;
 }
 
+/// The last rank leaves, or asks to be let in; the handler of rank 1 does not answer until the test says so. Word: leave or join.
+int waits_for_a_handler(const Words& words) {
+  Client client;
+  const bool leaves = words.at(0) == "leave";
+  const auto last = client.size - 1;
+  const auto code = leaves ? PMIX_GROUP_LEAVE_REQUEST : PMIX_GROUP_JOIN_REQUEST;
+  if (client.me.rank == 1)
+    group_events().listen(code, [](const Event&) -> Answer {
+      await("answer");
+      return {PMIX_SUCCESS};
+    });
+  check_status(fence(), PMIX_SUCCESS);
+  const auto members = ranks_of(client, 0, leaves ? last : last - 1);
+  const auto asks = std::move(Infos().flag(PMIX_GROUP_NOTIFY_DEPARTURE));
+  if (contains(members, client.me)) check_status(construct("tight", members, asks).status, PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank == last) check_status(leaves ? leave("tight") : join("tight", nullptr).status, PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  if (!leaves || client.me.rank != last) check_status(destruct("tight"), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// Rank 1, a member, invites the last ones into the group of the first two; one of them declines.
 int invites_into_a_group(const Words&) {
   Client client;
@@ -217,6 +240,7 @@ void add_membership_programs(Programs& programs) {
   programs.add("leaves_with_approval", leaves_with_approval);
   programs.add("invites_into_a_group", invites_into_a_group);
   programs.add("leaves_and_joins", leaves_and_joins);
+  programs.add("waits_for_a_handler", waits_for_a_handler);
 }
 
 }  // namespace weft::test

@@ -38,6 +38,7 @@ std::vector<FencePart> Gatherings::open_parts() const {
 
 std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit) {
   auto out = rooms_.invitations.waiting_for(limit);
+  std::ranges::move(rooms_.memberships.waiting_for(limit), std::back_inserter(out));
   for (auto& gathering : open_) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
     if (gathering.is_reported || age < limit) continue;

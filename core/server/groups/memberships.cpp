@@ -211,6 +211,8 @@ void Memberships::approve(const std::string& name, const Group& group, pmix_stat
   const auto& request = queue.waiting.front().request;
   const auto who = link::procs_of(request.procs)->front();
   auto members = link::procs_of(group.members);
+  queue.since = Clock::now();
+  queue.is_reported = false;
   queue.asked = members ? std::move(*members) : Procs();
   std::erase_if(queue.asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
   const auto make = [&group, &name, &request, who, code] {
@@ -274,6 +276,12 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
   const auto joined = changed ? link::procs_of(changed->joined) : weft::fail(Errc::corrupt);
   if (!left || !joined || (left->empty() && joined->empty())) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
+  if (groups_.is_constructing(made.name)) {
+    early_.push_back({made.name, [this, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
+                        take_change(bytes, reply);
+                      }});
+    return;
+  }
   if (groups_.take_change(made, *left)) {
     auto members = link::procs_of(made.group.members);
     auto here = members ? peers_.by_node(*members)[peers_.self()] : Procs();
@@ -304,6 +312,20 @@ std::vector<FencePart> Memberships::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [name, queue] : queues_)
     if (!queue.asked.empty()) out.push_back(part_of(queue));
+  return out;
+}
+
+std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (auto& [name, queue] : queues_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - queue.since);
+    if (queue.asked.empty() || queue.is_reported || age < limit) continue;
+    queue.is_reported = true;
+    const auto by_node = peers_.by_node(queue.asked);
+    const bool is_between_nodes =
+        std::any_of(by_node.begin(), by_node.end(), [&](const auto& each) { return each.first != peers_.self(); });
+    out.push_back({part_of(queue), age, is_between_nodes, true});
+  }
   return out;
 }
 

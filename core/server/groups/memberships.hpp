@@ -15,6 +15,7 @@
 #include <map>
 #include <string>
 
+#include "core/server/fences/fences.hpp"
 #include "core/server/groups/decisions.hpp"
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/groups.hpp"
@@ -79,13 +80,16 @@ class Memberships {
 
   /// As Gatherings: requests that wait for members' handlers.
   std::vector<FencePart> open_parts() const;
+  /// As Gatherings::waiting_for().
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Change {
     ChangeRequest request;
     Changed changed;
   };
-  /// A request about a group whose construct has ended elsewhere, and not here yet.
+  /// A request about a group, or a change of it, whose construct has ended elsewhere, and not here yet.
   struct Early {
     std::string group;
     std::function<void()> take;
@@ -93,6 +97,8 @@ class Memberships {
   struct Queue {
     std::deque<Change> waiting;  ///< the first is under way
     Procs asked;                 ///< of the first
+    Clock::time_point since{};   ///< they are
+    bool is_reported = false;
   };
 
   void ask_keeper(ChangeRequest request, unsigned tries, Changed changed);
