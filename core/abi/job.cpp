@@ -11,6 +11,7 @@
 using weft::abi::ask;
 using weft::abi::ask_later;
 using weft::abi::copy_infos;
+using weft::abi::copy_procs;
 using weft::abi::guarded_ask;
 using weft::link::Allocate;
 using weft::link::JobControl;
@@ -65,7 +66,8 @@ pmix_status_t make_job_control(const pmix_proc_t* targets, size_t ntargets, cons
                                size_t ndirs, JobControl& out) {
   if (directives == nullptr || ndirs == 0 || (targets == nullptr && ntargets != 0)) return PMIX_ERR_BAD_PARAM;
   if (!std::all_of(directives, directives + ndirs, has_good_paths)) return PMIX_ERR_BAD_PARAM;
-  if (ntargets != 0) out.targets.assign(targets, targets + ntargets);
+  if (ntargets != 0)
+    if (const auto status = copy_procs(targets, ntargets, out.targets); status != PMIX_SUCCESS) return status;
   return copy_infos(directives, ndirs, out.directives);
 }
 

@@ -57,7 +57,9 @@ void ask_for_everything(const pmix_proc_t& me, const std::string& ending, Asker 
   check_status(PMIx_Spawn(infos.data(), infos.size(), &app, 1, nspace), wanted);
   if (with_results == PMIX_SUCCESS) check_equal(std::string_view(nspace), "spawned");
   // A tool is in no set; where the host does not connect, the servers do.
-  const auto connected = asker != Asker::client ? PMIX_ERR_NOT_SUPPORTED : wanted == PMIX_ERR_NOT_SUPPORTED ? PMIX_SUCCESS : wanted;
+  const auto connected = asker != Asker::client             ? PMIX_ERR_NOT_SUPPORTED
+                         : wanted == PMIX_ERR_NOT_SUPPORTED ? PMIX_SUCCESS
+                                                            : wanted;
   check_status(PMIx_Connect(&me, 1, infos.data(), infos.size()), connected);
   check_status(PMIx_Disconnect(&me, 1, infos.data(), infos.size()), connected);
   const auto call = [&](auto&& function) {
@@ -113,8 +115,8 @@ int asks_about_a_group(const Words&) {
     for (const auto& named : {proc_of("asked", 1), proc_of("asked", PMIX_RANK_WILDCARD)}) {
       auto procs = named;
       check_status(PMIx_Job_control(&procs, 1, infos.data(), infos.size(), nullptr, nullptr), PMIX_SUCCESS);
-      const auto pulled =
-          PMIx_IOF_pull(&procs, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL, nullptr, nullptr, nullptr);
+      const auto pulled = PMIx_IOF_pull(&procs, 1, infos.data(), infos.size(), PMIX_FWD_STDOUT_CHANNEL,
+                                        nullptr, nullptr, nullptr);
       check(pulled >= 0, "no pull");
       check_status(PMIx_Abort(7, "of a group", &procs, 1), PMIX_SUCCESS);
     }

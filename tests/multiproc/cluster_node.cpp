@@ -105,7 +105,8 @@ int cluster_node(const Words& words) {
   bool good = true;
   const auto wait_for = [&](Child& child) {
     const int status = child.wait();
-    const bool is_good = status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);  // it was to die
+    const bool is_good =
+        status == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGUSR1);  // it was to die
     if (!is_good) std::fprintf(stderr, "node %u: a client's wait status is %d\n", self, status);
     good = good && is_good;
   };

@@ -325,7 +325,8 @@ int inviteds_node_dies(const Words&) {
   Invited me;
   const bool is_lost = me.client.me.rank > me.last - ranks_lost_with_a_node;
   if (me.is_leader)
-    group_events().listen(PMIX_GROUP_INVITE_FAILED, [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
+    group_events().listen(PMIX_GROUP_INVITE_FAILED,
+                          [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
   me.begin();
   if (is_lost) {
     group_events().wait(PMIX_GROUP_INVITED);

@@ -71,8 +71,9 @@ void call_everything() {
   check_status(PMIx_Disconnect(&me, 1, nullptr, 0), PMIX_ERR_INIT);
   check_status(PMIx_Group_construct("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_INIT);
   check_status(PMIx_Group_destruct("group", nullptr, 0), PMIX_ERR_INIT);
-  // Not there yet, with the library or without it.
-  check_status(PMIx_Group_invite("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_NOT_SUPPORTED);
+  check_status(PMIx_Group_invite("group", &me, 1, nullptr, 0, &results, &count), PMIX_ERR_INIT);
+  check_status(PMIx_Group_join("group", &me, PMIX_GROUP_ACCEPT, nullptr, 0, &results, &count), PMIX_ERR_INIT);
+  check_status(PMIx_Group_leave("group", nullptr, 0), PMIX_ERR_INIT);
   PMIx_Progress();
   check(PMIx_Get_version() != nullptr && PMIx_Get_version()[0] >= '3', "the version's first character");
 }

@@ -157,7 +157,8 @@ int waits_for_a_handler(const Words& words) {
   const auto asks = std::move(Infos().flag(PMIX_GROUP_NOTIFY_DEPARTURE));
   if (contains(members, client.me)) check_status(construct("tight", members, asks).status, PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
-  if (client.me.rank == last) check_status(leaves ? leave("tight") : join("tight", nullptr).status, PMIX_SUCCESS);
+  if (client.me.rank == last)
+    check_status(leaves ? leave("tight") : join("tight", nullptr).status, PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
   if (!leaves || client.me.rank != last) check_status(destruct("tight"), PMIX_SUCCESS);
   client.finalize();

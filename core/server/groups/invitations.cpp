@@ -188,7 +188,8 @@ void Invitations::admit(const Ref& invitation, Invitee& invitee) {
   if (invitation->options.tells_joins)
     events_.tell({PMIX_PROC_HAS_JOINED, invitee.proc, invitation->group, nullptr, &invitee.proc},
                  invitation->all_in(Invitee::State::coming));
-  if (invitation->state == InvitationState::electing) return;  // a question to the lost leader may never be answered
+  if (invitation->state == InvitationState::electing)
+    return;  // a question to the lost leader may never be answered
   ++invitation->open_questions;
   ask_leader(invitation, invitee, PMIX_GROUP_INVITE_ACCEPTED);
 }

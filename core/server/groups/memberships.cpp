@@ -322,8 +322,8 @@ std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit
     if (queue.asked.empty() || queue.is_reported || age < limit) continue;
     queue.is_reported = true;
     const auto by_node = peers_.by_node(queue.asked);
-    const bool is_between_nodes =
-        std::any_of(by_node.begin(), by_node.end(), [&](const auto& each) { return each.first != peers_.self(); });
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
     out.push_back({part_of(queue), age, is_between_nodes, true});
   }
   return out;

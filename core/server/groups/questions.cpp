@@ -82,10 +82,15 @@ void Questions::take(const ConnectionRef& from, link::GroupVerdict verdict) {
 }
 
 void Questions::closed(const ConnectionRef& connection) {
+  end_all(connection.get());
+  asio::post(loop_, [this, connection] { end_all(connection.get()); });
+}
+
+void Questions::end_all(const ClientConnection* client) {
   std::vector<Answered> ended;
   for (auto open = open_.begin(); open != open_.end();) {
     const auto each = open++;
-    if (each->second.client != connection.get()) continue;
+    if (each->second.client != client) continue;
     ended.push_back(std::move(each->second.answered));
     open_.erase(each);
   }

@@ -44,6 +44,7 @@ class Questions {
 
   /// A client's handlers have ended.
   void take(const ConnectionRef& from, link::GroupVerdict verdict);
+  /// What the client was asked ends, also what it is asked before the other rooms have heard of its end.
   void closed(const ConnectionRef& connection);
   /// A process of this node has not answered yet, and that operation waits for it.
   bool is_asked(const pmix_proc_t& proc, std::string_view operation) const;
@@ -55,6 +56,7 @@ class Questions {
     std::string operation;
     Answered answered;
   };
+  void end_all(const ClientConnection* client);
   void ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered);
   void answer_peer(Bytes body, const Rpc::Reply& reply);
 
