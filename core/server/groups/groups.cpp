@@ -160,12 +160,14 @@ bool Groups::adjust(Operation& operation) const {
   if (!members) return false;
   auto set = set_of_group(*members);
   if (is_same(set, meeting.set) && !meeting.goes_on_smaller) return false;
+  const bool is_for_lost = meeting.arrived.empty();  // this node takes part for members that have ended
   std::erase_if(meeting.arrived, [&](const Arrival& arrival) {
     const bool has_left = !link::holds(group->members, arrival.from.proc());
     if (has_left) arrival.from.reply(PMIX_ERR_NOT_A_MEMBER);
     return has_left;
   });
-  if (meeting.arrived.empty()) return false;
+  const bool has_members = !is_for_lost || !local_members(*group).empty();
+  if (!has_members || (meeting.arrived.empty() && !is_for_lost)) return false;
   meeting.set = std::move(set);
   operation.participants = participants_of(meeting);
   return true;
@@ -235,6 +237,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
     const auto keeper = keeper_of(outcome.members);
     Group group{std::move(outcome.members), outcome.context_id, outcome.options, keeper, 1};
     tell_made(meeting.group, group, outcome.status);
+    tell_earlier_ends(meeting.group, group);
     if (has_live_members(group, {})) table_.add(meeting.group, std::move(group));
   }
   answer(meeting, out);

@@ -111,6 +111,7 @@ class Groups {
   bool adjust(Operation& operation) const;
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
+  void tell_earlier_ends(const std::string& name, const Group& group);
   bool may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const;
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);

@@ -134,6 +134,21 @@ bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) cons
   return out;
 }
 
+/// A member's end may be known here before the group is: the group was made elsewhere first.
+void Groups::tell_earlier_ends(const std::string& name, const Group& group) {
+  const auto members = group.options.tells_ends ? link::procs_of(group.members) : Result<Procs>(Procs());
+  if (!members) return;
+  for (const auto& proc : *members) {
+    const auto* job = jobs_.find(link::nspace_of(proc));
+    const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
+    const auto state = local == store::none ? store::Local::connected
+                                            : job->view().local(local).state.load(std::memory_order_relaxed);
+    const bool has_ended = state == store::Local::gone || state == store::Local::finalized ||
+                           (exchanges_ != nullptr && exchanges_->is_dead(proc));
+    if (has_ended) tell_members(PMIX_GROUP_MEMBER_FAILED, name, group, proc);
+  }
+}
+
 std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
   std::vector<std::string> to_end;
   table_.each([&](const std::string& name, const Group& group) {
@@ -207,6 +222,7 @@ void Groups::take(const MadeGroup& made) {
   for (const auto& data : made.data)
     if (store(data, made.group.context_id)) gets_.retry_all(data.nspace);
   table_.add(made.name, made.group);
+  if (known == nullptr) tell_earlier_ends(made.name, made.group);
 }
 
 bool Groups::take_change(const MadeGroup& made, const Procs& left) {
