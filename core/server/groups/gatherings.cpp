@@ -225,7 +225,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc) {
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   const auto set = groups_.set_of_group(members ? *members : Procs());
-  groups_.end_exchanges_of(group, set);
+  groups_.end_exchanges_of(group, set, proc);
   for (auto each = open_.begin(); each != open_.end();) {
     const auto open = each++;
     auto& meeting = open->meeting;

@@ -191,15 +191,20 @@ std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by
   return out;
 }
 
-void Groups::end_exchanges_of(const std::string& group, const Procs& now) {
-  std::vector<std::pair<Exchanges::Key, pmix_status_t>> over;
+void Groups::end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
+  const auto node = peers_.node_of(gone);
+  if (!node || *node == peers_.self()) return;  // what this node has begun has its own members in it
   for (const auto& [key, operation] : open_) {
     const auto& meeting = operation->meeting;
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
-    if (is_of_it && !is_same(meeting.set, now))
-      over.emplace_back(key, meeting.goes_on_smaller ? Exchanges::rivals : PMIX_ERR_UNREACH);
+    if (!is_of_it || is_same(meeting.set, now)) continue;
+    const auto status = meeting.goes_on_smaller ? Exchanges::rivals : PMIX_ERR_UNREACH;
+    exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
+                    [this, key = key, status](const FencePart* part) {
+                      const bool has_come = part != nullptr && part->state == FencePart::State::entered;
+                      if (!has_come) abort(key, status);
+                    });
   }
-  for (const auto& [key, status] : over) exchanges_->abort(key, status);
 }
 
 const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {

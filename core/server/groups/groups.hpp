@@ -68,7 +68,8 @@ class Groups {
   }
   /// A member has left: fences and destructs of the group that are with the other nodes begin again among those that are left, or fail.
   /// now: its members since.
-  void end_exchanges_of(const std::string& group, const Procs& now);
+  /// Its own node knows whether its part in them has come: then they end as they began.
+  void end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone);
   /// Operations that are under way between the nodes, as Fences::open_parts().
   std::vector<FencePart> open_parts() const;
 
