@@ -134,7 +134,7 @@ int leaves_with_approval(const Words& words) {
   check_status(fence(), PMIX_SUCCESS);
   const bool is_member = is_refused || client.me.rank != last;
   if (is_member) {
-    check(is_same(members_of("tight"), ranks_of(client, 0, is_refused ? last : last - 1)), "the members");
+    check(wait_for_members("tight", ranks_of(client, 0, is_refused ? last : last - 1)), "the members");
     check_status(destruct("tight"), PMIX_SUCCESS);
   }
   client.finalize();
