@@ -89,7 +89,7 @@ class GroupSoakTest : public Multiproc {
 /// Jobs of which all but two processes die, one after the other.
 TEST_F(GroupSoakTest, deaths) {
   constexpr std::uint32_t ranks = 6;
-  const auto jobs = std::max(10ul, std::stoul(cycles_or("60")));
+  const auto jobs = std::max(10ul, std::stoul(cycles_or("25")));
   Host host;
   std::vector<Holdings> seen{Holdings(0)};
   for (unsigned long job = 0; job < jobs; ++job) {
