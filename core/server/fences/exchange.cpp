@@ -129,6 +129,10 @@ bool Exchanges::process_died(const pmix_proc_t& proc) {
   return true;
 }
 
+bool Exchanges::is_dead(const pmix_proc_t& proc) const {
+  return dead_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
+}
+
 void Exchanges::forget(std::string_view nspace) {
   std::erase_if(dead_, [&](const auto& proc) { return proc.first == nspace; });
 }

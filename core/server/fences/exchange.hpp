@@ -68,9 +68,7 @@ class Exchanges {
 
   /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
   bool process_died(const pmix_proc_t& proc);
-  bool is_dead(const pmix_proc_t& proc) const {
-    return dead_.count({std::string(link::nspace_of(proc)), proc.rank}) != 0;
-  }
+  bool is_dead(const pmix_proc_t& proc) const;
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 
