@@ -50,7 +50,6 @@ constexpr CallAttributes calls[] = {
      in_client,
      false,
      {PMIX_TIMEOUT, PMIX_GROUP_INFO, PMIX_GROUP_LOCAL_CID, PMIX_GROUP_ENDPT_DATA}},
-    {"PMIx_Group_leave", in_client, false, {}},
     {"PMIx_IOF_deregister", in_client | in_tool, true, {}},
     {"PMIx_IOF_pull", in_client | in_tool, true, {}},
     {"PMIx_IOF_push", in_client | in_tool, true, {}},

@@ -46,7 +46,8 @@ class Servers {
   /// u8 type of a request, its body.
   bool asked(Bytes bytes) {
     if (bytes.empty()) return false;
-    const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % 14);
+    constexpr auto types = static_cast<unsigned>(RequestType::introduce) + 1;
+    const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % types);
     auto is_answered = std::make_shared<std::optional<pmix_status_t>>();
     there_->rpc().send(0, type, {bytes.begin() + 1, bytes.end()},
                        [is_answered](pmix_status_t status, Bytes) { *is_answered = status; });

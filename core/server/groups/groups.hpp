@@ -82,6 +82,8 @@ class Groups {
   void drop(const std::string& name);
 
   // Groups that are made, or changed, by one server for all (Invitations, Memberships).
+  /// As another server sends it. Errors: corrupt.
+  Result<MadeGroup> made_in(Bytes bytes) const;
   /// It is known here from now on, with what its members gave; of one that is known: if it is newer.
   void take(const MadeGroup& made);
   /// The same, told to its members of this node and to those that have left. False: it is not newer.

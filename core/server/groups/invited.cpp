@@ -28,8 +28,8 @@ Invited::Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, con
 /// Those that cannot come are said so at once; the others hear of it.
 void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto message = base::decode<InvitationMessage>(body);
-  const auto invited = message ? link::procs_of(message->invited) : weft::fail(Errc::corrupt);
-  if (!invited) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto invited = message ? peers_.procs_of(message->invited) : weft::fail(Errc::corrupt);
+  if (!invited || !peers_.may_be_members(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
   reply(PMIX_SUCCESS, {});
   Procs told;
   for (const auto& proc : *invited) {
@@ -114,7 +114,7 @@ void Invited::watch_deadline(const std::shared_ptr<Joining>& joining, data::Dead
 void Invited::made(Joining& joining, pmix_status_t status, Bytes body) {
   joining.deadline.reset();
   erase(joining.entry);
-  const auto group = status == PMIX_SUCCESS ? base::decode<MadeGroup>(body) : weft::fail(Errc::not_found);
+  const auto group = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
   if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
   if (status == PMIX_ERR_UNREACH) {
     tell_failed(joining.entry);

@@ -216,6 +216,13 @@ void Groups::end_group(const Meeting& meeting) {
               });
 }
 
+Result<MadeGroup> Groups::made_in(Bytes bytes) const {
+  auto made = base::decode<MadeGroup>(bytes);
+  if (made && !peers_.may_be_members(made->group.members))
+    return weft::fail(Errc::corrupt, "members of a group");
+  return made;
+}
+
 void Groups::take(const MadeGroup& made) {
   const auto* known = table_.find(made.name);
   if (known != nullptr && known->version >= made.group.version) return;

@@ -92,7 +92,7 @@ void Memberships::ask_keeper(ChangeRequest request, unsigned tries, Changed chan
                 [this, request, tries, changed](pmix_status_t status, Bytes body) {
                   const bool is_worth_a_try = status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY;
                   if (is_worth_a_try && tries < most_tries) return ask_keeper(request, tries + 1, changed);
-                  const auto made = base::decode<MadeGroup>(body);
+                  const auto made = groups_.made_in(body);
                   changed(status, made ? *made : MadeGroup{});
                 });
   };
@@ -114,9 +114,8 @@ void Memberships::find(const std::string& group, std::function<void(const MadeGr
   const auto search = std::make_shared<Search>(Search{{}, nodes.size(), std::move(found)});
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_find, base::encode(GroupInquiry{group}),
-                [search](pmix_status_t status, Bytes body) {
-                  auto made =
-                      status == PMIX_SUCCESS ? base::decode<MadeGroup>(body) : weft::fail(Errc::not_found);
+                [this, search](pmix_status_t status, Bytes body) {
+                  auto made = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
                   const bool is_newer =
                       made && (!search->newest || made->group.version > search->newest->group.version);
                   if (is_newer) search->newest = std::move(*made);
@@ -138,7 +137,7 @@ void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
 void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto request = base::decode<ChangeRequest>(body);
   const auto procs =
-      request && is_valid(*request) ? link::procs_of(request->procs) : weft::fail(Errc::corrupt);
+      request && is_valid(*request) ? peers_.procs_of(request->procs) : weft::fail(Errc::corrupt);
   if (!procs || procs->empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
@@ -272,9 +271,11 @@ void Memberships::end(const std::string& name, pmix_status_t status, const MadeG
 
 void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
   const auto changed = base::decode<ChangedGroup>(body);
-  const auto left = changed ? link::procs_of(changed->left) : weft::fail(Errc::corrupt);
-  const auto joined = changed ? link::procs_of(changed->joined) : weft::fail(Errc::corrupt);
-  if (!left || !joined || (left->empty() && joined->empty())) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto left = changed ? peers_.procs_of(changed->left) : weft::fail(Errc::corrupt);
+  const auto joined = changed ? peers_.procs_of(changed->joined) : weft::fail(Errc::corrupt);
+  const bool is_valid = left && joined && !(left->empty() && joined->empty()) &&
+                        peers_.may_be_members(changed->made.group.members);
+  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
   if (groups_.is_constructing(made.name)) {
     early_.push_back({made.name, [this, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
