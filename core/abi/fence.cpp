@@ -7,32 +7,37 @@
 
 using weft::abi::guarded_status;
 using weft::abi::roles;
+using Group = weft::client::Groups::Group;
 
 namespace {
 
-/// A fence of a group is the group's own: it knows of members that leave. PMIX_ERR_NOT_SUPPORTED: the host has made the group, and carries
-/// the fences of its members, as of any processes.
-pmix_status_t fence_of_group(weft::client::Client& client, const pmix_proc_t& group, const pmix_info_t* info,
-                             size_t ninfo) {
+/// The group whose own fence this is: it knows of members that leave. Nothing: a fence of processes; so is that of a group across nodes whose
+/// host carries fences.
+std::optional<Group> group_with_fence(const pmix_proc_t* procs, size_t nprocs) {
+  auto group = weft::abi::whole_group(procs, nprocs);
+  return group && !group->fences_by_host ? std::move(group) : std::nullopt;
+}
+
+pmix_status_t make_fence(const pmix_proc_t& group, const pmix_info_t* info, size_t ninfo,
+                         weft::link::GroupFence& out) {
+  out.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
+  return weft::abi::copy_infos(info, ninfo, out.directives);
+}
+
+pmix_status_t fence_of_group(weft::client::Client& client, const pmix_proc_t& name, const Group& group,
+                             const pmix_info_t* info, size_t ninfo) {
   weft::link::GroupFence message;
-  message.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
-  if (const auto status = weft::abi::copy_infos(info, ninfo, message.directives); status != PMIX_SUCCESS)
-    return status;
-  if (const auto known = client.groups().find(message.group)) {
-    const auto out = client.group_meetings().fence(message.group, known->members, message.directives);
-    if (out.has_ended) return PMIX_SUCCESS;
-    message.waited_ms = static_cast<std::uint32_t>(out.waited.count());
-  }
+  if (const auto status = make_fence(name, info, ninfo, message); status != PMIX_SUCCESS) return status;
+  const auto out = client.group_meetings().fence(message.group, group.members, message.directives);
+  if (out.has_ended) return PMIX_SUCCESS;
+  message.waited_ms = static_cast<std::uint32_t>(out.waited.count());
   return weft::abi::ask(message).status;
 }
 
-/// The same of a fence with a callback; nothing to fall back to: the answer comes later.
-pmix_status_t fence_of_group_later(const pmix_proc_t& group, const pmix_info_t* info, size_t ninfo,
+pmix_status_t fence_of_group_later(const pmix_proc_t& name, const pmix_info_t* info, size_t ninfo,
                                    std::function<void(pmix_status_t)> done) {
   weft::link::GroupFence message;
-  message.group = weft::abi::text_of(group.nspace, PMIX_MAX_NSLEN);
-  if (const auto status = weft::abi::copy_infos(info, ninfo, message.directives); status != PMIX_SUCCESS)
-    return status;
+  if (const auto status = make_fence(name, info, ninfo, message); status != PMIX_SUCCESS) return status;
   return weft::abi::ask_later(
       message, [done = std::move(done)](const weft::link::Answer& answer) { done(answer.status); });
 }
@@ -57,10 +62,8 @@ pmix_status_t fence_of_group_later(const pmix_proc_t& group, const pmix_info_t* 
     auto* client = roles().client();
     if (client == nullptr) return PMIX_ERR_INIT;
     if ((procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
-    if (weft::abi::is_whole_group(procs, nprocs)) {
-      const auto status = fence_of_group(*client, *procs, info, ninfo);
-      if (status != PMIX_ERR_NOT_SUPPORTED) return status;
-    }
+    if (const auto group = group_with_fence(procs, nprocs))
+      return fence_of_group(*client, *procs, *group, info, ninfo);
     const weft::abi::NativeProcs native(procs, nprocs);
     if (native.status() != PMIX_SUCCESS) return native.status();
     return client->fences().fence(native.data(), native.size(), info, ninfo);
@@ -75,7 +78,7 @@ pmix_status_t PMIx_Fence_nb(const pmix_proc_t procs[], size_t nprocs, const pmix
     if (client == nullptr) return PMIX_ERR_INIT;
     if (cbfunc == nullptr || (procs == nullptr && nprocs != 0) || (info == nullptr && ninfo != 0))
       return PMIX_ERR_BAD_PARAM;
-    if (weft::abi::is_whole_group(procs, nprocs))
+    if (group_with_fence(procs, nprocs))
       return fence_of_group_later(*procs, info, ninfo,
                                   [cbfunc, cbdata](pmix_status_t status) { cbfunc(status, cbdata); });
     const weft::abi::NativeProcs native(procs, nprocs);

@@ -41,7 +41,7 @@ void take_group(const std::string& name, std::span<const pmix_proc_t> procs, lin
   }
   const auto* context = answer.infos.find(PMIX_GROUP_CONTEXT_ID);
   const auto id = context == nullptr ? fail(Errc::not_found) : data::as_unsigned(context->value);
-  client->groups().add(name, {members->runs, id ? *id : 0});
+  client->groups().add(name, {members->runs, id ? *id : 0, members->fences_by_host != 0});
   if (!procs.empty()) client->group_meetings().take_seat(procs, *members);
   if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
     answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));

@@ -45,9 +45,9 @@ NativeProcs::NativeProcs(const pmix_proc_t* procs, std::size_t count) : procs_(p
   count_ = native_.size();
 }
 
-bool is_whole_group(const pmix_proc_t* procs, std::size_t count) {
-  return count == 1 && procs->rank == PMIX_RANK_WILDCARD && may_name_group(*procs) &&
-         groups()->find(link::nspace_of(*procs));
+std::optional<client::Groups::Group> whole_group(const pmix_proc_t* procs, std::size_t count) {
+  const bool may_be_one = count == 1 && procs->rank == PMIX_RANK_WILDCARD && may_name_group(*procs);
+  return may_be_one ? groups()->find(link::nspace_of(*procs)) : std::nullopt;
 }
 
 pmix_status_t make_native(pmix_proc_t& proc) {

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string_view>
 #include <vector>
 
+#include "core/client/groups.hpp"
 #include "core/data/value.hpp"
 #include "pmix_common.h"
 
@@ -29,8 +31,8 @@ class NativeProcs {
   pmix_status_t status_ = PMIX_SUCCESS;
 };
 
-/// The one process means all members of a group, by its name.
-bool is_whole_group(const pmix_proc_t* procs, std::size_t count);
+/// The group of which the one process means all members, by its name.
+std::optional<client::Groups::Group> whole_group(const pmix_proc_t* procs, std::size_t count);
 
 /// One process, in place. All of a group are, for what there is one of a namespace, that namespace. PMIX_ERR_NOT_FOUND: no such group
 /// rank; PMIX_ERR_BAD_PARAM: the members are of several namespaces.

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Construct, destruct and fences of groups at a board, where all members are on one node: no message, no daemon in the path. Any thread.
+// Construct, destruct and fences of groups at a board of the members of this node: no message, and where all members are here no daemon in
+// the path. Any thread.
 //
 // A seat    is this process's place at the board of one array of members. The server offers it with the answer to a construct that was a
 //           message; it serves the next constructs with that array, and the destructs of their groups.
 // A tag     goes with each arrival: a hash of the operation and the name. The members' tags agree, and the operation has ended well for all;
-//           or it becomes a message of each member, and they meet by name at the server (core/server/groups/gatherings.hpp).
+//           or it becomes a message of each member, and they meet by name at the server (core/server/groups/gatherings.hpp). Where there are
+//           members on other nodes the server compares the tags, exchanges with the others, and ends the operation at the board.
 // Messages  win: any message about a group of these members has the server dissolve the board first. What has not ended there
 //           becomes a message, too, so no member waits at one place for a member that waits at the other.
 // Patience  A member that has waited for a moment has the board dissolved. So deadlines, deaths, reports of what is stuck and the state of
@@ -49,7 +51,7 @@ class GroupMeetings {
                     link::RankRuns& members);
   /// members: of the group, as construct gave them.
   Outcome destruct(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
-  /// As destruct; PMIX_COLLECT_DATA and PMIX_GROUP_FT_COLLECTIVE mean nothing here.
+  /// As destruct. The cards of members of other nodes come, whatever PMIX_COLLECT_DATA says.
   Outcome fence(std::string_view name, const link::RankRuns& members, const data::Infos& directives);
   /// A construct with that array has ended by message.
   void take_seat(Procs procs, const link::GroupMembers& offer);
@@ -58,6 +60,7 @@ class GroupMeetings {
   struct Seat {
     ProcList array;
     link::RankRuns members;
+    bool is_remote;  ///< some of them are on other nodes
     std::shared_ptr<BoardFence> board;
     store::BoardNumber number;
     store::GroupLedger* ledger;  ///< null: another member writes it
@@ -71,7 +74,7 @@ class GroupMeetings {
                        const data::Infos& directives);
   void leave(const SeatRef& seat);
   bool may_block() const noexcept;
-  Outcome meet(const SeatRef& seat, Act act, std::string_view name, data::Timeout timeout);
+  Outcome meet(const SeatRef& seat, Act act, std::string_view name, const data::Infos& directives);
   void write_record(const Seat& seat, BoardFence::Ticket& ticket, Act act, std::string_view name);
 
   const pmix_proc_t self_;
@@ -85,8 +88,5 @@ class GroupMeetings {
   mutable std::mutex mutex_;    // guards the rest
   std::vector<SeatRef> seats_;  ///< the one that was taken last at the end
 };
-
-/// What members of one board say of their arrival; never 0.
-std::uint64_t tag_of(store::GroupAct act, std::string_view name) noexcept;
 
 }  // namespace weft::client

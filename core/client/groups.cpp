@@ -39,7 +39,11 @@ void Groups::remove(std::string_view name) {
 
 void Groups::take(link::GroupChange change) {
   if (change.members.empty()) return remove(change.group);
-  add(change.group, {std::move(change.members), change.context_id});
+  const std::lock_guard lock(mutex_);
+  auto& group = groups_[change.group];
+  group.members = std::move(change.members);
+  group.context_id = change.context_id;
+  count_.store(groups_.size(), std::memory_order_relaxed);
 }
 
 std::optional<Groups::Group> Groups::find(std::string_view name) const {

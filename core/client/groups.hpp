@@ -25,6 +25,7 @@ class Groups {
   struct Group {
     link::RankRuns members;        ///< by group rank
     std::uint64_t context_id = 0;  ///< 0: none
+    bool fences_by_host = false;   ///< as in link::GroupMembers
   };
 
   void add(std::string_view name, Group group);

@@ -18,6 +18,16 @@ bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
   });
 }
 
+std::optional<std::uint64_t> place_in(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
+  std::uint64_t before = 0;
+  for (const auto& run : runs) {
+    if (is_of(proc, run.nspace) && run.first <= proc.rank && proc.rank <= run.last)
+      return before + proc.rank - run.first;
+    before += std::uint64_t{run.last} - run.first + 1;
+  }
+  return std::nullopt;
+}
+
 RankRuns runs_of(const Procs& procs) {
   RankRuns out;
   for (const auto& proc : procs) {

@@ -28,6 +28,8 @@ using RankRuns = std::vector<RankRun>;
 /// In their order.
 RankRuns runs_of(const Procs& procs);
 bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
+/// How many stand before it; nothing: it is none of them.
+std::optional<std::uint64_t> place_in(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// Errors: corrupt (more processes than any job has).
 Result<Procs> procs_of(const RankRuns& runs);
 

@@ -93,17 +93,19 @@ void fields(Archive& archive, GroupDestruct& m) {
   archive(m.group, m.directives, m.waited_ms);
 }
 
-/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer them a board for their next
-/// constructs with the same array of members, and the destructs of those; a member's cell is its group rank.
+/// Of a construct, as the bytes that are the value of its answer: the members by group rank. It may offer those of this node a board for their
+/// next constructs with the same array of members, and for the destructs and fences of those.
 struct GroupMembers {
   RankRuns runs;
-  std::uint32_t board = 0;  ///< 0: none
+  std::uint8_t fences_by_host = 0;  ///< a fence of the group is one of its members, which the host carries
+  std::uint32_t board = 0;          ///< 0: none
   std::uint32_t incarnation = 0;
   std::uint32_t next = 0;  ///< generation of the next operation
+  RankRuns cells{};  ///< the members of this node, by cell of the board
 };
 template <class Archive>
 void fields(Archive& archive, GroupMembers& m) {
-  archive(m.runs, m.board, m.incarnation, m.next);
+  archive(m.runs, m.fences_by_host, m.board, m.incarnation, m.next, m.cells);
 }
 
 struct GroupInvite {

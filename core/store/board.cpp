@@ -79,15 +79,16 @@ Board::Arrival Board::arrive(std::uint32_t me, Generation generation, Wants want
 Board::Arrival Board::arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
                                    std::uint32_t members, Incarnation incarnation) noexcept {
   const auto store = [&] { cells()[me].tag.store(tag, std::memory_order_relaxed); };
-  return arrive_with(me, generation, incarnation, store, [&] { return are_alike(tag, members); });
+  return arrive_with(me, generation, incarnation, store,
+                     [&] { return !remote() && common_tag(members) != 0; });
 }
 
-/// All members are counted, but for the caller: their tags came with the word that says so (I8). 0 is like no tag.
-bool Board::are_alike(std::uint64_t tag, std::uint32_t members) const noexcept {
-  if (tag == 0) return false;
-  for (std::uint32_t i = 0; i < members; ++i)
-    if (cells()[i].tag.load(std::memory_order_relaxed) != tag) return false;
-  return true;
+/// All members are counted, but perhaps for the caller, which has stored its own: their tags came with the word that says so (I8).
+std::uint64_t Board::common_tag(std::uint32_t members) const noexcept {
+  const auto tag = cells()[0].tag.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 1; i < members; ++i)
+    if (cells()[i].tag.load(std::memory_order_relaxed) != tag) return 0;
+  return tag;
 }
 
 Wants Board::wants_of(std::uint32_t member) const noexcept {

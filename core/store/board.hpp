@@ -23,8 +23,9 @@
 // I7  reopen() changes the incarnation before the word, and goes on with the generation numbers: a member of an earlier
 //     incarnation that the server gave up as lost, but whose process runs, finds another incarnation or fails its CAS.
 // I8  At a board of groups a member stores a tag in its cell as it arrives, before it counts itself. The last arriver ends
-//     the generation if all tags are the same; else it leaves the full generation to the server. It compares before its
-//     CAS: until the generation ends no member stores another tag, and if it ends meanwhile the CAS fails.
+//     the generation if all tags are the same and all members are here; else it leaves the full generation to the server. It compares before its
+//     CAS: until the generation ends no member stores another tag, and if it ends meanwhile the CAS fails. For the same reason the server,
+//     which counts a full generation first, finds the tags of that generation.
 // I9  dissolve() ends one generation without success, and none after it: "broken" is said before that CAS, so a
 //     member that does not see it has arrived at a generation that a CAS of the server is still to end.
 // Crash: a member that dies between cell and CAS is named as arrived but never counted; the server, which sees it
@@ -100,7 +101,7 @@ class Board {
   /// Member `me` (its own process only) arrives at `generation`, counted from 1.
   [[gnu::hot]] Arrival arrive(std::uint32_t me, Generation generation, Wants wants = {},
                               Incarnation incarnation = 0) noexcept;
-  /// The same at a board of groups: full where the members' tags differ, or are 0. members: by the caller's own count.
+  /// The same at a board of groups: full, too, where the members' tags differ, or are 0. members: by the caller's own count.
   [[gnu::hot]] Arrival arrive_alike(std::uint32_t me, Generation generation, std::uint64_t tag,
                                     std::uint32_t members, Incarnation incarnation) noexcept;
   /// Board of the pool: before the first open fence of member `me`, after the end of its last. False: the board is
@@ -111,6 +112,8 @@ class Board {
   Wants wants_of(std::uint32_t member) const noexcept;
   /// Server, once all have arrived: what one of them at least wants. members: by the server's own count.
   Wants wanted(std::uint32_t members) const noexcept;
+  /// Board of groups, once all have arrived: the tag of all; 0: they differ. members: by the reader's own count.
+  std::uint64_t common_tag(std::uint32_t members) const noexcept;
   /// Server, once all have arrived: directives of this member belong to the generation.
   bool directives_follow(std::uint32_t member) const noexcept {
     return (cells()[member].wants.load(std::memory_order_relaxed) & directives_bit) != 0;
@@ -187,7 +190,6 @@ class Board {
   template <class Store, class Ends>
   Arrival arrive_with(std::uint32_t me, Generation generation, Incarnation incarnation, Store&& store,
                       Ends&& ends) noexcept;
-  bool are_alike(std::uint64_t tag, std::uint32_t members) const noexcept;
   Cell* cells() noexcept { return reinterpret_cast<Cell*>(this + 1); }
   const Cell* cells() const noexcept { return reinterpret_cast<const Cell*>(this + 1); }
 

@@ -8,6 +8,8 @@
 //     generation's end publishes the record (BD.W1), and a record counts if its generation has ended with success.
 // L2  The server says in `read` up to which generation it has copied the records. The writer leaves `records` generations before
 //     that alone, so no record is written while the server reads it.
+//     Where other nodes take part the server reads the record of a full generation before it ends it: the members have arrived with a tag
+//     of the same name, so the record is there.
 // L3  The server trusts nothing: it keeps its own count, and checks generation, kind and length of its copy of a record.
 // Crash: a writer that dies before it arrives leaves a record of a generation that does not end with success.
 #pragma once
@@ -29,6 +31,9 @@ struct GroupRecord {
   GroupAct act;
   std::string name;
 };
+
+/// What the members say with their arrival; never 0.
+std::uint64_t tag_of(GroupAct act, std::string_view name) noexcept;
 
 class GroupLedger {
  public:

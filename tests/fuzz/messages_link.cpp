@@ -175,7 +175,7 @@ void add_requests(Decoders& to) {
   add<GroupConstruct>(to, "group_construct", {&construct});
   const GroupDestruct destruct{"group", infos(), 50};
   add<GroupDestruct>(to, "group_destruct", {&destruct});
-  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}, 257, 3, 17};
+  const GroupMembers members{{{"job", 4, 7}, {"job", 0, 0}, {"other", 1, 1}}, 1, 257, 3, 17, {{"job", 4, 5}}};
   add<GroupMembers>(to, "group_members", {&members});
   const GroupInvite invite{"group", procs, infos()};
   add<GroupInvite>(to, "group_invite", {&invite});

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Members of one node that make and end groups at a board, and come back to messages, for group_board_test.cpp. The first construct of
 // an array is a message and brings the board.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -229,6 +232,41 @@ int dies_at_a_board(const Words&) {
   return 0;
 }
 
+/// Members on several nodes: what some give up, and what fails because a member dies, ends the same for members that are at a board,
+/// where the other nodes are awaited, as for those that have sent messages. What comes next goes well.
+int fails_at_boards_of_nodes(const Words&) {
+  Client client;
+  const Procs all{client.job};
+  const bool is_last = client.me.rank + 1 == client.size;
+  const auto make_some = [](const Procs& members) {
+    for (int round = 0; round < 20; ++round) {
+      make("some", members);
+      end("some");
+    }
+  };
+  make("first", all);
+  for (int round = 0; round < 2; ++round) {
+    make_some(all);
+    make("late", all);
+    if (!is_last)
+      check_status(destruct("late", std::move(Infos().integer(PMIX_TIMEOUT, 1))), PMIX_ERR_TIMEOUT);
+    check_status(fence(), PMIX_SUCCESS);
+    end("late");
+  }
+  make_some(all);
+  check_status(fence(), PMIX_SUCCESS);
+  if (is_last) {
+    ::signal(SIGUSR1, SIG_DFL);
+    ::kill(::getpid(), SIGUSR1);
+  }
+  check_status(destruct("first"), PMIX_ERR_PROC_ABORTED);
+  Procs others;
+  for (pmix_rank_t rank = 0; rank + 1 < client.size; ++rank) others.push_back(client.peer(rank));
+  make_some(others);
+  PMIx_Finalize(nullptr, 0);
+  return 0;
+}
+
 }  // namespace
 
 void add_group_board_programs(Programs& programs) {
@@ -238,6 +276,7 @@ void add_group_board_programs(Programs& programs) {
   programs.add("shares_a_name_among_sets", shares_a_name_among_sets);
   programs.add("is_late_at_a_board", is_late_at_a_board);
   programs.add("dies_at_a_board", dies_at_a_board);
+  programs.add("fails_at_boards_of_nodes", fails_at_boards_of_nodes);
 }
 
 }  // namespace weft::test

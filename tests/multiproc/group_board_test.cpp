@@ -50,5 +50,26 @@ TEST_P(GroupBoardTest, what_is_stuck_is_reported_with_the_missing_ranks) {
   cluster.finish();
 }
 
+/// Members on several nodes: those of each meet at a board of their own.
+class ClusterGroupBoardTest : public ClusterTest {};
+INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupBoardTest, ::testing::Values("shm", "ofi", "ucx"),
+                         [](const auto& transport) { return transport.param; });
+
+TEST_P(ClusterGroupBoardTest, many_and_the_servers_table) {
+  run("makes_many_at_a_board");
+}
+TEST_P(ClusterGroupBoardTest, messages_in_between) {
+  run("mixes_boards_and_messages");
+}
+TEST_P(ClusterGroupBoardTest, a_node_that_always_sends_messages) {
+  run("makes_many_at_a_board", 2, Segment::mixed);
+}
+TEST_P(ClusterGroupBoardTest, what_fails_fails_for_all) {
+  run("fails_at_boards_of_nodes");
+}
+TEST_P(ClusterGroupBoardTest, threads_in_another_order) {
+  run("comes_in_another_order");
+}
+
 }  // namespace
 }  // namespace weft::test

@@ -141,7 +141,7 @@ struct Mortal {
     compare(members);
     if (contains(members, client.me)) check_status(destruct(round->name), PMIX_SUCCESS);
     check_status(fence(round->survivors), PMIX_SUCCESS);
-    check(eventually([] { return groups_known_here() == 0; }), "a group is left");
+    check_equal(groups_known_here(), 0);
   }
 };
 

@@ -154,6 +154,21 @@ int loses_a_member(const Words&) {
   return 0;
 }
 
+/// Its host makes groups and carries fences; the other members are on a node that there is not.
+int fences_a_group_of_the_host(const Words&) {
+  Client client;
+  const auto members = all_of(client);
+  check_status(PMIx_Group_construct("wide", members.data(), members.size(), nullptr, 0, nullptr, nullptr),
+               PMIX_SUCCESS);
+  const auto group = proc_of("wide", PMIX_RANK_WILDCARD);
+  check_status(fence({group}), PMIX_SUCCESS);
+  Waiter later;
+  check_status(PMIx_Fence_nb(&group, 1, nullptr, 0, Waiter::on_status, &later), PMIX_SUCCESS);
+  check_status(later.wait(), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 // ---- the tests
 
 class HostGroupTest : public testing::Test {
@@ -185,6 +200,25 @@ TEST_F(HostGroupTest, the_last_member_calls_the_host) {
   EXPECT_PRED3(is_line, lines[1], construct + " second", " wants_id");
   EXPECT_PRED3(is_line, lines[2], destruct + " second", "");
   EXPECT_PRED3(is_line, lines[3], destruct + " first", "");
+}
+TEST_F(HostGroupTest, fences_of_a_group_are_the_hosts_where_it_carries_fences) {
+  std::atomic<int> fences{0};
+  auto upcalls = with_groups();
+  upcalls.fence = [&](const std::vector<pmix_proc_t>&, bool, const std::string&, pmix_modex_cbfunc_t done,
+                      void* open) {
+    ++fences;
+    Host::now()->later.run([=] { done(PMIX_SUCCESS, nullptr, 0, open, nullptr, nullptr); });
+    return PMIX_SUCCESS;
+  };
+  Host host(upcalls);
+  Infos infos;
+  infos.number(PMIX_JOB_SIZE, 4).number(PMIX_NUM_NODES, 2).number(PMIX_NODEID, 0);
+  infos.text(PMIX_NODE_MAP, "first,second").text(PMIX_PROC_MAP, "0,1;2,3");
+  host.add_job("job", 2, infos);
+  for (pmix_rank_t rank = 0; rank < 2; ++rank) host.add_client(proc_of("job", rank));
+  auto clients = host.start_all("job", 2, "fences_a_group_of_the_host");
+  expect_success(clients);
+  EXPECT_EQ(fences, 2);
 }
 TEST_F(HostGroupTest, two_at_once_of_the_same_members) {
   Host host(with_groups());
@@ -226,6 +260,7 @@ TEST_F(HostGroupTest, a_member_that_dies) {
 
 void add_host_group_programs(Programs& programs) {
   programs.add("makes_groups", makes_groups);
+  programs.add("fences_a_group_of_the_host", fences_a_group_of_the_host);
   programs.add("makes_two_groups_at_once", makes_two_groups_at_once);
   programs.add("fails_to_make_a_group", fails_to_make_a_group);
   programs.add("disagrees_on_the_members", disagrees_on_the_members);

@@ -21,6 +21,14 @@ pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
   return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
+/// When the caller gives up, which has waited for a while before its message.
+data::Deadline deadline_in(const data::Infos& directives, std::chrono::milliseconds waited) {
+  const auto timeout = data::timeout_in(directives);
+  auto out = timeout ? data::deadline_after(*timeout) : data::Deadline();
+  if (out) *out -= waited;
+  return out;
+}
+
 }  // namespace
 
 Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
@@ -28,6 +36,11 @@ Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms roo
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
           std::move(message.directives));
+  });
+  groups_.on_gathering([this](const Procs& set) {
+    return std::any_of(open_.begin(), open_.end(), [&](const Gathering& each) {
+      return is_of_group(each.meeting) && is_same(each.meeting.set, set);
+    });
   });
   rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
   rooms_.memberships.on_left(
@@ -43,6 +56,7 @@ void Gatherings::join(Cluster& cluster) {
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
                        data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
+  if (!group.empty() && groups_.takes(from, kind, group, &set, deadline_in(directives, waited))) return;
   Arrival arrival{from, std::move(procs), std::move(directives), waited};
   const bool goes_on_smaller =
       kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
@@ -62,6 +76,7 @@ void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
 
 void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name,
                              data::Infos directives, std::chrono::milliseconds waited) {
+  if (groups_.takes(from, kind, name, nullptr, deadline_in(directives, waited))) return;
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
@@ -76,8 +91,7 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   const auto from = arrival.from;
   if (from.connection->job == nullptr) return from.reply(PMIX_ERR_NOT_SUPPORTED);  // a tool
   if (set.empty() || !events::covers(set, from.proc())) return from.reply(PMIX_ERR_BAD_PARAM);
-  const auto timeout = data::timeout_in(arrival.directives);
-  if (!timeout) return from.reply(PMIX_ERR_BAD_PARAM);
+  if (!data::timeout_in(arrival.directives)) return from.reply(PMIX_ERR_BAD_PARAM);
   if (kind == Kind::disconnect && !host_.does_connect() && !groups_.are_connected(set))
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
@@ -86,13 +100,12 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (open == open_.end()) open = add(std::move(fresh));
   auto& meeting = open->meeting;
   if (kind == Kind::construct && !is_by_host(meeting)) tell_others(meeting, arrival);
-  const auto waited = arrival.waited;
-  open->since = std::min(open->since, Clock::now() - waited);
+  open->since = std::min(open->since, Clock::now() - arrival.waited);
+  if (const auto deadline = deadline_in(arrival.directives, arrival.waited);
+      deadline && (!meeting.deadline || *deadline < *meeting.deadline))
+    meeting.deadline = deadline;
   meeting.arrived.push_back(std::move(arrival));
   meeting.goes_on_smaller |= goes_on_smaller && !is_by_host(meeting);
-  if (auto until = data::deadline_after(*timeout);
-      until && (!meeting.deadline || *until - waited < *meeting.deadline))
-    meeting.deadline = *until - waited;
   if (!is_same(meeting.set, set)) return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
   if (meeting.goes_on_smaller) leave_out_lost(meeting);
   if (is_complete(*open)) return complete(open);
@@ -257,9 +270,6 @@ void Gatherings::watch_deadline(Open open) {
 void Gatherings::complete(Open open) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
-  meeting.is_alone = std::none_of(open_.begin(), open_.end(), [&](const Gathering& each) {
-    return is_of_group(each.meeting) && is_same(each.meeting.set, meeting.set);
-  });
   if (!is_by_host(meeting)) return groups_.run(std::move(meeting));
   struct Waiting {
     std::vector<Requester> arrived;
@@ -267,14 +277,20 @@ void Gatherings::complete(Open open) {
   };
   const auto waiting = std::make_shared<Waiting>();
   for (const auto& arrival : meeting.arrived) waiting->arrived.push_back(arrival.from);
-  if (meeting.kind == Kind::construct)
-    waiting->members = link::encode(link::GroupMembers{groups_.by_rank(meeting.arrived.front().procs)});
+  if (meeting.kind == Kind::construct) waiting->members = members_of_host(meeting.arrived.front().procs);
   call_host(std::move(meeting), [waiting](pmix_status_t status, data::Infos infos) {
     link::Answer answer{status, {}, std::move(infos)};
     if (!waiting->members.empty()) answer.value = data::Value::of_bytes(waiting->members);
     const auto bytes = link::encode(answer);
     for (const auto& each : waiting->arrived) each.answer_encoded(bytes);
   });
+}
+
+/// Of a group that the host makes, as the value of its construct's answer.
+Blob Gatherings::members_of_host(const Procs& procs) const {
+  auto members = groups_.by_rank(procs);
+  const bool fences_by_host = groups_.fences_by_host(members);
+  return link::encode(link::GroupMembers{std::move(members), fences_by_host});
 }
 
 void Gatherings::fail(Open open, pmix_status_t status) {
@@ -323,13 +339,13 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
 }
 
 void Gatherings::forget(const std::string& nspace) {
-  groups_.boards().lose(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  groups_.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
   rooms_.bootstraps.forget(nspace);
   groups_.forget(nspace);
 }
 
 void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
-  groups_.boards().look_at(member, number);
+  for (auto& full : groups_.boards().look_at(member, number)) groups_.run_at_board(std::move(full));
   groups_.table().settle();
 }
 
@@ -340,7 +356,7 @@ void Gatherings::lose_remote(const pmix_proc_t& proc) {
 }
 
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
-  groups_.boards().lose(proc);
+  groups_.lose_at_boards(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
   rooms_.invitations.lose(proc);

@@ -112,6 +112,7 @@ class Gatherings {
   void complete(Open open);
   void fail(Open open, pmix_status_t status);
   bool is_by_host(const Meeting& meeting) const noexcept;
+  Blob members_of_host(const Procs& procs) const;
   void call_host(Meeting meeting, Host::Answered done);
   void answer_part(Bytes body, const Rpc::Reply& reply);
   void take_part_without(const FenceName& name, const Participants& participants);

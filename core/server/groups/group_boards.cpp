@@ -17,17 +17,19 @@ store::GroupLedger& ledger_of(store::Board& board) noexcept {
 
 }  // namespace
 
-std::optional<link::GroupMembers> GroupBoards::open(const Procs& set, const link::RankRuns& members) {
+std::optional<link::GroupMembers> GroupBoards::open(const Procs& set, const link::RankRuns& members,
+                                                    const link::RankRuns& here) {
   sweep();
-  const auto procs = link::procs_of(members);
+  auto procs = link::procs_of(here);
   if (!procs || procs->empty() || procs->size() > store::most_group_members) return std::nullopt;
   const auto count = static_cast<std::uint32_t>(procs->size());
-  auto slot = pool_.take(count, false);
-  if (!slot &&
-      !places_.empty()) {  // the one that was opened first: its set gets another with its next construct
+  const bool is_remote = here != members;
+  auto slot = pool_.take(count, is_remote);
+  // The one that was opened first makes room: its set gets another with its next construct.
+  if (!slot && !places_.empty()) {
     dissolve(places_.front());
     sweep();
-    slot = pool_.take(count, false);
+    slot = pool_.take(count, is_remote);
   }
   if (!slot) return std::nullopt;
   auto& board = pool_.at(*slot);
@@ -38,8 +40,9 @@ std::optional<link::GroupMembers> GroupBoards::open(const Procs& set, const link
     return std::nullopt;
   }
   ledger.set_read(next - 1);
-  places_.push_back({set, members, count, *slot, next - 1});
-  return link::GroupMembers{members, *slot, pool_.incarnation(*slot), next};
+  places_.push_back({set, members, std::move(*procs), *slot, next - 1, is_remote});
+  return link::GroupMembers{
+      .runs = members, .board = *slot, .incarnation = pool_.incarnation(*slot), .next = next, .cells = here};
 }
 
 void GroupBoards::dissolve(Place& place) {
@@ -56,12 +59,28 @@ void GroupBoards::dissolve(const Procs& set) {
     if (!place.dissolved && is_same(place.set, set)) dissolve(place);
 }
 
+void GroupBoards::dissolve(const BoardTicket& ticket) {
+  if (auto* place = find(ticket)) dissolve(*place);
+}
+
+/// It is still open, and so is that operation.
+GroupBoards::Place* GroupBoards::find(const BoardTicket& ticket) {
+  const auto place = std::find_if(places_.begin(), places_.end(),
+                                  [&](const Place& p) { return p.number == ticket.number && !p.dissolved; });
+  const bool is_open =
+      place != places_.end() && pool_.at(ticket.number).open_generation() == ticket.generation;
+  return is_open ? &*place : nullptr;
+}
+
+bool GroupBoards::complete(const BoardTicket& ticket) {
+  return find(ticket) != nullptr && pool_.at(ticket.number).complete(ticket.generation);
+}
+
 void GroupBoards::lose(const pmix_proc_t& proc) {
   for (auto& place : places_) {
-    const auto procs = link::procs_of(place.members);
-    if (!procs || place.is_given_back) continue;
-    for (std::uint32_t cell = 0; cell < place.count; ++cell) {
-      const auto& member = (*procs)[cell];
+    if (place.is_given_back) continue;
+    for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {
+      const auto& member = place.here[cell];
       if (link::nspace_of(member) != link::nspace_of(proc)) continue;
       if (proc.rank != PMIX_RANK_WILDCARD && proc.rank != member.rank) continue;
       dissolve(place);
@@ -78,18 +97,37 @@ void GroupBoards::withdraw(const pmix_proc_t& member, store::BoardNumber number,
       dissolve(place);
 }
 
-void GroupBoards::look_at(const pmix_proc_t& member, store::BoardNumber number) {
+std::vector<GroupBoards::Full> GroupBoards::look_at(const pmix_proc_t& member, store::BoardNumber number) {
+  std::vector<Full> out;
   for (auto& place : places_) {
     const bool is_meant = number == store::own_job_board || place.number == number;
     if (!is_meant || place.dissolved || !link::holds(place.members, member)) continue;
-    // Full and still open: the last member has seen tags that differ.
-    pool_.at(place.number).arrived_count() == place.count ? dissolve(place) : read_records(place);
+    if (pool_.at(place.number).arrived_count() != place.here.size())
+      read_records(place);
+    else if (auto full = read_full(place))
+      out.push_back(std::move(*full));
   }
+  return out;
+}
+
+/// Nothing: it was told of before, or the members do not agree, and become messages.
+std::optional<GroupBoards::Full> GroupBoards::read_full(Place& place) {
+  auto& board = pool_.at(place.number);
+  const auto generation = board.open_generation();
+  if (place.is_remote && place.read == generation) return std::nullopt;
+  const auto tag = place.is_remote ? board.common_tag(static_cast<std::uint32_t>(place.here.size())) : 0;
+  auto& ledger = ledger_of(board);
+  auto record = tag == 0 ? std::nullopt : ledger.read(generation);
+  if (!record || store::tag_of(record->act, record->name) != tag) return dissolve(place), std::nullopt;
+  place.read = generation;
+  ledger.set_read(generation);
+  return Full{place.set, place.members, place.here, std::move(*record), {place.number, generation}};
 }
 
 /// A generation before that of the dissolving has succeeded, and before it no other has failed. Damage can move the word: no more is read
-/// than there are records.
+/// than there are records. Where other nodes take part the server has made what is recorded.
 void GroupBoards::read_records(Place& place) {
+  if (place.is_remote) return;
   auto& board = pool_.at(place.number);
   const auto end = place.dissolved ? *place.dissolved : board.open_generation();
   const auto count = end - 1 - place.read;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boards at which sets of processes of this node make and end groups by themselves (core/client/group_meetings.hpp), from the server's side:
-// which set has one, when it is dissolved, and what its members have made. The loop's thread only.
+// The boards at which the members of this node make and end groups (core/client/group_meetings.hpp), from the server's side: which set has one,
+// when it is dissolved, and what its members have made. The loop's thread only.
+//
+// Where all members are here they do it by themselves. Where some are not, the last one leaves the full board to the server: look_at() says
+// what they mean, and what becomes of it is told by complete() or by dissolve().
 //
 //   none --(a construct by message has ended, and no other is under way)--> open --(a message about a group of the set; a member ends;
 //   a member has waited for long; tags that differ)--> dissolved --(the last member has let go)--> none
@@ -20,6 +23,12 @@
 
 namespace weft::server {
 
+/// An operation at a board.
+struct BoardTicket {
+  store::BoardNumber number;
+  store::Generation generation;
+};
+
 class GroupBoards {
  public:
   /// What members of one board have made or ended, in their order.
@@ -30,8 +39,19 @@ class GroupBoards {
 
   explicit GroupBoards(shm::Segment& segment) : pool_(segment, store::PoolPart::groups) {}
 
-  /// A board for the set, which has none; members: all of it, by group rank, each of them here and with the segment. Nothing: there is none to spare.
-  std::optional<link::GroupMembers> open(const Procs& set, const link::RankRuns& members);
+  /// What the members of this node have come to, and wait for.
+  struct Full {
+    Procs set;
+    link::RankRuns members;  ///< all of the group, by group rank
+    Procs here;              ///< those of this node
+    store::GroupRecord record;
+    BoardTicket ticket;
+  };
+
+  /// A board for the set, which has none; members: all of it, by group rank; here: those of this node, in the same order, all with the
+  /// segment. Nothing: there is none to spare.
+  std::optional<link::GroupMembers> open(const Procs& set, const link::RankRuns& members,
+                                         const link::RankRuns& here);
   /// What is under way at the board of this set becomes messages; the set has no board any more.
   void dissolve(const Procs& set);
   /// A process has ended, or all of a namespace: the same for all its sets.
@@ -40,8 +60,13 @@ class GroupBoards {
   bool owns(store::BoardNumber number) const noexcept { return pool_.owns(number); }
   /// A member of the board says that it has waited for long.
   void withdraw(const pmix_proc_t& member, store::BoardNumber number, store::Generation generation);
-  /// A process's notice: its board is full of tags that differ, or records wait. number 0: any of its boards.
-  void look_at(const pmix_proc_t& member, store::BoardNumber number);
+  /// A process's notice: its board is full, or records wait. number 0: any of its boards. Returns what the members of this node have agreed
+  /// upon, each once; a full board of tags that differ is dissolved.
+  std::vector<Full> look_at(const pmix_proc_t& member, store::BoardNumber number);
+  /// What the members have come to has ended well, for all of them. False: it has become messages before.
+  bool complete(const BoardTicket& ticket);
+  /// It has not, or needs the members' own calls.
+  void dissolve(const BoardTicket& ticket);
 
   /// What has been made since the last call, board by board.
   std::vector<Made> take_records();
@@ -50,9 +75,10 @@ class GroupBoards {
   struct Place {
     Procs set;
     link::RankRuns members;
-    std::uint32_t count;
+    Procs here;  ///< by cell
     store::BoardNumber number;
     store::Generation read;                        ///< up to which records were read
+    bool is_remote;                                ///< members are on other nodes, too
     std::optional<store::Generation> dissolved{};  ///< the first that has not succeeded
     bool is_given_back = false;                    ///< its slot; else a member still holds it
     std::vector<store::GroupRecord> records{};     ///< that were read and not taken
@@ -60,6 +86,8 @@ class GroupBoards {
 
   void dissolve(Place& place);
   void read_records(Place& place);
+  std::optional<Full> read_full(Place& place);
+  Place* find(const BoardTicket& ticket);
   void sweep();
 
   store::BoardPool pool_;

@@ -89,13 +89,7 @@ void Groups::exchange(const OperationRef& operation) {
   const bool constructs = meeting.kind == Meeting::Kind::construct;
   const bool brings_data =
       constructs || meeting.kind == Meeting::Kind::connect || meeting.kind == Meeting::Kind::fence;
-  if (meeting.deadline) {
-    operation->deadline = std::make_unique<asio::steady_timer>(loop_, *meeting.deadline);
-    operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
-      const auto open = weak.lock();
-      if (!error && open && open->key) exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
-    });
-  }
+  watch_deadline(operation);
   const auto key = cards_.begin(
       operation->participants, {brings_data, brings_data}, {},
       [this, operation](CardExchange::End ended) { exchanged(operation, std::move(ended)); },
@@ -106,6 +100,15 @@ void Groups::exchange(const OperationRef& operation) {
   operation->since = Exchanges::Clock::now();
   open_.emplace(*key, operation);
   watch_rivals();
+}
+
+void Groups::watch_deadline(const OperationRef& operation) {
+  if (!operation->meeting.deadline) return;
+  operation->deadline = std::make_unique<asio::steady_timer>(loop_, *operation->meeting.deadline);
+  operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
+    const auto open = weak.lock();
+    if (!error && open && open->key) exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+  });
 }
 
 /// Not at once, and none that has begun since the last look: what another node has ended may be seen after what it has begun then.
@@ -153,7 +156,7 @@ void Groups::finish(const OperationRef& operation, const CardExchange::End& ende
 }
 
 /// The members of the group are others than when this began, or other nodes know so: they fence, or end the group, with those that are left.
-bool Groups::adjust(Operation& operation) const {
+bool Groups::adjust(Operation& operation) {
   auto& meeting = operation.meeting;
   const auto* group = meeting.kind == Meeting::Kind::construct ? nullptr : table_.find(meeting.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
@@ -162,7 +165,10 @@ bool Groups::adjust(Operation& operation) const {
   if (is_same(set, meeting.set) && !meeting.goes_on_smaller) return false;
   const bool is_for_lost = meeting.arrived.empty();  // this node takes part for members that have ended
   std::erase_if(meeting.arrived, [&](const Arrival& arrival) {
-    const bool has_left = !link::holds(group->members, arrival.from.proc());
+    const auto& proc = arrival.from.proc();
+    const bool has_left = !link::holds(group->members, proc);
+    if (has_left && meeting.at_board != 0)
+      board_meetings_.answer(meeting.at_board, proc, PMIX_ERR_NOT_A_MEMBER);
     if (has_left) arrival.from.reply(PMIX_ERR_NOT_A_MEMBER);
     return has_left;
   });
@@ -232,10 +238,9 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
   auto outcome = outcome_of(parts, by_rank(meeting.set));
   link::Answer out{outcome.status, {}, {}};
   if (!outcome.members.empty()) {
-    auto offer = outcome.status == PMIX_SUCCESS && may_meet_at_board(meeting, outcome.members)
-                     ? boards_.open(meeting.set, outcome.members)
-                     : std::nullopt;
-    out.value = data::Value::of_bytes(link::encode(offer ? *offer : link::GroupMembers{outcome.members}));
+    const auto offer = offer_board(meeting, outcome);
+    out.value =
+        data::Value::of_bytes(link::encode(offer ? *offer : link::GroupMembers{.runs = outcome.members}));
     if (outcome.context_id != 0)
       out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
     for (const auto& part : parts) store(part, outcome.context_id);
@@ -259,21 +264,6 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
   data::Infos context;
   context.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(group.context_id));
   events_.tell({PMIX_GROUP_CONTEXT_ID_ASSIGNED, source, name, nullptr, nullptr}, here, &context);
-}
-
-/// Its members, all of them here, have brought the same array and nothing that the server has to see, and can read the segment.
-bool Groups::may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const {
-  std::uint64_t count = 0;
-  for (const auto& run : members) count += std::uint64_t{run.last} - run.first + 1;
-  if (!meeting.is_alone || meeting.arrived.size() != count) return false;
-  return std::all_of(meeting.arrived.begin(), meeting.arrived.end(), [&](const Arrival& arrival) {
-    const auto* infos = arrival.directives.data();
-    const bool is_plain = std::all_of(infos, infos + arrival.directives.size(), [](const pmix_info_t& info) {
-      const auto key = data::key_of(info);
-      return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY;
-    });
-    return is_plain && arrival.from.connection->has_segment && by_rank(arrival.procs) == members;
-  });
 }
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {

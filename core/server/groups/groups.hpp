@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/server/fences/card_exchange.hpp"
+#include "core/server/groups/board_meetings.hpp"
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/group_part.hpp"
 #include "core/server/groups/group_table.hpp"
@@ -44,6 +45,15 @@ class Groups {
 
   /// All participants of this node have come, or are left out: answers them when the operation has ended.
   void run(Meeting meeting);
+  /// The same of members of this node that have come to their board. What is not plain becomes a message of each.
+  void run_at_board(GroupBoards::Full full);
+  /// A call by message of a process that has been in that operation at a board: it is taken. set: of a construct, else null.
+  bool takes(const Requester& from, Meeting::Kind kind, const std::string& group, const Procs* set,
+             data::Deadline deadline);
+  /// A process of this node has ended, or all of a namespace.
+  void lose_at_boards(const pmix_proc_t& proc);
+  /// A fence of the group is one of its members, which the host carries.
+  bool fences_by_host(const link::RankRuns& members) const;
   /// It fails on this node: answers those that have come, and ends the operation at the other nodes.
   void fail(const Meeting& meeting, pmix_status_t why);
   /// The attempt that another node is in fails here before any participant has come.
@@ -94,6 +104,10 @@ class Groups {
   void on_constructed(std::function<void(const std::string& name)> constructed) {
     constructed_ = std::move(constructed);
   }
+  /// Asked before the members of a set get a board: no operation of a group of theirs gathers at the server.
+  void on_gathering(std::function<bool(const Procs& set)> is_gathering) {
+    is_gathering_ = std::move(is_gathering);
+  }
   /// Answers a process of this node: it is a member, or why it is not.
   void admit(const Requester& from, pmix_status_t status, const MadeGroup& made);
   /// An identifier that no other group of the cluster has.
@@ -108,14 +122,16 @@ class Groups {
   bool are_all_here(const Procs& set) const;
   GroupPart part_of(const Meeting& meeting);
   void exchange(const OperationRef& operation);
+  void watch_deadline(const OperationRef& operation);
+  void answer(const Meeting& meeting, const link::Answer& answer);
   void exchanged(const OperationRef& operation, CardExchange::End end);
   void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
-  bool adjust(Operation& operation) const;
+  bool adjust(Operation& operation);
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
   void tell_earlier_ends(const std::string& name, const Group& group);
-  bool may_meet_at_board(const Meeting& meeting, const link::RankRuns& members) const;
+  std::optional<link::GroupMembers> offer_board(const Meeting& meeting, const GroupOutcome& outcome);
   void store(const GroupPart& part, std::uint64_t context_id);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
@@ -134,9 +150,11 @@ class Groups {
   GroupEvents& events_;
   PeerCalls& peers_;
   GroupBoards& boards_;
+  BoardMeetings board_meetings_{boards_};
   const std::uint32_t server_;
   GroupTable table_;
   std::function<void(const std::string&)> constructed_;
+  std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations

@@ -18,7 +18,7 @@ bool asks_for(const Meeting& meeting, const char* key) {
 
 /// Of the arrivals only the processes.
 Meeting copy_for_answer(const Meeting& meeting) {
-  Meeting out{.kind = meeting.kind, .group = meeting.group};
+  Meeting out{.kind = meeting.kind, .group = meeting.group, .at_board = meeting.at_board};
   for (const auto& arrival : meeting.arrived) out.arrived.push_back({arrival.from, {}, {}});
   return out;
 }
@@ -66,6 +66,12 @@ Procs Groups::set_of_group(const Procs& procs) const {
     first = last;
   }
   return out;
+}
+
+bool Groups::fences_by_host(const link::RankRuns& members) const {
+  if (exchanges_ != nullptr && cards_.is_ours()) return false;
+  const auto procs = link::procs_of(members);
+  return procs && !are_all_here(*procs);
 }
 
 link::RankRuns Groups::by_rank(const Procs& procs) const {
@@ -211,7 +217,7 @@ void Groups::end_group(const Meeting& meeting) {
   table_.erase(meeting.group);
   if (!tells) return answer(meeting, {PMIX_SUCCESS, {}, {}});
   peers_.send(keeper, RequestType::group_ended, base::encode(ended),
-              [meeting = std::make_shared<Meeting>(copy_for_answer(meeting))](pmix_status_t, Bytes) {
+              [this, meeting = std::make_shared<Meeting>(copy_for_answer(meeting))](pmix_status_t, Bytes) {
                 answer(*meeting, {PMIX_SUCCESS, {}, {}});
               });
 }
@@ -262,7 +268,10 @@ void Groups::tell_clients(const MadeGroup& made, const Procs& left) {
 void Groups::admit(const Requester& from, pmix_status_t status, const MadeGroup& made) {
   if (status != PMIX_SUCCESS && status != PMIX_ERR_PARTIAL_SUCCESS) return from.reply(status);
   take(made);
-  link::Answer out{status, data::Value::of_bytes(link::encode(link::GroupMembers{made.group.members})), {}};
+  link::Answer out{status,
+                   data::Value::of_bytes(link::encode(
+                       link::GroupMembers{made.group.members, fences_by_host(made.group.members)})),
+                   {}};
   if (made.group.context_id != 0)
     out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
   from.answer(out);

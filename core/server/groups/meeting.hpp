@@ -31,7 +31,7 @@ struct Meeting {
   Procs lost{};  ///< participants of this node that will not come, where it goes on without them
   bool goes_on_smaller = false;  ///< a lost participant is left out; else it ends the meeting for all
   data::Deadline deadline{};     ///< the earliest that an arrival has brought
-  bool is_alone = false;         ///< no other operation of a group of this set is under way here
+  std::uint64_t at_board = 0;    ///< arrivals have sent no message: its number in BoardMeetings
 
   /// Null: it has not called.
   const Arrival* find(const pmix_proc_t& proc) const noexcept;

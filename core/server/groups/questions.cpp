@@ -59,11 +59,9 @@ void Questions::ask_all(const Procs& procs, const std::function<link::GroupQuest
 }
 
 void Questions::ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered) {
-  const auto* job = jobs_.find(link::nspace_of(proc));
-  const auto client = job->connections.find(job->view().local_index(proc.rank));
-  if (client == job->connections.end() || client->second->finalized)
+  const auto connection = jobs_.connection_of(proc);
+  if (connection == nullptr || connection->finalized)
     return asio::post(loop_, [answered = std::move(answered)] { answered(gone()); });
-  const auto& connection = client->second;
   const auto& wishes = connection->subscription.wishes();
   const bool is_wanted = std::any_of(question.codes.begin(), question.codes.end(),
                                      [&](pmix_status_t code) { return holds(wishes.codes, code); });

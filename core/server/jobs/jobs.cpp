@@ -149,6 +149,13 @@ std::vector<NodeNumber> Jobs::nodes_of(const Procs& procs) const {
   return {nodes.begin(), nodes.end()};
 }
 
+ConnectionRef Jobs::connection_of(const pmix_proc_t& proc) const {
+  const auto* job = find(link::nspace_of(proc));
+  const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
+  const auto open = local == store::none ? std::nullopt : std::optional(job->connections.find(local));
+  return open && *open != job->connections.end() ? (*open)->second : nullptr;
+}
+
 pmix_status_t Jobs::take_cards(Bytes blobs, Procs* behind) {
   auto status = PMIX_SUCCESS;
   const auto seen = store::read_cards(blobs, [&](const store::Card& card) {

@@ -64,6 +64,8 @@ class Jobs {
 
   /// The nodes of these processes, ascending; empty: not all of them are known here.
   std::vector<NodeNumber> nodes_of(const Procs& procs) const;
+  /// Of a client of this node. Null: it is not connected, or lives elsewhere.
+  ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
   /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
   /// byte, or before the segment was full, is kept. behind: gets the ranks of whose cards something in between is missing

@@ -22,10 +22,10 @@ data::Infos with(const char* key, data::Value value) {
 }
 
 TEST(GroupTag, is_of_the_operation_and_the_name) {
-  EXPECT_EQ(tag_of(GroupAct::made, "name"), tag_of(GroupAct::made, "name"));
-  EXPECT_NE(tag_of(GroupAct::made, "name"), tag_of(GroupAct::ended, "name"));
-  EXPECT_NE(tag_of(GroupAct::made, "name"), tag_of(GroupAct::made, "names"));
-  EXPECT_NE(tag_of(GroupAct::made, ""), 0u);
+  EXPECT_EQ(store::tag_of(GroupAct::made, "name"), store::tag_of(GroupAct::made, "name"));
+  EXPECT_NE(store::tag_of(GroupAct::made, "name"), store::tag_of(GroupAct::ended, "name"));
+  EXPECT_NE(store::tag_of(GroupAct::made, "name"), store::tag_of(GroupAct::made, "names"));
+  EXPECT_NE(store::tag_of(GroupAct::made, ""), 0u);
 }
 
 struct Member {
@@ -43,10 +43,12 @@ struct GroupMeetingsTest : ::testing::Test {
   GroupMeetingsTest() {
     number = pool.take(2, false).value();
     ledger().set_read(board().open_generation() - 1);
-    const link::GroupMembers offer{{{"job", 1, 1}, {"job", 0, 0}},  // rank 1 comes first
-                                   number,
-                                   pool.incarnation(number),
-                                   board().open_generation()};
+    const link::RankRuns runs{{"job", 1, 1}, {"job", 0, 0}};  // rank 1 comes first
+    const link::GroupMembers offer{.runs = runs,
+                                   .board = number,
+                                   .incarnation = pool.incarnation(number),
+                                   .next = board().open_generation(),
+                                   .cells = runs};
     for (auto* member : {&zero, &one}) member->meetings.take_seat(array, offer);
   }
   store::Board& board() { return pool.at(number); }
@@ -147,15 +149,16 @@ TEST_F(GroupMeetingsTest, what_the_server_has_to_see_is_a_message) {
 TEST_F(GroupMeetingsTest, an_offer_that_makes_no_sense_is_none) {
   Member stranger{node, job.view(), 7};
   const link::RankRuns both{{"job", 0, 1}};
+  const link::RankRuns many{{"job", 0, store::most_group_members}};
   const auto incarnation = pool.incarnation(number);
-  stranger.meetings.take_seat(array, {both, number, incarnation, 1});
+  stranger.meetings.take_seat(array, {both, 0, number, incarnation, 1, both});
   EXPECT_FALSE(make(stranger, "name").has_ended);
   Member fresh{node, job.view(), 0};
-  for (const auto& offer :
-       {link::GroupMembers{both, 0, incarnation, 1}, link::GroupMembers{both, 100000, incarnation, 1},
-        link::GroupMembers{both, number, 0, 1},
-        link::GroupMembers{{{"job", 0, store::most_group_members}}, number, incarnation, 1},
-        link::GroupMembers{{}, number, incarnation, 1}}) {
+  for (const auto& offer : {link::GroupMembers{both, 0, 0, incarnation, 1, both},
+                            link::GroupMembers{both, 0, 100000, incarnation, 1, both},
+                            link::GroupMembers{both, 0, number, 0, 1, both},
+                            link::GroupMembers{many, 0, number, incarnation, 1, many},
+                            link::GroupMembers{both, 0, number, incarnation, 1, {}}}) {
     fresh.meetings.take_seat(array, offer);
     EXPECT_FALSE(make(fresh, "name").has_ended);
   }

@@ -133,7 +133,7 @@ GroupDestruct sample() {
 }
 template <>
 GroupMembers sample() {
-  return {{{"job", 3, 5}, {"job", 0, 0}}, 257, 3, 17};
+  return {{{"job", 3, 5}, {"job", 0, 0}}, 1, 257, 3, 17, {{"job", 3, 4}}};
 }
 template <>
 GroupInvite sample() {

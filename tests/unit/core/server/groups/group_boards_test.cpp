@@ -10,6 +10,7 @@ namespace weft::server {
 namespace {
 
 using store::GroupAct;
+using store::tag_of;
 
 link::RankRuns ranks(std::uint32_t first, std::uint32_t last) {
   return {{"job", first, last}};
@@ -55,7 +56,7 @@ struct Members {
 struct GroupBoardsTest : ::testing::Test {
   Members open(std::uint32_t first, std::uint32_t last) {
     const auto runs = ranks(first, last);
-    return Members(node, boards.open(*link::procs_of(runs), runs).value());
+    return Members(node, boards.open(*link::procs_of(runs), runs, runs).value());
   }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
@@ -185,6 +186,104 @@ TEST_F(GroupBoardsTest, a_full_board_of_tags_that_differ_is_dissolved) {
   EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::failed);
 }
 
+/// Ranks 2 and 3 are here, 0 and 1 elsewhere; group ranks are the other way round.
+struct FarBoardTest : GroupBoardsTest {
+  FarBoardTest() : offer(boards.open(*link::procs_of(ranks(0, 3)), all, here).value()), members(node, offer) {
+    members.count = 2;
+  }
+  /// Both come.
+  void come(std::uint64_t tag, std::uint64_t other_tag) {
+    for (std::uint32_t me = 0; me < 2; ++me) {
+      ASSERT_TRUE(members.board.hold(me, members.incarnation));
+      const auto arrival =
+          members.board.arrive_alike(me, members.next, me == 0 ? tag : other_tag, 2, members.incarnation);
+      EXPECT_EQ(arrival, me == 0 ? store::Board::Arrival::waiting : store::Board::Arrival::full);
+    }
+  }
+  void come(const char* name) {
+    ASSERT_TRUE(members.ledger.write(members.next, GroupAct::made, name));
+    come(tag_of(GroupAct::made, name), tag_of(GroupAct::made, name));
+  }
+  const link::RankRuns all{{"job", 3, 3}, {"job", 2, 2}, {"job", 1, 1}, {"job", 0, 0}};
+  const link::RankRuns here{{"job", 3, 3}, {"job", 2, 2}};
+  const link::GroupMembers offer;
+  Members members;
+};
+
+TEST_F(FarBoardTest, its_members_leave_it_to_the_server) {
+  EXPECT_EQ(offer.cells, here);
+  come("a");
+  auto full = boards.look_at(rank(3), offer.board);
+  ASSERT_EQ(full.size(), 1u);
+  EXPECT_EQ(full[0].record.name, "a");
+  EXPECT_EQ(full[0].record.act, GroupAct::made);
+  EXPECT_EQ(full[0].members, all);
+  EXPECT_EQ(link::runs_of(full[0].here), here);
+  EXPECT_TRUE(boards.look_at(rank(3), store::own_job_board).empty());  // once
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::open);
+  EXPECT_TRUE(boards.complete(full[0].ticket));
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::success);
+  EXPECT_FALSE(boards.complete(full[0].ticket));
+  EXPECT_EQ(table.size(), 0u);  // the server makes it
+}
+
+TEST_F(FarBoardTest, many_in_a_row) {
+  for (int i = 0; i < 300; ++i) {
+    come(i % 2 == 0 ? "a" : "b");
+    const auto full = boards.look_at(rank(2), offer.board);
+    ASSERT_EQ(full.size(), 1u);
+    EXPECT_TRUE(boards.complete(full[0].ticket));
+    for (std::uint32_t me = 0; me < 2; ++me) members.board.let_go(me, members.incarnation);
+    ++members.next;
+  }
+}
+
+TEST_F(FarBoardTest, tags_that_differ_make_messages) {
+  come(20, 21);
+  EXPECT_TRUE(boards.look_at(rank(3), offer.board).empty());
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::failed);
+}
+
+TEST_F(FarBoardTest, so_does_a_name_that_is_not_in_the_ledger) {
+  ASSERT_TRUE(members.ledger.write(members.next, GroupAct::made, "another"));
+  come(tag_of(GroupAct::made, "a"), tag_of(GroupAct::made, "a"));
+  EXPECT_TRUE(boards.look_at(rank(3), offer.board).empty());
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::failed);
+}
+
+TEST_F(FarBoardTest, what_has_become_messages_does_not_end_there) {
+  come("a");
+  const auto full = boards.look_at(rank(3), offer.board);
+  ASSERT_EQ(full.size(), 1u);
+  boards.dissolve(*link::procs_of(ranks(0, 3)));
+  EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::failed);
+  EXPECT_FALSE(boards.complete(full[0].ticket));
+  boards.dissolve(full[0].ticket);  // and once more
+}
+
+TEST_F(FarBoardTest, damage_ends_in_a_message_or_a_name) {
+  ::testing::Test::RecordProperty("kind", "bytes written wrong");
+  weft::testing::Watchdog watchdog;
+  weft::testing::Random random;
+  for (unsigned round = 0; round < weft::testing::rounds(2'000); ++round) {
+    const auto made = boards.open(*link::procs_of(ranks(0, 3)), all, here);
+    if (!made) break;  // all slots are held by members that never let go
+    Members some(node, *made);
+    (void)some.ledger.write(some.next, GroupAct::made, "a");
+    for (std::uint32_t me = 0; me < 2; ++me) {
+      (void)some.board.hold(me, some.incarnation);
+      (void)some.board.arrive_alike(me, some.next, tag_of(GroupAct::made, "a"), 2, some.incarnation);
+    }
+    weft::testing::damage(random, reinterpret_cast<std::byte*>(&some.board), store::Board::footprint(2));
+    weft::testing::damage(random, reinterpret_cast<std::byte*>(&some.ledger), 1024);
+    for (const auto& full : boards.look_at(rank(3), store::own_job_board)) {
+      EXPECT_LE(full.record.name.size(), store::GroupLedger::longest_name);
+      (void)boards.complete(full.ticket);
+    }
+    boards.lose(link::make_proc("job", PMIX_RANK_WILDCARD));
+  }
+}
+
 TEST_F(GroupBoardsTest, the_oldest_makes_room) {
   std::vector<Members> all;
   for (std::uint32_t i = 0; i <= store::most_group_boards; ++i) all.push_back(open(i, i));
@@ -192,9 +291,9 @@ TEST_F(GroupBoardsTest, the_oldest_makes_room) {
   EXPECT_TRUE(all.back().come_to(GroupAct::made, "last"));
   EXPECT_TRUE(all[1].come_to(GroupAct::made, "second"));
   const auto many = ranks(0, store::most_group_members);
-  EXPECT_FALSE(boards.open(*link::procs_of(many), many));
+  EXPECT_FALSE(boards.open(*link::procs_of(many), many, many));
   const auto most = ranks(1, store::most_group_members);
-  EXPECT_TRUE(boards.open(*link::procs_of(most), most));
+  EXPECT_TRUE(boards.open(*link::procs_of(most), most, most));
 }
 
 TEST_F(GroupBoardsTest, damage_ends_in_some_table) {

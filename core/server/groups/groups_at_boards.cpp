@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups: the members of this node at a board. The offer of one, what they come to there while other nodes take part, and how they hear of its end.
+#include <algorithm>
+
+#include "core/server/groups/groups.hpp"
+
+namespace weft::server {
+namespace {
+
+Meeting::Kind kind_of(store::GroupAct act) noexcept {
+  if (act == store::GroupAct::made) return Meeting::Kind::construct;
+  return act == store::GroupAct::ended ? Meeting::Kind::destruct : Meeting::Kind::fence;
+}
+
+}  // namespace
+
+/// The members of this node have brought the same array and nothing that the server has to see, and can read the segment.
+std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, const GroupOutcome& outcome) {
+  const bool is_plain_end = outcome.status == PMIX_SUCCESS && outcome.context_id == 0 &&
+                            !outcome.options.adjusts && !outcome.options.tells_ends;
+  if (!is_plain_end || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
+    return std::nullopt;
+  std::map<std::uint64_t, pmix_proc_t> by_place;
+  for (const auto& arrival : meeting.arrived) {
+    const auto* infos = arrival.directives.data();
+    const bool is_plain = std::all_of(infos, infos + arrival.directives.size(), [](const pmix_info_t& info) {
+      const auto key = data::key_of(info);
+      return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY;
+    });
+    const auto place = link::place_in(outcome.members, arrival.from.proc());
+    if (!is_plain || !place || !arrival.from.connection->has_segment ||
+        by_rank(arrival.procs) != outcome.members)
+      return std::nullopt;
+    by_place.emplace(*place, arrival.from.proc());
+  }
+  Procs here;
+  for (const auto& [place, proc] : by_place) here.push_back(proc);
+  return boards_.open(meeting.set, outcome.members, link::runs_of(here));
+}
+
+/// Plain is what needs no word of the server: a group that is new, or one whose collectives wait for all its members.
+void Groups::run_at_board(GroupBoards::Full full) {
+  Meeting meeting{.kind = kind_of(full.record.act), .group = full.record.name, .set = full.set};
+  const bool constructs = meeting.kind == Meeting::Kind::construct;
+  const auto* group = table_.find(meeting.group);
+  const bool is_plain = constructs ? group == nullptr
+                                   : group != nullptr && group->members == full.members &&
+                                         !group->options.adjusts && !group->options.tells_ends;
+  const auto first = std::min_element(full.here.begin(), full.here.end(), link::is_less);
+  for (auto proc = full.here.begin(); is_plain && proc != full.here.end(); ++proc) {
+    const auto connection = jobs_.connection_of(*proc);
+    if (connection == nullptr) break;
+    // The order of the members is asked of the first only.
+    auto order = constructs && proc == first ? link::procs_of(full.members).value_or(Procs()) : Procs();
+    meeting.arrived.push_back({{connection, 0}, std::move(order), {}});
+  }
+  if (meeting.arrived.size() != full.here.size()) return boards_.dissolve(full.ticket);
+  link::Answer plain{PMIX_SUCCESS, {}, {}};
+  if (constructs) plain.value = data::Value::of_bytes(link::encode(link::GroupMembers{.runs = full.members}));
+  meeting.at_board = board_meetings_.add(meeting.kind, full, plain);
+  run(std::move(meeting));
+}
+
+bool Groups::takes(const Requester& from, Meeting::Kind kind, const std::string& group, const Procs* set,
+                   data::Deadline deadline) {
+  const auto number = board_meetings_.claim(from, kind, group, set);
+  if (number == 0) return false;
+  for (const auto& [key, operation] : open_) {
+    auto& meeting = operation->meeting;
+    const bool is_sooner = deadline && (!meeting.deadline || *deadline < *meeting.deadline);
+    if (meeting.at_board != number || !is_sooner) continue;
+    meeting.deadline = deadline;
+    watch_deadline(operation);
+  }
+  return true;
+}
+
+void Groups::lose_at_boards(const pmix_proc_t& proc) {
+  boards_.lose(proc);
+  board_meetings_.lose(proc);
+}
+
+void Groups::answer(const Meeting& meeting, const link::Answer& answer) {
+  if (meeting.at_board == 0) return server::answer(meeting, answer);
+  board_meetings_.answer(meeting.at_board, answer);
+}
+
+}  // namespace weft::server
