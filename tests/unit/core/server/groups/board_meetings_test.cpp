@@ -44,13 +44,13 @@ struct BoardMeetingsTest : ::testing::Test {
   }
 
   const link::Answer well{PMIX_SUCCESS, {}, {}}, late{PMIX_ERR_TIMEOUT, {}, {}};
+  asio::io_context loop;  // what follows has connections of it
+  KeepingOwner owner;
+  std::vector<Line> lines;
   const Procs set{link::make_proc("job", PMIX_RANK_WILDCARD)};
   store::Node node;
   GroupBoards boards{node.segment};
   BoardMeetings meetings{boards};
-  asio::io_context loop;
-  KeepingOwner owner;
-  std::vector<Line> lines;
   store::Board* board = nullptr;
   store::Generation generation = 0;
   std::uint64_t number = 0;
