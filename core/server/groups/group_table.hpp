@@ -21,6 +21,8 @@ struct GroupOptions {
       false;  ///< PMIX_GROUP_FT_COLLECTIVE: its collectives leave out members that are lost or have left
   bool tells_joins = false;  ///< PMIX_GROUP_NOTIFY_EACH: members hear PMIX_PROC_HAS_JOINED of each that joins
   bool approves_ends = false;  ///< PMIX_GROUP_NOTIFY_DEPARTURE: members are asked before one leaves
+  /// Its collectives end only when all of its members have come.
+  bool waits_for_all() const noexcept { return !tells_ends && !adjusts; }
   void add(const GroupOptions& other) noexcept {
     tells_ends |= other.tells_ends;
     adjusts |= other.adjusts;

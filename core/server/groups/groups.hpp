@@ -140,6 +140,7 @@ class Groups {
   void tell_clients(const MadeGroup& made, const Procs& left);
   NodeNumber keeper_of(const link::RankRuns& members) const;
   void end_group(const Meeting& meeting);
+  bool tells_keeper(const Group& group) const;
   Procs local_members(const Group& group) const;
 
   asio::io_context& loop_;

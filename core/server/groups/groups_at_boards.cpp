@@ -16,8 +16,8 @@ Meeting::Kind kind_of(store::GroupAct act) noexcept {
 
 /// The members of this node have brought the same array and nothing that the server has to see, and can read the segment.
 std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, const GroupOutcome& outcome) {
-  const bool is_plain_end = outcome.status == PMIX_SUCCESS && outcome.context_id == 0 &&
-                            !outcome.options.adjusts && !outcome.options.tells_ends;
+  const bool is_plain_end =
+      outcome.status == PMIX_SUCCESS && outcome.context_id == 0 && outcome.options.waits_for_all();
   if (!is_plain_end || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
     return std::nullopt;
   std::map<std::uint64_t, pmix_proc_t> by_place;
@@ -43,16 +43,17 @@ void Groups::run_at_board(GroupBoards::Full full) {
   Meeting meeting{.kind = kind_of(full.record.act), .group = full.record.name, .set = full.set};
   const bool constructs = meeting.kind == Meeting::Kind::construct;
   const auto* group = table_.find(meeting.group);
-  const bool is_plain = constructs ? group == nullptr
-                                   : group != nullptr && group->members == full.members &&
-                                         !group->options.adjusts && !group->options.tells_ends;
+  const bool is_plain =
+      constructs ? group == nullptr
+                 : group != nullptr && group->members == full.members && group->options.waits_for_all();
+  const bool is_by_rank = full.members == by_rank(full.set);
   const auto first = std::min_element(full.here.begin(), full.here.end(), link::is_less);
   for (auto proc = full.here.begin(); is_plain && proc != full.here.end(); ++proc) {
     const auto connection = jobs_.connection_of(*proc);
     if (connection == nullptr) break;
-    // The order of the members is asked of the first only.
-    auto order = constructs && proc == first ? link::procs_of(full.members).value_or(Procs()) : Procs();
-    meeting.arrived.push_back({{connection, 0}, std::move(order), {}});
+    meeting.arrived.push_back({{connection, 0}, {}, {}});
+    if (!constructs || proc != first) continue;  // the order of the members is asked of the first only
+    meeting.arrived.back().procs = is_by_rank ? full.set : link::procs_of(full.members).value_or(Procs());
   }
   if (meeting.arrived.size() != full.here.size()) return boards_.dissolve(full.ticket);
   link::Answer plain{PMIX_SUCCESS, {}, {}};

@@ -207,11 +207,7 @@ NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
 /// it, and may make another one of that name.
 void Groups::end_group(const Meeting& meeting) {
   const auto* group = table_.find(meeting.group);
-  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  const auto by_node = members ? peers_.by_node(*members) : std::map<NodeNumber, Procs>();
-  const bool tells = group != nullptr && group->keeper != peers_.self() &&
-                     by_node.count(group->keeper) == 0 && !by_node.empty() &&
-                     by_node.begin()->first == peers_.self();
+  const bool tells = group != nullptr && tells_keeper(*group);
   const auto keeper = group == nullptr ? 0 : group->keeper;
   const GroupEnded ended{meeting.group, group == nullptr ? 0 : group->version};
   table_.erase(meeting.group);
@@ -227,6 +223,15 @@ Result<MadeGroup> Groups::made_in(Bytes bytes) const {
   if (made && !peers_.may_be_members(made->group.members))
     return weft::fail(Errc::corrupt, "members of a group");
   return made;
+}
+
+bool Groups::tells_keeper(const Group& group) const {
+  // Most keepers have the first member.
+  const bool is_member = !group.members.empty() && keeper_of(group.members) == group.keeper;
+  if (is_member || group.keeper == peers_.self()) return false;
+  const auto members = link::procs_of(group.members);
+  const auto by_node = members ? peers_.by_node(*members) : std::map<NodeNumber, Procs>();
+  return by_node.count(group.keeper) == 0 && !by_node.empty() && by_node.begin()->first == peers_.self();
 }
 
 void Groups::take(const MadeGroup& made) {
