@@ -158,9 +158,31 @@ int dies_by_chance(const Words& words) {
   return 0;
 }
 
+/// A group of all processes in each round, while nodes are lost at any moment: says which members it had. Word: how many rounds.
+int outlives_nodes(const Words& words) {
+  Client client;
+  const auto all = ranks_of(client, 0, client.size - 1);
+  const auto goes_on = std::move(Infos().flag(PMIX_GROUP_OPTIONAL).flag(PMIX_GROUP_FT_COLLECTIVE));
+  std::string seen = "had";
+  for (unsigned long round = 0; round < std::stoul(words.at(0)); ++round) {
+    const auto name = "round " + std::to_string(round);
+    const auto made = construct(name, all, goes_on);
+    const bool is_whole = made.members.size() == all.size();
+    check_status(made.status, is_whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS);
+    seen += " " + ranks_in(made.members);
+    check_status(fence({all_of(name)}), PMIX_SUCCESS);
+    check_status(destruct(name), PMIX_SUCCESS);
+  }
+  check_equal(groups_known_here(), 0);
+  say(seen);
+  PMIx_Finalize(nullptr, 0);
+  return 0;
+}
+
 }  // namespace
 
 void add_group_death_programs(Programs& programs) {
+  programs.add("outlives_nodes", outlives_nodes);
   programs.add("dies_by_chance", dies_by_chance);
 }
 

@@ -8,6 +8,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <random>
+#include <set>
+#include <thread>
 
 #include "tests/multiproc/cluster.hpp"
 
@@ -120,6 +123,33 @@ TEST_F(GroupSoakTest, deaths_across_nodes) {
     const auto seed = std::to_string(1000 + i);
     SCOPED_TRACE("seed " + seed);
     Cluster cluster(3, Segment::mapped, "dies_by_chance", variables, false, {seed});
+    cluster.finish();
+  }
+}
+/// Two of four nodes are lost while groups are made, fenced and ended: in each round all survivors have the same members.
+TEST_F(GroupSoakTest, losses_of_nodes) {
+  const auto clusters = std::stoul(cycles_or("6"));
+  std::mt19937 random(std::random_device{}());
+  for (unsigned long i = 0; i < clusters; ++i) {
+    const char* transports[] = {"shm", "ofi", "ucx"};
+    const Variables variables = {
+        {"WEFT_TRANSPORT", transports[i % 3]}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
+    Cluster cluster(4, Segment::mapped, "outlives_nodes", variables, false, {"100"});
+    for (int losses = 0; losses < 2; ++losses) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 80));
+      const auto lost = cluster.nodes.begin() + static_cast<std::ptrdiff_t>(random() % cluster.nodes.size());
+      lost->kill();
+      lost->wait();
+      cluster.nodes.erase(lost);
+    }
+    std::set<std::string> seen;
+    for (auto& node : cluster.nodes)
+      for (const char* which : {"listen to the first", "listen"}) {
+        node.tell(which);
+        seen.insert(node.hear());
+      }
+    EXPECT_EQ(seen.size(), 1u) << *seen.begin() << "\n" << *seen.rbegin();
+    if (std::getenv("SOAK_CYCLES") != nullptr) std::printf("%s\n", seen.begin()->c_str());
     cluster.finish();
   }
 }

@@ -42,8 +42,9 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
   cards.blob.insert(cards.blob.end(), along.begin(), along.end());
   const auto key = exchanges_->begin(
       procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
-      [this, procs, load, is_first, on_end, done](pmix_status_t status,
-                                                  const std::vector<Exchanges::Part>& others) {
+      [this, procs, load, is_first, on_end, done](
+          pmix_status_t status, const std::vector<Exchanges::Part>& others, std::optional<NodeNumber> lost) {
+        if (lost) return done({status, false, {}, lost});
         bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
         Procs behind;
         std::vector<Along> others_along;

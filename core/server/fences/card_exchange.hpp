@@ -45,8 +45,9 @@ class CardExchange {
   };
   struct End {
     pmix_status_t status;
-    bool nodes_disagree = false;  ///< on what travels: all of them know it
-    std::vector<Along> along{};   ///< of a group's operation
+    bool nodes_disagree = false;       ///< on what travels: all of them know it
+    std::vector<Along> along{};        ///< of a group's operation
+    std::optional<NodeNumber> lost{};  ///< the node whose loss has ended it
   };
   using Ended = std::function<void(End)>;
   /// All local members of `procs` have arrived. done: once, when the other nodes' cards are here; perhaps before this returns.

@@ -91,7 +91,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
     std::vector<Part> others;
     for (std::size_t i = 0; outcome.result && i < outcome.contributions.size(); ++i)
       if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
-    ended(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others);
+    ended(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others, outcome.lost);
   };
   const auto generation = cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier,
                                                   members, std::move(contribution), on_end);

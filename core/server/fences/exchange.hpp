@@ -43,8 +43,9 @@ class Exchanges {
     NodeNumber node;
     Bytes bytes;
   };
-  /// others: what the other nodes contributed, valid during the call.
-  using Ended = std::function<void(pmix_status_t status, const std::vector<Part>& others)>;
+  /// others: what the other nodes contributed, valid during the call. lost: the node whose loss has ended it.
+  using Ended = std::function<void(pmix_status_t status, const std::vector<Part>& others,
+                                   std::optional<NodeNumber> lost)>;
   struct Open {
     Participants procs;
     std::vector<NodeNumber> members;

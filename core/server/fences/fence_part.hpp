@@ -32,7 +32,8 @@ struct FenceName {
   static constexpr auto wire_version = report_version;
   std::vector<RankRun> procs;
   std::uint64_t generation = 0;
-  std::string operation{};           ///< empty: a fence; else as operation_of() says it (core/server/groups/meeting.hpp)
+  std::string
+      operation{};  ///< empty: a fence; else as operation_of() says it (core/server/groups/meeting.hpp)
   std::uint8_t goes_on_smaller = 0;  ///< of a question: an operation that leaves lost participants out
   auto operator<=>(const FenceName&) const = default;
 };

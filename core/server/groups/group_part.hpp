@@ -62,12 +62,12 @@ void fields(Archive& archive, GroupEnded& m) {
 
 struct GroupPart {
   static constexpr std::uint16_t wire_version = 2;
-  link::RankRun first;           ///< the first member of that node that has come; of an empty namespace: none
-  link::RankRuns order;          ///< the members as it named them; empty: by namespace and rank
-  link::RankRuns absent;         ///< members of that node that are left out
+  link::RankRun first{};         ///< the first member of that node that has come; of an empty namespace: none
+  link::RankRuns order{};        ///< the members as it named them; empty: by namespace and rank
+  link::RankRuns absent{};       ///< members of that node that are left out
   std::uint64_t context_id = 0;  ///< 0: no member of that node wants one
-  GroupOptions options;          ///< of the members of that node
-  std::vector<MemberData> data;
+  GroupOptions options{};        ///< of the members of that node
+  std::vector<MemberData> data{};
 };
 template <class Archive>
 void fields(Archive& archive, GroupPart& m) {

@@ -13,16 +13,6 @@ constexpr std::chrono::seconds rival_period{1};
 }  // namespace
 
 /// One that is under way between nodes.
-struct Groups::Operation {
-  Meeting meeting;
-  Participants participants;
-  GroupPart own;
-  std::optional<Exchanges::Key> key{};
-  Exchanges::Clock::time_point since = Exchanges::Clock::now();
-  bool was_over = false;  ///< another node had ended this generation before it began here
-  std::unique_ptr<asio::steady_timer> deadline{};
-};
-
 Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
                GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server)
     : loop_(loop),
@@ -42,6 +32,8 @@ Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& car
     if (group != nullptr && group->version == ended->version) table_.erase(ended->group);
     reply(ended ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
   });
+  peers_.on(RequestType::group_attempt,
+            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_attempt(body, reply); });
 }
 
 Participants Groups::participants_of(const Meeting& meeting) const {
@@ -70,7 +62,7 @@ void Groups::run(Meeting meeting) {
   if (meeting.kind == Meeting::Kind::construct && table_.find(meeting.group) != nullptr)
     return fail(meeting, PMIX_ERR_EXISTS);
   auto own = part_of(meeting);
-  if (are_all_here(meeting.set)) return end(meeting, {std::move(own)});
+  if (are_all_here(meeting.set)) return end(meeting, {std::move(own)}, std::nullopt);
   if (jobs_.nodes_of(meeting.set).empty()) return answer(meeting, {PMIX_ERR_NOT_FOUND, {}, {}});
   // A host that carries fences knows no operation but those, of the same processes.
   if (exchanges_ == nullptr || !cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
@@ -107,7 +99,8 @@ void Groups::watch_deadline(const OperationRef& operation) {
   operation->deadline = std::make_unique<asio::steady_timer>(loop_, *operation->meeting.deadline);
   operation->deadline->async_wait([this, weak = std::weak_ptr(operation)](const std::error_code& error) {
     const auto open = weak.lock();
-    if (!error && open && open->key) exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
+    if (error || !open || !open->key) return;
+    is_settling(open) ? give_up(open, PMIX_ERR_TIMEOUT) : exchanges_->abort(*open->key, PMIX_ERR_TIMEOUT);
   });
 }
 
@@ -132,9 +125,16 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;
   if (operation->was_over && was_another) return exchange(operation);
   if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
+  if (ended.lost) operation->lost.insert(*ended.lost);
+  if (may_go_on_without(*operation, ended.status)) return settle(operation);
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   finish(operation, ended);
-  if (operation->meeting.kind == Meeting::Kind::construct) constructed_(operation->meeting.group);
+  tell_constructed(operation->meeting);
+}
+
+/// What has come too early for it goes on.
+void Groups::tell_constructed(const Meeting& meeting) {
+  if (meeting.kind == Meeting::Kind::construct) constructed_(meeting.group);
 }
 
 /// Only a construct carries parts.
@@ -152,7 +152,8 @@ void Groups::finish(const OperationRef& operation, const CardExchange::End& ende
     parts.push_back(std::move(*part));
   }
   if (!has_own) parts.push_back(std::move(operation->own));
-  end(operation->meeting, parts);
+  if (!operation->absent.empty()) parts.push_back({.absent = link::runs_of(operation->absent)});
+  end(operation->meeting, parts, operation->key);
 }
 
 /// The members of the group are others than when this began, or other nodes know so: they fence, or end the group, with those that are left.
@@ -219,7 +220,10 @@ const Meeting* Groups::under_way(const std::string& operation, const Procs& set)
   return nullptr;
 }
 
-void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
+void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
+                 const std::optional<Exchanges::Key>& attempt) {
+  const bool is_to_remember = attempt && meeting.goes_on_smaller;
+  if (is_to_remember && meeting.kind != Meeting::Kind::construct) recent_.add(*attempt, {});
   switch (meeting.kind) {
     case Meeting::Kind::connect:
       connected_.insert(link::runs_of(meeting.set));
@@ -236,20 +240,26 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts) {
       break;
   }
   auto outcome = outcome_of(parts, by_rank(meeting.set));
-  link::Answer out{outcome.status, {}, {}};
-  if (!outcome.members.empty()) {
-    const auto offer = offer_board(meeting, outcome);
-    out.value =
-        data::Value::of_bytes(link::encode(offer ? *offer : link::GroupMembers{.runs = outcome.members}));
-    if (outcome.context_id != 0)
-      out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(outcome.context_id));
-    for (const auto& part : parts) store(part, outcome.context_id);
-    const auto keeper = keeper_of(outcome.members);
-    Group group{std::move(outcome.members), outcome.context_id, outcome.options, keeper, 1};
-    tell_made(meeting.group, group, outcome.status);
-    tell_earlier_ends(meeting.group, group);
-    if (has_live_members(group, {})) table_.add(meeting.group, std::move(group));
-  }
+  if (outcome.members.empty()) return answer(meeting, {outcome.status, {}, {}});
+  const auto keeper = keeper_of(outcome.members);
+  MadeGroup made{meeting.group, {outcome.members, outcome.context_id, outcome.options, keeper, 1}, {}};
+  for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
+  if (is_to_remember) recent_.add(*attempt, base::encode(made));
+  const auto offer = offer_board(meeting, outcome);
+  conclude(meeting, std::move(made), outcome.status,
+           offer ? *offer : link::GroupMembers{.runs = outcome.members});
+}
+
+/// The group is made: for its members here, and for this server.
+void Groups::conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
+                      const link::GroupMembers& members) {
+  link::Answer out{status, data::Value::of_bytes(link::encode(members)), {}};
+  if (made.group.context_id != 0)
+    out.infos.add(PMIX_GROUP_CONTEXT_ID, data::Value::of_size(made.group.context_id));
+  store(made);
+  tell_made(made.name, made.group, status);
+  tell_earlier_ends(made.name, made.group);
+  if (has_live_members(made.group, {})) table_.add(made.name, std::move(made.group));
   answer(meeting, out);
 }
 

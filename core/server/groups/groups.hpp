@@ -11,6 +11,7 @@
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
+#include <algorithm>
 #include <asio/io_context.hpp>
 #include <asio/steady_timer.hpp>
 #include <map>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "core/server/fences/card_exchange.hpp"
+#include "core/server/groups/attempt.hpp"
 #include "core/server/groups/board_meetings.hpp"
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/group_part.hpp"
@@ -116,7 +118,20 @@ class Groups {
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
  private:
-  struct Operation;
+  /// One that is with the other nodes.
+  struct Operation {
+    Meeting meeting;
+    Participants participants;
+    GroupPart own;
+    std::optional<Exchanges::Key> key{};
+    Exchanges::Clock::time_point since = Exchanges::Clock::now();
+    bool was_over = false;  ///< another node had ended this generation before it began here
+    std::unique_ptr<asio::steady_timer> deadline{};
+    // Where nodes are lost and it goes on without them:
+    std::set<NodeNumber> lost{};
+    Procs absent{};                        ///< members that were there
+    std::vector<Exchanges::Key> failed{};  ///< attempts that ended with a loss
+  };
   using OperationRef = std::shared_ptr<Operation>;
 
   bool are_all_here(const Procs& set) const;
@@ -128,11 +143,25 @@ class Groups {
   void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
   bool adjust(Operation& operation);
-  void end(const Meeting& meeting, const std::vector<GroupPart>& parts);
+  /// attempt: between the nodes; nothing: all participants are here.
+  void end(const Meeting& meeting, const std::vector<GroupPart>& parts,
+           const std::optional<Exchanges::Key>& attempt);
+  void conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
+                const link::GroupMembers& members);
+  void tell_constructed(const Meeting& meeting);
+  bool may_go_on_without(const Operation& operation, pmix_status_t status) const;
+  void settle(const OperationRef& operation);
+  void give_up(const OperationRef& operation, pmix_status_t why);
+  bool is_settling(const OperationRef& operation) const {
+    return std::find(settling_.begin(), settling_.end(), operation) != settling_.end();
+  }
+  void adopt(const OperationRef& operation, Bytes made);
+  void go_on_without(const OperationRef& operation);
+  void answer_attempt(Bytes body, const Rpc::Reply& reply);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
   void tell_earlier_ends(const std::string& name, const Group& group);
   std::optional<link::GroupMembers> offer_board(const Meeting& meeting, const GroupOutcome& outcome);
-  void store(const GroupPart& part, std::uint64_t context_id);
+  void store(const MadeGroup& made);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
   void tell_members(pmix_status_t code, const std::string& name, const Group& group,
@@ -160,6 +189,8 @@ class Groups {
   std::uint32_t last_context_ = 0;
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations
   std::map<Exchanges::Key, OperationRef> open_;
+  std::vector<OperationRef> settling_;  ///< it is not known yet whether other nodes have ended them well
+  RecentEnds recent_;
   bool may_exchange_ = true;
   std::unique_ptr<asio::steady_timer> rival_timer_;  ///< while an operation is under way
 };

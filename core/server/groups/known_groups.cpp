@@ -86,9 +86,9 @@ link::RankRuns Groups::by_rank(const Procs& procs) const {
 
 // ---- what members gave
 
-void Groups::store(const GroupPart& part, std::uint64_t context_id) {
-  for (const auto& data : part.data)
-    if (store(data, context_id)) gets_.retry_all(data.nspace);
+void Groups::store(const MadeGroup& made) {
+  for (const auto& data : made.data)
+    if (store(data, made.group.context_id)) gets_.retry_all(data.nspace);
 }
 
 /// As keys of that rank, for every reader of this node: with the context's identifier as their qualifier, where there is one. Without it a
@@ -237,8 +237,7 @@ bool Groups::tells_keeper(const Group& group) const {
 void Groups::take(const MadeGroup& made) {
   const auto* known = table_.find(made.name);
   if (known != nullptr && known->version >= made.group.version) return;
-  for (const auto& data : made.data)
-    if (store(data, made.group.context_id)) gets_.retry_all(data.nspace);
+  store(made);
   table_.add(made.name, made.group);
   if (known == nullptr) tell_earlier_ends(made.name, made.group);
 }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/link/rank_runs.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
 

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Groups: operations that go on without nodes that are lost.
+//
+// A loss ends the attempt at each node that has not ended it yet, and others may have ended it well before. So a node that sees it fail asks all
+// others, which end the attempt by that question if it is still open there: either one has ended it well, and its end is that of all, as if the
+// node had been lost right after; or no node has, and all begin again without the lost nodes' members. A node that has ended it with an error,
+// because its own members would not go on, ends it so for all.
+#include <algorithm>
+
+#include "core/server/groups/groups.hpp"
+
+namespace weft::server {
+namespace {
+
+std::uint64_t count_in(const link::RankRuns& runs) {
+  std::uint64_t out = 0;
+  for (const auto& run : runs) out += std::uint64_t{run.last} - run.first + 1;
+  return out;
+}
+
+}  // namespace
+
+/// Nodes that know of other losses are in other attempts (Exchanges::rivals), and agree by asking each other; in each round one of
+/// them learns of a loss.
+bool Groups::may_go_on_without(const Operation& operation, pmix_status_t status) const {
+  const bool may_be_of_loss = status == PMIX_ERR_PROC_ABORTED || status == Exchanges::rivals;
+  return may_be_of_loss && operation.meeting.goes_on_smaller && !operation.lost.empty() &&
+         operation.failed.size() <= jobs_.nodes_of(operation.meeting.set).size();
+}
+
+void Groups::settle(const OperationRef& operation) {
+  operation->failed.push_back(*operation->key);
+  settling_.push_back(operation);
+  watch_deadline(operation);
+  auto nodes = jobs_.nodes_of(operation->meeting.set);
+  std::erase_if(nodes,
+                [&](NodeNumber node) { return node == peers_.self() || operation->lost.count(node) != 0; });
+  struct Answers {
+    std::size_t left;
+    std::optional<std::vector<std::byte>> made{};
+    bool is_over = false;
+  };
+  const auto answers = std::make_shared<Answers>(Answers{nodes.size()});
+  const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
+                               {operation->lost.begin(), operation->lost.end()}};
+  if (nodes.empty()) return go_on_without(operation);
+  for (const auto node : nodes)
+    peers_.send(node, RequestType::group_attempt, base::encode(inquiry),
+                [this, operation, answers, node](pmix_status_t status, Bytes body) {
+                  if (status == PMIX_SUCCESS)
+                    answers->made.emplace(body.begin(), body.end());
+                  else if (status == PMIX_ERR_UNREACH)
+                    operation->lost.insert(node);
+                  else
+                    answers->is_over |= status != PMIX_ERR_NOT_FOUND;
+                  if (--answers->left != 0 || !is_settling(operation)) return;
+                  if (answers->made) return adopt(operation, *answers->made);
+                  answers->is_over ? give_up(operation, PMIX_ERR_PROC_ABORTED) : go_on_without(operation);
+                });
+}
+
+void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
+  std::erase(settling_, operation);
+  answer(operation->meeting, {why, {}, {}});
+  tell_constructed(operation->meeting);
+}
+
+/// What another node has made of it.
+void Groups::adopt(const OperationRef& operation, Bytes bytes) {
+  std::erase(settling_, operation);
+  const auto& meeting = operation->meeting;
+  if (meeting.kind != Meeting::Kind::construct) return end(meeting, {}, operation->failed.back());
+  auto made = made_in(bytes);
+  if (!made || made->name != meeting.group || made->group.members.empty()) {
+    answer(meeting, {PMIX_ERR_UNPACK_FAILURE, {}, {}});
+  } else {
+    recent_.add(operation->failed.back(), {bytes.begin(), bytes.end()});
+    const bool is_smaller = count_in(made->group.members) < count_in(by_rank(meeting.set));
+    const link::GroupMembers members{.runs = made->group.members};
+    conclude(meeting, std::move(*made), is_smaller ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS, members);
+  }
+  tell_constructed(meeting);
+}
+
+void Groups::go_on_without(const OperationRef& operation) {
+  std::erase(settling_, operation);
+  const auto& meeting = operation->meeting;
+  auto& absent = operation->absent;
+  Procs left;
+  absent.clear();
+  for (const auto& proc : link::procs_of(by_rank(meeting.set)).value_or(Procs())) {
+    const auto node = peers_.node_of(proc);
+    (node && operation->lost.count(*node) != 0 ? absent : left).push_back(proc);
+  }
+  operation->participants = Participants(set_of_group(left), operation_of(meeting), true);
+  if (!are_all_here(left)) return exchange(operation);
+  end(meeting, {std::move(operation->own), {.absent = link::runs_of(absent)}}, std::nullopt);
+  tell_constructed(meeting);
+}
+
+/// PMIX_SUCCESS: it has ended well here, with what it has made. PMIX_ERR_NOT_FOUND: it has not, and will not. PMIX_ERR_PROC_ABORTED: it has
+/// failed here, and is over.
+void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
+  const auto inquiry = base::decode<AttemptInquiry>(body);
+  auto procs = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
+  if (!procs || jobs_.nodes_of(*procs).empty()) return reply(PMIX_ERR_BAD_PARAM, {});
+  const Participants participants(std::move(*procs), inquiry->attempt.operation);
+  const Exchanges::Key key{participants.signature(), inquiry->attempt.generation};
+  if (const auto* made = recent_.find(key)) return reply(PMIX_SUCCESS, *made);
+  const auto is_it = [&](const OperationRef& each) {
+    return each->key == key || std::find(each->failed.begin(), each->failed.end(), key) != each->failed.end();
+  };
+  const auto learn = [&](Operation& operation) {
+    const auto known = operation.lost.size();
+    for (const auto node : inquiry->lost)
+      if (node != peers_.self()) operation.lost.insert(node);
+    return operation.lost.size() != known;
+  };
+  if (const auto settling = std::find_if(settling_.begin(), settling_.end(), is_it);
+      settling != settling_.end()) {
+    learn(**settling);
+    return reply(PMIX_ERR_NOT_FOUND, {});
+  }
+  const auto open =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); });
+  if (open == open_.end())
+    return reply(attempts(participants) < key.second ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
+  const auto operation = open->second;
+  if (learn(*operation) || operation->key == key) abort(*operation->key, PMIX_ERR_PROC_ABORTED);
+  reply(operation->meeting.goes_on_smaller ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
+}
+
+}  // namespace weft::server
