@@ -48,7 +48,7 @@ struct Rooms {
         group_events(events, peers),
         groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
                group_boards, self.rank),
-        bootstraps(loop, peers, groups),
+        bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
         memberships(jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),

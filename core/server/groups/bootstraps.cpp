@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/bootstraps.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 
 #include "core/data/array.hpp"
+#include "core/server/fences/local_part.hpp"
+#include "core/server/groups/invitation.hpp"
 
 namespace weft::server {
 namespace {
@@ -14,8 +17,8 @@ constexpr unsigned most_tries = 8;
 
 }  // namespace
 
-Bootstraps::Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups)
-    : loop_(loop), peers_(peers), groups_(groups) {
+Bootstraps::Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
+    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups) {
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
 }
@@ -152,6 +155,13 @@ Procs Bootstraps::members_of(const Boot& boot) {
   return link::each_once(out);
 }
 
+/// 0: no leader has called.
+std::uint64_t Bootstraps::wanted_leaders(const Boot& boot) {
+  std::uint64_t out = 0;
+  for (const auto& caller : boot.callers) out = std::max(out, caller.call.leaders);
+  return out;
+}
+
 /// Of those that leaders have named. PMIX_ERR_PROC_ABORTED: one is gone, and no caller has said that it is optional.
 pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
   const bool is_optional = std::any_of(boot.callers.begin(), boot.callers.end(),
@@ -172,8 +182,7 @@ pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
 /// All are there: each caller that is a member hears of all members, the others that they are none.
 void Bootstraps::look(const std::string& group) {
   auto& boot = boots_[group];
-  std::uint64_t wanted = 0;
-  for (const auto& caller : boot.callers) wanted = std::max(wanted, caller.call.leaders);
+  const auto wanted = wanted_leaders(boot);
   if (boot.leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
   if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
   const auto order = members_of(boot);
@@ -236,6 +245,66 @@ void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
 
 void Bootstraps::forget(std::string_view nspace) {
   std::erase_if(gone_, [&](const auto& each) { return each.first == nspace; });
+}
+
+// ---- which ranks are missing
+
+/// All that have called or are named. Of leaders that have not called only the number is known; it stands in the operation.
+FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const {
+  auto procs = members_of(boot);
+  for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
+  procs = link::each_once(procs);
+  auto operation = bootstrap_of(group);
+  const auto wanted = wanted_leaders(boot);
+  if (boot.leaders == 0)
+    operation += " (no leader has called)";
+  else if (boot.leaders < wanted)
+    operation += fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
+  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, std::move(operation)},
+                         [&](const Job& job, std::uint32_t local) {
+                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                           return std::any_of(
+                               boot.callers.begin(), boot.callers.end(),
+                               [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+                         });
+  part.age_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - boot.since).count());
+  return part;
+}
+
+std::vector<FencePart> Bootstraps::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& [group, boot] : boots_) out.push_back(part_of(group, boot));
+  return out;
+}
+
+std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (auto& [group, boot] : boots_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - boot.since);
+    if (boot.is_reported || age < limit) continue;
+    boot.is_reported = true;
+    auto part = part_of(group, boot);
+    const auto by_node = peers_.by_node(link::procs_of(part.name.procs).value_or(Procs()));
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
+    const bool awaits_leaders = boot.leaders == 0 || boot.leaders < wanted_leaders(boot);
+    out.push_back({std::move(part), age, is_between_nodes, true,
+                   awaits_leaders ? "leaders that are not known yet" : ""});
+  }
+  return out;
+}
+
+FencePart Bootstraps::part_in(const FenceName& name) const {
+  const auto procs = link::procs_of(name.procs);
+  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
+      const auto operation = bootstrap_of(waiting->call.group);
+      const bool is_it = name.operation == operation || name.operation.starts_with(operation + " (");
+      return is_it && link::is_same(waiting->call.proc, proc);
+    });
+  });
 }
 
 }  // namespace weft::server

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <map>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "core/server/connections/requester.hpp"
+#include "core/server/fences/fences.hpp"
 #include "core/server/groups/groups.hpp"
 #include "core/server/groups/peer_calls.hpp"
 
@@ -55,7 +57,7 @@ void fields(Archive& archive, BootstrapMembers& m) {
 
 class Bootstraps {
  public:
-  Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups);
+  Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
 
   /// The members are known: message.procs names them all.
   using Ready = std::function<void(const Requester&, link::GroupConstruct message)>;
@@ -67,7 +69,14 @@ class Bootstraps {
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   void forget(std::string_view nspace);
 
+  // As Gatherings: where they come together.
+  std::vector<FencePart> open_parts() const;
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+  /// This node's part in what another node brings together: which of its processes have called.
+  FencePart part_in(const FenceName& name) const;
+
  private:
+  using Clock = std::chrono::steady_clock;
   /// A call of a process of this node.
   struct Waiting {
     Requester from;
@@ -86,6 +95,8 @@ class Bootstraps {
     Procs left_out;
     std::uint64_t leaders = 0;  ///< that have called
     std::size_t named = 0;      ///< by them, without those that are left out
+    Clock::time_point since = Clock::now();
+    bool is_reported = false;
   };
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
@@ -103,10 +114,13 @@ class Bootstraps {
   pmix_status_t leave_out_gone(Boot& boot) const;
   void look(const std::string& group);
   static Procs members_of(const Boot& boot);
+  static std::uint64_t wanted_leaders(const Boot& boot);
+  FencePart part_of(const std::string& group, const Boot& boot) const;
   void end(const std::string& group, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
   asio::io_context& loop_;
+  const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
   Ready ready_;
