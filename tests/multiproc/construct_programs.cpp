@@ -21,36 +21,6 @@ void end_by_signal() {
   ::kill(::getpid(), SIGUSR1);
 }
 
-/// What this process has asked of its server before has come there.
-void hear_from_server() {
-  char* keys[] = {const_cast<char*>(PMIX_QUERY_NUM_GROUPS), nullptr};
-  pmix_query_t query{keys, nullptr, 0};
-  pmix_info_t* results = nullptr;
-  std::size_t count = 0;
-  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
-  PMIX_INFO_FREE(results, count);
-}
-
-/// A construct that this process waits for later.
-class Construct {
- public:
-  Construct(const std::string& name, const Procs& procs, const Infos& infos) {
-    const auto on_end = [](pmix_status_t status, pmix_info_t*, size_t, void* waiter,
-                           pmix_release_cbfunc_t release, void* held) {
-      if (release != nullptr) release(held);
-      Waiter::on_status(status, waiter);
-    };
-    check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
-                                         on_end, &ended_),
-                 PMIX_SUCCESS);
-    hear_from_server();
-  }
-  pmix_status_t wait() { return ended_.wait(); }
-
- private:
-  Waiter ended_;
-};
-
 /// The last rank ends before it calls, after rank 0 has. Word: leader (rank 0 declares itself, and goes on), all (each is asked, and goes on), aborts (rank 1
 /// does), unheard (there is no handler), refused (no member wants to be asked).
 int handlers_decide(const Words& words) {

@@ -122,6 +122,7 @@ void Invitations::take_answer(NodeNumber from, Bytes body, const Rpc::Reply& rep
 }
 
 void Invitations::lose(const pmix_proc_t& proc) {
+  memberships_.lose(proc);
   std::vector<Ref> about;
   for (const auto& [number, invitation] : open_)
     if (invitation->find(proc) != nullptr) about.push_back(invitation);
