@@ -71,8 +71,9 @@ Construct::Construct(const std::string& name, const Procs& procs, const Infos& i
   hear_from_server();
 }
 
-Join::Join(const std::string& name) {
-  check_status(PMIx_Group_join_nb(name.c_str(), nullptr, PMIX_GROUP_ACCEPT, nullptr, 0, on_end, &ended_),
+Join::Join(const std::string& name, const Infos& infos) {
+  check_status(PMIx_Group_join_nb(name.c_str(), nullptr, PMIX_GROUP_ACCEPT, infos.data(), infos.size(),
+                                  on_end, &ended_),
                PMIX_SUCCESS);
   hear_from_server();
 }

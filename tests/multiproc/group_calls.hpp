@@ -46,7 +46,7 @@ class Construct {
 /// Without a leader.
 class Join {
  public:
-  explicit Join(const std::string& name);
+  explicit Join(const std::string& name, const Infos& infos = {});
   pmix_status_t wait() { return ended_.wait(); }
 
  private:

@@ -17,9 +17,20 @@ namespace {
 using Answer = GroupEvents::Answer;
 using Event = GroupEvents::Event;
 
+constexpr std::size_t more_than_a_connection_holds = 32U << 20;
+
 void end_by_kill() {
   ::signal(SIGUSR1, SIG_DFL);
   ::kill(::getpid(), SIGUSR1);
+}
+
+/// Or will be.
+bool is_open_here(const std::string& operation) {
+  return eventually([&] {
+    const auto open = operations_open_here();
+    return std::any_of(open.begin(), open.end(),
+                       [&](const std::string& each) { return each.starts_with(operation); });
+  });
 }
 
 struct Survivor {
@@ -86,7 +97,6 @@ int keepers_node_dies(const Words&) {
 /// Rank 4 joins a group that the first node keeps, with so much data that the change does not reach the stopped second node before the first
 /// is lost. The second is the next keeper: it learns of the change from the third, and rank 4 has joined.
 int keepers_last_change_is_cut_off(const Words&) {
-  constexpr std::size_t more_than_a_connection_holds = 32U << 20;
   Survivor me;
   const auto survivors = me.ranks({2, 3, 4, 5});
   const auto first = me.ranks({0, 2, 3, 5});
@@ -163,7 +173,7 @@ int node_of_a_bootstrap_dies(const Words&) {
   check_status(fence(), PMIX_SUCCESS);
   if (me.rank == 4) me.be_lost();
   if (me.rank == 5) {
-    check(eventually([] { return !operations_open_here().empty(); }), "no group comes together here");
+    check(is_open_here("bootstrap of group "), "no group comes together here");
     say("ready");
     me.be_lost();
   }
@@ -183,6 +193,64 @@ int node_of_a_bootstrap_dies(const Words&) {
     check(is_same(members_of(name), survivors), "the members");
   }
   for (int i = 0; i < groups; ++i) check_status(destruct("met " + std::to_string(i)), PMIX_SUCCESS);
+  check_status(fence(survivors), PMIX_SUCCESS);
+  me.end();
+  return 0;
+}
+
+/// Ranks 0 and 2 lead a group that comes together at the last node. That is lost when its replies are with ranks 0 and 1, and not with the
+/// stopped second node: a join of rank 4 with much data is before them. Ranks 2 and 3 follow the others.
+int node_of_a_bootstrap_dies_while_it_replies(const Words&) {
+  const std::string name = "met 3";
+  Survivor me;
+  const auto survivors = me.ranks({0, 1, 2, 3});
+  const auto full = me.ranks({5, 2});  // the last node keeps it
+  group_events().listen(PMIX_GROUP_MEMBERSHIP_UPDATE);
+  group_events().listen(PMIX_GROUP_JOIN_REQUEST, [&](const Event&) -> Answer {
+    if (me.rank == 5) await("answer");
+    return {};
+  });
+  check_status(fence(), PMIX_SUCCESS);
+  if (contains(full, me.client.me)) check_status(construct("full", full).status, PMIX_SUCCESS);
+  const bool leads = me.rank == 0 || me.rank == 2;
+  Infos infos;
+  if (leads)
+    infos.unsigned64(PMIX_GROUP_BOOTSTRAP, 2).procs(PMIX_GROUP_ADD_MEMBERS, {me.client.peer(me.rank + 1)});
+  const auto own = leads ? Procs{me.client.me} : Procs();
+  std::unique_ptr<Construct> open;
+  if (me.rank == 0 || me.rank == 2 || me.rank == 3) open = std::make_unique<Construct>(name, own, infos);
+  check_status(fence(), PMIX_SUCCESS);
+  if (me.rank == 4) {
+    Infos data;
+    data.array(PMIX_GROUP_INFO,
+               std::move(Infos().bytes("large", std::string(more_than_a_connection_holds, 'x'))));
+    const Join asks("full", data);
+    check_status(fence(me.ranks({2, 4})), PMIX_SUCCESS);
+    check(is_open_here("bootstrap of group " + name), "the group comes together elsewhere");
+    say("answered");
+    me.be_lost();
+  }
+  if (me.rank == 2) {
+    group_events().wait(PMIX_GROUP_JOIN_REQUEST);
+    hear_from_server();
+    check_status(fence(me.ranks({2, 4})), PMIX_SUCCESS);  // behind its answer
+  }
+  if (me.rank == 5) {
+    group_events().wait(PMIX_GROUP_MEMBERSHIP_UPDATE, "full");
+    say("heard");
+    me.be_lost();
+  }
+  if (me.rank == 1) {
+    await("call");
+    open = std::make_unique<Construct>(name, own, infos);
+  }
+  if (me.rank == 0) {
+    check(is_open_here("construct of group " + name), "no reply has come");
+    say("under way");
+  }
+  check_status(open->wait(), PMIX_SUCCESS);
+  check(is_same(members_of(name), survivors), "the members");
+  check_status(destruct(name), PMIX_SUCCESS);
   check_status(fence(survivors), PMIX_SUCCESS);
   me.end();
   return 0;
@@ -261,6 +329,7 @@ void add_group_loss_programs(Programs& programs) {
   programs.add("keepers_last_change_is_cut_off", keepers_last_change_is_cut_off);
   programs.add("node_dies_in_an_optional_construct", node_dies_in_an_optional_construct);
   programs.add("node_of_a_bootstrap_dies", node_of_a_bootstrap_dies);
+  programs.add("node_of_a_bootstrap_dies_while_it_replies", node_of_a_bootstrap_dies_while_it_replies);
   programs.add("one_that_asks_to_join_dies", one_that_asks_to_join_dies);
   programs.add("one_that_is_asked_dies", one_that_is_asked_dies);
 }

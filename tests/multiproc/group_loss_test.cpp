@@ -71,6 +71,19 @@ TEST_P(GroupLossTest, the_node_where_a_bootstrap_comes_together) {
   cluster.nodes[1].tell("call");
   cluster.finish();
 }
+TEST_P(GroupLossTest, the_node_where_a_bootstrap_comes_together_while_it_replies) {
+  Cluster cluster(3, Segment::mapped, "node_of_a_bootstrap_dies_while_it_replies", over());
+  hear_the_first(cluster.nodes[2], "answered");
+  const auto other = cluster.nodes[1].pid();
+  cluster.nodes[1].kill(SIGSTOP);
+  cluster.nodes[2].tell("answer");
+  hear_the_last(cluster.nodes[2], "heard");
+  cluster.nodes[0].tell("call");
+  hear_the_first(cluster.nodes[0], "under way");
+  lose(cluster, 2);
+  EXPECT_EQ(::kill(other, SIGCONT), 0);
+  cluster.finish();
+}
 TEST_P(GroupLossTest, one_that_asks_to_join) {
   for (const bool is_node : {false, true}) {
     Cluster cluster(3, Segment::mapped, "one_that_asks_to_join_dies", over());

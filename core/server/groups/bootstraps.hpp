@@ -8,7 +8,8 @@
 //
 // Order     Leaders by namespace and rank, each before the members that it has added.
 // Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for all; with PMIX_GROUP_OPTIONAL
-//           a named process is left out. When that server's node is lost, the callers' servers begin again with the next.
+//           a named process is left out. When that server's node is lost, the callers' servers begin again with the next. Some of them may
+//           have its reply: the next one asks all first.
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 
@@ -32,17 +33,30 @@ namespace weft::server {
 
 /// A process has called, or will not be there any more.
 struct BootstrapCall {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   std::string group;
   pmix_proc_t proc{};
   pmix_status_t status = PMIX_SUCCESS;  ///< another: why it is gone
   std::uint64_t leaders = 0;            ///< how many there are, of a leader; 0: it was added by one
   link::RankRuns members;               ///< of a leader: itself, and those that it adds
   bool is_optional = false;
+  bool is_again = false;  ///< another server was lost before it had replied
+  NodeNumber lost = 0;    ///< that one
 };
 template <class Archive>
 void fields(Archive& archive, BootstrapCall& m) {
-  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional);
+  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional, m.is_again, m.lost);
+}
+
+/// Has the lost server brought together a group whose construct is under way at the receiver? Replied to with BootstrapMembers.
+struct BootstrapInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+  NodeNumber lost = 0;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapInquiry& m) {
+  archive(m.group, m.lost);
 }
 
 /// The reply.
@@ -62,6 +76,9 @@ class Bootstraps {
   /// The members are known: message.procs names them all.
   using Ready = std::function<void(const Requester&, link::GroupConstruct message)>;
   void on_ready(Ready ready) { ready_ = std::move(ready); }
+  /// Whether processes of this node wait in a construct of that group, with these members (Groups::set_of_group()).
+  using IsConstructing = std::function<bool(const std::string& group, const link::RankRuns& members)>;
+  void on_look(IsConstructing is_constructing) { is_constructing_ = std::move(is_constructing); }
 
   static bool is_for(const link::GroupConstruct& message);
   void enter(const Requester& from, link::GroupConstruct message);
@@ -83,6 +100,7 @@ class Bootstraps {
     link::GroupConstruct message;
     BootstrapCall call;
     std::unique_ptr<asio::steady_timer> deadline{};
+    NodeNumber place = 0;
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
@@ -104,6 +122,14 @@ class Bootstraps {
     Procs owed;
   };
   static constexpr std::size_t most_failed = 1024;
+  static constexpr std::size_t most_ready = 1024;
+  /// Whether a call that another server was to bring together belongs to a group that it has.
+  struct Search {
+    BootstrapCall call;
+    Rpc::Reply reply;
+    std::size_t left;
+    std::optional<pmix_status_t> given_up{};
+  };
 
   pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
   void send(const WaitingRef& waiting, unsigned tries);
@@ -111,6 +137,11 @@ class Bootstraps {
   void give_up(const WaitingRef& waiting, pmix_status_t status);
   NodeNumber place_of(std::string_view group) const;
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void follow(BootstrapCall call, const Rpc::Reply& reply);
+  void add(BootstrapCall call, const Rpc::Reply& reply);
+  void answer_inquiry(Bytes body, const Rpc::Reply& reply);
+  void keep_ready(const std::string& group, const Procs& members);
+  bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
   void look(const std::string& group);
   static Procs members_of(const Boot& boot);
@@ -127,6 +158,9 @@ class Bootstraps {
   std::list<WaitingRef> waiting_;
   std::map<std::string, Boot> boots_;
   std::map<std::string, Failed> failed_;
+  std::list<std::shared_ptr<Search>> searches_;
+  std::map<std::string, Procs> latest_members_;  ///< the members of the latest of that name
+  IsConstructing is_constructing_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };
 
