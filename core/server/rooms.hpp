@@ -3,6 +3,7 @@
 // What comes up again comes as the completion of an operation. The loop's thread only.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -48,7 +49,7 @@ struct Rooms {
         group_events(events, peers),
         groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
                group_boards, self.rank),
-        bootstraps(loop, peers, groups),
+        bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
         memberships(jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
@@ -63,7 +64,15 @@ struct Rooms {
         services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited},
                  handlers),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {}
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {
+    bootstraps.on_look([this](const std::string& group, const link::RankRuns& members) {
+      const auto operation = operation_of(Meeting{.kind = Meeting::Kind::construct, .group = group});
+      const auto open = gatherings.open_parts();
+      return std::any_of(open.begin(), open.end(), [&](const FencePart& part) {
+        return part.name.operation == operation && part.name.procs == members;
+      });
+    });
+  }
   /// The cluster has been opened after the rooms, before any client of a job of several nodes came in. It outlives them.
   void join(Cluster& cluster) {
     cards.join(cluster);

@@ -59,8 +59,10 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<GroupEnded>(to, "group_ended", {&ended});
   const ConstructFacts facts{true, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
-  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true};
+  const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};
   add<BootstrapCall>(to, "bootstrap_call", {&call});
+  const BootstrapInquiry lost{"g", 1};
+  add<BootstrapInquiry>(to, "bootstrap_inquiry", {&lost});
   const BootstrapMembers members{runs};
   add<BootstrapMembers>(to, "bootstrap_members", {&members});
 }

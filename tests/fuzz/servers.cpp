@@ -227,6 +227,7 @@ void add_servers(Decoders& to) {
                  request(RequestType::card, CardMessage{"job", 0, 0, 0, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, PMIX_LOCALITY_STRING, false}),
                  request(RequestType::far_key, FarKeyMessage{"job", 0, "pmix.none", true}),
+                 request(RequestType::group_bootstrapped, BootstrapInquiry{"g", 1}),
                  {}},
                 [](Bytes bytes) { return asked(bytes), true; },
                 true});

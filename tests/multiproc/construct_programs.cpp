@@ -21,36 +21,6 @@ void end_by_signal() {
   ::kill(::getpid(), SIGUSR1);
 }
 
-/// What this process has asked of its server before has come there.
-void hear_from_server() {
-  char* keys[] = {const_cast<char*>(PMIX_QUERY_NUM_GROUPS), nullptr};
-  pmix_query_t query{keys, nullptr, 0};
-  pmix_info_t* results = nullptr;
-  std::size_t count = 0;
-  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
-  PMIX_INFO_FREE(results, count);
-}
-
-/// A construct that this process waits for later.
-class Construct {
- public:
-  Construct(const std::string& name, const Procs& procs, const Infos& infos) {
-    const auto on_end = [](pmix_status_t status, pmix_info_t*, size_t, void* waiter,
-                           pmix_release_cbfunc_t release, void* held) {
-      if (release != nullptr) release(held);
-      Waiter::on_status(status, waiter);
-    };
-    check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
-                                         on_end, &ended_),
-                 PMIX_SUCCESS);
-    hear_from_server();
-  }
-  pmix_status_t wait() { return ended_.wait(); }
-
- private:
-  Waiter ended_;
-};
-
 /// The last rank ends before it calls, after rank 0 has. Word: leader (rank 0 declares itself, and goes on), all (each is asked, and goes on), aborts (rank 1
 /// does), unheard (there is no handler), refused (no member wants to be asked).
 int handlers_decide(const Words& words) {
@@ -232,6 +202,30 @@ int bootstrap_loses_one(const Words& words) {
   return 0;
 }
 
+/// The last rank calls when the test says so: it is the second leader, or one that the second leader has added. Words: leader or member, the
+/// group's name.
+int bootstrap_waits(const Words& words) {
+  Client client;
+  const auto& name = words.at(1);
+  const auto last = client.size - 1;
+  const auto middle = client.size / 2;
+  const auto second = words.at(0) == "leader" ? last : middle;
+  Infos infos;
+  if (client.me.rank == 0)
+    infos.unsigned64(PMIX_GROUP_BOOTSTRAP, 2).procs(PMIX_GROUP_ADD_MEMBERS, ranks_of(client, 1, middle - 1));
+  if (client.me.rank == second)
+    infos.unsigned64(PMIX_GROUP_BOOTSTRAP, 2).procs(PMIX_GROUP_ADD_MEMBERS, ranks_of(client, middle, last));
+  const bool leads = client.me.rank == 0 || client.me.rank == second;
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank == last) await("come");
+  const auto made = construct(name, leads ? Procs{client.me} : Procs(), infos);
+  check_status(made.status, PMIX_SUCCESS);
+  check_equal(made.members.size(), client.size);
+  check_status(destruct(name), PMIX_SUCCESS);
+  client.finalize();
+  return 0;
+}
+
 /// A group whose fences adjust: one member leaves while the others are in a fence, another one ends.
 int fences_adjust(const Words&) {
   Client client;
@@ -317,6 +311,7 @@ void add_construct_programs(Programs& programs) {
   programs.add("tells_of_a_construct", tells_of_a_construct);
   programs.add("bootstraps", bootstraps);
   programs.add("bootstrap_loses_one", bootstrap_loses_one);
+  programs.add("bootstrap_waits", bootstrap_waits);
   programs.add("fences_adjust", fences_adjust);
   programs.add("one_leaves_a_fence", one_leaves_a_fence);
   programs.add("one_leaves_an_end", one_leaves_an_end);

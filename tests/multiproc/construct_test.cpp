@@ -69,6 +69,26 @@ TEST_P(ClusterConstructTest, bootstrap) {
 TEST_P(ClusterConstructTest, bootstrap_loses_one) {
   for (const char* how : {"optional", "required"}) run("bootstrap_loses_one", 3, Segment::mapped, {how});
 }
+TEST_P(ClusterConstructTest, what_is_stuck_is_reported_with_what_is_missing) {
+  auto variables = over();
+  variables.emplace_back("WEFT_STUCK_AFTER", "1");
+  const auto report_of = [&](const std::string& late) {
+    // The first node brings a group of this name together.
+    Cluster cluster(3, Segment::mapped, "bootstrap_waits", variables, true, {late, "met here"});
+    auto text = cluster.nodes[0].wait_for_error("bootstrap of group met here");
+    cluster.nodes[2].tell("come");
+    cluster.finish();
+    return text;
+  };
+  const auto without_member = report_of("member");
+  for (const char* part : {"bootstrap of group met here of a set of 6 processes of wide has been open",
+                           "2 of 3 nodes", "missing: 5 (rank 5 pid", ") on host2."})
+    EXPECT_NE(without_member.find(part), std::string::npos) << part << " in\n" << without_member;
+  const auto without_leader = report_of("leader");
+  for (const char* part : {"bootstrap of group met here (1 of 2 leaders have called) of a set of 5 processes",
+                           "missing: leaders that are not known yet."})
+    EXPECT_NE(without_leader.find(part), std::string::npos) << part << " in\n" << without_leader;
+}
 TEST_P(ClusterConstructTest, fences_adjust) {
   run("fences_adjust");
 }

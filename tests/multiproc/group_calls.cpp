@@ -37,7 +37,66 @@ GroupEvents::Event read_event(pmix_status_t code, const pmix_proc_t* source, con
   return out;
 }
 
+void on_end(pmix_status_t status, pmix_info_t*, size_t, void* waiter, pmix_release_cbfunc_t release,
+            void* held) {
+  if (release != nullptr) release(held);
+  Waiter::on_status(status, waiter);
+}
+
+/// The infos in an array; none: it is another value.
+std::pair<const pmix_info_t*, std::size_t> infos_in(const pmix_value_t& value) {
+  const bool is_list =
+      value.type == PMIX_DATA_ARRAY && value.data.darray != nullptr && value.data.darray->type == PMIX_INFO;
+  if (!is_list) return {nullptr, 0};
+  return {static_cast<const pmix_info_t*>(value.data.darray->array), value.data.darray->size};
+}
+
+const pmix_value_t* find_in(const pmix_value_t& value, const char* key) {
+  const auto [infos, count] = infos_in(value);
+  for (std::size_t i = 0; i < count; ++i)
+    if (PMIx_Check_key(infos[i].key, key)) return &infos[i].value;
+  return nullptr;
+}
+
 }  // namespace
+
+void hear_from_server() {
+  static_cast<void>(groups_known_here());
+}
+
+Construct::Construct(const std::string& name, const Procs& procs, const Infos& infos) {
+  check_status(PMIx_Group_construct_nb(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
+                                       on_end, &ended_),
+               PMIX_SUCCESS);
+  hear_from_server();
+}
+
+Join::Join(const std::string& name, const Infos& infos) {
+  check_status(PMIx_Group_join_nb(name.c_str(), nullptr, PMIX_GROUP_ACCEPT, infos.data(), infos.size(),
+                                  on_end, &ended_),
+               PMIX_SUCCESS);
+  hear_from_server();
+}
+
+std::vector<std::string> operations_open_here() {
+  char* keys[] = {const_cast<char*>("weft.cluster"), nullptr};
+  Infos here;
+  here.flag(PMIX_QUERY_LOCAL_ONLY);
+  pmix_query_t query{keys, here.data(), here.size()};
+  pmix_info_t* results = nullptr;
+  std::size_t count = 0;
+  check_status(PMIx_Query_info(&query, 1, &results, &count), PMIX_SUCCESS);
+  check_equal(count, 1);
+  std::vector<std::string> out;
+  const auto* fences = find_in(results[0].value, "weft.fences");
+  check(fences != nullptr, "a report without fences");
+  const auto [infos, size] = infos_in(*fences);
+  for (std::size_t i = 0; i < size; ++i)
+    if (const auto* operation = find_in(infos[i].value, "weft.operation"))
+      out.emplace_back(operation->data.string);
+  PMIX_INFO_FREE(results, count);
+  return out;
+}
 
 Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count) {
   Made out{status, {}, {}};

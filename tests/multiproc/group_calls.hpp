@@ -32,6 +32,27 @@ Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t h
 pmix_status_t destruct(const std::string& name, const Infos& infos = {});
 pmix_status_t leave(const std::string& name);
 
+/// What this process has asked of its server before has come there.
+void hear_from_server();
+/// Calls that this process waits for later. Their server has them.
+class Construct {
+ public:
+  Construct(const std::string& name, const Procs& procs, const Infos& infos);
+  pmix_status_t wait() { return ended_.wait(); }
+
+ private:
+  Waiter ended_;
+};
+/// Without a leader.
+class Join {
+ public:
+  explicit Join(const std::string& name, const Infos& infos = {});
+  pmix_status_t wait() { return ended_.wait(); }
+
+ private:
+  Waiter ended_;
+};
+
 /// Of the client's job, from the first to the last.
 Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last);
 pmix_proc_t all_of(const std::string& group);
@@ -44,6 +65,8 @@ Procs members_of(const std::string& group);
 std::string ranks_in(const Procs& procs);
 /// PMIX_QUERY_NUM_GROUPS, of this node.
 std::size_t groups_known_here();
+/// Operations of groups that this node's server has open, as weftinfo names them.
+std::vector<std::string> operations_open_here();
 
 /// Events about groups. One for the process, as the C API's handlers have it.
 class GroupEvents {

@@ -49,6 +49,7 @@ void add_group_board_programs(Programs& programs);
 void add_group_programs(Programs& programs);
 void add_group_soak_programs(Programs& programs);
 void add_group_death_programs(Programs& programs);
+void add_group_loss_programs(Programs& programs);
 void add_construct_programs(Programs& programs);
 void add_invitation_programs(Programs& programs);
 void add_membership_programs(Programs& programs);

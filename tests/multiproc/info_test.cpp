@@ -140,17 +140,17 @@ int fences_of_both_kinds(const Words&) {
   return 0;
 }
 
-struct Answer {
+struct InfoAnswer {
   pmix_status_t status;
   std::string text;  ///< of the first result, if it is a string
   std::size_t count = 0;
 };
 
-Answer asked(std::vector<const char*> keys) {
+InfoAnswer asked(std::vector<const char*> keys) {
   keys.push_back(nullptr);
   pmix_query_t query{const_cast<char**>(keys.data()), nullptr, 0};
   pmix_info_t* results = nullptr;
-  Answer out{PMIX_SUCCESS, {}};
+  InfoAnswer out{PMIX_SUCCESS, {}};
   out.status = PMIx_Query_info(&query, 1, &results, &out.count);
   if (out.count != 0 && results[0].value.type == PMIX_STRING) out.text = results[0].value.data.string;
   PMIX_INFO_FREE(results, out.count);

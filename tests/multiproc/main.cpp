@@ -20,6 +20,7 @@ int main(int argc, char** argv) {
   weft::test::add_group_programs(programs);
   weft::test::add_group_soak_programs(programs);
   weft::test::add_group_death_programs(programs);
+  weft::test::add_group_loss_programs(programs);
   weft::test::add_construct_programs(programs);
   weft::test::add_invitation_programs(programs);
   weft::test::add_membership_programs(programs);

@@ -132,6 +132,7 @@ int leaves_with_approval(const Words& words) {
   else
     group_events().wait(PMIX_GROUP_LEAVE_REQUEST, "tight");
   check_status(fence(), PMIX_SUCCESS);
+  check_equal(group_events().count(PMIX_GROUP_LEAVE_REQUEST), client.me.rank == last ? 0 : 1);
   const bool is_member = is_refused || client.me.rank != last;
   if (is_member) {
     check(wait_for_members("tight", ranks_of(client, 0, is_refused ? last : last - 1)), "the members");

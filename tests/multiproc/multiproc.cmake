@@ -24,6 +24,8 @@ add_executable(multiproc_test
   group_board_programs.cpp
   group_board_test.cpp
   group_death_programs.cpp
+  group_loss_programs.cpp
+  group_loss_test.cpp
   group_programs.cpp
   group_soak_programs.cpp
   group_soak_test.cpp

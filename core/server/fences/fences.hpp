@@ -79,6 +79,7 @@ class Fences {
     std::chrono::seconds age;
     bool is_between_nodes;         ///< by our own collective
     bool is_ours_to_tell = false;  ///< also where a lower node is in it
+    std::string also{};            ///< what is missing besides, in words
   };
   /// Fences in which local members have waited for local members for `limit`; each once.
   std::vector<Waiting> waiting_for(std::chrono::seconds limit);

@@ -62,6 +62,7 @@ std::string stuck_report(const StuckFence& fence) {
     where += node.has_answered ? ranks_and_pids(node.missing) : "which ranks is not known";
     if (!node.host.empty()) where += fmt::format(" on {}", node.host);
   }
+  if (!fence.also.empty()) where += (where.empty() ? "" : "; ") + fence.also;
   return fmt::format("{} has been open for {} s: {} of {} {} are in it{}, missing: {}. {}", title(fence.name),
                      fence.age.count(), fence.arrived, fence.members, fence.unit,
                      fence.unit == "nodes" ? " with all their ranks" : "", where, advice);

@@ -27,6 +27,7 @@ struct StuckFence {
   std::size_t members = 0, arrived = 0;
   std::string_view unit;  ///< of both: "local ranks" or "nodes"
   std::vector<OnNode> missing;
+  std::string also{};  ///< what is missing besides, in words
 };
 
 /// One paragraph: the fence, its age, how much of it has come, the missing ranks with their hosts and pids, and what to do.

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/bootstraps.hpp"
 
+#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/data/array.hpp"
+#include "core/server/fences/local_part.hpp"
+#include "core/server/groups/invitation.hpp"
+#include "core/server/groups/memberships.hpp"
 
 namespace weft::server {
 namespace {
@@ -14,10 +19,12 @@ constexpr unsigned most_tries = 8;
 
 }  // namespace
 
-Bootstraps::Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups)
-    : loop_(loop), peers_(peers), groups_(groups) {
+Bootstraps::Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
+    : loop_(loop), jobs_(jobs), peers_(peers), groups_(groups) {
   peers_.on(RequestType::group_bootstrap,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+  peers_.on(RequestType::group_bootstrapped,
+            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
 }
 
 bool Bootstraps::is_for(const link::GroupConstruct& message) {
@@ -62,21 +69,27 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
 }
 
 void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
+  waiting->place = place_of(waiting->call.group);
   peers_.send(
-      place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
+      waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
       [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
 }
 
 void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
   const auto found = std::find(waiting_.begin(), waiting_.end(), waiting);
   if (found == waiting_.end()) return;  // it has given up
-  if (status == PMIX_ERR_UNREACH && tries < most_tries) return send(waiting, tries + 1);
+  if (status == PMIX_ERR_UNREACH && tries < most_tries) {
+    waiting->call.is_again = true;
+    waiting->call.lost = waiting->place;
+    return send(waiting, tries + 1);
+  }
   waiting_.erase(found);
   waiting->deadline.reset();
   const auto answer = base::decode<BootstrapMembers>(body);
   auto members = answer ? link::procs_of(answer->members) : weft::fail(Errc::corrupt);
   if (status == PMIX_SUCCESS && !members) status = PMIX_ERR_UNPACK_FAILURE;
   if (status != PMIX_SUCCESS) return waiting->from.reply(status);
+  keep_ready(waiting->call.group, *members);
   waiting->message.procs = std::move(*members);
   ready_(waiting->from, std::move(waiting->message));
 }
@@ -107,28 +120,91 @@ void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto call = base::decode<BootstrapCall>(body);
   const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
   if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto group = call->group;
-  if (const auto failure = take_failure(*call)) return reply(*failure, {});
-  auto& boot = boots_[group];
   if (call->status != PMIX_SUCCESS) {
+    const auto search = std::find_if(searches_.begin(), searches_.end(), [&](const auto& each) {
+      return each->call.group == call->group && link::is_same(each->call.proc, call->proc);
+    });
+    if (search != searches_.end()) {
+      (*search)->given_up = call->status;
+      return reply(PMIX_SUCCESS, {});
+    }
+  }
+  const bool may_follow = call->status == PMIX_SUCCESS && call->is_again;
+  may_follow ? follow(std::move(*call), reply) : add(std::move(*call), reply);
+}
+
+void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
+  const auto inquiry = base::encode(BootstrapInquiry{call.group, call.lost});
+  const auto nodes = peers_.nodes();
+  const auto search = std::make_shared<Search>(Search{std::move(call), reply, nodes.size()});
+  searches_.push_back(search);
+  for (const auto node : nodes)
+    peers_.send(
+        node, RequestType::group_bootstrapped, inquiry, [this, search](pmix_status_t status, Bytes body) {
+          --search->left;
+          if (!search->reply) return;  // it has followed
+          const auto& own = search->call;
+          const auto known =
+              status == PMIX_SUCCESS ? base::decode<BootstrapMembers>(body) : weft::fail(Errc::not_found);
+          const bool is_in = known && link::holds(known->members, own.proc);
+          if (!is_in && search->left != 0) return;
+          searches_.remove(search);
+          const auto answer = std::exchange(search->reply, nullptr);
+          if (is_in) return answer(PMIX_SUCCESS, body);
+          add(own, answer);
+          if (!search->given_up) return;
+          auto ended = own;
+          ended.status = *search->given_up;
+          add(std::move(ended), [](pmix_status_t, Bytes) {});
+        });
+}
+
+void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
+  if (latest_members_.size() == most_ready)
+    std::erase_if(latest_members_, [&](const auto& each) { return !is_under_way(each.first, each.second); });
+  if (latest_members_.size() < most_ready) latest_members_.insert_or_assign(group, members);
+}
+
+bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
+  return is_constructing_(group, link::runs_of(groups_.set_of_group(members)));
+}
+
+/// What the lost server has sent to this one is handled before the request to it fails.
+void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
+  const auto inquiry = base::decode<BootstrapInquiry>(body);
+  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
+    const auto known = latest_members_.find(group);
+    if (known == latest_members_.end() || !is_under_way(group, known->second))
+      return reply(PMIX_ERR_NOT_FOUND, {});
+    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(known->second)}));
+  };
+  peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
+}
+
+void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
+  const auto group = call.group;
+  if (const auto failure = take_failure(call)) return reply(*failure, {});
+  auto& boot = boots_[group];
+  if (call.status != PMIX_SUCCESS) {
     const bool has_called = std::any_of(boot.callers.begin(), boot.callers.end(), [&](const Caller& each) {
-      return link::is_same(each.call.proc, call->proc);
+      return link::is_same(each.call.proc, call.proc);
     });
     if (has_called)
-      end(group, call->status);
+      end(group, call.status);
     else if (boot.callers.empty())
       boots_.erase(group);
     return reply(PMIX_SUCCESS, {});
   }
   for (const auto& each : boot.callers) {
-    if (link::is_same(each.call.proc, call->proc)) return reply(PMIX_ERR_EXISTS, {});
-    const bool disagree = call->leaders != 0 && each.call.leaders != 0 && call->leaders != each.call.leaders;
+    if (link::is_same(each.call.proc, call.proc)) return reply(PMIX_ERR_EXISTS, {});
+    const bool disagree = call.leaders != 0 && each.call.leaders != 0 && call.leaders != each.call.leaders;
     if (!disagree) continue;
     reply(PMIX_ERR_BAD_PARAM, {});
     return end(group, PMIX_ERR_BAD_PARAM);
   }
-  const bool is_leader = call->leaders != 0;
-  boot.callers.push_back({std::move(*call), reply});
+  const bool is_leader = call.leaders != 0;
+  boot.callers.push_back({std::move(call), reply});
   if (is_leader) {
     ++boot.leaders;
     if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(group, status);
@@ -152,6 +228,13 @@ Procs Bootstraps::members_of(const Boot& boot) {
   return link::each_once(out);
 }
 
+/// 0: no leader has called.
+std::uint64_t Bootstraps::wanted_leaders(const Boot& boot) {
+  std::uint64_t out = 0;
+  for (const auto& caller : boot.callers) out = std::max(out, caller.call.leaders);
+  return out;
+}
+
 /// Of those that leaders have named. PMIX_ERR_PROC_ABORTED: one is gone, and no caller has said that it is optional.
 pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
   const bool is_optional = std::any_of(boot.callers.begin(), boot.callers.end(),
@@ -172,8 +255,7 @@ pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
 /// All are there: each caller that is a member hears of all members, the others that they are none.
 void Bootstraps::look(const std::string& group) {
   auto& boot = boots_[group];
-  std::uint64_t wanted = 0;
-  for (const auto& caller : boot.callers) wanted = std::max(wanted, caller.call.leaders);
+  const auto wanted = wanted_leaders(boot);
   if (boot.leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
   if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
   const auto order = members_of(boot);
@@ -236,6 +318,66 @@ void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
 
 void Bootstraps::forget(std::string_view nspace) {
   std::erase_if(gone_, [&](const auto& each) { return each.first == nspace; });
+}
+
+// ---- which ranks are missing
+
+/// All that have called or are named. Of leaders that have not called only the number is known; it stands in the operation.
+FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const {
+  auto procs = members_of(boot);
+  for (const auto& caller : boot.callers) procs.push_back(caller.call.proc);
+  procs = link::each_once(procs);
+  auto operation = bootstrap_of(group);
+  const auto wanted = wanted_leaders(boot);
+  if (boot.leaders == 0)
+    operation += " (no leader has called)";
+  else if (boot.leaders < wanted)
+    operation += fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
+  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, std::move(operation)},
+                         [&](const Job& job, std::uint32_t local) {
+                           const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+                           return std::any_of(
+                               boot.callers.begin(), boot.callers.end(),
+                               [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
+                         });
+  part.age_ms = static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - boot.since).count());
+  return part;
+}
+
+std::vector<FencePart> Bootstraps::open_parts() const {
+  std::vector<FencePart> out;
+  for (const auto& [group, boot] : boots_) out.push_back(part_of(group, boot));
+  return out;
+}
+
+std::vector<Fences::Waiting> Bootstraps::waiting_for(std::chrono::seconds limit) {
+  std::vector<Fences::Waiting> out;
+  for (auto& [group, boot] : boots_) {
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - boot.since);
+    if (boot.is_reported || age < limit) continue;
+    boot.is_reported = true;
+    auto part = part_of(group, boot);
+    const auto by_node = peers_.by_node(link::procs_of(part.name.procs).value_or(Procs()));
+    const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
+                                              [&](const auto& each) { return each.first != peers_.self(); });
+    const bool awaits_leaders = boot.leaders == 0 || boot.leaders < wanted_leaders(boot);
+    out.push_back({std::move(part), age, is_between_nodes, true,
+                   awaits_leaders ? "leaders that are not known yet" : ""});
+  }
+  return out;
+}
+
+FencePart Bootstraps::part_in(const FenceName& name) const {
+  const auto procs = link::procs_of(name.procs);
+  return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
+      const auto operation = bootstrap_of(waiting->call.group);
+      const bool is_it = name.operation == operation || name.operation.starts_with(operation + " (");
+      return is_it && link::is_same(waiting->call.proc, proc);
+    });
+  });
 }
 
 }  // namespace weft::server

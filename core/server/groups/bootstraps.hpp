@@ -8,11 +8,13 @@
 //
 // Order     Leaders by namespace and rank, each before the members that it has added.
 // Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for all; with PMIX_GROUP_OPTIONAL
-//           a named process is left out. When that server's node is lost, the callers' servers begin again with the next.
+//           a named process is left out. When that server's node is lost, the callers' servers begin again with the next. Some of them may
+//           have its reply: the next one asks all first.
 // Source: PMIx Standard, chapter "Process Sets and Groups", "Bootstrap method".
 #pragma once
 
 #include <asio/steady_timer.hpp>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <map>
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "core/server/connections/requester.hpp"
+#include "core/server/fences/fences.hpp"
 #include "core/server/groups/groups.hpp"
 #include "core/server/groups/peer_calls.hpp"
 
@@ -30,17 +33,30 @@ namespace weft::server {
 
 /// A process has called, or will not be there any more.
 struct BootstrapCall {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   std::string group;
   pmix_proc_t proc{};
   pmix_status_t status = PMIX_SUCCESS;  ///< another: why it is gone
   std::uint64_t leaders = 0;            ///< how many there are, of a leader; 0: it was added by one
   link::RankRuns members;               ///< of a leader: itself, and those that it adds
   bool is_optional = false;
+  bool is_again = false;  ///< another server was lost before it had replied
+  NodeNumber lost = 0;    ///< that one
 };
 template <class Archive>
 void fields(Archive& archive, BootstrapCall& m) {
-  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional);
+  archive(m.group, m.proc, m.status, m.leaders, m.members, m.is_optional, m.is_again, m.lost);
+}
+
+/// Has the lost server brought together a group whose construct is under way at the receiver? Replied to with BootstrapMembers.
+struct BootstrapInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+  NodeNumber lost = 0;
+};
+template <class Archive>
+void fields(Archive& archive, BootstrapInquiry& m) {
+  archive(m.group, m.lost);
 }
 
 /// The reply.
@@ -55,11 +71,14 @@ void fields(Archive& archive, BootstrapMembers& m) {
 
 class Bootstraps {
  public:
-  Bootstraps(asio::io_context& loop, PeerCalls& peers, const Groups& groups);
+  Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
 
   /// The members are known: message.procs names them all.
   using Ready = std::function<void(const Requester&, link::GroupConstruct message)>;
   void on_ready(Ready ready) { ready_ = std::move(ready); }
+  /// Whether processes of this node wait in a construct of that group, with these members (Groups::set_of_group()).
+  using IsConstructing = std::function<bool(const std::string& group, const link::RankRuns& members)>;
+  void on_look(IsConstructing is_constructing) { is_constructing_ = std::move(is_constructing); }
 
   static bool is_for(const link::GroupConstruct& message);
   void enter(const Requester& from, link::GroupConstruct message);
@@ -67,13 +86,21 @@ class Bootstraps {
   void lose(const pmix_proc_t& proc, pmix_status_t status);
   void forget(std::string_view nspace);
 
+  // As Gatherings: where they come together.
+  std::vector<FencePart> open_parts() const;
+  std::vector<Fences::Waiting> waiting_for(std::chrono::seconds limit);
+  /// This node's part in what another node brings together: which of its processes have called.
+  FencePart part_in(const FenceName& name) const;
+
  private:
+  using Clock = std::chrono::steady_clock;
   /// A call of a process of this node.
   struct Waiting {
     Requester from;
     link::GroupConstruct message;
     BootstrapCall call;
     std::unique_ptr<asio::steady_timer> deadline{};
+    NodeNumber place = 0;
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
@@ -86,6 +113,8 @@ class Bootstraps {
     Procs left_out;
     std::uint64_t leaders = 0;  ///< that have called
     std::size_t named = 0;      ///< by them, without those that are left out
+    Clock::time_point since = Clock::now();
+    bool is_reported = false;
   };
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
@@ -93,6 +122,14 @@ class Bootstraps {
     Procs owed;
   };
   static constexpr std::size_t most_failed = 1024;
+  static constexpr std::size_t most_ready = 1024;
+  /// Whether a call that another server was to bring together belongs to a group that it has.
+  struct Search {
+    BootstrapCall call;
+    Rpc::Reply reply;
+    std::size_t left;
+    std::optional<pmix_status_t> given_up{};
+  };
 
   pmix_status_t read(const Requester& from, const link::GroupConstruct& message, BootstrapCall& out) const;
   void send(const WaitingRef& waiting, unsigned tries);
@@ -100,19 +137,30 @@ class Bootstraps {
   void give_up(const WaitingRef& waiting, pmix_status_t status);
   NodeNumber place_of(std::string_view group) const;
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void follow(BootstrapCall call, const Rpc::Reply& reply);
+  void add(BootstrapCall call, const Rpc::Reply& reply);
+  void answer_inquiry(Bytes body, const Rpc::Reply& reply);
+  void keep_ready(const std::string& group, const Procs& members);
+  bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
   void look(const std::string& group);
   static Procs members_of(const Boot& boot);
+  static std::uint64_t wanted_leaders(const Boot& boot);
+  FencePart part_of(const std::string& group, const Boot& boot) const;
   void end(const std::string& group, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
   asio::io_context& loop_;
+  const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
   Ready ready_;
   std::list<WaitingRef> waiting_;
   std::map<std::string, Boot> boots_;
   std::map<std::string, Failed> failed_;
+  std::list<std::shared_ptr<Search>> searches_;
+  std::map<std::string, Procs> latest_members_;  ///< the members of the latest of that name
+  IsConstructing is_constructing_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };
 

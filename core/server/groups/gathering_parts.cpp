@@ -10,10 +10,14 @@ namespace {
 
 using Kind = Meeting::Kind;
 
+bool is_bootstrap(const std::string& operation) {
+  return operation.starts_with(bootstrap_of(""));
+}
+
 /// No collective of the servers: one of them decides, and no other can end it.
 bool is_kept_by_one_server(const std::string& operation) {
   return operation.starts_with(invitation_to("")) || operation.starts_with(leave_of("")) ||
-         operation.starts_with(join_of(""));
+         operation.starts_with(join_of("")) || is_bootstrap(operation);
 }
 
 }  // namespace
@@ -32,6 +36,7 @@ std::vector<FencePart> Gatherings::open_parts() const {
   auto out = groups_.open_parts();
   std::ranges::move(rooms_.invitations.open_parts(), std::back_inserter(out));
   std::ranges::move(rooms_.memberships.open_parts(), std::back_inserter(out));
+  std::ranges::move(rooms_.bootstraps.open_parts(), std::back_inserter(out));
   for (const auto& gathering : open_) out.push_back(part_of(gathering));
   return out;
 }
@@ -39,6 +44,7 @@ std::vector<FencePart> Gatherings::open_parts() const {
 std::vector<Fences::Waiting> Gatherings::waiting_for(std::chrono::seconds limit) {
   auto out = rooms_.invitations.waiting_for(limit);
   std::ranges::move(rooms_.memberships.waiting_for(limit), std::back_inserter(out));
+  std::ranges::move(rooms_.bootstraps.waiting_for(limit), std::back_inserter(out));
   for (auto& gathering : open_) {
     const auto age = std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - gathering.since);
     if (gathering.is_reported || age < limit) continue;
@@ -59,6 +65,7 @@ const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
   auto procs = procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
+  if (is_bootstrap(name.operation)) return rooms_.bootstraps.part_in(name);
   if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
   const Participants participants(std::move(*procs), name.operation);
   const auto attempts = groups_.attempts(participants);

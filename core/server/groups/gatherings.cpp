@@ -351,6 +351,7 @@ void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
 
 void Gatherings::lose_remote(const pmix_proc_t& proc) {
   rooms_.bootstraps.lose(proc, PMIX_ERR_PROC_ABORTED);
+  rooms_.memberships.lose(proc);
   rooms_.invitations.lose(proc);
   static_cast<void>(groups_.process_ended(proc));
 }
@@ -359,6 +360,7 @@ void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   groups_.lose_at_boards(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
+  rooms_.memberships.lose(proc);
   rooms_.invitations.lose(proc);
   std::vector<std::uint64_t> of_it;
   for (const auto& open : open_)

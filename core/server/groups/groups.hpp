@@ -159,7 +159,7 @@ class Groups {
   void go_on_without(const OperationRef& operation);
   void answer_attempt(Bytes body, const Rpc::Reply& reply);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);
-  void tell_earlier_ends(const std::string& name, const Group& group);
+  void tell_earlier_ends(const std::string& name, const Group& group, const link::RankRuns& known = {});
   std::optional<link::GroupMembers> offer_board(const Meeting& meeting, const GroupOutcome& outcome);
   void store(const MadeGroup& made);
   bool store(const MemberData& data, std::uint64_t context_id);

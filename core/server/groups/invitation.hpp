@@ -77,6 +77,9 @@ inline std::string leave_of(std::string_view group) {
 inline std::string join_of(std::string_view group) {
   return "join of group " + std::string(group);
 }
+inline std::string bootstrap_of(std::string_view group) {
+  return "bootstrap of group " + std::string(group);
+}
 
 struct Invitation {
   using Clock = std::chrono::steady_clock;

@@ -30,7 +30,7 @@ class Invitations {
               GroupEvents& events, Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
-  /// A process of any node has ended, or has finalized.
+  /// A process of any node has ended, or has finalized; Memberships hears of it through this.
   void lose(const pmix_proc_t& proc);
   /// A process raises PMIX_GROUP_CONSTRUCT_ABORT for that group: without effect but by its leader.
   void abort(const pmix_proc_t& by, std::string_view group);

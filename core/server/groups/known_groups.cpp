@@ -140,11 +140,13 @@ bool Groups::has_live_members(const Group& group, const pmix_proc_t& ended) cons
   return out;
 }
 
-/// A member's end may be known here before the group is: the group was made elsewhere first.
-void Groups::tell_earlier_ends(const std::string& name, const Group& group) {
+/// A member's end may be known here before the group is, or before it is a member: that was made elsewhere first. known: members that were some
+/// before.
+void Groups::tell_earlier_ends(const std::string& name, const Group& group, const link::RankRuns& known) {
   const auto members = group.options.tells_ends ? link::procs_of(group.members) : Result<Procs>(Procs());
   if (!members) return;
   for (const auto& proc : *members) {
+    if (link::holds(known, proc)) continue;
     const auto* job = jobs_.find(link::nspace_of(proc));
     const auto local = job == nullptr ? store::none : job->view().local_index(proc.rank);
     const auto state = local == store::none ? store::Local::connected
@@ -238,8 +240,9 @@ void Groups::take(const MadeGroup& made) {
   const auto* known = table_.find(made.name);
   if (known != nullptr && known->version >= made.group.version) return;
   store(made);
+  const auto before = known == nullptr ? link::RankRuns() : known->members;
   table_.add(made.name, made.group);
-  if (known == nullptr) tell_earlier_ends(made.name, made.group);
+  tell_earlier_ends(made.name, made.group, before);
 }
 
 bool Groups::take_change(const MadeGroup& made, const Procs& left) {
@@ -253,6 +256,7 @@ bool Groups::take_change(const MadeGroup& made, const Procs& left) {
   const bool has_members = !local_members(made.group).empty();
   if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty()))
     table_.erase(made.name);
+  drop(made.name);
   return true;
 }
 

@@ -27,6 +27,12 @@ link::RankRuns changed_members(const link::RankRuns& members, const ChangeReques
   return link::runs_of(*procs);
 }
 
+link::RankRuns members_without(const link::RankRuns& members, const link::RankRuns& others) {
+  auto procs = link::procs_of(members).value_or(Procs());
+  std::erase_if(procs, [&](const pmix_proc_t& proc) { return link::holds(others, proc); });
+  return link::runs_of(procs);
+}
+
 std::string operation_of(const ChangeRequest& request) {
   return request.kind == Kind::leave ? leave_of(request.group) : join_of(request.group);
 }
@@ -85,41 +91,52 @@ NodeNumber Memberships::keeper_of(const Group& group) const {
   return peers_.self();
 }
 
+/// The keeper that was lost may have made the change, and the reply did not come.
+bool Memberships::is_made(const ChangeRequest& request, pmix_status_t status, unsigned tries) const {
+  if (tries == 0) return false;
+  return (request.kind == Kind::leave && status == PMIX_ERR_NOT_FOUND) ||
+         (request.kind == Kind::join && status == PMIX_ERR_EXISTS);
+}
+
+/// What this server knows of the group may be old where the first try has failed: then all servers are asked.
 void Memberships::ask_keeper(ChangeRequest request, unsigned tries, Changed changed) {
   const auto send = [this, request, tries, changed](const Group& group) {
     const auto keeper = keeper_of(group);
     peers_.send(keeper, RequestType::group_ask, base::encode(request),
                 [this, request, tries, changed](pmix_status_t status, Bytes body) {
-                  const bool is_worth_a_try = status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY;
-                  if (is_worth_a_try && tries < most_tries) return ask_keeper(request, tries + 1, changed);
+                  const bool is_undecided = status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY;
+                  if (is_undecided && body.empty() && tries < most_tries)
+                    return ask_keeper(request, tries + 1, changed);
                   const auto made = groups_.made_in(body);
-                  changed(status, made ? *made : MadeGroup{});
+                  changed(is_made(request, status, tries) ? PMIX_SUCCESS : status,
+                          made ? *made : MadeGroup{});
                 });
   };
-  if (const auto* group = groups_.table().find(request.group)) return send(*group);
-  find(request.group, [send, changed](const MadeGroup* made) {
-    if (made == nullptr) return changed(PMIX_ERR_NOT_FOUND, {});
-    send(made->group);
+  if (const auto* group = groups_.table().find(request.group); group != nullptr && tries == 0)
+    return send(*group);
+  find(request.group, [this, send, request, tries, changed](const MadeGroup* newest, const MadeGroup*) {
+    if (newest != nullptr) return send(newest->group);
+    changed(is_made(request, PMIX_ERR_NOT_FOUND, tries) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {});
   });
 }
 
-/// A group without members on this node: all servers are asked, and the newest answer counts.
-void Memberships::find(const std::string& group, std::function<void(const MadeGroup*)> found) {
+void Memberships::find(const std::string& group, Found found) {
   struct Search {
-    std::optional<MadeGroup> newest;
+    std::optional<MadeGroup> newest, oldest;
     std::size_t left;
-    std::function<void(const MadeGroup*)> found;
+    Found found;
   };
   const auto nodes = peers_.nodes();
-  const auto search = std::make_shared<Search>(Search{{}, nodes.size(), std::move(found)});
+  const auto search = std::make_shared<Search>(Search{{}, {}, nodes.size(), std::move(found)});
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_find, base::encode(GroupInquiry{group}),
                 [this, search](pmix_status_t status, Bytes body) {
-                  auto made = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
-                  const bool is_newer =
-                      made && (!search->newest || made->group.version > search->newest->group.version);
-                  if (is_newer) search->newest = std::move(*made);
-                  if (--search->left == 0) search->found(search->newest ? &*search->newest : nullptr);
+                  auto& [newest, oldest, left, tell] = *search;
+                  const auto made =
+                      status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
+                  if (made && (!newest || made->group.version > newest->group.version)) newest = *made;
+                  if (made && (!oldest || made->group.version < oldest->group.version)) oldest = *made;
+                  if (--left == 0) tell(newest ? &*newest : nullptr, oldest ? &*oldest : nullptr);
                 });
 }
 
@@ -148,9 +165,19 @@ void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& re
     return;
   }
   if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
-  if (keeper_of(*group) != peers_.self()) return reply(PMIX_ERR_RESOURCE_BUSY, {});
+  if (const auto keeper = keeper_of(*group); keeper != peers_.self()) {
+    // The asker may have heard of the keeper's loss before this server does.
+    const auto has_answered = [this, from, keeper, bytes = std::vector<std::byte>(body.begin(), body.end()),
+                               reply](pmix_status_t, Bytes) {
+      const auto there = peers_.nodes();
+      const bool is_there = std::find(there.begin(), there.end(), keeper) != there.end();
+      is_there ? reply(PMIX_ERR_RESOURCE_BUSY, {}) : take_request(from, bytes, reply);
+    };
+    return peers_.send(keeper, RequestType::group_find, base::encode(GroupInquiry{request->group}),
+                       has_answered);
+  }
   enqueue({std::move(*request), [reply](pmix_status_t status, const MadeGroup& made) {
-             reply(status, status == PMIX_SUCCESS ? base::encode(made) : std::vector<std::byte>());
+             reply(status, made.name.empty() ? std::vector<std::byte>() : base::encode(made));
            }});
 }
 
@@ -172,23 +199,35 @@ void Memberships::enqueue(Change change) {
 void Memberships::begin(const std::string& name) {
   auto* group = groups_.table().find(name);
   if (group == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
-  if (group->keeper != peers_.self()) return succeed_lost_keeper(name, *group);
+  if (group->keeper != peers_.self()) return succeed_lost_keeper(name);
   change(name, *group);
 }
 
-void Memberships::succeed_lost_keeper(const std::string& name, Group& group) {
-  group.keeper = peers_.self();
-  find(name, [this, name](const MadeGroup* newest) {
-    auto* own = groups_.table().find(name);
-    if (own == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
-    if (newest != nullptr && newest->group.version > own->version) *own = newest->group;
-    own->keeper = peers_.self();
-    change(name, *own);
+/// Where the lost keeper's last change has not reached this server, another one may be the next keeper by it.
+void Memberships::succeed_lost_keeper(const std::string& name) {
+  find(name, [this, name](const MadeGroup* newest, const MadeGroup* oldest) {
+    if (newest == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
+    if (keeper_of(newest->group) != peers_.self()) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
+    if (newest->group.version == oldest->group.version) return succeed(name);
+    ChangedGroup changed{*newest, {}, {}};
+    changed.made.group.keeper = peers_.self();
+    changed.left = members_without(oldest->group.members, newest->group.members);
+    changed.joined = members_without(newest->group.members, oldest->group.members);
+    distribute(changed, [this, name] { succeed(name); });
   });
 }
 
+void Memberships::succeed(const std::string& name) {
+  auto* group = groups_.table().find(name);
+  if (group == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
+  group->keeper = peers_.self();
+  change(name, *group);
+}
+
 void Memberships::change(const std::string& name, Group& group) {
-  const auto& request = queues_[name].waiting.front().request;
+  const auto& front = queues_[name].waiting.front();
+  if (front.is_withdrawn) return end(name, PMIX_ERR_PROC_ABORTED, {});
+  const auto& request = front.request;
   const auto procs = link::procs_of(request.procs);
   const bool are_members = std::all_of(procs->begin(), procs->end(), [&](const pmix_proc_t& proc) {
     return link::holds(group.members, proc);
@@ -198,7 +237,8 @@ void Memberships::change(const std::string& name, Group& group) {
       if (!are_members) return end(name, PMIX_ERR_NOT_FOUND, {});
       return group.options.approves_ends ? approve(name, group, PMIX_GROUP_LEAVE_REQUEST) : apply(name);
     case Kind::join:
-      return are_members ? end(name, PMIX_ERR_EXISTS, {}) : approve(name, group, PMIX_GROUP_JOIN_REQUEST);
+      return are_members ? end(name, PMIX_ERR_EXISTS, {name, group, {}})
+                         : approve(name, group, PMIX_GROUP_JOIN_REQUEST);
     case Kind::extend:
       return apply(name);
   }
@@ -222,11 +262,18 @@ void Memberships::approve(const std::string& name, const Group& group, pmix_stat
     out.infos = GroupEvents::infos_of({code, who, name, &group.members, &who});
     return out;
   };
-  questions_.ask_all(queue.asked, make, [this, name](const std::vector<Questions::Vote>& votes) {
-    queues_[name].asked.clear();
-    const auto status = approval_of(votes);
-    status == PMIX_SUCCESS ? apply(name) : end(name, status, {});
-  });
+  queue.poll = ++last_poll_;
+  questions_.ask_all(queue.asked, make,
+                     [this, name, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
+                       const auto open = queues_.find(name);
+                       if (open == queues_.end() || open->second.poll != poll)
+                         return;  // the process has ended meanwhile
+                       open->second.asked.clear();
+                       const auto status = approval_of(votes);
+                       if (status == PMIX_SUCCESS) return apply(name);
+                       const auto* refused = groups_.table().find(name);
+                       end(name, status, refused != nullptr ? MadeGroup{name, *refused, {}} : MadeGroup{});
+                     });
 }
 
 /// To the servers of those that were members, and of those that will be. The next change waits for all of them.
@@ -237,27 +284,43 @@ void Memberships::apply(const std::string& name) {
   const auto before = group->members;
   group->members = changed_members(before, request);
   ++group->version;
-  const auto changed =
-      std::make_shared<ChangedGroup>(ChangedGroup{{name, *group, std::move(request.data)}, {}, {}});
-  (request.kind == Kind::leave ? changed->left : changed->joined) = request.procs;
+  ChangedGroup changed{{name, *group, std::move(request.data)}, {}, {}};
+  (request.kind == Kind::leave ? changed.left : changed.joined) = request.procs;
   --group->version;  // this server takes the change as all do
   group->members = before;
-  auto everyone = link::procs_of(before);
-  const auto now = link::procs_of(changed->made.group.members);
-  if (everyone && now) everyone->insert(everyone->end(), now->begin(), now->end());
-  auto nodes = peers_.by_node(everyone ? *everyone : Procs());
+  distribute(changed, [this, made = changed.made] { end(made.name, PMIX_SUCCESS, made); });
+}
+
+void Memberships::distribute(const ChangedGroup& changed, std::function<void()> taken) {
+  auto procs = link::procs_of(changed.made.group.members).value_or(Procs());
+  for (const auto* runs : {&changed.left, &changed.joined}) {
+    const auto more = link::procs_of(*runs).value_or(Procs());
+    procs.insert(procs.end(), more.begin(), more.end());
+  }
+  auto nodes = peers_.by_node(procs);
   nodes.try_emplace(peers_.self());
   const auto left = std::make_shared<std::size_t>(nodes.size());
-  for (const auto& [node, procs] : nodes)
-    peers_.send(node, RequestType::group_changed, base::encode(*changed),
-                [this, left, changed](pmix_status_t, Bytes) {
-                  if (--*left == 0) end(changed->made.name, PMIX_SUCCESS, changed->made);
-                });
+  for (const auto& [node, of_it] : nodes)
+    peers_.send(node, RequestType::group_changed, base::encode(changed), [left, taken](pmix_status_t, Bytes) {
+      if (--*left == 0) taken();
+    });
+}
+
+void Memberships::lose(const pmix_proc_t& proc) {
+  std::vector<std::string> ended;
+  for (auto& [name, queue] : queues_) {
+    for (auto& change : queue.waiting)
+      change.is_withdrawn |= change.request.kind == Kind::join && link::holds(change.request.procs, proc);
+    if (queue.waiting.front().is_withdrawn && !queue.asked.empty()) ended.push_back(name);
+  }
+  for (const auto& name : ended) end(name, PMIX_ERR_PROC_ABORTED, {});
 }
 
 void Memberships::end(const std::string& name, pmix_status_t status, const MadeGroup& made) {
   const auto key = name;  // it may be the queue's own
   auto& queue = queues_[key];
+  queue.asked.clear();
+  queue.poll = 0;
   const auto changed = std::move(queue.waiting.front().changed);
   queue.waiting.pop_front();
   changed(status, made);

@@ -6,8 +6,10 @@
 //   PMIx_Group_leave, PMIx_Group_join -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
 //   -> group_changed to all servers of members -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE -> the reply
 //
-// Keeper    The server where the group was made; where that is lost, the first in the order of members that is not. What changed last may
-//           not have reached it: it asks the others first, and takes the newest.
+// Keeper    The server where the group was made; where that is lost, the first in the order of members that is not. What the lost one changed
+//           last may not have reached all: the next one asks all first, and sends the newest to those that do not have it.
+// Loss      A request whose keeper is lost goes to the next one, which may have the change already: then it is made. A join whose process has
+//           ended is not made.
 // Source: RFC 0033 and its draft.
 #pragma once
 
@@ -23,7 +25,7 @@
 
 namespace weft::server {
 
-/// To the keeper.
+/// To the keeper. What it has decided comes with the group as a MadeGroup, also a refusal: the status of that is a handler's own.
 struct ChangeRequest {
   static constexpr std::uint16_t wire_version = 1;
   enum class Kind : std::uint8_t { leave, join, extend };
@@ -72,6 +74,8 @@ class Memberships {
   void join(const Requester& from, const link::GroupJoin& message);
   /// These have accepted an invitation of a member.
   void extend(const std::string& group, const Procs& procs, std::vector<MemberData> data, Changed changed);
+  /// A process of any node has ended, or has finalized: members need not answer for it any more.
+  void lose(const pmix_proc_t& proc);
 
   /// Called for each process that has left a group with members here.
   void on_left(std::function<void(const std::string& group, const pmix_proc_t&)> left) {
@@ -88,6 +92,7 @@ class Memberships {
   struct Change {
     ChangeRequest request;
     Changed changed;
+    bool is_withdrawn = false;  ///< its process has ended
   };
   /// A request about a group, or a change of it, whose construct has ended elsewhere, and not here yet.
   struct Early {
@@ -97,18 +102,24 @@ class Memberships {
   struct Queue {
     std::deque<Change> waiting;  ///< the first is under way
     Procs asked;                 ///< of the first
+    std::uint64_t poll = 0;      ///< of these
     Clock::time_point since{};   ///< they are
     bool is_reported = false;
   };
 
   void ask_keeper(ChangeRequest request, unsigned tries, Changed changed);
   NodeNumber keeper_of(const Group& group) const;
-  void find(const std::string& group, std::function<void(const MadeGroup*)> found);
+  bool is_made(const ChangeRequest& request, pmix_status_t status, unsigned tries) const;
+  /// What servers know of a group, by its version; null: none knows it.
+  using Found = std::function<void(const MadeGroup* newest, const MadeGroup* oldest)>;
+  void find(const std::string& group, Found found);
   void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void take_early(const std::string& group);
   void enqueue(Change change);
   void begin(const std::string& group);
-  void succeed_lost_keeper(const std::string& name, Group& group);
+  void succeed_lost_keeper(const std::string& name);
+  void succeed(const std::string& name);
+  void distribute(const ChangedGroup& changed, std::function<void()> taken);
   void change(const std::string& name, Group& group);
   void approve(const std::string& name, const Group& group, pmix_status_t code);
   void apply(const std::string& name);
@@ -124,6 +135,7 @@ class Memberships {
   Groups& groups_;
   std::map<std::string, Queue> queues_;
   std::vector<Early> early_;
+  std::uint64_t last_poll_ = 0;
   std::function<void(const std::string&, const pmix_proc_t&)> left_;
 };
 

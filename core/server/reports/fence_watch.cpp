@@ -27,6 +27,7 @@ struct FenceWatch::Inquiry {
   std::chrono::seconds age{};
   bool is_report = false;
   bool is_ours_to_tell = false;  ///< no other node is in charge of it
+  std::string also{};            ///< as StuckFence
   std::vector<std::pair<NodeNumber, FencePart>> parts;
   std::vector<NodeNumber> silent;
   bool is_other_in_charge = false;
@@ -62,14 +63,17 @@ void FenceWatch::arm_report() {
 void FenceWatch::report_waiting() {
   auto waiting = fences_.waiting_for(stuck_after_);
   std::ranges::move(gatherings_.waiting_for(stuck_after_), std::back_inserter(waiting));
-  for (auto& [part, age, is_between_nodes, is_ours_to_tell] : waiting) {
+  for (auto& [part, age, is_between_nodes, is_ours_to_tell, also] : waiting) {
     if (!is_between_nodes) {
+      std::vector<StuckFence::OnNode> missing;
+      if (!part.missing.empty()) missing.push_back({"", part.missing, true});
       print(stuck_report({.name = part.name,
                           .age = age,
                           .members = part.ranks,
                           .arrived = part.arrived,
                           .unit = "local ranks",
-                          .missing = {{"", part.missing, true}}}));
+                          .missing = std::move(missing),
+                          .also = std::move(also)}));
       continue;
     }
     auto inquiry = std::make_shared<Inquiry>();
@@ -78,6 +82,7 @@ void FenceWatch::report_waiting() {
     inquiry->age = age;
     inquiry->is_report = true;
     inquiry->is_ours_to_tell = is_ours_to_tell;
+    inquiry->also = std::move(also);
     inquiry->parts.emplace_back(cluster_->self(), std::move(part));
     inquire(std::move(inquiry), true);
   }
@@ -140,13 +145,14 @@ void FenceWatch::inquire(std::shared_ptr<Inquiry> inquiry, bool is_lower_half) {
 
 void FenceWatch::conclude(const Inquiry& inquiry) const {
   if (!inquiry.is_report) return;
-  StuckFence fence{.name = inquiry.name, .age = inquiry.age, .unit = "nodes", .missing = {}};
+  StuckFence fence{
+      .name = inquiry.name, .age = inquiry.age, .unit = "nodes", .missing = {}, .also = inquiry.also};
   fence.members = inquiry.members.size();
   for (const auto& [node, part] : inquiry.parts)
     if (part.state != FencePart::State::entered)
       fence.missing.push_back({cluster_->name_of(node), part.missing, true});
   for (const auto node : inquiry.silent) fence.missing.push_back({cluster_->name_of(node), {}, false});
-  if (fence.missing.empty()) return;  // the last one has come meanwhile
+  if (fence.missing.empty() && fence.also.empty()) return;  // the last one has come meanwhile
   fence.arrived = fence.members - fence.missing.size();
   print(stuck_report(fence));
 }

@@ -57,6 +57,15 @@ TEST(StuckReport, names_nodes_and_those_that_are_silent) {
       << text;
 }
 
+TEST(StuckReport, says_what_is_missing_besides_ranks) {
+  auto fence = fence_of_job(2, 1, {absent(1, 100)});
+  fence.also = "leaders that are not known yet";
+  EXPECT_NE(stuck_report(fence).find("missing: 1 (rank 1 pid 100); leaders that are not known yet. "),
+            std::string::npos);
+  fence.missing.clear();
+  EXPECT_NE(stuck_report(fence).find("missing: leaders that are not known yet. "), std::string::npos);
+}
+
 TEST(StuckReport, a_full_machine_fits_a_line) {
   std::vector<AbsentRank> missing;
   for (std::uint32_t rank = 0; rank < 100'000; ++rank)
