@@ -193,9 +193,10 @@ void Groups::forget(const std::string& nspace) {
 void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
-  const bool is_kept =
-      group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
-  if (!is_kept) table_.erase(name);
+  const auto nodes = jobs_.nodes_of(link::procs_of(group->members).value_or(Procs()));
+  const bool has_others =
+      std::any_of(nodes.begin(), nodes.end(), [&](NodeNumber node) { return node != peers_.self(); });
+  if (group->keeper != peers_.self() || !has_others) table_.erase(name);
 }
 
 // ---- groups that one server makes for all
