@@ -10,6 +10,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/orphans.hpp"
 #include "core/server/host/host_attributes.hpp"
 #include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/fence_watch.hpp"
@@ -54,6 +55,7 @@ struct Rooms {
         memberships(jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
+        orphans(peers, invited, invitations),
         gatherings(loop, jobs, host,
                    {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
@@ -113,6 +115,7 @@ struct Rooms {
   Memberships memberships;
   Invitations invitations;
   Invited invited;
+  Orphans orphans;
   Gatherings gatherings;
   FenceWatch fence_watch;
   Clients clients;

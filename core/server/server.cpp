@@ -308,7 +308,7 @@ bool Server::progress_cluster(bool may_rest) {
   for (const auto& [node, why] : cluster_->take_lost()) {
     rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);
     rooms_->cards.node_lost(node);
-    rooms_->invited.node_lost(node);
+    rooms_->orphans.node_lost(node);
     rooms_->jobs.each([&, lost = node](const Job& job) {
       for (const auto rank : job.view().ranks_on(lost))
         rooms_->clients.remote_process_died(link::make_proc(job.nspace, rank), lost);

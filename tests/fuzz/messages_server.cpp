@@ -41,7 +41,15 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<PeerQuestion>(to, "peer_question", {&question});
   const MadeGroup made{"g", {runs, 9, {true, false, true, true}, 2, 5}, data};
   add<MadeGroup>(to, "made_group", {&made});
-  const InvitationMessage invitation{3, "g", proc, {{"job", 2, 2}}, runs};
+  const InvitationTerms terms{{true, false, true, false}, true, false, true, 3, 60};
+  const InvitationMessage invitation{3, "g", proc, {{"job", 2, 2}}, runs, terms};
+  const OrphanInquiry orphan{{2, 3}, runs};
+  add<OrphanInquiry>(to, "orphan_inquiry", {&orphan});
+  const OrphanPart orphan_part{"g",  proc,  {{"job", 2, 2}},
+                               runs, terms, std::vector<std::byte>(3, std::byte{7})};
+  add<OrphanPart>(to, "orphan_part", {&orphan_part});
+  const OrphanAdopted adopted{{2, 3}, 9, {}};
+  add<OrphanAdopted>(to, "orphan_adopted", {&adopted});
   add<InvitationMessage>(to, "invitation", {&invitation});
   const InvitationAnswer answer{3, proc, PMIX_GROUP_INVITE_DECLINED, data};
   add<InvitationAnswer>(to, "invitation_answer", {&answer});

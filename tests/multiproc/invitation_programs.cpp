@@ -291,11 +291,21 @@ int leader_dies(const Words& words) {
   return 0;
 }
 
-/// The leader's node is lost when all but the last have accepted; the last answers after that.
-int leaders_node_dies(const Words&) {
+/// The leader's node is lost when all but the last have accepted, and perhaps the next one; the last answers when there is a new leader. Words:
+/// as leader_dies, with the first rank that is left in the place of rank 1; how many ranks are lost with their nodes.
+int leaders_node_dies(const Words& words) {
   Invited me;
-  const bool is_on_its_node = me.client.me.rank < ranks_lost_with_a_node;
-  group_events().listen(PMIX_GROUP_LEADER_FAILED);
+  const auto& how = words.at(0);
+  const auto first = static_cast<pmix_rank_t>(std::stoul(words.at(1)));
+  const auto rank = me.client.me.rank;
+  group_events().listen(PMIX_GROUP_LEADER_SELECTED);
+  group_events().listen(PMIX_GROUP_INVITE_FAILED,
+                        [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
+  group_events().listen(PMIX_GROUP_LEADER_FAILED, [&](const Event& event) -> Answer {
+    check(event.about && event.about->rank == 0 && event.group == "lost", "which leader has failed");
+    if (how == "aborts") return {rank == me.last ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_SUCCESS};
+    return {PMIX_SUCCESS, how == "led" && (rank == first || rank == me.last)};
+  });
   if (me.is_leader) group_events().listen(PMIX_GROUP_INVITE_ACCEPTED);
   me.begin();
   if (me.is_leader) {
@@ -306,14 +316,28 @@ int leaders_node_dies(const Words&) {
     say("ready");
     await("never");
   }
-  if (me.client.me.rank == me.last) {
+  const auto members = ranks_of(me.client, first, me.last);
+  Made made;
+  if (rank == me.last) {
     group_events().wait(PMIX_GROUP_INVITED);
-    check_equal(group_events().wait(PMIX_GROUP_LEADER_FAILED, "lost").about->rank, 0);
-    check_status(join("lost", &me.leader).status, PMIX_GROUP_LEADER_FAILED);
+    if (how != "aborts")
+      check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"),
+            "whether there is a leader");
+    if (how != "led") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
+    const auto elected = me.client.peer(first);
+    made = join("lost", how == "led" ? &elected : &me.leader);
   } else {
-    check_status(me.accept("lost").status, PMIX_GROUP_LEADER_FAILED);
-    check(!is_on_its_node, "a process that its node outlives");
-    group_events().wait(PMIX_GROUP_LEADER_FAILED, "lost");
+    made = me.accept("lost");
+    check(rank >= first, "a process that its node outlives");
+    if (how == "led") check_equal(group_events().wait(PMIX_GROUP_LEADER_SELECTED).about->rank, first);
+  }
+  if (how == "led") {
+    check_status(made.status, PMIX_SUCCESS);
+    check(is_same(made.members, members), "the members");
+    use("lost", members);
+    check_status(destruct("lost"), PMIX_SUCCESS);
+  } else {
+    check_status(made.status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_GROUP_LEADER_FAILED);
   }
   check_equal(groups_known_here(), 0);
   end_without_meeting();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups by invitation, on one node and across the nodes of a cluster. The members: invitation_programs.cpp.
+#include <csignal>
+
 #include "tests/multiproc/cluster.hpp"
 
 namespace weft::test {
@@ -83,13 +85,31 @@ TEST_P(ClusterInvitationTest, the_leader_aborts) {
 TEST_P(ClusterInvitationTest, the_leader_dies) {
   for (const char* how : {"led", "unled", "aborts"}) run("leader_dies", 3, Segment::mapped, {how});
 }
-TEST_P(ClusterInvitationTest, the_leaders_node_dies) {
-  Cluster cluster(3, Segment::mapped, "leaders_node_dies", over());
-  cluster.nodes[0].tell("listen to the first");
-  cluster.nodes[0].expect("ready");
+void lose_the_first(Cluster& cluster) {
   cluster.nodes[0].kill();
   cluster.nodes[0].wait();
   cluster.nodes.erase(cluster.nodes.begin());
+}
+TEST_P(ClusterInvitationTest, the_leaders_node_dies) {
+  for (const char* how : {"led", "unled", "aborts"}) {
+    Cluster cluster(3, Segment::mapped, "leaders_node_dies", over(), false, {how, "2"});
+    cluster.nodes[0].tell("listen to the first");
+    cluster.nodes[0].expect("ready");
+    lose_the_first(cluster);
+    cluster.finish();
+  }
+}
+/// The server that follows is lost before the election can end.
+TEST_P(ClusterInvitationTest, the_leaders_node_and_the_next_die) {
+  Cluster cluster(4, Segment::mapped, "leaders_node_dies", over(), true, {"led", "4"});
+  cluster.nodes[0].tell("listen to the first");
+  cluster.nodes[0].expect("ready");
+  const auto last = cluster.nodes[3].pid();
+  cluster.nodes[3].kill(SIGSTOP);
+  lose_the_first(cluster);
+  (void)cluster.nodes[0].wait_for_error("node host0 is lost");
+  lose_the_first(cluster);
+  EXPECT_EQ(::kill(last, SIGCONT), 0);
   cluster.finish();
 }
 TEST_P(ClusterInvitationTest, the_node_of_those_invited_dies) {

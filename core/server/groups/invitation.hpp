@@ -15,18 +15,83 @@
 
 namespace weft::server {
 
+/// What the leader has asked for.
+struct InvitationTerms {
+  GroupOptions options;
+  bool is_optional = false;    ///< PMIX_GROUP_OPTIONAL
+  bool wants_context = false;  ///< PMIX_GROUP_ASSIGN_CONTEXT_ID
+  bool is_extension = false;   ///< the group is there already
+  std::uint64_t wanted = 0;    ///< how many processes the first leader has named
+  std::uint32_t timeout = 0;   ///< PMIX_TIMEOUT, in seconds; 0: none
+};
+template <class Archive>
+void fields(Archive& archive, InvitationTerms& m) {
+  archive(m.options, m.is_optional, m.wants_context, m.is_extension, m.wanted, m.timeout);
+}
+
 /// From the leader's server to that of processes that it invites.
 struct InvitationMessage {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   std::uint64_t number = 0;  ///< the leader's server's name for it
   std::string group;
   pmix_proc_t leader{};
   link::RankRuns invited;  ///< of the receiver's node
   link::RankRuns members;  ///< all that are invited, and the leader
+  InvitationTerms terms;   ///< for the server that follows if this one is lost
 };
 template <class Archive>
 void fields(Archive& archive, InvitationMessage& m) {
-  archive(m.number, m.group, m.leader, m.invited, m.members);
+  archive(m.number, m.group, m.leader, m.invited, m.members, m.terms);
+}
+
+/// An invitation, as all servers name it.
+struct InvitationName {
+  NodeNumber coordinator = 0;  ///< the node whose server has sent it
+  std::uint64_t number = 0;
+  auto operator<=>(const InvitationName&) const = default;
+};
+template <class Archive>
+void fields(Archive& archive, InvitationName& m) {
+  archive(m.coordinator, m.number);
+}
+
+/// The coordinator is lost: to the server that follows it, and from that to all others. What does the receiver know of the invitation? From
+/// here on it waits for the sender's word.
+struct OrphanInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  InvitationName name;
+  link::RankRuns members;  ///< as the sender knows them
+};
+template <class Archive>
+void fields(Archive& archive, OrphanInquiry& m) {
+  archive(m.name, m.members);
+}
+
+struct OrphanPart {
+  static constexpr std::uint16_t wire_version = 1;
+  std::string group;
+  pmix_proc_t leader{};
+  link::RankRuns invited;  ///< processes of that node that may still come
+  link::RankRuns members;  ///< as the coordinator has told that node, with the leader
+  InvitationTerms terms;
+  std::vector<std::byte>
+      made;  ///< the coordinator has made the group (a MadeGroup); empty: not that this node knows
+};
+template <class Archive>
+void fields(Archive& archive, OrphanPart& m) {
+  archive(m.group, m.leader, m.invited, m.members, m.terms, m.made);
+}
+
+/// What has become of it: the sender coordinates it, or it was over.
+struct OrphanAdopted {
+  static constexpr std::uint16_t wire_version = 1;
+  InvitationName name;
+  std::uint64_t number = 0;     ///< the sender's; 0: it is over
+  std::vector<std::byte> made;  ///< of one that is over: a MadeGroup
+};
+template <class Archive>
+void fields(Archive& archive, OrphanAdopted& m) {
+  archive(m.name, m.number, m.made);
 }
 
 /// What a process answers, or its server for it. The reply to an acceptance comes when the group is made, as a MadeGroup, or is not.
@@ -87,13 +152,10 @@ struct Invitation {
   std::uint64_t number = 0;
   std::string group;
   pmix_proc_t leader{};
-  Requester from;                 ///< the call that began it
+  pmix_proc_t inviter{};          ///< the first leader
+  Requester from;                 ///< the call that began it; without a connection: it was another server's
   std::vector<Invitee> invitees;  ///< by group rank, with the leader among them
-  std::size_t wanted = 0;         ///< how many the first leader has named
-  GroupOptions options;
-  bool is_optional = false;    ///< PMIX_GROUP_OPTIONAL
-  bool wants_context = false;  ///< PMIX_GROUP_ASSIGN_CONTEXT_ID
-  bool is_extension = false;   ///< the group is there already
+  InvitationTerms terms;
   InvitationState state = InvitationState::gathering;
   std::vector<MemberData> data;
   Clock::time_point since = Clock::now();

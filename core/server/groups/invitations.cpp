@@ -35,24 +35,43 @@ void Invitations::invite(const Requester& from, link::GroupInvite message) {
   const auto invitation = std::make_shared<Invitation>();
   if (const auto status = begin(from, message, *invitation); status != PMIX_SUCCESS)
     return from.reply(status);
-  invitation->number = ++last_;
-  open_.emplace(last_, invitation);
-  if (const auto until = data::deadline_after(*timeout)) {
-    invitation->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
-    invitation->deadline->async_wait([this, weak = std::weak_ptr(invitation)](const std::error_code& error) {
-      if (const auto open = weak.lock(); !error && open) step(open, Event::late, {});
-    });
-  }
+  if (*timeout)
+    invitation->terms.timeout =
+        static_cast<std::uint32_t>(std::min(**timeout, data::longest_timeout).count());
+  open(invitation);
   send(invitation, invitation->all_in(Invitee::State::asked));
   look(invitation);
+}
+
+void Invitations::open(const Ref& invitation) {
+  invitation->number = ++last_;
+  open_.emplace(last_, invitation);
+  if (invitation->terms.timeout == 0) return;
+  invitation->deadline =
+      std::make_unique<asio::steady_timer>(loop_, std::chrono::seconds(invitation->terms.timeout));
+  invitation->deadline->async_wait([this, weak = std::weak_ptr(invitation)](const std::error_code& error) {
+    if (const auto late = weak.lock(); !error && late) step(late, Event::late, {});
+  });
+}
+
+std::uint64_t Invitations::adopt(const Ref& invitation) {
+  open(invitation);
+  return invitation->number;
+}
+
+void Invitations::go_on(std::uint64_t number) {
+  const auto found = open_.find(number);
+  if (found == open_.end()) return;
+  const auto invitation = found->second;
+  step(invitation, Event::leader_lost, {invitation->find(invitation->leader)});
 }
 
 /// Which processes it is about. Those that are members of a group that is extended are not invited.
 pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite& message,
                                  Invitation& out) const {
   const auto* group = groups_.table().find(message.group);
-  out.is_extension = group != nullptr && link::holds(group->members, from.proc());
-  if (group != nullptr && !out.is_extension) return PMIX_ERR_EXISTS;
+  out.terms.is_extension = group != nullptr && link::holds(group->members, from.proc());
+  if (group != nullptr && !out.terms.is_extension) return PMIX_ERR_EXISTS;
   for (const auto& [number, open] : open_)
     if (open->group == message.group) return PMIX_ERR_EXISTS;
   const auto named = link::procs_of(groups_.by_rank(message.procs));
@@ -63,17 +82,18 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
   procs = link::each_once(procs);
   for (const auto& proc : procs) {
     const bool is_leader = link::is_same(proc, from.proc());
-    if (!is_leader && out.is_extension && link::holds(group->members, proc)) continue;
+    if (!is_leader && out.terms.is_extension && link::holds(group->members, proc)) continue;
     if (!peers_.node_of(proc)) return PMIX_ERR_NOT_FOUND;
     out.invitees.push_back({proc, is_leader ? Invitee::State::coming : Invitee::State::asked});
   }
   out.group = message.group;
   out.leader = from.proc();
+  out.inviter = from.proc();
   out.from = from;
-  out.wanted = out.invitees.size();
-  out.options = options_in(message.directives);
-  out.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
-  out.wants_context = is_set(message.directives, PMIX_GROUP_ASSIGN_CONTEXT_ID);
+  out.terms.wanted = out.invitees.size();
+  out.terms.options = options_in(message.directives);
+  out.terms.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
+  out.terms.wants_context = is_set(message.directives, PMIX_GROUP_ASSIGN_CONTEXT_ID);
   auto given = data_of(from.proc(), message.directives);
   if (!given) return PMIX_ERR_BAD_PARAM;
   if (*given) out.data.push_back(std::move(**given));
@@ -83,8 +103,8 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
 void Invitations::send(const Ref& invitation, const Procs& procs) {
   const auto members = invitation->members();
   for (const auto& [node, invited] : peers_.by_node(procs)) {
-    const InvitationMessage message{invitation->number, invitation->group, invitation->leader,
-                                    link::runs_of(invited), members};
+    const InvitationMessage message{invitation->number,     invitation->group, invitation->leader,
+                                    link::runs_of(invited), members,           invitation->terms};
     peers_.send(node, RequestType::group_invitation, base::encode(message),
                 [this, weak = std::weak_ptr(invitation), invited](pmix_status_t status, Bytes) {
                   const auto open = weak.lock();
@@ -168,7 +188,7 @@ void Invitations::step(const Ref& invitation, InvitationEvent event, Cause cause
     case InvitationAction::invite:
       return replace(invitation, *invitee, cause.procs);
     case InvitationAction::settle:
-      if (!invitation->is_optional) return fail(invitation, invitee->why);
+      if (!invitation->terms.is_optional) return fail(invitation, invitee->why);
       invitee->state = Invitee::State::out;
       return look(invitation);
     case InvitationAction::elect:
@@ -185,7 +205,7 @@ void Invitations::step(const Ref& invitation, InvitationEvent event, Cause cause
 /// The leader's library takes note of it; a handler of the program may abort.
 void Invitations::admit(const Ref& invitation, Invitee& invitee) {
   invitee.state = Invitee::State::coming;
-  if (invitation->options.tells_joins)
+  if (invitation->terms.options.tells_joins)
     events_.tell({PMIX_PROC_HAS_JOINED, invitee.proc, invitation->group, nullptr, &invitee.proc},
                  invitation->all_in(Invitee::State::coming));
   if (invitation->state == InvitationState::electing)
@@ -212,19 +232,18 @@ void Invitations::make(const Ref& invitation) {
     return invitee == nullptr || invitee->state != Invitee::State::coming;
   });
   made.data = std::move(invitation->data);
-  const auto status = members.size() < invitation->wanted ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
-  if (invitation->is_extension) {
-    std::erase_if(members,
-                  [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->from.proc()); });
+  const auto status = members.size() < invitation->terms.wanted ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS;
+  if (invitation->terms.is_extension) {
+    std::erase_if(members, [&](const pmix_proc_t& proc) { return link::is_same(proc, invitation->inviter); });
     return memberships_.extend(invitation->group, members, std::move(made.data),
                                [this, invitation, status](pmix_status_t changed, const MadeGroup& now) {
                                  conclude(invitation, changed == PMIX_SUCCESS ? status : changed, now);
                                });
   }
   made.group.members = link::runs_of(members);
-  made.group.options = invitation->options;
+  made.group.options = invitation->terms.options;
   made.group.keeper = peers_.self();
-  if (invitation->wants_context) made.group.context_id = groups_.next_context();
+  if (invitation->terms.wants_context) made.group.context_id = groups_.next_context();
   conclude(invitation, status, made);
 }
 
@@ -250,7 +269,10 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
     else if (invitee.state != Invitee::State::coming)
       others.push_back(invitee.proc);
   }
-  groups_.admit(invitation->from, status, made);
+  if (invitation->from.connection != nullptr)
+    groups_.admit(invitation->from, status, made);
+  else if (is_made)
+    groups_.take(made);  // which this server keeps
   const auto how = is_made ? PMIX_ERR_NOT_FOUND : status;
   over_.emplace(invitation->number, how);
   if (over_.size() > most_over) over_.erase(over_.begin());

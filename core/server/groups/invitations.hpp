@@ -6,7 +6,7 @@
 //   all have answered, or are left out -> the group is made here: the replies to the acceptances, and the leader's answer
 //
 // A process that fails or declines is one of the events of invitation_steps.hpp. The server stays the coordinator when the leader has ended;
-// when its node is lost, the invitation ends with PMIX_GROUP_LEADER_FAILED everywhere.
+// when its node is lost, another follows it (orphans.hpp).
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
@@ -32,6 +32,10 @@ class Invitations {
   void invite(const Requester& from, link::GroupInvite message);
   /// A process of any node has ended, or has finalized; Memberships hears of it through this.
   void lose(const pmix_proc_t& proc);
+  /// One whose coordinator, and leader, is lost: this server follows it. Its processes are asked, and their answers taken, by that number.
+  std::uint64_t adopt(const std::shared_ptr<Invitation>& invitation);
+  /// The servers of its processes know the number: a leader is looked for.
+  void go_on(std::uint64_t number);
   /// A process raises PMIX_GROUP_CONSTRUCT_ABORT for that group: without effect but by its leader.
   void abort(const pmix_proc_t& by, std::string_view group);
 
@@ -48,6 +52,7 @@ class Invitations {
     Procs procs{};  ///< replacements, or the new leader
   };
 
+  void open(const Ref& invitation);
   pmix_status_t begin(const Requester& from, const link::GroupInvite& message, Invitation& out) const;
   void step(const Ref& invitation, InvitationEvent event, Cause cause);
   void admit(const Ref& invitation, Invitee& invitee);

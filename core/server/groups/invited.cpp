@@ -2,6 +2,7 @@
 #include "core/server/groups/invited.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "core/server/fences/local_part.hpp"
 
@@ -20,7 +21,7 @@ Invited::Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, con
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
   peers_.on(RequestType::group_over, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     const auto over = base::decode<InvitationOver>(body);
-    if (over) end(from, over->number, over->status);
+    if (over && !is_handed_over({from, over->number})) end({from, over->number}, over->status);
     reply(over ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
   });
 }
@@ -30,10 +31,14 @@ void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto message = base::decode<InvitationMessage>(body);
   const auto invited = message ? peers_.procs_of(message->invited) : weft::fail(Errc::corrupt);
   if (!invited || !peers_.may_be_members(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (is_handed_over({from, message->number})) return reply(PMIX_ERR_NOT_FOUND, {});
   reply(PMIX_SUCCESS, {});
+  const InvitationName name{from, message->number};
+  forget_old();
+  told_[name] = {message->group, message->leader, message->members, message->terms};
   Procs told;
   for (const auto& proc : *invited) {
-    const Entry entry{message->number, from, message->group, message->leader, proc};
+    const Entry entry{name, message->group, message->leader, proc};
     if (!may_come(proc)) {
       answer(entry, PMIX_GROUP_INVITE_FAILED);
       continue;
@@ -54,8 +59,8 @@ bool Invited::may_come(const pmix_proc_t& proc) const {
 }
 
 void Invited::answer(const Entry& entry, pmix_status_t status) {
-  peers_.send(entry.coordinator, RequestType::group_answer,
-              base::encode(InvitationAnswer{entry.number, entry.proc, status, {}}), nullptr);
+  peers_.send(entry.name.coordinator, RequestType::group_answer,
+              base::encode(InvitationAnswer{entry.name.number, entry.proc, status, {}}), nullptr);
 }
 
 /// The leader that the process names has invited it, or has been elected since: where there is one invitation it is that.
@@ -90,15 +95,29 @@ void Invited::accept(Entry& entry, const Requester& from, const link::GroupJoin&
   auto given = data_of(from.proc(), message.directives);
   if (!timeout || !given) return from.reply(PMIX_ERR_BAD_PARAM);
   entry.has_accepted = true;
-  InvitationAnswer accepted{entry.number, entry.proc, PMIX_SUCCESS, {}};
-  if (*given) accepted.data.push_back(std::move(**given));
-  const auto joining = std::make_shared<Joining>(Joining{from, entry});
+  const auto joining = std::make_shared<Joining>(Joining{from, entry, {0, entry.proc, PMIX_SUCCESS, {}}});
+  if (*given) joining->answer.data.push_back(std::move(**given));
+  joining_.push_back(joining);
   watch_deadline(joining, data::deadline_after(*timeout));
-  peers_.send(entry.coordinator, RequestType::group_answer, base::encode(accepted),
-              [this, joining](pmix_status_t status, Bytes body) { made(*joining, status, body); });
+  if (!is_handed_over(entry.name)) send_acceptance(joining);
 }
 
-void Invited::watch_deadline(const std::shared_ptr<Joining>& joining, data::Deadline until) {
+void Invited::send_acceptance(const JoiningRef& joining) {
+  const auto name = joining->entry.name;
+  joining->answer.number = name.number;
+  peers_.send(
+      name.coordinator, RequestType::group_answer, base::encode(joining->answer),
+      [this, joining, name](pmix_status_t status, Bytes body) { answered(joining, name, status, body); });
+}
+
+/// A lost coordinator is followed by another server, whose word counts.
+void Invited::answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status,
+                       Bytes body) {
+  if (joining->entry.name != asked || is_handed_over(asked) || status == PMIX_ERR_UNREACH) return;
+  made(joining, status, body);
+}
+
+void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
   if (!until) return;
   joining->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
   joining->deadline->async_wait([this, weak = std::weak_ptr(joining)](const std::error_code& error) {
@@ -111,19 +130,18 @@ void Invited::watch_deadline(const std::shared_ptr<Joining>& joining, data::Dead
 }
 
 /// The group may have been made while the process gave up: then the others have it as a member, and it leaves.
-void Invited::made(Joining& joining, pmix_status_t status, Bytes body) {
-  joining.deadline.reset();
-  erase(joining.entry);
+void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) {
+  joining->deadline.reset();
+  joining_.remove(joining);
+  erase(joining->entry);
   const auto group = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
   if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
-  if (status == PMIX_ERR_UNREACH) {
-    tell_failed(joining.entry);
-    status = PMIX_GROUP_LEADER_FAILED;
-  }
-  if (!joining.is_over) return groups_.admit(joining.from, status, group ? *group : MadeGroup{});
+  if (const auto told = told_.find(joining->entry.name); group && told != told_.end())
+    told->second.made.assign(body.begin(), body.end());
+  if (!joining->is_over) return groups_.admit(joining->from, status, group ? *group : MadeGroup{});
   if (!group) return;
   groups_.take(*group);
-  memberships_.leave({joining.from.connection, 0}, {group->name, {}});
+  memberships_.leave({joining->from.connection, 0}, {group->name, {}});
 }
 
 void Invited::lose(const pmix_proc_t& proc) {
@@ -131,22 +149,13 @@ void Invited::lose(const pmix_proc_t& proc) {
     if (link::is_same(entry.proc, proc) && entry.over == PMIX_SUCCESS)
       answer(entry, PMIX_GROUP_INVITE_FAILED);
   open_.remove_if([&](const Entry& each) { return link::is_same(each.proc, proc); });
+  joining_.remove_if([&](const JoiningRef& each) { return link::is_same(each->entry.proc, proc); });
 }
 
-/// Those that have accepted are told when their call ends.
-void Invited::node_lost(NodeNumber node) {
-  for (auto& entry : open_) {
-    if (entry.coordinator != node || entry.has_accepted || entry.over != PMIX_SUCCESS) continue;
-    tell_failed(entry);
-    entry.over = PMIX_GROUP_LEADER_FAILED;
-  }
-}
-
-void Invited::end(NodeNumber coordinator, std::uint64_t number, pmix_status_t status) {
+void Invited::end(const InvitationName& name, pmix_status_t status) {
   std::size_t over = 0;
   for (auto& entry : open_) {
-    if (entry.coordinator == coordinator && entry.number == number && !entry.has_accepted)
-      entry.over = status;
+    if (entry.name == name && !entry.has_accepted) entry.over = status;
     if (entry.over != PMIX_SUCCESS) ++over;
   }
   // The oldest ones go: their processes never answered.
@@ -154,15 +163,86 @@ void Invited::end(NodeNumber coordinator, std::uint64_t number, pmix_status_t st
       [&](const Entry& entry) { return entry.over != PMIX_SUCCESS && over > most_over && over-- != 0; });
 }
 
-void Invited::tell_failed(const Entry& entry) {
-  events_.tell({PMIX_GROUP_LEADER_FAILED, entry.leader, entry.group, nullptr, &entry.leader}, {entry.proc});
+void Invited::erase(const Entry& entry) {
+  open_.remove_if(
+      [&](const Entry& each) { return each.name == entry.name && link::is_same(each.proc, entry.proc); });
 }
 
-void Invited::erase(const Entry& entry) {
-  open_.remove_if([&](const Entry& each) {
-    return each.number == entry.number && each.coordinator == entry.coordinator &&
-           link::is_same(each.proc, entry.proc);
-  });
+/// Of invitations that no process of this node is in any more the latest are kept: another server may ask how they have ended.
+void Invited::forget_old() {
+  if (told_.size() < most_over) return;
+  std::set<InvitationName> in_use;
+  for (const auto& entry : open_) in_use.insert(entry.name);
+  const auto old = std::find_if(told_.begin(), told_.end(),
+                                [&](const auto& each) { return in_use.count(each.first) == 0; });
+  if (old != told_.end()) told_.erase(old);
+}
+
+// ---- the coordinator is lost
+
+std::vector<Invited::Orphan> Invited::waiting_for_node(NodeNumber node) const {
+  std::vector<Orphan> out;
+  for (const auto& [name, told] : told_) {
+    const bool is_open = std::any_of(open_.begin(), open_.end(), [&, &name = name](const Entry& entry) {
+      return entry.name == name && entry.over == PMIX_SUCCESS;
+    });
+    if (is_open && told.next.value_or(name.coordinator) == node) out.push_back({name, told.members});
+  }
+  return out;
+}
+
+/// Servers look for another coordinator: what the lost one has sent late does not count, and processes wait for their word.
+bool Invited::is_handed_over(const InvitationName& name) const {
+  const auto told = told_.find(name);
+  return told != told_.end() && told->second.next.has_value();
+}
+
+std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
+  const auto found = told_.find(name);
+  if (found == told_.end()) return std::nullopt;
+  auto& told = found->second;
+  told.next = next;
+  Procs invited;
+  for (const auto& entry : open_)
+    if (entry.name == name && entry.over == PMIX_SUCCESS) invited.push_back(entry.proc);
+  return OrphanPart{told.group, told.leader, link::runs_of(invited), told.members, told.terms, told.made};
+}
+
+void Invited::be_over(const InvitationName& name, Bytes made_group) {
+  const bool is_made = !made_group.empty();
+  for (const auto& entry : open_)
+    if (entry.name == name && entry.over == PMIX_SUCCESS && !is_made)
+      events_.tell({PMIX_GROUP_LEADER_FAILED, entry.leader, entry.group, nullptr, &entry.leader},
+                   {entry.proc});
+  const auto joining = joining_;
+  for (const auto& each : joining)
+    if (each->entry.name == name) made(each, is_made ? PMIX_SUCCESS : PMIX_GROUP_LEADER_FAILED, made_group);
+  end(name, is_made ? PMIX_ERR_NOT_FOUND : PMIX_GROUP_LEADER_FAILED);
+}
+
+void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
+  auto found = told_.find(word.name);
+  if (found == told_.end() || found->second.next != by) return;
+  if (word.number == 0) return be_over(word.name, word.made);
+  const InvitationName now{by, word.number};
+  auto told = std::move(found->second);
+  told_.erase(found);
+  told.next.reset();
+  told_.insert_or_assign(now, std::move(told));
+  for (auto& entry : open_)
+    if (entry.name == word.name) entry.name = now;
+  const auto joining = joining_;
+  for (const auto& each : joining) {
+    if (each->entry.name != word.name) continue;
+    each->entry.name = now;
+    if (!each->is_over) {
+      send_acceptance(each);
+      continue;
+    }
+    answer(each->entry, PMIX_GROUP_INVITE_FAILED);
+    joining_.remove(each);
+    erase(each->entry);
+  }
 }
 
 FencePart Invited::part_in(const FenceName& name) const {
@@ -170,7 +250,7 @@ FencePart Invited::part_in(const FenceName& name) const {
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const bool is_awaited = std::any_of(open_.begin(), open_.end(), [&](const Entry& each) {
-      return !each.has_accepted && each.over == PMIX_SUCCESS && each.number == name.generation &&
+      return !each.has_accepted && each.over == PMIX_SUCCESS && each.name.number == name.generation &&
              link::is_same(each.proc, proc) && invitation_to(each.group) == name.operation;
     });
     return !is_awaited && !questions_.is_asked(proc, name.operation);

@@ -7,6 +7,7 @@
 
 #include <asio/steady_timer.hpp>
 #include <list>
+#include <map>
 #include <memory>
 
 #include "core/server/groups/group_events.hpp"
@@ -29,16 +30,26 @@ class Invited {
   void join(const Requester& from, const link::GroupJoin& message);
   /// A process of this node has ended, or has finalized.
   void lose(const pmix_proc_t& proc);
-  /// Invitations by processes of that node end.
-  void node_lost(NodeNumber node);
+  // Invitations whose coordinator is lost (orphans.hpp).
+  struct Orphan {
+    InvitationName name;
+    link::RankRuns members;
+  };
+  /// Those that wait for a word of that node.
+  std::vector<Orphan> waiting_for_node(NodeNumber node) const;
+  /// What this node knows of it. From here on it does not hear the old coordinator any more, and waits for `next`. Nothing: it knows nothing.
+  std::optional<OrphanPart> hand_over(const InvitationName& name, NodeNumber next);
+  /// It has ended: with a group (a MadeGroup), or without a leader.
+  void be_over(const InvitationName& name, Bytes made_group);
+  /// The word of the server that follows.
+  void adopted(NodeNumber by, const OrphanAdopted& word);
 
   /// This node's part in an invitation that another node has named, or in a question to its processes.
   FencePart part_in(const FenceName& name) const;
 
  private:
   struct Entry {
-    std::uint64_t number;
-    NodeNumber coordinator;
+    InvitationName name;
     std::string group;
     pmix_proc_t leader;
     pmix_proc_t proc;
@@ -49,20 +60,34 @@ class Invited {
   struct Joining {
     Requester from;
     Entry entry;
+    InvitationAnswer answer;
     bool is_over = false;  ///< its deadline has passed
     std::unique_ptr<asio::steady_timer> deadline{};
   };
+  /// What the coordinator has told of an invitation with processes of this node.
+  struct Told {
+    std::string group;
+    pmix_proc_t leader;
+    link::RankRuns members;
+    InvitationTerms terms;
+    std::optional<NodeNumber> next{};  ///< the coordinator is lost, and that server follows it
+    std::vector<std::byte> made{};
+  };
+  using JoiningRef = std::shared_ptr<Joining>;
 
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   std::list<Entry>::iterator find(const pmix_proc_t& proc, const link::GroupJoin& message);
   void accept(Entry& entry, const Requester& from, const link::GroupJoin& message);
-  void watch_deadline(const std::shared_ptr<Joining>& joining, data::Deadline until);
-  void made(Joining& joining, pmix_status_t status, Bytes body);
+  void send_acceptance(const JoiningRef& joining);
+  void watch_deadline(const JoiningRef& joining, data::Deadline until);
+  void answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status, Bytes body);
+  void made(const JoiningRef& joining, pmix_status_t status, Bytes body);
+  void forget_old();
+  bool is_handed_over(const InvitationName& name) const;
   void answer(const Entry& entry, pmix_status_t status);
   bool may_come(const pmix_proc_t& proc) const;
-  void tell_failed(const Entry& entry);
   void erase(const Entry& entry);
-  void end(NodeNumber coordinator, std::uint64_t number, pmix_status_t status);
+  void end(const InvitationName& name, pmix_status_t status);
 
   asio::io_context& loop_;
   const Jobs& jobs_;
@@ -72,6 +97,8 @@ class Invited {
   Groups& groups_;
   Memberships& memberships_;
   std::list<Entry> open_;  ///< until the process has heard how it ends, or has ended itself
+  std::list<JoiningRef> joining_;
+  std::map<InvitationName, Told> told_;  ///< the latest, and those that processes here are in
 };
 
 }  // namespace weft::server
