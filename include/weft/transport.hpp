@@ -117,7 +117,7 @@ class Endpoint {
   virtual const Address& address() const noexcept = 0;
 
   /// Connects in the background, at the latest with the first operation, which also shows whether the peer is
-  /// alive. Errors: corrupt (not an address of this transport), os.
+  /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that is known at once), os.
   virtual Result<std::unique_ptr<Peer>> reach(const Address& address) = 0;
   /// Errors: invalid (empty), no_memory, os.
   virtual Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) = 0;

@@ -163,7 +163,10 @@ TEST_P(ProcessTest, one_that_was_gone_before_the_first_word) {
   child.kill();
   Counted operations;
   const auto peer = a->endpoint->reach(child.address);
-  if (!peer) return;  // said at once
+  if (!peer) {  // said at once
+    EXPECT_EQ(peer.error().code, Errc::peer_lost);
+    return;
+  }
   const auto sent = send(*a, **peer, id_count, {{}, {}}, operations.next(), {a.get()});
   if (!sent) {
     EXPECT_EQ(sent.error().code, Errc::peer_lost);

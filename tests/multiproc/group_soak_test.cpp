@@ -128,7 +128,7 @@ TEST_F(GroupSoakTest, deaths_across_nodes) {
 }
 /// Two of four nodes are lost while groups are made, fenced and ended: in each round all survivors have the same members.
 TEST_F(GroupSoakTest, losses_of_nodes) {
-  const auto clusters = std::stoul(cycles_or("6"));
+  const auto clusters = std::stoul(cycles_or("3"));
   std::mt19937 random(std::random_device{}());
   for (unsigned long i = 0; i < clusters; ++i) {
     const char* transports[] = {"shm", "ofi", "ucx"};

@@ -45,7 +45,7 @@ FaultyEndpoint::~FaultyEndpoint() {
 Result<std::unique_ptr<Peer>> FaultyEndpoint::reach(const Address& address) {
   if (reaches_ < plan_.failed_reaches) {
     ++reaches_;
-    return fail(Errc::os, "no descriptor is left", EMFILE);
+    return fail(plan_.reach_fails_with, "as without a free descriptor, or without a listener", EMFILE);
   }
   auto peer = inner_->reach(address);
   if (!peer) return fail(peer.error());

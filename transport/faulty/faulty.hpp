@@ -18,7 +18,8 @@ struct Plan {
   unsigned delay_rounds = 4;   ///< ...for up to this many progress() calls
   unsigned failed_reaches =
       0;  ///< calls of reach() of an endpoint that fail first, as without a free descriptor
-  std::uint64_t lose_peer_at = 0;  ///< each peer is lost at its operation of this number; 0: none is
+  Errc reach_fails_with = Errc::os;  ///< peer_lost: nothing listens at the address
+  std::uint64_t lose_peer_at = 0;    ///< each peer is lost at its operation of this number; 0: none is
 };
 
 /// The endpoints of `inner`, each with the faults of the plan. `inner` must outlive it.

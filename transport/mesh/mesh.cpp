@@ -154,6 +154,7 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
   const auto contact = unpack_contact(node->contact);
   if (!contact) return fail(contact.error());
   auto peer = endpoint_.reach(contact->address);
+  if (!peer && peer.error().code == Errc::peer_lost) lose(*node, "it cannot be reached");
   if (!peer) return fail(is_lack(peer.error().code) ? postpone(*node) : peer.error());
   node->peer = std::move(*peer);
   node->is_postponed = false;

@@ -19,6 +19,12 @@ constexpr auto time_to_close = 100ms;
 // how long a direct get may take before its connection is closed by force
 constexpr auto time_to_end_reading = 1000ms;
 
+/// A connection was refused at once. Not UCS_ERR_IO_ERROR, which a process without descriptors gets, too.
+bool has_no_listener(ucs_status_t status) noexcept {
+  return status == UCS_ERR_UNREACHABLE || status == UCS_ERR_REJECTED || status == UCS_ERR_CONNECTION_RESET ||
+         status == UCS_ERR_NOT_CONNECTED || status == UCS_ERR_TIMED_OUT;
+}
+
 }  // namespace
 
 UcxPeer::~UcxPeer() {
@@ -46,7 +52,8 @@ Result<std::unique_ptr<Peer>> UcxEndpoint::reach(const Address& address) {
   const auto made = ucp_ep_create(worker_->get(), &params, &connection.ep);
   if (made != UCS_OK) {
     connections_.pop_back();
-    return fail(Errc::os, "UCX cannot reach this address", EHOSTUNREACH);
+    return has_no_listener(made) ? fail(Errc::peer_lost, "UCX finds no endpoint at this address")
+                                 : fail(Errc::os, "UCX cannot reach this address", EHOSTUNREACH);
   }
   return std::make_unique<UcxPeer>(connection);
 }

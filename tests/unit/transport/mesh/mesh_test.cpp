@@ -173,7 +173,8 @@ class BadDay : public Nodes {
 
 /// Endpoints that have no descriptor for a peer at first.
 struct Lack : Nodes {
-  explicit Lack(unsigned times) : faulty_(sim_, {.failed_reaches = times}) {}
+  explicit Lack(unsigned times, Errc why = Errc::os)
+      : faulty_(sim_, {.failed_reaches = times, .reach_fails_with = why}) {}
   Transport& transport() override { return faulty_; }
   Errc send() {
     const auto sent = a->mesh->send(1, 1, {}, {}, keep<Sending>().next());
@@ -190,6 +191,18 @@ struct ShortLack : Lack {
 struct LongLack : Lack {
   LongLack() : Lack(1'000'000) {}
 };
+
+struct NoListener : Lack {
+  NoListener() : Lack(1, Errc::peer_lost) {}
+};
+
+TEST_F(NoListener, is_a_loss_at_once) {
+  pair();
+  EXPECT_EQ(send(), Errc::peer_lost);
+  turn();
+  EXPECT_EQ(a->lost, std::vector<std::string>{"1: it cannot be reached"});
+  EXPECT_EQ(send(), Errc::peer_lost);
+}
 
 TEST_F(ShortLack, of_descriptors_is_waited_for) {
   pair();
