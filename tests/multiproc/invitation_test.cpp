@@ -90,14 +90,21 @@ void lose_the_first(Cluster& cluster) {
   cluster.nodes[0].wait();
   cluster.nodes.erase(cluster.nodes.begin());
 }
+void lose_leaders_node(const Variables& variables, const char* how) {
+  Cluster cluster(3, Segment::mapped, "leaders_node_dies", variables, false, {how, "2"});
+  cluster.nodes[0].tell("listen to the first");
+  cluster.nodes[0].expect("ready");
+  lose_the_first(cluster);
+  cluster.finish();
+}
 TEST_P(ClusterInvitationTest, the_leaders_node_dies) {
-  for (const char* how : {"led", "unled", "aborts"}) {
-    Cluster cluster(3, Segment::mapped, "leaders_node_dies", over(), false, {how, "2"});
-    cluster.nodes[0].tell("listen to the first");
-    cluster.nodes[0].expect("ready");
-    lose_the_first(cluster);
-    cluster.finish();
-  }
+  lose_leaders_node(over(), "led");
+}
+TEST_P(ClusterInvitationTest, the_leaders_node_dies_and_no_process_leads) {
+  lose_leaders_node(over(), "unled");
+}
+TEST_P(ClusterInvitationTest, the_leaders_node_dies_and_a_process_aborts) {
+  lose_leaders_node(over(), "aborts");
 }
 /// The server that follows is lost before the election can end.
 TEST_P(ClusterInvitationTest, the_leaders_node_and_the_next_die) {
