@@ -92,7 +92,6 @@ bool destruct_at_board(GroupDestruct& message) {
 ///   _EXISTS (there is a group of that name), _UNREACH (no server; a member has finalized), _PROC_ABORTED (a member has died),
 ///   _PARTIAL_SUCCESS (members are left out), PMIX_GROUP_CONSTRUCT_ABORT, PMIX_ERR_NOT_A_MEMBER (no leader has brought this process), _NOT_FOUND (a namespace that is not registered here), _TIMEOUT, _LOST_CONNECTION,
 ///   _NOT_SUPPORTED (members on several nodes, under a host that carries fences and makes no groups), and the host's
-///   A node that is lost with its server is the end of its members, but no handler is asked about those.
 ///   Cost: members that have made a group before: as a fence of theirs, on several nodes as a fence that collects data (docs/design/groups.md). The
 ///   first time, and with directives other than PMIX_TIMEOUT: a round trip to the server besides.
 ///   Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups". Tests: tests/multiproc/group_test.cpp, group_board_test.cpp, cluster_group_test.cpp, construct_test.cpp

@@ -169,6 +169,41 @@ int node_dies_in_an_optional_construct(const Words&) {
   return 0;
 }
 
+/// The last node is lost before its ranks call a construct whose members want to be asked. Word: what a handler of rank 0 says: goes_on, aborts;
+/// or unheard: there is none.
+int node_dies_in_a_construct(const Words& words) {
+  Survivor me;
+  const auto& how = words.at(0);
+  const auto survivors = me.ranks({0, 1, 2, 3});
+  const auto asks = std::move(Infos().flag(PMIX_GROUP_NOTIFY_TERMINATION));
+  if (how != "unheard")
+    group_events().listen(PMIX_GROUP_INVITE_FAILED, [&](const GroupEvents::Event&) -> GroupEvents::Answer {
+      const bool is_against = how == "aborts" && me.rank == 0;
+      return {is_against ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_EVENT_ACTION_COMPLETE};
+    });
+  check_status(fence(), PMIX_SUCCESS);
+  if (me.rank > 3) me.be_lost();
+  std::unique_ptr<Construct> open;
+  if (me.rank != 2) open = std::make_unique<Construct>("asked", Procs{me.client.job}, asks);
+  check_status(fence(survivors), PMIX_SUCCESS);
+  if (me.rank == 3) say("called");
+  me.wait_for_loss_of(5);
+  if (me.rank == 2) open = std::make_unique<Construct>("asked", Procs{me.client.job}, asks);
+  check_status(open->wait(), how == "goes_on"  ? PMIX_ERR_PARTIAL_SUCCESS
+                             : how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT
+                                               : PMIX_ERR_PROC_ABORTED);
+  if (how == "goes_on") {
+    check(is_same(members_of("asked"), survivors), "the members");
+    check_status(destruct("asked"), PMIX_SUCCESS);
+  }
+  check_status(fence(survivors), PMIX_SUCCESS);
+  check_equal(groups_known_here(), 0);
+  check_status(construct("asked", survivors).status, PMIX_SUCCESS);
+  check_status(destruct("asked"), PMIX_SUCCESS);
+  me.end();
+  return 0;
+}
+
 /// Ranks 0 and 2 lead so many groups, some of which come together at the last node. That is lost when rank 0 and the process that it has
 /// added wait.
 int node_of_a_bootstrap_dies(const Words&) {
@@ -333,6 +368,7 @@ void add_group_loss_programs(Programs& programs) {
   programs.add("keepers_node_dies", keepers_node_dies);
   programs.add("keepers_last_change_is_cut_off", keepers_last_change_is_cut_off);
   programs.add("node_dies_in_an_optional_construct", node_dies_in_an_optional_construct);
+  programs.add("node_dies_in_a_construct", node_dies_in_a_construct);
   programs.add("node_of_a_bootstrap_dies", node_of_a_bootstrap_dies);
   programs.add("node_of_a_bootstrap_dies_while_it_replies", node_of_a_bootstrap_dies_while_it_replies);
   programs.add("one_that_asks_to_join_dies", one_that_asks_to_join_dies);

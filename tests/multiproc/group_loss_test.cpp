@@ -64,6 +64,14 @@ TEST_P(GroupLossTest, a_node_of_an_optional_construct) {
   lose(cluster, 2);
   cluster.finish();
 }
+TEST_P(GroupLossTest, a_node_of_a_construct_whose_members_are_asked) {
+  for (const char* how : {"goes_on", "aborts", "unheard"}) {
+    Cluster cluster(3, Segment::mapped, "node_dies_in_a_construct", over(), false, {how});
+    hear_the_last(cluster.nodes[1], "called");
+    lose(cluster, 2);
+    cluster.finish();
+  }
+}
 TEST_P(GroupLossTest, the_node_where_a_bootstrap_comes_together) {
   Cluster cluster(3, Segment::mapped, "node_of_a_bootstrap_dies", over());
   hear_the_last(cluster.nodes[2], "ready");

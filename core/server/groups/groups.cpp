@@ -215,14 +215,19 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
 }
 
 const Meeting* Groups::under_way(const std::string& operation, const Procs& set) const {
+  const auto is_it = [&](const OperationRef& open) {
+    return open->participants.operation() == operation && is_same(open->participants, set);
+  };
   for (const auto& [key, open] : open_)
-    if (operation_of(open->meeting) == operation && is_same(open->meeting.set, set)) return &open->meeting;
-  return nullptr;
+    if (is_it(open)) return &open->meeting;
+  const auto settling = std::find_if(settling_.begin(), settling_.end(), is_it);
+  return settling == settling_.end() ? nullptr : &(*settling)->meeting;
 }
 
 void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
                  const std::optional<Exchanges::Key>& attempt) {
-  const bool is_to_remember = attempt && meeting.goes_on_smaller;
+  const bool is_to_remember =
+      attempt && (meeting.goes_on_smaller || meeting.kind == Meeting::Kind::construct);
   if (is_to_remember && meeting.kind != Meeting::Kind::construct) recent_.add(*attempt, {});
   switch (meeting.kind) {
     case Meeting::Kind::connect:

@@ -156,6 +156,8 @@ class Groups {
     return std::find(settling_.begin(), settling_.end(), operation) != settling_.end();
   }
   void adopt(const OperationRef& operation, Bytes made);
+  void go_on(const OperationRef& operation);
+  Participants leave_out_lost(Operation& operation) const;
   void go_on_without(const OperationRef& operation);
   void answer_attempt(Bytes body, const Rpc::Reply& reply);
   void tell_made(const std::string& name, const Group& group, pmix_status_t status);

@@ -4,7 +4,8 @@
 // A loss ends the attempt at each node that has not ended it yet, and others may have ended it well before. So a node that sees it fail asks all
 // others, which end the attempt by that question if it is still open there: either one has ended it well, and its end is that of all, as if the
 // node had been lost right after; or no node has, and all begin again without the lost nodes' members. A node that has ended it with an error,
-// because its own members would not go on, ends it so for all.
+// because its own members would not go on, ends it so for all. Whether a construct goes on is what handlers say (losses.hpp), or its members'
+// directives.
 #include <algorithm>
 
 #include "core/server/groups/groups.hpp"
@@ -18,13 +19,17 @@ std::uint64_t count_in(const link::RankRuns& runs) {
   return out;
 }
 
+bool may_leave_out(const Meeting& meeting) noexcept {
+  return meeting.goes_on_smaller || meeting.kind == Meeting::Kind::construct;
+}
+
 }  // namespace
 
 /// Nodes that know of other losses are in other attempts (Exchanges::rivals), and agree by asking each other; in each round one of
 /// them learns of a loss.
 bool Groups::may_go_on_without(const Operation& operation, pmix_status_t status) const {
   const bool may_be_of_loss = status == PMIX_ERR_PROC_ABORTED || status == Exchanges::rivals;
-  return may_be_of_loss && operation.meeting.goes_on_smaller && !operation.lost.empty() &&
+  return may_be_of_loss && may_leave_out(operation.meeting) && !operation.lost.empty() &&
          operation.failed.size() <= jobs_.nodes_of(operation.meeting.set).size();
 }
 
@@ -43,7 +48,7 @@ void Groups::settle(const OperationRef& operation) {
   const auto answers = std::make_shared<Answers>(Answers{nodes.size()});
   const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
                                {operation->lost.begin(), operation->lost.end()}};
-  if (nodes.empty()) return go_on_without(operation);
+  if (nodes.empty()) return go_on(operation);
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_attempt, base::encode(inquiry),
                 [this, operation, answers, node](pmix_status_t status, Bytes body) {
@@ -55,8 +60,30 @@ void Groups::settle(const OperationRef& operation) {
                     answers->is_over |= status != PMIX_ERR_NOT_FOUND;
                   if (--answers->left != 0 || !is_settling(operation)) return;
                   if (answers->made) return adopt(operation, *answers->made);
-                  answers->is_over ? give_up(operation, PMIX_ERR_PROC_ABORTED) : go_on_without(operation);
+                  answers->is_over ? give_up(operation, PMIX_ERR_PROC_ABORTED) : go_on(operation);
                 });
+}
+
+/// Without a directive that says so handlers decide, at the lowest node that is left, for all nodes. Where they do not go on, nodes whose
+/// members would are told by the next attempt.
+void Groups::go_on(const OperationRef& operation) {
+  if (operation->meeting.goes_on_smaller) return go_on_without(operation);
+  auto nodes = jobs_.nodes_of(operation->meeting.set);
+  std::erase_if(nodes, [&](NodeNumber node) { return operation->lost.count(node) != 0; });
+  const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
+                               {operation->lost.begin(), operation->lost.end()}};
+  peers_.send(nodes.front(), RequestType::group_verdict, base::encode(inquiry),
+              [this, operation, node = nodes.front()](pmix_status_t status, Bytes) {
+                if (!is_settling(operation)) return;
+                if (status == PMIX_SUCCESS) return go_on_without(operation);
+                if (status == PMIX_ERR_UNREACH) {
+                  operation->lost.insert(node);
+                  return go_on(operation);
+                }
+                const auto left = leave_out_lost(*operation);
+                if (!are_all_here(left.procs())) exchanges_->refuse(left, status);
+                give_up(operation, status);
+              });
 }
 
 void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
@@ -82,19 +109,23 @@ void Groups::adopt(const OperationRef& operation, Bytes bytes) {
   tell_constructed(meeting);
 }
 
-void Groups::go_on_without(const OperationRef& operation) {
-  std::erase(settling_, operation);
-  const auto& meeting = operation->meeting;
-  auto& absent = operation->absent;
+Participants Groups::leave_out_lost(Operation& operation) const {
+  const auto& meeting = operation.meeting;
   Procs left;
-  absent.clear();
+  operation.absent.clear();
   for (const auto& proc : link::procs_of(by_rank(meeting.set)).value_or(Procs())) {
     const auto node = peers_.node_of(proc);
-    (node && operation->lost.count(*node) != 0 ? absent : left).push_back(proc);
+    (node && operation.lost.count(*node) != 0 ? operation.absent : left).push_back(proc);
   }
-  operation->participants = Participants(set_of_group(left), operation_of(meeting), true);
-  if (!are_all_here(left)) return exchange(operation);
-  end(meeting, {std::move(operation->own), {.absent = link::runs_of(absent)}}, std::nullopt);
+  return Participants(set_of_group(left), operation_of(meeting), meeting.goes_on_smaller);
+}
+
+void Groups::go_on_without(const OperationRef& operation) {
+  std::erase(settling_, operation);
+  operation->participants = leave_out_lost(*operation);
+  if (!are_all_here(operation->participants)) return exchange(operation);
+  const auto& meeting = operation->meeting;
+  end(meeting, {std::move(operation->own), {.absent = link::runs_of(operation->absent)}}, std::nullopt);
   tell_constructed(meeting);
 }
 
@@ -127,7 +158,7 @@ void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
     return reply(attempts(participants) < key.second ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
   const auto operation = open->second;
   if (learn(*operation) || operation->key == key) abort(*operation->key, PMIX_ERR_PROC_ABORTED);
-  reply(operation->meeting.goes_on_smaller ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
+  reply(may_leave_out(operation->meeting) ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
 }
 
 }  // namespace weft::server

@@ -1,6 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/server/groups/losses.hpp"
 
+#include <algorithm>
+#include <utility>
+
+#include "core/events/range.hpp"
+#include "core/server/groups/attempt.hpp"
+#include "core/server/groups/meeting.hpp"
+
 namespace weft::server {
 namespace {
 
@@ -32,7 +39,60 @@ Losses::Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEv
     if (!construct) return reply(PMIX_ERR_BAD_PARAM, {});
     reply(PMIX_SUCCESS, base::encode(facts_of_(*construct)));
   });
+  peers_.on(RequestType::group_verdict,
+            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_verdict(body, reply); });
 }
+
+// ---- nodes that are lost
+
+void Losses::answer_verdict(Bytes body, const Rpc::Reply& reply) {
+  const auto inquiry = base::decode<AttemptInquiry>(body);
+  const auto set = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
+  Meeting meeting;
+  const bool is_valid = set && !jobs_.nodes_of(*set).empty() &&
+                        read_operation(inquiry->attempt.operation, meeting) &&
+                        meeting.kind == Meeting::Kind::construct;
+  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto known = std::find_if(verdicts_.begin(), verdicts_.end(), [&](const VerdictRef& each) {
+    const auto& name = each->construct;
+    return name.operation == inquiry->attempt.operation && name.procs == inquiry->attempt.procs &&
+           name.generation == inquiry->attempt.generation;
+  });
+  if (known != verdicts_.end()) {
+    if (const auto status = (*known)->status) return reply(*status, {});
+    return (*known)->waiting.push_back(reply);
+  }
+  if (verdicts_.size() == most_verdicts && verdicts_.front()->status) verdicts_.pop_front();
+  const auto verdict = std::make_shared<Verdict>(
+      Verdict{inquiry->attempt, meeting.group, members_on(inquiry->lost, *set), std::nullopt, {reply}});
+  verdicts_.push_back(verdict);
+  decide_next(verdict, 0);
+}
+
+void Losses::decide_next(const VerdictRef& verdict, std::size_t decided) {
+  const auto end = [verdict](pmix_status_t status) {
+    verdict->status = status;
+    for (const auto& reply : std::exchange(verdict->waiting, {})) reply(status, {});
+  };
+  if (decided == verdict->lost.size()) return end(PMIX_SUCCESS);
+  decide({verdict->construct, verdict->group, verdict->lost[decided], PMIX_ERR_PROC_ABORTED},
+         [this, verdict, decided, end](const Outcome& outcome) {
+           outcome.status == PMIX_SUCCESS ? decide_next(verdict, decided + 1) : end(outcome.status);
+         });
+}
+
+Procs Losses::members_on(const std::vector<NodeNumber>& nodes, const Procs& set) const {
+  Procs out;
+  jobs_.each([&](const Job& job) {
+    for (const auto node : nodes)
+      for (const auto rank : job.view().ranks_on(node))
+        if (const auto proc = link::make_proc(job.nspace, rank); events::covers(set, proc))
+          out.push_back(proc);
+  });
+  return out;
+}
+
+// ---- one member
 
 void Losses::decide(Loss loss, Decided decided) {
   const auto open = std::make_shared<Case>(Case{std::move(loss), std::move(decided)});

@@ -7,11 +7,16 @@
 //     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders -> PMIX_GROUP_LEADER_SELECTED
 //     PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names only that, to the leaders, else to all
 //     -> it goes on without the member, is aborted, or fails where no handler is
+// A node that is lost with its server: the lowest that is left decides, for each of its members (`group_verdict`), once it is clear that no node
+// has ended the construct well (groups_without_nodes.cpp).
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <vector>
 
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/groups/decisions.hpp"
@@ -59,6 +64,20 @@ class Losses {
   void decide(Loss loss, Decided decided);
 
  private:
+  /// Of a construct with members on lost nodes.
+  struct Verdict {
+    FenceName construct;
+    std::string group;
+    Procs lost;
+    std::optional<pmix_status_t> status{};
+    std::vector<Rpc::Reply> waiting{};
+  };
+  static constexpr std::size_t most_verdicts = 256;  ///< that are remembered, for nodes that ask late
+  using VerdictRef = std::shared_ptr<Verdict>;
+  void answer_verdict(Bytes body, const Rpc::Reply& reply);
+  void decide_next(const VerdictRef& verdict, std::size_t decided);
+  Procs members_on(const std::vector<NodeNumber>& nodes, const Procs& set) const;
+
   struct Case;
   using CaseRef = std::shared_ptr<Case>;
   void collected(const CaseRef& loss);
@@ -72,6 +91,7 @@ class Losses {
   Questions& questions_;
   GroupEvents& events_;
   FactsOf facts_of_;
+  std::deque<VerdictRef> verdicts_;
 };
 
 }  // namespace weft::server
