@@ -65,7 +65,7 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<AttemptInquiry>(to, "attempt_inquiry", {&attempt});
   const GroupEnded ended{"g", 5};
   add<GroupEnded>(to, "group_ended", {&ended});
-  const ConstructFacts facts{true, runs, {{"job", 0, 0}}};
+  const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
   const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};
   add<BootstrapCall>(to, "bootstrap_call", {&call});

@@ -11,7 +11,7 @@
 
 namespace weft::server {
 
-/// Has it ended well at the receiver? If it is under way there, it ends with the loss of these nodes.
+/// How has it ended at the receiver? If it is under way there, it ends with the loss of these nodes.
 struct AttemptInquiry {
   static constexpr std::uint16_t wire_version = 1;
   FenceName attempt;
@@ -22,25 +22,28 @@ void fields(Archive& archive, AttemptInquiry& m) {
   archive(m.attempt, m.lost);
 }
 
-/// The latest attempts that have ended well here, with what they have made: another node may have seen them fail.
+/// How the latest attempts have ended here: another node may have seen them fail.
 class RecentEnds {
  public:
-  using Bytes = std::vector<std::byte>;
+  struct End {
+    pmix_status_t status;
+    std::vector<std::byte> made;  ///< of a construct that has ended well: a MadeGroup
+  };
   static constexpr std::size_t most = 256;
 
-  void add(const Exchanges::Key& attempt, Bytes made) {
+  void add(const Exchanges::Key& attempt, End end) {
     if (ends_.size() == most) ends_.pop_front();
-    ends_.emplace_back(attempt, std::move(made));
+    ends_.emplace_back(attempt, std::move(end));
   }
   /// Null: it is none of them.
-  const Bytes* find(const Exchanges::Key& attempt) const {
+  const End* find(const Exchanges::Key& attempt) const {
     const auto found =
         std::find_if(ends_.begin(), ends_.end(), [&](const auto& each) { return each.first == attempt; });
     return found == ends_.end() ? nullptr : &found->second;
   }
 
  private:
-  std::deque<std::pair<Exchanges::Key, Bytes>> ends_;
+  std::deque<std::pair<Exchanges::Key, End>> ends_;
 };
 
 }  // namespace weft::server

@@ -94,6 +94,7 @@ ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
                         : set           ? groups_.under_way(construct.operation, *set)
                                         : nullptr;
   if (meeting == nullptr) return out;
+  out.goes_on_smaller = meeting->goes_on_smaller;
   Procs arrived, leaders;
   for (const auto& arrival : meeting->arrived) {
     const bool leads = is_set(arrival.directives, PMIX_GROUP_LEADER);

@@ -139,7 +139,11 @@ void Groups::tell_constructed(const Meeting& meeting) {
 
 /// Only a construct carries parts.
 void Groups::finish(const OperationRef& operation, const CardExchange::End& ended) {
-  if (ended.status != PMIX_SUCCESS) return answer(operation->meeting, {ended.status, {}, {}});
+  if (ended.status != PMIX_SUCCESS) {
+    if (operation->key) recent_.add(*operation->key, {ended.status, {}});
+    for (const auto& attempt : operation->failed) recent_.add(attempt, {ended.status, {}});
+    return answer(operation->meeting, {ended.status, {}, {}});
+  }
   std::vector<GroupPart> parts;
   bool has_own = false;
   for (const auto& [node, bytes] : ended.along) {
@@ -228,7 +232,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
                  const std::optional<Exchanges::Key>& attempt) {
   const bool is_to_remember =
       attempt && (meeting.goes_on_smaller || meeting.kind == Meeting::Kind::construct);
-  if (is_to_remember && meeting.kind != Meeting::Kind::construct) recent_.add(*attempt, {});
+  if (is_to_remember && meeting.kind != Meeting::Kind::construct) recent_.add(*attempt, {PMIX_SUCCESS, {}});
   switch (meeting.kind) {
     case Meeting::Kind::connect:
       connected_.insert(link::runs_of(meeting.set));
@@ -249,7 +253,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
   const auto keeper = keeper_of(outcome.members);
   MadeGroup made{meeting.group, {outcome.members, outcome.context_id, outcome.options, keeper, 1}, {}};
   for (const auto& part : parts) made.data.insert(made.data.end(), part.data.begin(), part.data.end());
-  if (is_to_remember) recent_.add(*attempt, base::encode(made));
+  if (is_to_remember) recent_.add(*attempt, {PMIX_SUCCESS, base::encode(made)});
   const auto offer = offer_board(meeting, outcome);
   conclude(meeting, std::move(made), outcome.status,
            offer ? *offer : link::GroupMembers{.runs = outcome.members});

@@ -43,7 +43,7 @@ void Groups::settle(const OperationRef& operation) {
   struct Answers {
     std::size_t left;
     std::optional<std::vector<std::byte>> made{};
-    bool is_over = false;
+    pmix_status_t over = PMIX_SUCCESS;  ///< it has ended so at a node
   };
   const auto answers = std::make_shared<Answers>(Answers{nodes.size()});
   const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
@@ -56,18 +56,17 @@ void Groups::settle(const OperationRef& operation) {
                     answers->made.emplace(body.begin(), body.end());
                   else if (status == PMIX_ERR_UNREACH)
                     operation->lost.insert(node);
-                  else
-                    answers->is_over |= status != PMIX_ERR_NOT_FOUND;
+                  else if (status != PMIX_ERR_NOT_FOUND)
+                    answers->over = status;
                   if (--answers->left != 0 || !is_settling(operation)) return;
                   if (answers->made) return adopt(operation, *answers->made);
-                  answers->is_over ? give_up(operation, PMIX_ERR_PROC_ABORTED) : go_on(operation);
+                  answers->over != PMIX_SUCCESS ? give_up(operation, answers->over) : go_on(operation);
                 });
 }
 
-/// Without a directive that says so handlers decide, at the lowest node that is left, for all nodes. Where they do not go on, nodes whose
-/// members would are told by the next attempt.
+/// About a construct the lowest node that is left decides for all: by its members' directives, or by handlers.
 void Groups::go_on(const OperationRef& operation) {
-  if (operation->meeting.goes_on_smaller) return go_on_without(operation);
+  if (operation->meeting.kind != Meeting::Kind::construct) return go_on_without(operation);
   auto nodes = jobs_.nodes_of(operation->meeting.set);
   std::erase_if(nodes, [&](NodeNumber node) { return operation->lost.count(node) != 0; });
   const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
@@ -80,14 +79,13 @@ void Groups::go_on(const OperationRef& operation) {
                   operation->lost.insert(node);
                   return go_on(operation);
                 }
-                const auto left = leave_out_lost(*operation);
-                if (!are_all_here(left.procs())) exchanges_->refuse(left, status);
                 give_up(operation, status);
               });
 }
 
 void Groups::give_up(const OperationRef& operation, pmix_status_t why) {
   std::erase(settling_, operation);
+  for (const auto& attempt : operation->failed) recent_.add(attempt, {why, {}});
   answer(operation->meeting, {why, {}, {}});
   tell_constructed(operation->meeting);
 }
@@ -101,7 +99,7 @@ void Groups::adopt(const OperationRef& operation, Bytes bytes) {
   if (!made || made->name != meeting.group || made->group.members.empty()) {
     answer(meeting, {PMIX_ERR_UNPACK_FAILURE, {}, {}});
   } else {
-    recent_.add(operation->failed.back(), {bytes.begin(), bytes.end()});
+    recent_.add(operation->failed.back(), {PMIX_SUCCESS, {bytes.begin(), bytes.end()}});
     const bool is_smaller = count_in(made->group.members) < count_in(by_rank(meeting.set));
     const link::GroupMembers members{.runs = made->group.members};
     conclude(meeting, std::move(*made), is_smaller ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS, members);
@@ -129,15 +127,15 @@ void Groups::go_on_without(const OperationRef& operation) {
   tell_constructed(meeting);
 }
 
-/// PMIX_SUCCESS: it has ended well here, with what it has made. PMIX_ERR_NOT_FOUND: it has not, and will not. PMIX_ERR_PROC_ABORTED: it has
-/// failed here, and is over.
+/// PMIX_SUCCESS: it has ended well here, with what it has made. PMIX_ERR_NOT_FOUND: it has not, and will not. Another status: it has ended so
+/// here, and is over.
 void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<AttemptInquiry>(body);
   auto procs = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
   if (!procs || jobs_.nodes_of(*procs).empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   const Participants participants(std::move(*procs), inquiry->attempt.operation);
   const Exchanges::Key key{participants.signature(), inquiry->attempt.generation};
-  if (const auto* made = recent_.find(key)) return reply(PMIX_SUCCESS, *made);
+  if (const auto* end = recent_.find(key)) return reply(end->status, end->made);
   const auto is_it = [&](const OperationRef& each) {
     return each->key == key || std::find(each->failed.begin(), each->failed.end(), key) != each->failed.end();
   };

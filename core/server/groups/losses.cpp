@@ -20,6 +20,7 @@ Procs procs_or_none(const link::RankRuns& runs) {
 
 void ConstructFacts::add(const ConstructFacts& other) {
   asks |= other.asks;
+  goes_on_smaller |= other.goes_on_smaller;
   arrived.insert(arrived.end(), other.arrived.begin(), other.arrived.end());
   leaders.insert(leaders.end(), other.leaders.begin(), other.leaders.end());
 }
@@ -110,6 +111,7 @@ void Losses::decide(Loss loss, Decided decided) {
 }
 
 void Losses::collected(const CaseRef& open) {
+  if (open->facts.goes_on_smaller) return open->decided({PMIX_SUCCESS});
   if (open->loss.was_leader) return elect(open);
   if (!open->facts.asks) return open->decided({open->loss.status});
   ask(open);

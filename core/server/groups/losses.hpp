@@ -3,6 +3,7 @@
 // that have called anywhere: of the leaders (PMIX_GROUP_LEADER), or of all where there is none. The loop's thread only.
 //
 //   facts of all nodes: which members have called, which lead, does one want to be asked (PMIX_GROUP_LEADER, PMIX_GROUP_NOTIFY_TERMINATION)
+//     one goes on smaller          so do all
 //     none does                    the construct fails, as without handlers
 //     the lost one was a leader    PMIX_GROUP_LEADER_FAILED to all -> new leaders -> PMIX_GROUP_LEADER_SELECTED
 //     PMIX_GROUP_INVITE_FAILED, or PMIX_GROUP_MEMBER_FAILED where a handler names only that, to the leaders, else to all
@@ -28,14 +29,15 @@ namespace weft::server {
 
 /// What a node knows of a construct that is open there.
 struct ConstructFacts {
-  static constexpr std::uint16_t wire_version = 1;
-  bool asks = false;  ///< a member there wants handlers to decide
+  static constexpr std::uint16_t wire_version = 2;
+  bool asks = false;             ///< a member there wants handlers to decide
+  bool goes_on_smaller = false;  ///< a member there has said so (PMIX_GROUP_OPTIONAL)
   link::RankRuns arrived, leaders;
   void add(const ConstructFacts& other);
 };
 template <class Archive>
 void fields(Archive& archive, ConstructFacts& m) {
-  archive(m.asks, m.arrived, m.leaders);
+  archive(m.asks, m.goes_on_smaller, m.arrived, m.leaders);
 }
 
 class Losses {
