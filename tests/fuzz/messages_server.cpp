@@ -61,7 +61,9 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<ChangedGroup>(to, "changed_group", {&changed});
   const GroupInquiry inquiry{"g"};
   add<GroupInquiry>(to, "group_inquiry", {&inquiry});
-  const AttemptInquiry attempt{{{{"job", 1, 2}}, 1, "construct of group g", 1}, {2, 5}};
+  const AttemptInquiry attempt{{{{"job", 1, 2}}, 1, "construct of group g", 1},
+                               {{{"job", 0, 2}}, 3, "construct of group g", 1},
+                               {2, 5}};
   add<AttemptInquiry>(to, "attempt_inquiry", {&attempt});
   const GroupEnded ended{"g", 5};
   add<GroupEnded>(to, "group_ended", {&ended});

@@ -92,7 +92,7 @@ class GroupSoakTest : public Multiproc {
 /// Jobs of which all but two processes die, one after the other.
 TEST_F(GroupSoakTest, deaths) {
   constexpr std::uint32_t ranks = 6;
-  const auto jobs = std::max(10ul, std::stoul(cycles_or("25")));
+  const auto jobs = std::max(10ul, std::stoul(cycles_or("15")));
   Host host;
   std::vector<Holdings> seen{Holdings(0)};
   for (unsigned long job = 0; job < jobs; ++job) {
@@ -117,7 +117,7 @@ TEST_F(GroupSoakTest, deaths) {
   std::printf("%zu kB after a tenth, %zu kB at the end\n", seen[1].kilobytes, seen[2].kilobytes);
 }
 TEST_F(GroupSoakTest, deaths_across_nodes) {
-  const auto clusters = std::stoul(cycles_or("10"));
+  const auto clusters = std::stoul(cycles_or("6"));
   for (unsigned long i = 0; i < clusters; ++i) {
     const Variables variables = {{"WEFT_TRANSPORT", "shm"}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
     const auto seed = std::to_string(1000 + i);
@@ -157,7 +157,7 @@ TEST_F(GroupSoakTest, constructs) {
   run("makes_and_ends_many", "1", "2000");
 }
 TEST_F(GroupSoakTest, constructs_across_nodes) {
-  run_on_nodes("makes_and_ends_many", "2", "1000");
+  run_on_nodes("makes_and_ends_many", "2", "500");
 }
 TEST_F(GroupSoakTest, invitations_and_leaves) {
   run("invites_and_leaves_many", "3", "300");

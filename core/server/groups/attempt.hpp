@@ -15,11 +15,12 @@ namespace weft::server {
 struct AttemptInquiry {
   static constexpr std::uint16_t wire_version = 1;
   FenceName attempt;
+  FenceName first;  ///< of the same operation, before nodes were lost that this one is without
   std::vector<NodeNumber> lost;
 };
 template <class Archive>
 void fields(Archive& archive, AttemptInquiry& m) {
-  archive(m.attempt, m.lost);
+  archive(m.attempt, m.first, m.lost);
 }
 
 /// How the latest attempts have ended here: another node may have seen them fail.

@@ -131,6 +131,7 @@ class Groups {
     std::set<NodeNumber> lost{};
     Procs absent{};                        ///< members that were there
     std::vector<Exchanges::Key> failed{};  ///< attempts that ended with a loss
+    std::optional<FenceName> first{};      ///< of these
   };
   using OperationRef = std::shared_ptr<Operation>;
 
@@ -151,6 +152,7 @@ class Groups {
   void tell_constructed(const Meeting& meeting);
   bool may_go_on_without(const Operation& operation, pmix_status_t status) const;
   void settle(const OperationRef& operation);
+  static AttemptInquiry inquiry_about(const Operation& operation);
   void give_up(const OperationRef& operation, pmix_status_t why);
   bool is_settling(const OperationRef& operation) const {
     return std::find(settling_.begin(), settling_.end(), operation) != settling_.end();

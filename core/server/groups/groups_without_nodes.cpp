@@ -33,8 +33,16 @@ bool Groups::may_go_on_without(const Operation& operation, pmix_status_t status)
          operation.failed.size() <= jobs_.nodes_of(operation.meeting.set).size();
 }
 
+AttemptInquiry Groups::inquiry_about(const Operation& operation) {
+  return {Exchanges::name_of(operation.participants, operation.key->second),
+          *operation.first,
+          {operation.lost.begin(), operation.lost.end()}};
+}
+
 void Groups::settle(const OperationRef& operation) {
   operation->failed.push_back(*operation->key);
+  if (!operation->first)
+    operation->first = Exchanges::name_of(operation->participants, operation->key->second);
   settling_.push_back(operation);
   watch_deadline(operation);
   auto nodes = jobs_.nodes_of(operation->meeting.set);
@@ -46,8 +54,7 @@ void Groups::settle(const OperationRef& operation) {
     pmix_status_t over = PMIX_SUCCESS;  ///< it has ended so at a node
   };
   const auto answers = std::make_shared<Answers>(Answers{nodes.size()});
-  const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
-                               {operation->lost.begin(), operation->lost.end()}};
+  const auto inquiry = inquiry_about(*operation);
   if (nodes.empty()) return go_on(operation);
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_attempt, base::encode(inquiry),
@@ -69,8 +76,7 @@ void Groups::go_on(const OperationRef& operation) {
   if (operation->meeting.kind != Meeting::Kind::construct) return go_on_without(operation);
   auto nodes = jobs_.nodes_of(operation->meeting.set);
   std::erase_if(nodes, [&](NodeNumber node) { return operation->lost.count(node) != 0; });
-  const AttemptInquiry inquiry{Exchanges::name_of(operation->participants, operation->key->second),
-                               {operation->lost.begin(), operation->lost.end()}};
+  const auto inquiry = inquiry_about(*operation);
   peers_.send(nodes.front(), RequestType::group_verdict, base::encode(inquiry),
               [this, operation, node = nodes.front()](pmix_status_t status, Bytes) {
                 if (!is_settling(operation)) return;
@@ -132,10 +138,15 @@ void Groups::go_on_without(const OperationRef& operation) {
 void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<AttemptInquiry>(body);
   auto procs = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
-  if (!procs || jobs_.nodes_of(*procs).empty()) return reply(PMIX_ERR_BAD_PARAM, {});
+  auto all = inquiry ? procs_of(inquiry->first.procs) : weft::fail(Errc::corrupt);
+  if (!procs || !all || jobs_.nodes_of(*procs).empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   const Participants participants(std::move(*procs), inquiry->attempt.operation);
   const Exchanges::Key key{participants.signature(), inquiry->attempt.generation};
-  if (const auto* end = recent_.find(key)) return reply(end->status, end->made);
+  // How it has ended with those that were lost since counts, too.
+  const Participants before(std::move(*all), inquiry->first.operation);
+  const auto* end = recent_.find({before.signature(), inquiry->first.generation});
+  if (end == nullptr) end = recent_.find(key);
+  if (end != nullptr) return reply(end->status, end->made);
   const auto is_it = [&](const OperationRef& each) {
     return each->key == key || std::find(each->failed.begin(), each->failed.end(), key) != each->failed.end();
   };
