@@ -106,10 +106,10 @@ void Invitations::send(const Ref& invitation, const Procs& procs) {
     const InvitationMessage message{invitation->number,     invitation->group, invitation->leader,
                                     link::runs_of(invited), members,           invitation->terms};
     peers_.send(node, RequestType::group_invitation, base::encode(message),
-                [this, weak = std::weak_ptr(invitation), invited](pmix_status_t status, Bytes) {
+                [this, weak = std::weak_ptr(invitation), asked = invited](pmix_status_t status, Bytes) {
                   const auto open = weak.lock();
                   if (status == PMIX_SUCCESS || !open) return;
-                  for (const auto& proc : invited)
+                  for (const auto& proc : asked)
                     if (auto* invitee = open->find(proc);
                         invitee != nullptr && invitee->state == Invitee::State::asked)
                       step(open, Event::missing, {invitee, PMIX_GROUP_INVITE_FAILED});

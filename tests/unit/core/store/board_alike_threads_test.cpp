@@ -101,6 +101,56 @@ TEST(BoardAlikeThreads, members_and_server_agree_on_every_end) {
   }
 }
 
+// Where other nodes take part the server ends each generation: what it reads of a full one is of that one, and of all members. It
+// dissolves the board between arrivals or when it is full.
+TEST(BoardAlikeThreads, the_server_reads_the_tags_of_the_full_generation) {
+  testing::Watchdog watchdog(110);
+  testing::Random random;
+  testing::ExactBlock records(sizeof(GroupLedger));
+  auto& ledger = GroupLedger::at(records.get());
+  PoolBoard b(members);
+  Incarnation incarnation = 1;
+  for (unsigned round = 0; round < testing::rounds(1'000); ++round) {
+    ASSERT_TRUE(b.board.close(members));
+    b.board.reopen(members, true, ++incarnation);
+    const auto start = b.board.open_generation();
+    ledger.set_read(start - 1);
+    const auto name_of = [](Generation i) { return "group " + std::to_string(i); };
+    std::vector<Generation> succeeded(members);
+    std::atomic<bool> is_full{false};
+    std::atomic<unsigned> faults{0};
+    std::vector<std::thread> threads;
+    for (std::uint32_t me = 0; me < members; ++me)
+      threads.emplace_back([&, me] {
+        BoardMember member(b.board, me, incarnation, start, members);
+        for (Generation i = 0;; ++i) {
+          if (me == 0 && !ledger.write(start + i, GroupAct::made, name_of(i))) ++faults;
+          const auto end = meet(member, tag_of(GroupAct::made, name_of(i)), policies[round % 2], is_full);
+          if (end && *end != PMIX_SUCCESS && *end != by_message) ++faults;
+          if (!end || *end != PMIX_SUCCESS) break;
+          ++succeeded[me];
+        }
+      });
+    auto open = start;
+    for (auto looks = random.below(300); looks != 0; --looks) {
+      if (b.board.arrived_count() != members) {
+        std::this_thread::yield();
+        continue;
+      }
+      const auto name = name_of(open - start);
+      EXPECT_EQ(b.board.common_tag(members), tag_of(GroupAct::made, name));
+      EXPECT_EQ(ledger.read(open).value_or(GroupRecord{}).name, name);
+      ledger.set_read(open);
+      if (random.below(50) == 0) break;
+      EXPECT_TRUE(b.board.complete(open++));
+    }
+    EXPECT_EQ(b.board.dissolve(by_message), open);
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(faults.load(), 0u);
+    for (const auto count : succeeded) ASSERT_EQ(count, open - start);
+  }
+}
+
 // Killed at any instruction: the others have the server dissolve the board, let go, and the next set meets there.
 TEST(BoardAlikeProcesses, survivors_of_a_killed_member_let_go) {
   if (testing::thread_sanitized) GTEST_SKIP() << "tsan does not see across processes";
