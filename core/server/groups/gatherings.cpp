@@ -217,7 +217,7 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
 void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto& [key, meeting] : groups_.constructs_led_by(proc))
     rooms_.losses.decide({name_of(*meeting), meeting->group, proc, status, true, true},
-                         [this, key](const Losses::Outcome& outcome) {
+                         [this, key = key](const Losses::Outcome& outcome) {
                            if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT)
                              groups_.abort(key, outcome.status);
                          });
