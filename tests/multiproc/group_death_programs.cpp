@@ -141,7 +141,8 @@ struct Mortal {
     compare(members);
     if (contains(members, client.me)) check_status(destruct(round->name), PMIX_SUCCESS);
     check_status(fence(round->survivors), PMIX_SUCCESS);
-    check_equal(groups_known_here(), 0);
+    // A server whose last member is dead takes part in the end for it, and may hear of that end after the members of other nodes.
+    check(eventually([] { return groups_known_here() == 0; }), "a group is left");
   }
 };
 

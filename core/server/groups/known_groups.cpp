@@ -193,10 +193,9 @@ void Groups::forget(const std::string& nspace) {
 void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
-  const auto nodes = jobs_.nodes_of(link::procs_of(group->members).value_or(Procs()));
-  const bool has_others =
-      std::any_of(nodes.begin(), nodes.end(), [&](NodeNumber node) { return node != peers_.self(); });
-  if (group->keeper != peers_.self() || !has_others) table_.erase(name);
+  const bool is_kept =
+      group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
+  if (!is_kept) table_.erase(name);
 }
 
 // ---- groups that one server makes for all
@@ -257,7 +256,6 @@ bool Groups::take_change(const MadeGroup& made, const Procs& left) {
   const bool has_members = !local_members(made.group).empty();
   if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty()))
     table_.erase(made.name);
-  drop(made.name);
   return true;
 }
 
