@@ -55,7 +55,7 @@ struct Rooms {
         memberships(jobs, peers, questions, group_events, groups),
         invitations(loop, jobs, peers, questions, group_events, groups, memberships),
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
-        orphans(peers, invited, invitations),
+        orphans(jobs, peers, invited, invitations),
         gatherings(loop, jobs, host,
                    {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,

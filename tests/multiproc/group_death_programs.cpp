@@ -159,7 +159,8 @@ int dies_by_chance(const Words& words) {
   return 0;
 }
 
-/// A group of all processes in each round, while nodes are lost at any moment: says which members it had. Word: how many rounds.
+/// A group of all processes in each round, while nodes are lost at any moment of rounds that the test hears of: says which members it had. Words:
+/// how many rounds, and those.
 int outlives_nodes(const Words& words) {
   Client client;
   const auto all = ranks_of(client, 0, client.size - 1);
@@ -167,6 +168,7 @@ int outlives_nodes(const Words& words) {
   std::string seen = "had";
   for (unsigned long round = 0; round < std::stoul(words.at(0)); ++round) {
     const auto name = "round " + std::to_string(round);
+    if (std::find(words.begin() + 1, words.end(), std::to_string(round)) != words.end()) say(name);
     const auto made = construct(name, all, goes_on);
     const bool is_whole = made.members.size() == all.size();
     check_status(made.status, is_whole ? PMIX_SUCCESS : PMIX_ERR_PARTIAL_SUCCESS);

@@ -10,7 +10,6 @@
 #include <cstdlib>
 #include <random>
 #include <set>
-#include <thread>
 
 #include "tests/multiproc/cluster.hpp"
 
@@ -126,27 +125,36 @@ TEST_F(GroupSoakTest, deaths_across_nodes) {
     cluster.finish();
   }
 }
-/// Two of four nodes are lost while groups are made, fenced and ended: in each round all survivors have the same members.
+/// Two of four nodes are lost while groups are made, fenced and ended, in rounds that chance names: in each round all survivors have the same
+/// members.
 TEST_F(GroupSoakTest, losses_of_nodes) {
   const auto clusters = std::stoul(cycles_or("3"));
   std::mt19937 random(std::random_device{}());
+  const auto hear = [](Child& node, const char* whom) {
+    node.tell(whom);
+    return node.hear();
+  };
   for (unsigned long i = 0; i < clusters; ++i) {
     const char* transports[] = {"shm", "ofi", "ucx"};
     const Variables variables = {
         {"WEFT_TRANSPORT", transports[i % 3]}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
-    Cluster cluster(4, Segment::mapped, "outlives_nodes", variables, false, {"100"});
-    for (int losses = 0; losses < 2; ++losses) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(random() % 80));
-      const auto lost = cluster.nodes.begin() + static_cast<std::ptrdiff_t>(random() % cluster.nodes.size());
-      lost->kill();
-      lost->wait();
-      cluster.nodes.erase(lost);
+    const auto first = random() % 40, second = first + 1 + random() % 40;
+    const Words rounds{std::to_string(first), std::to_string(second)};
+    SCOPED_TRACE("rounds " + rounds[0] + " and " + rounds[1]);
+    Cluster cluster(4, Segment::mapped, "outlives_nodes", variables, false, {"100", rounds[0], rounds[1]});
+    std::shuffle(cluster.nodes.begin(), cluster.nodes.end(), random);
+    for (const auto& round : rounds) {
+      EXPECT_EQ(hear(cluster.nodes[0], "listen"), "round " + round);
+      cluster.nodes.back().kill();
+      cluster.nodes.back().wait();
+      cluster.nodes.pop_back();
     }
     std::set<std::string> seen;
     for (auto& node : cluster.nodes)
       for (const char* which : {"listen to the first", "listen"}) {
-        node.tell(which);
-        seen.insert(node.hear());
+        auto line = hear(node, which);
+        while (line.starts_with("round ")) line = hear(node, which);
+        seen.insert(line);
       }
     EXPECT_EQ(seen.size(), 1u) << *seen.begin() << "\n" << *seen.rbegin();
     if (std::getenv("SOAK_CYCLES") != nullptr) std::printf("%s\n", seen.begin()->c_str());

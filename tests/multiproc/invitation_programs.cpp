@@ -240,46 +240,37 @@ int leader_aborts(const Words&) {
   return 0;
 }
 
-/// The leader dies after rank 1 has accepted; the last rank answers when there is a new one. Word: led (rank 1 declares itself, and the
-/// last, which comes after it), unled, aborts.
-int leader_dies(const Words& words) {
-  Invited me;
-  const auto& how = words.at(0);
+/// Those whose leader, rank 0, is lost. how: led (rank `first` declares itself, and the last, which comes after it), unled, aborts.
+void listen_without_leader(const Invited& me, const std::string& how, pmix_rank_t first) {
   const auto rank = me.client.me.rank;
-  if (me.is_leader)
-    group_events().listen(PMIX_GROUP_INVITE_ACCEPTED, [](const Event&) -> Answer {
-      die();
-      return {};
-    });
-  else
-    group_events().listen(PMIX_GROUP_LEADER_FAILED, [&](const Event& event) -> Answer {
-      check(event.about && event.about->rank == 0 && event.group == "orphaned", "which leader has failed");
-      if (how == "aborts") return {rank == me.last ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_SUCCESS};
-      return {PMIX_SUCCESS, how == "led" && (rank == 1 || rank == me.last)};
-    });
   group_events().listen(PMIX_GROUP_LEADER_SELECTED);
-  me.begin();
-  if (me.is_leader) {
-    invite("orphaned", {me.client.job});
-    check(false, "it lives");
-  }
-  const auto members = ranks_of(me.client, 1, me.last);
+  group_events().listen(PMIX_GROUP_INVITE_FAILED,
+                        [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
+  group_events().listen(
+      PMIX_GROUP_LEADER_FAILED, [how, rank, first, last = me.last](const Event& event) -> Answer {
+        check(event.about && event.about->rank == 0 && event.group == "orphaned", "which leader has failed");
+        if (how == "aborts") return {rank == last ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_SUCCESS};
+        return {PMIX_SUCCESS, how == "led" && (rank == first || rank == last)};
+      });
+}
+/// The last answers when there is a new leader, or none; the members are those from `first` on.
+void join_without_leader(const Invited& me, const std::string& how, pmix_rank_t first) {
+  const auto elected = me.client.peer(first);
   Made made;
-  if (rank == me.last) {
+  if (me.client.me.rank == me.last) {
     group_events().wait(PMIX_GROUP_INVITED);
-    if (how == "aborts")
-      group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
-    else
+    if (how != "aborts")
       check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"),
             "whether there is a leader");
-    if (how == "unled") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
-    const auto elected = me.client.peer(1);
+    if (how != "led") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
     made = join("orphaned", how == "led" ? &elected : &me.leader);
   } else {
     made = me.accept("orphaned");
-    if (how == "led") check_equal(group_events().wait(PMIX_GROUP_LEADER_SELECTED).about->rank, 1);
+    check(me.client.me.rank >= first, "a process that its node outlives");
+    if (how == "led") check_equal(group_events().wait(PMIX_GROUP_LEADER_SELECTED).about->rank, first);
   }
   if (how == "led") {
+    const auto members = ranks_of(me.client, first, me.last);
     check_status(made.status, PMIX_SUCCESS);
     check(is_same(made.members, members), "the members");
     use("orphaned", members);
@@ -288,58 +279,73 @@ int leader_dies(const Words& words) {
     check_status(made.status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_GROUP_LEADER_FAILED);
   }
   end_without_meeting();
+}
+
+/// The leader dies after rank 1 has accepted. Word: how.
+int leader_dies(const Words& words) {
+  Invited me;
+  listen_without_leader(me, words.at(0), 1);
+  if (me.is_leader)
+    group_events().listen(PMIX_GROUP_INVITE_ACCEPTED, [](const Event&) -> Answer {
+      die();
+      return {};
+    });
+  me.begin();
+  if (me.is_leader) {
+    invite("orphaned", {me.client.job});
+    check(false, "it lives");
+  }
+  join_without_leader(me, words.at(0), 1);
   return 0;
 }
 
-/// The leader's node is lost when all but the last have accepted, and perhaps the next one; the last answers when there is a new leader. Words:
-/// as leader_dies, with the first rank that is left in the place of rank 1; how many ranks are lost with their nodes.
+/// Invites all, and waits until so many have accepted; the test ends its node then.
+void lead_until_lost(const Invited& me, pmix_rank_t acceptances, const Infos& infos = {}) {
+  const auto everyone = ranks_of(me.client, 0, me.last);
+  check_status(PMIx_Group_invite_nb("orphaned", everyone.data(), everyone.size(), infos.data(), infos.size(),
+                                    nullptr, nullptr),
+               PMIX_SUCCESS);
+  for (pmix_rank_t i = 0; i < acceptances; ++i) group_events().wait(PMIX_GROUP_INVITE_ACCEPTED);
+  say("ready");
+  await("never");
+}
+
+/// The leader's node is lost when all but the last have accepted, and perhaps the next one. Words: how; how many ranks are lost with their nodes.
 int leaders_node_dies(const Words& words) {
   Invited me;
-  const auto& how = words.at(0);
   const auto first = static_cast<pmix_rank_t>(std::stoul(words.at(1)));
+  listen_without_leader(me, words.at(0), first);
+  if (me.is_leader) group_events().listen(PMIX_GROUP_INVITE_ACCEPTED);
+  me.begin();
+  if (me.is_leader) lead_until_lost(me, me.last - 1);
+  join_without_leader(me, words.at(0), first);
+  return 0;
+}
+
+/// The leader's node is lost when it has made the group, with so much data that only the last node has it: the others get it from that one. The
+/// last rank answers when the test says so.
+int leaders_node_dies_while_it_replies(const Words&) {
+  constexpr std::size_t more_than_a_connection_holds = 32U << 20;
+  Invited me;
   const auto rank = me.client.me.rank;
-  group_events().listen(PMIX_GROUP_LEADER_SELECTED);
-  group_events().listen(PMIX_GROUP_INVITE_FAILED,
-                        [](const Event&) -> Answer { return {PMIX_EVENT_ACTION_COMPLETE}; });
-  group_events().listen(PMIX_GROUP_LEADER_FAILED, [&](const Event& event) -> Answer {
-    check(event.about && event.about->rank == 0 && event.group == "lost", "which leader has failed");
-    if (how == "aborts") return {rank == me.last ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_SUCCESS};
-    return {PMIX_SUCCESS, how == "led" && (rank == first || rank == me.last)};
-  });
+  const bool is_lost = rank < ranks_lost_with_a_node;
   if (me.is_leader) group_events().listen(PMIX_GROUP_INVITE_ACCEPTED);
   me.begin();
   if (me.is_leader) {
-    const auto everyone = ranks_of(me.client, 0, me.last);
-    check_status(PMIx_Group_invite_nb("lost", everyone.data(), everyone.size(), nullptr, 0, nullptr, nullptr),
-                 PMIX_SUCCESS);
-    for (pmix_rank_t i = 1; i < me.last; ++i) group_events().wait(PMIX_GROUP_INVITE_ACCEPTED);
-    say("ready");
-    await("never");
+    Infos infos;
+    infos.array(PMIX_GROUP_INFO,
+                std::move(Infos().bytes("large", std::string(more_than_a_connection_holds, 'x'))));
+    lead_until_lost(me, me.last - 1, infos);
   }
-  const auto members = ranks_of(me.client, first, me.last);
-  Made made;
   if (rank == me.last) {
     group_events().wait(PMIX_GROUP_INVITED);
-    if (how != "aborts")
-      check(group_events().wait(PMIX_GROUP_LEADER_SELECTED).is_led == (how == "led"),
-            "whether there is a leader");
-    if (how != "led") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT);
-    const auto elected = me.client.peer(first);
-    made = join("lost", how == "led" ? &elected : &me.leader);
-  } else {
-    made = me.accept("lost");
-    check(rank >= first, "a process that its node outlives");
-    if (how == "led") check_equal(group_events().wait(PMIX_GROUP_LEADER_SELECTED).about->rank, first);
+    await("answer");
   }
-  if (how == "led") {
-    check_status(made.status, PMIX_SUCCESS);
-    check(is_same(made.members, members), "the members");
-    use("lost", members);
-    check_status(destruct("lost"), PMIX_SUCCESS);
-  } else {
-    check_status(made.status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_GROUP_LEADER_FAILED);
-  }
-  check_equal(groups_known_here(), 0);
+  const auto made = rank == me.last ? join("orphaned", &me.leader) : me.accept("orphaned");
+  if (is_lost) await("never");
+  check_status(made.status, PMIX_SUCCESS);
+  check(is_same(made.members, ranks_of(me.client, 0, me.last)), "the members");
+  if (rank == me.last) say("made");
   end_without_meeting();
   return 0;
 }
@@ -434,6 +440,7 @@ void add_invitation_programs(Programs& programs) {
   programs.add("leader_aborts", leader_aborts);
   programs.add("leader_dies", leader_dies);
   programs.add("leaders_node_dies", leaders_node_dies);
+  programs.add("leaders_node_dies_while_it_replies", leaders_node_dies_while_it_replies);
   programs.add("inviteds_node_dies", inviteds_node_dies);
   programs.add("asks_for_nonsense", asks_for_nonsense);
   programs.add("last_is_late_to_answer", last_is_late_to_answer);

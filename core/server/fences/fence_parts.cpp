@@ -76,7 +76,7 @@ std::optional<Participants> Fences::known_participants(const FenceName& name) co
         job != nullptr && (run.first == PMIX_RANK_WILDCARD || run.last < job->view().ranks());
     if (!is_known) return std::nullopt;
   }
-  auto procs = procs_of(name.procs);
+  auto procs = jobs_.procs_of(name.procs);
   if (!procs) return std::nullopt;
   return Participants(std::move(*procs));
 }

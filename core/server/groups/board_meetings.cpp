@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "core/events/range.hpp"
+
 namespace weft::server {
 
 std::uint64_t BoardMeetings::add(Meeting::Kind kind, const GroupBoards::Full& full,
@@ -68,10 +70,8 @@ std::uint64_t BoardMeetings::claim(const Requester& from, Meeting::Kind kind, co
 
 void BoardMeetings::lose(const pmix_proc_t& proc) {
   for (auto each = open_.begin(); each != open_.end();) {
-    std::erase_if(each->second.waiting, [&](const Member& member) {
-      const bool is_of_it = link::nspace_of(member.proc) == link::nspace_of(proc);
-      return is_of_it && (proc.rank == PMIX_RANK_WILDCARD || proc.rank == member.proc.rank);
-    });
+    std::erase_if(each->second.waiting,
+                  [&](const Member& member) { return events::covers(proc, member.proc); });
     each = each->second.waiting.empty() ? open_.erase(each) : std::next(each);
   }
 }

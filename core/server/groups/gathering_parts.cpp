@@ -63,7 +63,7 @@ const Gatherings::Gathering* Gatherings::find(const FenceName& name, const Procs
 }
 
 std::optional<FencePart> Gatherings::part_in(const FenceName& name) const {
-  auto procs = procs_of(name.procs);
+  auto procs = jobs_.procs_of(name.procs);
   if (!procs || jobs_.nodes_of(*procs).empty()) return std::nullopt;
   if (is_bootstrap(name.operation)) return rooms_.bootstraps.part_in(name);
   if (is_kept_by_one_server(name.operation)) return rooms_.invited.part_in(name);
@@ -88,7 +88,7 @@ FenceName Gatherings::name_of(const Meeting& meeting) const {
 /// What this node knows of a construct for Losses: it gathers here, or is with the other nodes.
 ConstructFacts Gatherings::facts_of(const FenceName& construct) const {
   ConstructFacts out;
-  const auto set = procs_of(construct.procs);
+  const auto set = jobs_.procs_of(construct.procs);
   const auto* open = set ? find(construct, *set) : nullptr;
   const auto* meeting = open != nullptr ? &open->meeting
                         : set           ? groups_.under_way(construct.operation, *set)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/events/range.hpp"
 #include "core/store/layout.hpp"
 
 namespace weft::server {
@@ -80,9 +81,7 @@ void GroupBoards::lose(const pmix_proc_t& proc) {
   for (auto& place : places_) {
     if (place.is_given_back) continue;
     for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {
-      const auto& member = place.here[cell];
-      if (link::nspace_of(member) != link::nspace_of(proc)) continue;
-      if (proc.rank != PMIX_RANK_WILDCARD && proc.rank != member.rank) continue;
+      if (!events::covers(proc, place.here[cell])) continue;
       dissolve(place);
       if (!place.is_given_back) pool_.at(place.number).forget_hold(cell, by_message);
     }

@@ -12,7 +12,6 @@ constexpr std::chrono::seconds rival_period{1};
 
 }  // namespace
 
-/// One that is under way between nodes.
 Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
                GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server)
     : loop_(loop),

@@ -137,8 +137,8 @@ void Groups::go_on_without(const OperationRef& operation) {
 /// here, and is over.
 void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<AttemptInquiry>(body);
-  auto procs = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
-  auto all = inquiry ? procs_of(inquiry->first.procs) : weft::fail(Errc::corrupt);
+  auto procs = inquiry ? jobs_.procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
+  auto all = inquiry ? jobs_.procs_of(inquiry->first.procs) : weft::fail(Errc::corrupt);
   if (!procs || !all || jobs_.nodes_of(*procs).empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   const Participants participants(std::move(*procs), inquiry->attempt.operation);
   const Exchanges::Key key{participants.signature(), inquiry->attempt.generation};

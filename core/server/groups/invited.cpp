@@ -29,8 +29,8 @@ Invited::Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, con
 /// Those that cannot come are said so at once; the others hear of it.
 void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   const auto message = base::decode<InvitationMessage>(body);
-  const auto invited = message ? peers_.procs_of(message->invited) : weft::fail(Errc::corrupt);
-  if (!invited || !peers_.may_be_members(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto invited = message ? jobs_.procs_of(message->invited) : weft::fail(Errc::corrupt);
+  if (!invited || !jobs_.may_be_named(message->members)) return reply(PMIX_ERR_BAD_PARAM, {});
   if (is_handed_over({from, message->number})) return reply(PMIX_ERR_NOT_FOUND, {});
   reply(PMIX_SUCCESS, {});
   const InvitationName name{from, message->number};
@@ -246,7 +246,7 @@ void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
 }
 
 FencePart Invited::part_in(const FenceName& name) const {
-  const auto procs = procs_of(name.procs);
+  const auto procs = jobs_.procs_of(name.procs);
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     const bool is_awaited = std::any_of(open_.begin(), open_.end(), [&](const Entry& each) {

@@ -222,7 +222,7 @@ void Groups::end_group(const Meeting& meeting) {
 
 Result<MadeGroup> Groups::made_in(Bytes bytes) const {
   auto made = base::decode<MadeGroup>(bytes);
-  if (made && !peers_.may_be_members(made->group.members))
+  if (made && !jobs_.may_be_named(made->group.members))
     return weft::fail(Errc::corrupt, "members of a group");
   return made;
 }

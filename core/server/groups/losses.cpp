@@ -48,7 +48,7 @@ Losses::Losses(const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEv
 
 void Losses::answer_verdict(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<AttemptInquiry>(body);
-  const auto set = inquiry ? procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
+  const auto set = inquiry ? jobs_.procs_of(inquiry->attempt.procs) : weft::fail(Errc::corrupt);
   Meeting meeting;
   const bool is_valid = set && !jobs_.nodes_of(*set).empty() &&
                         read_operation(inquiry->attempt.operation, meeting) &&

@@ -154,7 +154,7 @@ void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
 void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto request = base::decode<ChangeRequest>(body);
   const auto procs =
-      request && is_valid(*request) ? peers_.procs_of(request->procs) : weft::fail(Errc::corrupt);
+      request && is_valid(*request) ? jobs_.procs_of(request->procs) : weft::fail(Errc::corrupt);
   if (!procs || procs->empty()) return reply(PMIX_ERR_BAD_PARAM, {});
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
@@ -334,10 +334,10 @@ void Memberships::end(const std::string& name, pmix_status_t status, const MadeG
 
 void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
   const auto changed = base::decode<ChangedGroup>(body);
-  const auto left = changed ? peers_.procs_of(changed->left) : weft::fail(Errc::corrupt);
-  const auto joined = changed ? peers_.procs_of(changed->joined) : weft::fail(Errc::corrupt);
+  const auto left = changed ? jobs_.procs_of(changed->left) : weft::fail(Errc::corrupt);
+  const auto joined = changed ? jobs_.procs_of(changed->joined) : weft::fail(Errc::corrupt);
   const bool is_valid = left && joined && !(left->empty() && joined->empty()) &&
-                        peers_.may_be_members(changed->made.group.members);
+                        jobs_.may_be_named(changed->made.group.members);
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
   if (groups_.is_constructing(made.name)) {

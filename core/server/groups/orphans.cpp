@@ -39,11 +39,11 @@ std::shared_ptr<Invitation> invitation_of(const std::map<NodeNumber, OrphanPart>
 
 }  // namespace
 
-Orphans::Orphans(PeerCalls& peers, Invited& invited, Invitations& invitations)
-    : peers_(peers), invited_(invited), invitations_(invitations) {
+Orphans::Orphans(const Jobs& jobs, PeerCalls& peers, Invited& invited, Invitations& invitations)
+    : jobs_(jobs), peers_(peers), invited_(invited), invitations_(invitations) {
   peers_.on(RequestType::group_orphaned, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
     const auto inquiry = base::decode<OrphanInquiry>(body);
-    const bool is_valid = inquiry && peers_.may_be_members(inquiry->members);
+    const bool is_valid = inquiry && jobs_.may_be_named(inquiry->members);
     is_valid ? follow(*inquiry, reply) : reply(PMIX_ERR_BAD_PARAM, {});
   });
   peers_.on(RequestType::group_orphan, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
@@ -107,7 +107,7 @@ void Orphans::ask(const CaseRef& open, const link::RankRuns& members) {
                 [this, open, node](pmix_status_t status, Bytes body) {
                   auto part =
                       status == PMIX_SUCCESS ? base::decode<OrphanPart>(body) : weft::fail(Errc::not_found);
-                  if (part && peers_.may_be_members(part->members) && peers_.may_be_members(part->invited)) {
+                  if (part && jobs_.may_be_named(part->members) && jobs_.may_be_named(part->invited)) {
                     const auto known = part->members;
                     open->parts.insert_or_assign(node, std::move(*part));
                     ask(open, known);

@@ -24,7 +24,7 @@ namespace weft::server {
 
 class Orphans {
  public:
-  Orphans(PeerCalls& peers, Invited& invited, Invitations& invitations);
+  Orphans(const Jobs& jobs, PeerCalls& peers, Invited& invited, Invitations& invitations);
 
   void node_lost(NodeNumber node);
 
@@ -44,6 +44,7 @@ class Orphans {
   void collected(const CaseRef& open);
   void tell(const Case& open, const OrphanAdopted& word);
 
+  const Jobs& jobs_;
   PeerCalls& peers_;
   Invited& invited_;
   Invitations& invitations_;

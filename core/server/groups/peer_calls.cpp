@@ -6,12 +6,6 @@
 #include "core/link/messages.hpp"
 
 namespace weft::server {
-namespace {
-
-/// Processes that another server may name of jobs that are not registered here.
-constexpr std::uint64_t most_unknown = 4096;
-
-}  // namespace
 
 void PeerCalls::join(Cluster& cluster) {
   cluster_ = &cluster;
@@ -39,21 +33,6 @@ std::map<NodeNumber, Procs> PeerCalls::by_node(const Procs& procs) const {
   for (const auto& proc : procs)
     if (const auto node = node_of(proc)) out[*node].push_back(proc);
   return out;
-}
-
-bool PeerCalls::may_be_members(const link::RankRuns& named) const {
-  std::uint64_t unknown = 0;
-  for (const auto& run : named) {
-    const auto* job = jobs_.find(run.nspace);
-    if (run.last < run.first || (job != nullptr && run.last >= job->view().ranks())) return false;
-    if (job == nullptr) unknown += std::uint64_t{run.last} - run.first + 1;
-  }
-  return unknown <= most_unknown;
-}
-
-Result<Procs> PeerCalls::procs_of(const link::RankRuns& named) const {
-  if (!may_be_members(named)) return weft::fail(Errc::corrupt, "processes that another server names");
-  return link::procs_of(named);
 }
 
 void PeerCalls::on(RequestType type, Rpc::Handler handler) {

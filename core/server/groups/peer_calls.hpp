@@ -8,7 +8,6 @@
 #include <optional>
 #include <vector>
 
-#include "core/link/rank_runs.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
 
@@ -32,10 +31,6 @@ class PeerCalls {
   std::optional<NodeNumber> node_of(const pmix_proc_t& proc) const;
   /// The same of many, as the processes of each node; in their order.
   std::map<NodeNumber, Procs> by_node(const Procs& procs) const;
-  /// What another server names, spelt by rank: of jobs that are registered here, and few of others, which may have ended here. Errors:
-  /// corrupt; so a damaged message costs no memory.
-  Result<Procs> procs_of(const link::RankRuns& named) const;
-  bool may_be_members(const link::RankRuns& named) const;
 
   void on(RequestType type, Rpc::Handler handler);
   /// replied: once, never before this returns; null: no reply is wanted. PMIX_ERR_UNREACH: the node is lost, or has no way.

@@ -10,6 +10,12 @@
 #include "core/server/jobs/job_level.hpp"
 
 namespace weft::server {
+namespace {
+
+/// Processes that another server may name of jobs that are not registered here.
+constexpr std::uint64_t most_unknown = 4096;
+
+}  // namespace
 
 Job* Jobs::find(std::string_view nspace) {
   auto* job = find_announced(nspace);
@@ -130,6 +136,23 @@ void Jobs::erase(std::string_view nspace) {
   if (found->second->writer) found->second->writer->retire(segment_);
   base::info(base::LogPart::jobs, "{} is forgotten", nspace);
   jobs_.erase(found);
+}
+
+bool Jobs::may_be_named(const link::RankRuns& named) const {
+  std::uint64_t unknown = 0;
+  for (const auto& run : named) {
+    if (run.last < run.first) return false;
+    if (run.first == PMIX_RANK_WILDCARD) continue;
+    const auto* job = find(run.nspace);
+    if (job != nullptr && run.last >= job->view().ranks()) return false;
+    if (job == nullptr) unknown += std::uint64_t{run.last} - run.first + 1;
+  }
+  return unknown <= most_unknown;
+}
+
+Result<Procs> Jobs::procs_of(const link::RankRuns& named) const {
+  if (!may_be_named(named)) return fail(Errc::corrupt, "processes that another server names");
+  return link::procs_of(named);
 }
 
 std::vector<NodeNumber> Jobs::nodes_of(const Procs& procs) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/data/value.hpp"
+#include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
 #include "core/store/card.hpp"
@@ -62,6 +63,11 @@ class Jobs {
   /// Takes it out of the segment and forgets it.
   void erase(std::string_view nspace);
 
+  /// What another server names: ranks of jobs that are registered here, or a job by its wildcard, and few ranks of others, which may have ended
+  /// here. So a damaged message costs no memory.
+  bool may_be_named(const link::RankRuns& named) const;
+  /// The same, spelt out. Errors: corrupt.
+  Result<Procs> procs_of(const link::RankRuns& named) const;
   /// The nodes of these processes, ascending; empty: not all of them are known here.
   std::vector<NodeNumber> nodes_of(const Procs& procs) const;
   /// Of a client of this node. Null: it is not connected, or lives elsewhere.
