@@ -30,7 +30,7 @@ class Invitations {
               GroupEvents& events, Groups& groups, Memberships& memberships);
 
   void invite(const Requester& from, link::GroupInvite message);
-  /// A process of any node has ended, or has finalized; Memberships hears of it through this.
+  /// A process of any node has ended, or has finalized.
   void lose(const pmix_proc_t& proc);
   /// One whose coordinator, and leader, is lost: this server follows it. Its processes are asked, and their answers taken, by that number.
   std::uint64_t adopt(const std::shared_ptr<Invitation>& invitation);
