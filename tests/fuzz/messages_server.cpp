@@ -65,8 +65,6 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
                                {{{"job", 0, 2}}, 3, "construct of group g", 1},
                                {2, 5}};
   add<AttemptInquiry>(to, "attempt_inquiry", {&attempt});
-  const GroupEnded ended{"g", 5};
-  add<GroupEnded>(to, "group_ended", {&ended});
   const ConstructFacts facts{true, false, runs, {{"job", 0, 0}}};
   add<ConstructFacts>(to, "construct_facts", {&facts});
   const BootstrapCall call{"g", proc, PMIX_SUCCESS, 2, runs, true, true, 1};

@@ -213,7 +213,6 @@ void add_servers(Decoders& to) {
        {request(RequestType::group_invitation, InvitationMessage{3, "g", proc, runs, runs, {}}),
         request(RequestType::group_adopted, OrphanAdopted{{1, 4}, 0, {}}),
         request(RequestType::group_facts, construct), request(RequestType::group_over, InvitationOver{3, 0}),
-        request(RequestType::group_ended, GroupEnded{"g", 1}),
         request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs, {}}),
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,

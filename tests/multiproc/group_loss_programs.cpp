@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <memory>
 
@@ -90,6 +91,40 @@ int keepers_node_dies(const Words&) {
   check_status(fence(survivors), PMIX_SUCCESS);
   if (me.rank != 4) check_status(leave("kept"), PMIX_SUCCESS);
   check_status(fence(survivors), PMIX_SUCCESS);
+  me.end();
+  return 0;
+}
+
+/// The only member of the first node, which keeps the group, dies; then the only one of the second. Word: stays: rank 5 joins; or is_lost: the
+/// first node is lost before that, and the second one keeps the group.
+int keepers_member_dies(const Words& words) {
+  Survivor me;
+  const bool is_lost = words.at(0) == "is_lost";
+  const auto members = me.ranks({0, 2, 4});
+  const auto survivors = is_lost ? me.ranks({3, 4, 5}) : me.ranks({1, 3, 4, 5});
+  const auto tells = std::move(Infos().flag(PMIX_GROUP_NOTIFY_TERMINATION));
+  group_events().listen(PMIX_GROUP_MEMBER_FAILED);
+  check_status(fence(), PMIX_SUCCESS);
+  if (contains(members, me.client.me)) check_status(construct("kept", members, tells).status, PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  if (me.rank == 0 || me.rank == 2) end_by_kill();
+  if (me.rank == 4)
+    for (int i = 0; i < 2; ++i) group_events().wait(PMIX_GROUP_MEMBER_FAILED, "kept");
+  if (is_lost) {
+    if (me.rank == 4) say("ready");
+    if (me.rank == 1) me.be_lost();
+    me.wait_for_loss_of(1);
+  }
+  check_status(fence(survivors), PMIX_SUCCESS);
+  if (me.rank == 5) check_status(join("kept", nullptr).status, PMIX_SUCCESS);
+  check_status(fence(survivors), PMIX_SUCCESS);
+  if (me.rank > 3) {
+    me.compare("kept", me.ranks({0, 2, 4, 5}));
+    check_status(fence(me.ranks({4, 5})), PMIX_SUCCESS);
+    check_status(leave("kept"), PMIX_SUCCESS);
+  }
+  check_status(fence(survivors), PMIX_SUCCESS);
+  check(eventually([] { return groups_known_here() == 0; }), "a group without live members is left");
   me.end();
   return 0;
 }
@@ -200,6 +235,36 @@ int node_dies_in_a_construct(const Words& words) {
   check_equal(groups_known_here(), 0);
   check_status(construct("asked", survivors).status, PMIX_SUCCESS);
   check_status(destruct("asked"), PMIX_SUCCESS);
+  me.end();
+  return 0;
+}
+
+/// Four nodes. The last is lost before its ranks call a construct whose members want to be asked, and another while a handler of rank 3
+/// decides. Word: decider: the first, which asks for all nodes; other: the third.
+int second_node_dies_while_handlers_decide(const Words& words) {
+  Survivor me;
+  const bool is_decider = words.at(0) == "decider";
+  const auto survivors = is_decider ? me.ranks({2, 3, 4, 5}) : me.ranks({0, 1, 2, 3});
+  const auto asks = std::move(Infos().flag(PMIX_GROUP_NOTIFY_TERMINATION));
+  std::atomic<int> asked{0};
+  group_events().listen(PMIX_GROUP_INVITE_FAILED, [&](const Event&) -> Answer {
+    if (me.rank != 3 || asked++ != 0) return {PMIX_EVENT_ACTION_COMPLETE};
+    say("asked");
+    await("answer");
+    return {PMIX_EVENT_ACTION_COMPLETE};
+  });
+  check_status(fence(), PMIX_SUCCESS);
+  if (me.rank > 5) me.be_lost();
+  Construct open("asked", Procs{me.client.job}, asks);
+  check_status(fence(me.ranks({0, 1, 2, 3, 4, 5})), PMIX_SUCCESS);
+  if (me.rank == 5) say("called");
+  if (!contains(survivors, me.client.me)) me.be_lost();
+  check_status(open.wait(), PMIX_ERR_PARTIAL_SUCCESS);
+  check(is_same(members_of("asked"), survivors), "the members");
+  check_status(fence({all_of("asked")}), PMIX_SUCCESS);
+  check_status(destruct("asked"), PMIX_SUCCESS);
+  check_status(fence(survivors), PMIX_SUCCESS);
+  check_equal(groups_known_here(), 0);
   me.end();
   return 0;
 }
@@ -366,9 +431,11 @@ int one_that_is_asked_dies(const Words& words) {
 
 void add_group_loss_programs(Programs& programs) {
   programs.add("keepers_node_dies", keepers_node_dies);
+  programs.add("keepers_member_dies", keepers_member_dies);
   programs.add("keepers_last_change_is_cut_off", keepers_last_change_is_cut_off);
   programs.add("node_dies_in_an_optional_construct", node_dies_in_an_optional_construct);
   programs.add("node_dies_in_a_construct", node_dies_in_a_construct);
+  programs.add("second_node_dies_while_handlers_decide", second_node_dies_while_handlers_decide);
   programs.add("node_of_a_bootstrap_dies", node_of_a_bootstrap_dies);
   programs.add("node_of_a_bootstrap_dies_while_it_replies", node_of_a_bootstrap_dies_while_it_replies);
   programs.add("one_that_asks_to_join_dies", one_that_asks_to_join_dies);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nodes that are lost, with their servers, while operations of groups are under way, and processes that end while they ask to join. The
 // members: group_loss_programs.cpp.
+#include <algorithm>
 #include <csignal>
 
 #include "tests/multiproc/cluster.hpp"
@@ -58,6 +59,16 @@ TEST_P(GroupLossTest, the_keepers_node_before_a_change_is_everywhere) {
   EXPECT_EQ(::kill(next, SIGCONT), 0);
   cluster.finish();
 }
+TEST_P(GroupLossTest, the_keepers_last_member) {
+  Cluster cluster(3, Segment::mapped, "keepers_member_dies", over(), false, {"stays"});
+  cluster.finish();
+}
+TEST_P(GroupLossTest, the_keepers_node_where_the_next_has_no_live_member) {
+  Cluster cluster(3, Segment::mapped, "keepers_member_dies", over(), false, {"is_lost"});
+  hear_the_first(cluster.nodes[2], "ready");
+  lose(cluster, 0);
+  cluster.finish();
+}
 TEST_P(GroupLossTest, a_node_of_an_optional_construct) {
   Cluster cluster(3, Segment::mapped, "node_dies_in_an_optional_construct", over());
   hear_the_last(cluster.nodes[1], "called");
@@ -69,6 +80,20 @@ TEST_P(GroupLossTest, a_node_of_a_construct_whose_members_are_asked) {
     Cluster cluster(3, Segment::mapped, "node_dies_in_a_construct", over(), false, {how});
     hear_the_last(cluster.nodes[1], "called");
     lose(cluster, 2);
+    cluster.finish();
+  }
+}
+TEST_P(GroupLossTest, a_second_node_while_handlers_decide) {
+  for (const char* which : {"decider", "other"}) {
+    Cluster cluster(4, Segment::mapped, "second_node_dies_while_handlers_decide", over(), false, {which});
+    const auto decides = cluster.nodes[1].pid();
+    hear_the_last(cluster.nodes[2], "called");
+    lose(cluster, 3);
+    hear_the_last(cluster.nodes[1], "asked");
+    lose(cluster, which == std::string("decider") ? 0 : 2);
+    const auto second = std::find_if(cluster.nodes.begin(), cluster.nodes.end(),
+                                     [&](Child& node) { return node.pid() == decides; });
+    second->tell("answer");
     cluster.finish();
   }
 }

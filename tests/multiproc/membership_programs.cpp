@@ -64,6 +64,45 @@ int all_leave_but_the_last(const Words&) {
   return 0;
 }
 
+/// Three nodes of two. The first node keeps the group, and its only member leaves: the group lives on the second node alone. There a process of
+/// the third node joins it, and the first member once more. Word: join, or end: none joins.
+int keeper_changes(const Words& words) {
+  Client client;
+  const auto rank = client.me.rank;
+  const auto second = ranks_of(client, 2, 3);
+  const auto members = [&](std::initializer_list<pmix_rank_t> of) {
+    Procs out;
+    for (const auto each : of) out.push_back(client.peer(each));
+    return out;
+  };
+  const bool joins_later = words.at(0) == "join";
+  for (int round = 0; round < 10; ++round) {
+    check_status(fence(), PMIX_SUCCESS);
+    if (rank == 0 || rank == 2 || rank == 3)
+      check_status(construct("moves", members({0, 2, 3})).status, PMIX_SUCCESS);
+    if (rank == 0) check_status(leave("moves"), PMIX_SUCCESS);
+    if (rank == 2 || rank == 3) check(wait_for_members("moves", second), "the first is still there");
+    check_status(fence(), PMIX_SUCCESS);
+    if (joins_later) {
+      if (rank == 4) check(is_same(join("moves", nullptr).members, members({2, 3, 4})), "joined by");
+      check_status(fence(), PMIX_SUCCESS);
+      if (rank == 0) check(is_same(join("moves", nullptr).members, members({2, 3, 4, 0})), "joined again by");
+      check_status(fence(), PMIX_SUCCESS);
+    }
+    const auto last = joins_later ? members({2, 3, 4, 0}) : second;
+    if (contains(last, client.me)) {
+      check(wait_for_members("moves", last), "the members");
+      check_status(fence({all_of("moves")}), PMIX_SUCCESS);
+      check_status(destruct("moves"), PMIX_SUCCESS);
+    }
+    check_status(fence(), PMIX_SUCCESS);
+    check_equal(groups_known_here(), 0);
+    if (rank == 4) check_status(join("moves", nullptr).status, PMIX_ERR_NOT_FOUND);
+  }
+  client.finalize();
+  return 0;
+}
+
 /// The last asks to be let in. Word: what the members say.
 int asks_to_join(const Words& words) {
   Client client;
@@ -238,6 +277,7 @@ int leaves_and_joins(const Words& words) {
 void add_membership_programs(Programs& programs) {
   programs.add("one_leaves", one_leaves);
   programs.add("all_leave_but_the_last", all_leave_but_the_last);
+  programs.add("keeper_changes", keeper_changes);
   programs.add("asks_to_join", asks_to_join);
   programs.add("leaves_with_approval", leaves_with_approval);
   programs.add("invites_into_a_group", invites_into_a_group);

@@ -54,6 +54,9 @@ TEST_P(ClusterMembershipTest, what_is_stuck_is_reported_with_the_missing_ranks) 
     cluster.finish();
   }
 }
+TEST_P(ClusterMembershipTest, the_keeper_has_no_member_any_more) {
+  for (const char* then : {"join", "end"}) run("keeper_changes", 3, Segment::mapped, {then});
+}
 TEST_P(ClusterMembershipTest, a_group_grows) {
   run("invites_into_a_group");
 }

@@ -54,7 +54,6 @@ enum class RequestType : std::uint16_t {
   group_verdict,     ///< does that construct go on without the members of nodes that are lost (losses.hpp)
   group_facts,       ///< what that node knows of a construct (losses.hpp)
   group_bootstrap,   ///< a process has called a construct whose members it does not know (bootstraps.hpp)
-  group_ended,       ///< for a keeper that has no member
   group_bootstrapped,  ///< which members a construct that is under way there has, if they were brought together (bootstraps.hpp)
   introduce,  ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
 };

@@ -99,12 +99,19 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   cluster_.stay_awake();
   key->second = *generation;
   open_.insert_or_assign(*key, Open{procs, std::move(members), Clock::now()});
+  ask_for_dead(*key);
+  return *key;
+}
+
+void Exchanges::ask_for_dead(const Key& key) {
+  const auto fence = open_.find(key);
+  if (fence == open_.end()) return;
+  const auto procs = fence->second.procs;
   for (const auto& [nspace, rank] : dead_) {
     const auto proc = link::make_proc(nspace, rank);
     if (!events::covers(procs.procs(), proc)) continue;
-    for (const auto node : jobs_.nodes_of({proc})) ask(name_of(procs, key->second), node, nullptr);
+    for (const auto node : jobs_.nodes_of({proc})) ask(name_of(procs, key.second), node, nullptr);
   }
-  return *key;
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {

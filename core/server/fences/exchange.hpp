@@ -70,6 +70,8 @@ class Exchanges {
   /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
   bool process_died(const pmix_proc_t& proc);
   bool is_dead(const pmix_proc_t& proc) const;
+  /// Nodes are asked again about their participants of that exchange that have died.
+  void ask_for_dead(const Key& key);
   /// The namespace has ended here; a later one may have its name.
   void forget(std::string_view nspace);
 

@@ -353,7 +353,7 @@ void Gatherings::lose_remote(const pmix_proc_t& proc) {
   rooms_.bootstraps.lose(proc, PMIX_ERR_PROC_ABORTED);
   rooms_.memberships.lose(proc);
   rooms_.invitations.lose(proc);
-  static_cast<void>(groups_.process_ended(proc));
+  for (const auto& name : groups_.process_ended(proc)) groups_.drop(name);
 }
 
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {

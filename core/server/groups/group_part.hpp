@@ -49,17 +49,6 @@ void fields(Archive& archive, MadeGroup& m) {
   archive(m.name, m.group, m.data);
 }
 
-/// To the keeper of a group that has none of its members.
-struct GroupEnded {
-  static constexpr std::uint16_t wire_version = 1;
-  std::string group;
-  std::uint64_t version = 0;  ///< a later group of that name has had fewer changes
-};
-template <class Archive>
-void fields(Archive& archive, GroupEnded& m) {
-  archive(m.group, m.version);
-}
-
 struct GroupPart {
   static constexpr std::uint16_t wire_version = 2;
   link::RankRun first{};         ///< the first member of that node that has come; of an empty namespace: none

@@ -25,12 +25,6 @@ Groups::Groups(asio::io_context& loop, Jobs& jobs, Gets& gets, CardExchange& car
       server_(server),
       table_(boards) {
   table_.keep_at(peers_.self());
-  peers_.on(RequestType::group_ended, [this](NodeNumber, Bytes body, const Rpc::Reply& reply) {
-    const auto ended = base::decode<GroupEnded>(body);
-    const auto* group = ended ? table_.find(ended->group) : nullptr;
-    if (group != nullptr && group->version == ended->version) table_.erase(ended->group);
-    reply(ended ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
-  });
   peers_.on(RequestType::group_attempt,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_attempt(body, reply); });
 }
@@ -112,7 +106,10 @@ void Groups::watch_rivals() {
     rival_timer_.reset();
     const auto begun_by = Exchanges::Clock::now() - rival_period;
     for (const auto& [key, operation] : open_)
-      if (operation->since <= begun_by) exchanges_->end_rivals(key);
+      if (operation->since <= begun_by) {
+        exchanges_->end_rivals(key);
+        exchanges_->ask_for_dead(key);
+      }
     watch_rivals();
   });
 }
@@ -120,15 +117,17 @@ void Groups::watch_rivals() {
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
+  if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
   const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;
-  if (operation->was_over && was_another) return exchange(operation);
-  if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
+  if (operation->was_over && was_another && !is_of_ended_group(operation->meeting))
+    return exchange(operation);
   if (ended.lost) operation->lost.insert(*ended.lost);
   if (may_go_on_without(*operation, ended.status)) return settle(operation);
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   finish(operation, ended);
   tell_constructed(operation->meeting);
+  if (operation->meeting.arrived.empty()) drop(operation->meeting.group);
 }
 
 /// What has come too early for it goes on.
@@ -181,6 +180,22 @@ bool Groups::adjust(Operation& operation) {
   meeting.set = std::move(set);
   operation.participants = participants_of(meeting);
   return true;
+}
+
+bool Groups::is_of_ended_group(const Meeting& meeting) const {
+  const bool has_group = is_of_group(meeting) && meeting.kind != Meeting::Kind::construct;
+  return has_group && table_.find(meeting.group) == nullptr;
+}
+
+bool Groups::may_take_part_in(const Meeting& meeting) const {
+  if (meeting.kind == Meeting::Kind::construct) return true;
+  const bool is_under_way = std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
+    return each.second->meeting.kind == meeting.kind && each.second->meeting.group == meeting.group;
+  });
+  if (is_under_way) return false;
+  const auto* group = table_.find(meeting.group);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  return members && is_same(set_of_group(*members), meeting.set);
 }
 
 bool Groups::is_constructing(const std::string& name) const {
@@ -243,7 +258,8 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
     case Meeting::Kind::fence:
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::destruct:
-      return end_group(meeting);
+      table_.erase(meeting.group);
+      return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::construct:
       break;
   }
@@ -267,7 +283,9 @@ void Groups::conclude(const Meeting& meeting, MadeGroup made, pmix_status_t stat
   store(made);
   tell_made(made.name, made.group, status);
   tell_earlier_ends(made.name, made.group);
-  if (has_live_members(made.group, {})) table_.add(made.name, std::move(made.group));
+  const auto name = made.name;
+  table_.add(name, std::move(made.group));
+  drop(name);
   answer(meeting, out);
 }
 

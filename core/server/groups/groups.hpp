@@ -82,15 +82,18 @@ class Groups {
   /// now: its members since.
   /// Its own node knows whether its part in them has come: then they end as they began.
   void end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone);
+  /// For lost members of this node, in what another node has asked about: not with others than the members that the group has now, and not
+  /// twice. Constructs have no group yet.
+  bool may_take_part_in(const Meeting& meeting) const;
   /// Operations that are under way between the nodes, as Fences::open_parts().
   std::vector<FencePart> open_parts() const;
 
-  /// A process has ended, or has finalized: groups that asked for it tell their members here. Returns its groups that have no member of
-  /// this node any more.
+  /// A process has ended, or has finalized: groups that asked for it tell their members here. Returns its groups that have no live member
+  /// of this node any more.
   std::vector<std::string> process_ended(const pmix_proc_t& proc);
   /// The namespace has ended here.
   void forget(const std::string& nspace);
-  /// A group without members of this node that are alive, unless this server keeps it for others.
+  /// A group that no process of this node is in; also one whose members here have ended, unless it may live on elsewhere.
   void drop(const std::string& name);
 
   // Groups that are made, or changed, by one server for all (Invitations, Memberships).
@@ -144,6 +147,7 @@ class Groups {
   void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
   bool adjust(Operation& operation);
+  bool is_of_ended_group(const Meeting& meeting) const;
   /// attempt: between the nodes; nothing: all participants are here.
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts,
            const std::optional<Exchanges::Key>& attempt);
@@ -168,12 +172,11 @@ class Groups {
   void store(const MadeGroup& made);
   bool store(const MemberData& data, std::uint64_t context_id);
   bool has_live_members(const Group& group, const pmix_proc_t& ended) const;
+  bool lives_elsewhere(const Group& group) const;
   void tell_members(pmix_status_t code, const std::string& name, const Group& group,
                     const pmix_proc_t& about);
   void tell_clients(const MadeGroup& made, const Procs& left);
   NodeNumber keeper_of(const link::RankRuns& members) const;
-  void end_group(const Meeting& meeting);
-  bool tells_keeper(const Group& group) const;
   Procs local_members(const Group& group) const;
 
   asio::io_context& loop_;

@@ -272,7 +272,7 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
   if (invitation->from.connection != nullptr)
     groups_.admit(invitation->from, status, made);
   else if (is_made)
-    groups_.take(made);  // which this server keeps
+    groups_.take(made);
   const auto how = is_made ? PMIX_ERR_NOT_FOUND : status;
   over_.emplace(invitation->number, how);
   if (over_.size() > most_over) over_.erase(over_.begin());

@@ -19,6 +19,7 @@ Invited::Invited(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, con
       memberships_(memberships) {
   peers_.on(RequestType::group_invitation,
             [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { take(from, body, reply); });
+  memberships_.on_awaits([this](const std::string& group) { return awaits(group); });
   peers_.on(RequestType::group_over, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     const auto over = base::decode<InvitationOver>(body);
     if (over && !is_handed_over({from, over->number})) end({from, over->number}, over->status);
@@ -129,6 +130,15 @@ void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
   });
 }
 
+/// A process here has joined a group that is new, and has not been told yet that it is made. Members that an invitation adds are told by a
+/// change of the group.
+bool Invited::awaits(const std::string& group) const {
+  return std::any_of(joining_.begin(), joining_.end(), [&](const JoiningRef& each) {
+    const auto told = told_.find(each->entry.name);
+    return each->entry.group == group && told != told_.end() && !told->second.terms.is_extension;
+  });
+}
+
 /// The group may have been made while the process gave up: then the others have it as a member, and it leaves.
 void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) {
   joining->deadline.reset();
@@ -138,10 +148,13 @@ void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) 
   if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
   if (const auto told = told_.find(joining->entry.name); group && told != told_.end())
     told->second.made.assign(body.begin(), body.end());
-  if (!joining->is_over) return groups_.admit(joining->from, status, group ? *group : MadeGroup{});
-  if (!group) return;
-  groups_.take(*group);
-  memberships_.leave({joining->from.connection, 0}, {group->name, {}});
+  if (!joining->is_over) {
+    groups_.admit(joining->from, status, group ? *group : MadeGroup{});
+  } else if (group) {
+    groups_.take(*group);
+    memberships_.leave({joining->from.connection, 0}, {group->name, {}});
+  }
+  memberships_.take_early(joining->entry.group);
 }
 
 void Invited::lose(const pmix_proc_t& proc) {
@@ -149,7 +162,13 @@ void Invited::lose(const pmix_proc_t& proc) {
     if (link::is_same(entry.proc, proc) && entry.over == PMIX_SUCCESS)
       answer(entry, PMIX_GROUP_INVITE_FAILED);
   open_.remove_if([&](const Entry& each) { return link::is_same(each.proc, proc); });
-  joining_.remove_if([&](const JoiningRef& each) { return link::is_same(each->entry.proc, proc); });
+  std::vector<std::string> groups;
+  joining_.remove_if([&](const JoiningRef& each) {
+    const bool is_its = link::is_same(each->entry.proc, proc);
+    if (is_its) groups.push_back(each->entry.group);
+    return is_its;
+  });
+  for (const auto& group : groups) memberships_.take_early(group);
 }
 
 void Invited::end(const InvitationName& name, pmix_status_t status) {
@@ -242,6 +261,7 @@ void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
     answer(each->entry, PMIX_GROUP_INVITE_FAILED);
     joining_.remove(each);
     erase(each->entry);
+    memberships_.take_early(each->entry.group);
   }
 }
 

@@ -82,6 +82,7 @@ class Invited {
   void watch_deadline(const JoiningRef& joining, data::Deadline until);
   void answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status, Bytes body);
   void made(const JoiningRef& joining, pmix_status_t status, Bytes body);
+  bool awaits(const std::string& group) const;
   void forget_old();
   bool is_handed_over(const InvitationName& name) const;
   void answer(const Entry& entry, pmix_status_t status);

@@ -16,13 +16,6 @@ bool asks_for(const Meeting& meeting, const char* key) {
                      [&](const Arrival& arrival) { return is_set(arrival.directives, key); });
 }
 
-/// Of the arrivals only the processes.
-Meeting copy_for_answer(const Meeting& meeting) {
-  Meeting out{.kind = meeting.kind, .group = meeting.group, .at_board = meeting.at_board};
-  for (const auto& arrival : meeting.arrived) out.arrived.push_back({arrival.from, {}, {}});
-  return out;
-}
-
 }  // namespace
 
 // ---- what this node says
@@ -190,12 +183,22 @@ void Groups::forget(const std::string& nspace) {
   });
 }
 
+/// Another node may have a live member.
+bool Groups::lives_elsewhere(const Group& group) const {
+  const auto members = link::procs_of(group.members).value_or(Procs());
+  return exchanges_ != nullptr && std::any_of(members.begin(), members.end(), [&](const pmix_proc_t& proc) {
+           return peers_.node_of(proc) != peers_.self() && !exchanges_->is_dead(proc);
+         });
+}
+
+/// Where members have only ended, this server takes part for them, and may be asked as the keeper.
 void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
-  const bool is_kept =
-      group->keeper == peers_.self() && has_other_nodes(link::procs_of(group->members).value_or(Procs()));
-  if (!is_kept) table_.erase(name);
+  if (!local_members(*group).empty() && lives_elsewhere(*group)) return;
+  const bool is_in_use = std::any_of(open_.begin(), open_.end(),
+                                     [&](const auto& each) { return each.second->meeting.group == name; });
+  if (!is_in_use) table_.erase(name);
 }
 
 // ---- groups that one server makes for all
@@ -205,35 +208,11 @@ NodeNumber Groups::keeper_of(const link::RankRuns& members) const {
   return node.value_or(peers_.self());
 }
 
-/// The keeper of a group may have no member any more, and would not see its end: then it is told before the members of the first node hear of
-/// it, and may make another one of that name.
-void Groups::end_group(const Meeting& meeting) {
-  const auto* group = table_.find(meeting.group);
-  const bool tells = group != nullptr && tells_keeper(*group);
-  const auto keeper = group == nullptr ? 0 : group->keeper;
-  const GroupEnded ended{meeting.group, group == nullptr ? 0 : group->version};
-  table_.erase(meeting.group);
-  if (!tells) return answer(meeting, {PMIX_SUCCESS, {}, {}});
-  peers_.send(keeper, RequestType::group_ended, base::encode(ended),
-              [this, meeting = std::make_shared<Meeting>(copy_for_answer(meeting))](pmix_status_t, Bytes) {
-                answer(*meeting, {PMIX_SUCCESS, {}, {}});
-              });
-}
-
 Result<MadeGroup> Groups::made_in(Bytes bytes) const {
   auto made = base::decode<MadeGroup>(bytes);
   if (made && !jobs_.may_be_named(made->group.members))
     return weft::fail(Errc::corrupt, "members of a group");
   return made;
-}
-
-bool Groups::tells_keeper(const Group& group) const {
-  // Most keepers have the first member.
-  const bool is_member = !group.members.empty() && keeper_of(group.members) == group.keeper;
-  if (is_member || group.keeper == peers_.self()) return false;
-  const auto members = link::procs_of(group.members);
-  const auto by_node = members ? peers_.by_node(*members) : std::map<NodeNumber, Procs>();
-  return by_node.count(group.keeper) == 0 && !by_node.empty() && by_node.begin()->first == peers_.self();
 }
 
 void Groups::take(const MadeGroup& made) {
@@ -243,6 +222,7 @@ void Groups::take(const MadeGroup& made) {
   const auto before = known == nullptr ? link::RankRuns() : known->members;
   table_.add(made.name, made.group);
   tell_earlier_ends(made.name, made.group, before);
+  drop(made.name);
 }
 
 bool Groups::take_change(const MadeGroup& made, const Procs& left) {
@@ -253,9 +233,6 @@ bool Groups::take_change(const MadeGroup& made, const Procs& left) {
   if (before) boards_.dissolve(set_of_group(*before));
   take(made);
   tell_clients(made, left);
-  const bool has_members = !local_members(made.group).empty();
-  if (!has_members && (made.group.keeper != peers_.self() || made.group.members.empty()))
-    table_.erase(made.name);
   return true;
 }
 

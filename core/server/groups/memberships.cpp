@@ -57,7 +57,7 @@ Memberships::Memberships(const Jobs& jobs, PeerCalls& peers, Questions& question
 void Memberships::leave(const Requester& from, const link::GroupLeave& message) {
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
-  ask_keeper({Kind::leave, message.group, link::runs_of({from.proc()}), {}}, 0,
+  ask_keeper({Kind::leave, message.group, link::runs_of({from.proc()}), {}}, {},
              [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
 }
 
@@ -67,76 +67,77 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
     return from.reply(PMIX_ERR_BAD_PARAM);
   ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}};
   if (*given) request.data.push_back(std::move(**given));
-  ask_keeper(std::move(request), 0, [this, from](pmix_status_t status, const MadeGroup& made) {
+  ask_keeper(request, {}, [this, from](pmix_status_t status, const MadeGroup& made) {
     groups_.admit(from, status, made);
   });
 }
 
 void Memberships::extend(const std::string& group, const Procs& procs, std::vector<MemberData> data,
                          Changed changed) {
-  ask_keeper({Kind::extend, group, link::runs_of(procs), std::move(data)}, 0, std::move(changed));
+  ask_keeper({Kind::extend, group, link::runs_of(procs), std::move(data)}, {}, changed);
 }
 
 // ---- the way to the keeper
 
+/// Where the group's own is lost, or has no member any more, the first in the order of members that is there.
 NodeNumber Memberships::keeper_of(const Group& group) const {
   const auto there = peers_.nodes();
-  const auto is_there = [&](NodeNumber node) {
-    return std::find(there.begin(), there.end(), node) != there.end();
-  };
-  if (is_there(group.keeper)) return group.keeper;
-  const auto members = link::procs_of(group.members);
-  for (const auto& proc : members ? *members : Procs())
-    if (const auto node = peers_.node_of(proc); node && is_there(*node)) return *node;
-  return peers_.self();
-}
-
-/// The keeper that was lost may have made the change, and the reply did not come.
-bool Memberships::is_made(const ChangeRequest& request, pmix_status_t status, unsigned tries) const {
-  if (tries == 0) return false;
-  return (request.kind == Kind::leave && status == PMIX_ERR_NOT_FOUND) ||
-         (request.kind == Kind::join && status == PMIX_ERR_EXISTS);
+  std::optional<NodeNumber> next;
+  for (const auto& proc : link::procs_of(group.members).value_or(Procs())) {
+    const auto node = peers_.node_of(proc);
+    if (!node || std::find(there.begin(), there.end(), *node) == there.end()) continue;
+    if (*node == group.keeper) return *node;
+    if (!next) next = node;
+  }
+  return next.value_or(peers_.self());
 }
 
 /// What this server knows of the group may be old where the first try has failed: then all servers are asked.
-void Memberships::ask_keeper(ChangeRequest request, unsigned tries, Changed changed) {
+void Memberships::ask_keeper(const ChangeRequest& request, Tries tries, const Changed& changed) {
   const auto send = [this, request, tries, changed](const Group& group) {
-    const auto keeper = keeper_of(group);
-    peers_.send(keeper, RequestType::group_ask, base::encode(request),
+    peers_.send(keeper_of(group), RequestType::group_ask, base::encode(request),
                 [this, request, tries, changed](pmix_status_t status, Bytes body) {
-                  const bool is_undecided = status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY;
-                  if (is_undecided && body.empty() && tries < most_tries)
-                    return ask_keeper(request, tries + 1, changed);
-                  const auto made = groups_.made_in(body);
-                  changed(is_made(request, status, tries) ? PMIX_SUCCESS : status,
-                          made ? *made : MadeGroup{});
+                  tried(request, tries, changed, status, body);
                 });
   };
-  if (const auto* group = groups_.table().find(request.group); group != nullptr && tries == 0)
+  if (const auto* group = groups_.table().find(request.group); group != nullptr && tries.count == 0)
     return send(*group);
-  find(request.group, [this, send, request, tries, changed](const MadeGroup* newest, const MadeGroup*) {
-    if (newest != nullptr) return send(newest->group);
-    changed(is_made(request, PMIX_ERR_NOT_FOUND, tries) ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND, {});
+  find(request.group, [this, send, request, tries, changed](const Known& known) {
+    if (known.newest) return send(known.newest->group);
+    tried(request, {most_tries, tries.has_lost_keeper}, changed, PMIX_ERR_NOT_FOUND, {});
   });
+}
+
+/// A server that cannot decide says so without a group.
+void Memberships::tried(const ChangeRequest& request, Tries tries, const Changed& changed,
+                        pmix_status_t status, Bytes body) {
+  const bool is_undecided = body.empty() && (status == PMIX_ERR_UNREACH || status == PMIX_ERR_RESOURCE_BUSY);
+  if (is_undecided && tries.count < most_tries)
+    return ask_keeper(request, {tries.count + 1, tries.has_lost_keeper || status == PMIX_ERR_UNREACH},
+                      changed);
+  if (is_undecided && status == PMIX_ERR_RESOURCE_BUSY) status = PMIX_ERR_NOT_FOUND;
+  const bool is_left = request.kind == Kind::leave && status == PMIX_ERR_NOT_FOUND;
+  const bool is_joined = request.kind == Kind::join && status == PMIX_ERR_EXISTS;
+  if (tries.has_lost_keeper && (is_left || is_joined)) status = PMIX_SUCCESS;
+  changed(status, groups_.made_in(body).value_or(MadeGroup{}));
 }
 
 void Memberships::find(const std::string& group, Found found) {
   struct Search {
-    std::optional<MadeGroup> newest, oldest;
+    Known known;
     std::size_t left;
     Found found;
   };
   const auto nodes = peers_.nodes();
-  const auto search = std::make_shared<Search>(Search{{}, {}, nodes.size(), std::move(found)});
+  const auto search = std::make_shared<Search>(Search{{}, nodes.size(), std::move(found)});
   for (const auto node : nodes)
     peers_.send(node, RequestType::group_find, base::encode(GroupInquiry{group}),
                 [this, search](pmix_status_t status, Bytes body) {
-                  auto& [newest, oldest, left, tell] = *search;
-                  const auto made =
-                      status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
+                  auto& [newest, oldest] = search->known;
+                  auto made = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
                   if (made && (!newest || made->group.version > newest->group.version)) newest = *made;
                   if (made && (!oldest || made->group.version < oldest->group.version)) oldest = *made;
-                  if (--left == 0) tell(newest ? &*newest : nullptr, oldest ? &*oldest : nullptr);
+                  if (--search->left == 0) search->found(search->known);
                 });
 }
 
@@ -146,6 +147,10 @@ void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
   const auto* group = groups_.table().find(inquiry->group);
   if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
   reply(PMIX_SUCCESS, base::encode(MadeGroup{inquiry->group, *group, {}}));
+}
+
+bool Memberships::is_being_made(const std::string& group) const {
+  return groups_.is_constructing(group) || awaits_(group);
 }
 
 // ---- at the keeper
@@ -159,26 +164,22 @@ void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& re
   if (request->kind != Kind::extend && (procs->size() != 1 || peers_.node_of(procs->front()) != from))
     return reply(PMIX_ERR_BAD_PARAM, {});
   const auto* group = groups_.table().find(request->group);
-  if (group == nullptr && groups_.is_constructing(request->group)) {
+  if (group == nullptr && is_being_made(request->group)) {
     early_.push_back({request->group, [this, from, bytes = std::vector<std::byte>(body.begin(), body.end()),
                                        reply] { take_request(from, bytes, reply); }});
     return;
   }
-  if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
-  if (const auto keeper = keeper_of(*group); keeper != peers_.self()) {
-    // The asker may have heard of the keeper's loss before this server does.
-    const auto has_answered = [this, from, keeper, bytes = std::vector<std::byte>(body.begin(), body.end()),
-                               reply](pmix_status_t, Bytes) {
-      const auto there = peers_.nodes();
-      const bool is_there = std::find(there.begin(), there.end(), keeper) != there.end();
-      is_there ? reply(PMIX_ERR_RESOURCE_BUSY, {}) : take_request(from, bytes, reply);
-    };
-    return peers_.send(keeper, RequestType::group_find, base::encode(GroupInquiry{request->group}),
-                       has_answered);
-  }
-  enqueue({std::move(*request), [reply](pmix_status_t status, const MadeGroup& made) {
-             reply(status, made.name.empty() ? std::vector<std::byte>() : base::encode(made));
-           }});
+  // It may have ended, or another server keeps it since: the asker looks for that.
+  if (group == nullptr) return reply(PMIX_ERR_RESOURCE_BUSY, {});
+  Change change{std::move(*request), [reply](pmix_status_t status, const MadeGroup& made) {
+                  reply(status, made.name.empty() ? std::vector<std::byte>() : base::encode(made));
+                }};
+  if (keeper_of(*group) == peers_.self()) return enqueue(std::move(change));
+  // The asker may know more than this server: of a lost node, or of a change.
+  find(change.request.group, [this, change, reply](const Known& known) {
+    const bool is_keeper = known.newest && keeper_of(known.newest->group) == peers_.self();
+    is_keeper ? enqueue(change) : reply(PMIX_ERR_RESOURCE_BUSY, {});
+  });
 }
 
 void Memberships::take_early(const std::string& group) {
@@ -196,30 +197,33 @@ void Memberships::enqueue(Change change) {
   if (queue.waiting.size() == 1) begin(name);
 }
 
+/// The change before may have left this server without members.
 void Memberships::begin(const std::string& name) {
   auto* group = groups_.table().find(name);
-  if (group == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
-  if (group->keeper != peers_.self()) return succeed_lost_keeper(name);
+  if (group == nullptr) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
+  if (group->keeper != peers_.self()) return follow_keeper(name);
   change(name, *group);
 }
 
-/// Where the lost keeper's last change has not reached this server, another one may be the next keeper by it.
-void Memberships::succeed_lost_keeper(const std::string& name) {
-  find(name, [this, name](const MadeGroup* newest, const MadeGroup* oldest) {
-    if (newest == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
-    if (keeper_of(newest->group) != peers_.self()) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
-    if (newest->group.version == oldest->group.version) return succeed(name);
-    ChangedGroup changed{*newest, {}, {}};
+/// Where the last change of the keeper before has not reached this server, another one may be the next keeper by it.
+void Memberships::follow_keeper(const std::string& name) {
+  find(name, [this, name](const Known& known) {
+    if (!known.newest || keeper_of(known.newest->group) != peers_.self())
+      return end(name, PMIX_ERR_RESOURCE_BUSY, {});
+    const auto& newest = *known.newest;
+    const auto& oldest = *known.oldest;
+    if (newest.group.version == oldest.group.version) return succeed(name);
+    ChangedGroup changed{newest, {}, {}};
     changed.made.group.keeper = peers_.self();
-    changed.left = members_without(oldest->group.members, newest->group.members);
-    changed.joined = members_without(newest->group.members, oldest->group.members);
+    changed.left = members_without(oldest.group.members, newest.group.members);
+    changed.joined = members_without(newest.group.members, oldest.group.members);
     distribute(changed, [this, name] { succeed(name); });
   });
 }
 
 void Memberships::succeed(const std::string& name) {
   auto* group = groups_.table().find(name);
-  if (group == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
+  if (group == nullptr) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
   group->keeper = peers_.self();
   change(name, *group);
 }
@@ -340,7 +344,7 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
                         jobs_.may_be_named(changed->made.group.members);
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto& made = changed->made;
-  if (groups_.is_constructing(made.name)) {
+  if (is_being_made(made.name)) {
     early_.push_back({made.name, [this, bytes = std::vector<std::byte>(body.begin(), body.end()), reply] {
                         take_change(bytes, reply);
                       }});

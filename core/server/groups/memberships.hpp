@@ -6,8 +6,9 @@
 //   PMIx_Group_leave, PMIx_Group_join -> group_ask to the keeper -> the members' handlers approve, where they are to be asked
 //   -> group_changed to all servers of members -> PMIX_GROUP_LEFT, PMIX_GROUP_MEMBERSHIP_UPDATE -> the reply
 //
-// Keeper    The server where the group was made; where that is lost, the first in the order of members that is not. What the lost one changed
-//           last may not have reached all: the next one asks all first, and sends the newest to those that do not have it.
+// Keeper    The server where the group was made, while it is there and has a member; else that of the first in the order of members that is
+//           there. What the keeper before it changed last may not have reached all: the next one asks all first, and sends the newest to those
+//           that do not have it.
 // Loss      A request whose keeper is lost goes to the next one, which may have the change already: then it is made. A join whose process has
 //           ended is not made.
 // Source: RFC 0033 and its draft.
@@ -72,6 +73,10 @@ class Memberships {
   void leave(const Requester& from, const link::GroupLeave& message);
   /// Without an invitation: the members are asked.
   void join(const Requester& from, const link::GroupJoin& message);
+  /// Asked of a group that this server does not know: do processes of this node wait to be told that it is made?
+  void on_awaits(std::function<bool(const std::string& group)> awaits) { awaits_ = std::move(awaits); }
+  /// They have been told, or it is not made: what has come for it too early is taken.
+  void take_early(const std::string& group);
   /// These have accepted an invitation of a member.
   void extend(const std::string& group, const Procs& procs, std::vector<MemberData> data, Changed changed);
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
@@ -94,7 +99,7 @@ class Memberships {
     Changed changed;
     bool is_withdrawn = false;  ///< its process has ended
   };
-  /// A request about a group, or a change of it, whose construct has ended elsewhere, and not here yet.
+  /// A request about a group, or a change of it, that has been made elsewhere, and not here yet.
   struct Early {
     std::string group;
     std::function<void()> take;
@@ -107,17 +112,27 @@ class Memberships {
     bool is_reported = false;
   };
 
-  void ask_keeper(ChangeRequest request, unsigned tries, Changed changed);
+  /// A request that has been sent in vain.
+  struct Tries {
+    unsigned count = 0;
+    bool has_lost_keeper = false;  ///< which may have made the change, and the reply did not come
+  };
+  /// What servers know of a group.
+  struct Known {
+    std::optional<MadeGroup> newest, oldest;
+  };
+  using Found = std::function<void(const Known&)>;
+
+  void ask_keeper(const ChangeRequest& request, Tries tries, const Changed& changed);
+  void tried(const ChangeRequest& request, Tries tries, const Changed& changed, pmix_status_t status,
+             Bytes body);
   NodeNumber keeper_of(const Group& group) const;
-  bool is_made(const ChangeRequest& request, pmix_status_t status, unsigned tries) const;
-  /// What servers know of a group, by its version; null: none knows it.
-  using Found = std::function<void(const MadeGroup* newest, const MadeGroup* oldest)>;
+  bool is_being_made(const std::string& group) const;
   void find(const std::string& group, Found found);
   void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
-  void take_early(const std::string& group);
   void enqueue(Change change);
   void begin(const std::string& group);
-  void succeed_lost_keeper(const std::string& name);
+  void follow_keeper(const std::string& name);
   void succeed(const std::string& name);
   void distribute(const ChangedGroup& changed, std::function<void()> taken);
   void change(const std::string& name, Group& group);
@@ -137,6 +152,7 @@ class Memberships {
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
   std::function<void(const std::string&, const pmix_proc_t&)> left_;
+  std::function<bool(const std::string&)> awaits_;
 };
 
 }  // namespace weft::server
