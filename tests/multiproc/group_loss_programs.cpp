@@ -204,6 +204,29 @@ int node_dies_in_an_optional_construct(const Words&) {
   return 0;
 }
 
+/// The last node is lost after its ranks have called an optional construct, and before the second node's do.
+int node_dies_after_its_call(const Words&) {
+  Survivor me;
+  const auto survivors = me.ranks({0, 1, 2, 3});
+  const auto optional_members = std::move(Infos().flag(PMIX_GROUP_OPTIONAL).flag(PMIX_GROUP_FT_COLLECTIVE));
+  const bool is_late = me.rank == 2 || me.rank == 3;
+  check_status(fence(), PMIX_SUCCESS);
+  std::unique_ptr<Construct> open;
+  if (!is_late) open = std::make_unique<Construct>("some", Procs{me.client.job}, optional_members);
+  check_status(fence(), PMIX_SUCCESS);  // behind the parts
+  if (me.rank == 5) say("called");
+  if (me.rank > 3) me.be_lost();
+  me.wait_for_loss_of(5);
+  check_status(fence(survivors), PMIX_SUCCESS);  // behind the question
+  if (is_late) open = std::make_unique<Construct>("some", Procs{me.client.job}, optional_members);
+  check_status(open->wait(), PMIX_ERR_PARTIAL_SUCCESS);
+  check(is_same(members_of("some"), survivors), "the members");
+  check_status(fence({all_of("some")}), PMIX_SUCCESS);
+  check_status(destruct("some"), PMIX_SUCCESS);
+  me.end();
+  return 0;
+}
+
 /// The last node is lost before its ranks call a construct whose members want to be asked. Word: what a handler of rank 0 says: goes_on, aborts;
 /// or unheard: there is none.
 int node_dies_in_a_construct(const Words& words) {
@@ -434,6 +457,7 @@ void add_group_loss_programs(Programs& programs) {
   programs.add("keepers_member_dies", keepers_member_dies);
   programs.add("keepers_last_change_is_cut_off", keepers_last_change_is_cut_off);
   programs.add("node_dies_in_an_optional_construct", node_dies_in_an_optional_construct);
+  programs.add("node_dies_after_its_call", node_dies_after_its_call);
   programs.add("node_dies_in_a_construct", node_dies_in_a_construct);
   programs.add("second_node_dies_while_handlers_decide", second_node_dies_while_handlers_decide);
   programs.add("node_of_a_bootstrap_dies", node_of_a_bootstrap_dies);

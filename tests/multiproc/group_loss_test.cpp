@@ -75,6 +75,12 @@ TEST_P(GroupLossTest, a_node_of_an_optional_construct) {
   lose(cluster, 2);
   cluster.finish();
 }
+TEST_P(GroupLossTest, a_node_whose_part_has_come) {
+  Cluster cluster(3, Segment::mapped, "node_dies_after_its_call", over());
+  hear_the_last(cluster.nodes[2], "called");
+  lose(cluster, 2);
+  cluster.finish();
+}
 TEST_P(GroupLossTest, a_node_of_a_construct_whose_members_are_asked) {
   for (const char* how : {"goes_on", "aborts", "unheard"}) {
     Cluster cluster(3, Segment::mapped, "node_dies_in_a_construct", over(), false, {how});

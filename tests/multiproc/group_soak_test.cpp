@@ -138,7 +138,8 @@ TEST_F(GroupSoakTest, losses_of_nodes) {
     const char* transports[] = {"shm", "ofi", "ucx"};
     const Variables variables = {
         {"WEFT_TRANSPORT", transports[i % 3]}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
-    const auto first = random() % 40, second = first + 1 + random() % 40;
+    // At once: parts are under way, and not all nodes have met. UCX 1.13 may abort then: docs/known_limits.md.
+    const auto first = i % 3 == 0 ? 0 : 1 + random() % 40, second = first + 1 + random() % 40;
     const Words rounds{std::to_string(first), std::to_string(second)};
     SCOPED_TRACE("rounds " + rounds[0] + " and " + rounds[1]);
     Cluster cluster(4, Segment::mapped, "outlives_nodes", variables, false, {"100", rounds[0], rounds[1]});

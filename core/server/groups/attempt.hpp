@@ -23,28 +23,31 @@ void fields(Archive& archive, AttemptInquiry& m) {
   archive(m.attempt, m.first, m.lost);
 }
 
-/// How the latest attempts have ended here: another node may have seen them fail.
-class RecentEnds {
+/// How an attempt has ended here: another node may have seen it fail.
+struct AttemptEnd {
+  pmix_status_t status;
+  std::vector<std::byte> made;  ///< of a construct that has ended well: a MadeGroup
+};
+
+/// What is known of the latest attempts.
+template <class What>
+class RecentAttempts {
  public:
-  struct End {
-    pmix_status_t status;
-    std::vector<std::byte> made;  ///< of a construct that has ended well: a MadeGroup
-  };
   static constexpr std::size_t most = 256;
 
-  void add(const Exchanges::Key& attempt, End end) {
-    if (ends_.size() == most) ends_.pop_front();
-    ends_.emplace_back(attempt, std::move(end));
+  void add(const Exchanges::Key& attempt, What what) {
+    if (known_.size() == most) known_.pop_front();
+    known_.emplace_back(attempt, std::move(what));
   }
   /// Null: it is none of them.
-  const End* find(const Exchanges::Key& attempt) const {
+  const What* find(const Exchanges::Key& attempt) const {
     const auto found =
-        std::find_if(ends_.begin(), ends_.end(), [&](const auto& each) { return each.first == attempt; });
-    return found == ends_.end() ? nullptr : &found->second;
+        std::find_if(known_.begin(), known_.end(), [&](const auto& each) { return each.first == attempt; });
+    return found == known_.end() ? nullptr : &found->second;
   }
 
  private:
-  std::deque<std::pair<Exchanges::Key, End>> ends_;
+  std::deque<std::pair<Exchanges::Key, What>> known_;
 };
 
 }  // namespace weft::server

@@ -117,6 +117,7 @@ void Groups::watch_rivals() {
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
+  keep_word(*operation, ended);
   if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
   const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;

@@ -144,6 +144,7 @@ class Groups {
   void watch_deadline(const OperationRef& operation);
   void answer(const Meeting& meeting, const link::Answer& answer);
   void exchanged(const OperationRef& operation, CardExchange::End end);
+  void keep_word(Operation& operation, CardExchange::End& ended) const;
   void finish(const OperationRef& operation, const CardExchange::End& ended);
   void watch_rivals();
   bool adjust(Operation& operation);
@@ -197,7 +198,9 @@ class Groups {
   std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations
   std::map<Exchanges::Key, OperationRef> open_;
   std::vector<OperationRef> settling_;  ///< it is not known yet whether other nodes have ended them well
-  RecentEnds recent_;
+  RecentAttempts<AttemptEnd> recent_;
+  /// Other nodes have been told that these do not end well here, because of these lost nodes.
+  RecentAttempts<std::vector<NodeNumber>> given_up_;
   bool may_exchange_ = true;
   std::unique_ptr<asio::steady_timer> rival_timer_;  ///< while an operation is under way
 };

@@ -14,18 +14,22 @@ Meeting::Kind kind_of(store::GroupAct act) noexcept {
 
 }  // namespace
 
-/// The members of this node have brought the same array and nothing that the server has to see, and can read the segment.
+/// The group's end, or the next construct of these members, can do without the server.
+bool leaves_a_board_of_use(std::string_view key) noexcept {
+  return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY || key == PMIX_GROUP_ASSIGN_CONTEXT_ID ||
+         key == PMIX_GROUP_INFO || key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA;
+}
+
+/// The members of this node have brought the same array and no word about how the group lives, and can read the segment.
 std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, const GroupOutcome& outcome) {
-  const bool is_plain_end =
-      outcome.status == PMIX_SUCCESS && outcome.context_id == 0 && outcome.options.waits_for_all();
-  if (!is_plain_end || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
+  const bool waits_for_all = outcome.status == PMIX_SUCCESS && outcome.options.waits_for_all();
+  if (!waits_for_all || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
     return std::nullopt;
   std::map<std::uint64_t, pmix_proc_t> by_place;
   for (const auto& arrival : meeting.arrived) {
     const auto* infos = arrival.directives.data();
     const bool is_plain = std::all_of(infos, infos + arrival.directives.size(), [](const pmix_info_t& info) {
-      const auto key = data::key_of(info);
-      return key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY;
+      return leaves_a_board_of_use(data::key_of(info));
     });
     const auto place = link::place_in(outcome.members, arrival.from.proc());
     if (!is_plain || !place || !arrival.from.connection->has_segment ||

@@ -39,6 +39,14 @@ AttemptInquiry Groups::inquiry_about(const Operation& operation) {
           {operation.lost.begin(), operation.lost.end()}};
 }
 
+/// Other nodes go on without the attempt, whose last part has come here nevertheless.
+void Groups::keep_word(Operation& operation, CardExchange::End& ended) const {
+  const auto* lost = operation.key ? given_up_.find(*operation.key) : nullptr;
+  if (lost == nullptr || ended.status != PMIX_SUCCESS) return;
+  ended.status = PMIX_ERR_PROC_ABORTED;
+  operation.lost.insert(lost->begin(), lost->end());
+}
+
 void Groups::settle(const OperationRef& operation) {
   operation->failed.push_back(*operation->key);
   if (!operation->first)
@@ -163,10 +171,18 @@ void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   }
   const auto open =
       std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); });
-  if (open == open_.end())
-    return reply(attempts(participants) < key.second ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
+  // All parts of it may be here already, or come before word of its end.
+  const auto give_up_on = [&](const Exchanges::Key& attempt) { given_up_.add(attempt, inquiry->lost); };
+  if (open == open_.end()) {
+    if (attempts(participants) >= key.second) return reply(PMIX_ERR_PROC_ABORTED, {});
+    give_up_on(key);
+    return reply(PMIX_ERR_NOT_FOUND, {});
+  }
   const auto operation = open->second;
-  if (learn(*operation) || operation->key == key) abort(*operation->key, PMIX_ERR_PROC_ABORTED);
+  if (learn(*operation) || operation->key == key) {
+    give_up_on(*operation->key);
+    abort(*operation->key, PMIX_ERR_PROC_ABORTED);
+  }
   reply(may_leave_out(operation->meeting) ? PMIX_ERR_NOT_FOUND : PMIX_ERR_PROC_ABORTED, {});
 }
 
