@@ -107,11 +107,13 @@ void Exchanges::ask_for_dead(const Key& key) {
   const auto fence = open_.find(key);
   if (fence == open_.end()) return;
   const auto procs = fence->second.procs;
+  std::set<NodeNumber> nodes;
   for (const auto& [nspace, rank] : dead_) {
     const auto proc = link::make_proc(nspace, rank);
     if (!events::covers(procs.procs(), proc)) continue;
-    for (const auto node : jobs_.nodes_of({proc})) ask(name_of(procs, key.second), node, nullptr);
+    for (const auto node : jobs_.nodes_of({proc})) nodes.insert(node);
   }
+  for (const auto node : nodes) ask(name_of(procs, key.second), node, nullptr);
 }
 
 std::uint64_t Exchanges::attempts(const Participants& procs) const {

@@ -201,7 +201,7 @@ void Memberships::enqueue(Change change) {
 void Memberships::begin(const std::string& name) {
   auto* group = groups_.table().find(name);
   if (group == nullptr) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
-  if (group->keeper != peers_.self()) return follow_keeper(name);
+  if (group->keeper != peers_.self() || keeper_of(*group) != peers_.self()) return follow_keeper(name);
   change(name, *group);
 }
 
