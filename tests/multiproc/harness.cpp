@@ -178,7 +178,7 @@ std::string Child::hear() {
 
 void Child::expect(std::string_view line) {
   const auto heard = hear();
-  EXPECT_EQ(heard, line) << "from process " << pid_;
+  EXPECT_EQ(heard, line) << "from process " << pid_ << '\n' << (heard == line ? "" : said_so_far());
 }
 
 void Child::kill(int signal) const {
@@ -214,16 +214,24 @@ void Child::expect_success() {
       << "process " << pid << ": wait status " << status;
 }
 
-std::string Child::wait_for_error(std::string_view text) {
+/// False: nothing came in that time, or nothing will.
+bool Child::read_errors(int wait_ms) {
   char bytes[4096];
+  pollfd p{errors_, POLLIN, 0};
+  if (::poll(&p, 1, wait_ms) <= 0) return false;
+  const auto got = ::read(errors_, bytes, sizeof bytes);
+  if (got > 0) said_.append(bytes, static_cast<std::size_t>(got));
+  return got > 0;
+}
+
+std::string Child::said_so_far() {
+  while (errors_ >= 0 && read_errors(0)) continue;
+  return said_;
+}
+
+std::string Child::wait_for_error(std::string_view text) {
   const auto deadline = from_now();
-  while (text.empty() || said_.find(text) == std::string::npos) {
-    pollfd p{errors_, POLLIN, 0};
-    if (::poll(&p, 1, left_ms(deadline)) <= 0) break;
-    const auto got = ::read(errors_, bytes, sizeof bytes);
-    if (got <= 0) break;
-    said_.append(bytes, static_cast<std::size_t>(got));
-  }
+  while ((text.empty() || said_.find(text) == std::string::npos) && read_errors(left_ms(deadline))) continue;
   return said_;
 }
 

@@ -105,6 +105,8 @@ class Child {
   int wait();
   /// The same, as a test: it exited with 0.
   void expect_success();
+  /// What has come of its stderr, where that is caught.
+  std::string said_so_far();
   /// All that it wrote to stderr, after its end.
   std::string errors();
   bool ended();
@@ -112,6 +114,7 @@ class Child {
   std::string wait_for_error(std::string_view text);
 
  private:
+  bool read_errors(int wait_ms);
   void forget();
   pid_t pid_ = -1;
   int line_ = -1;
