@@ -143,6 +143,11 @@ pmix_status_t leave(const std::string& name) {
   return PMIx_Group_leave(name.c_str(), nullptr, 0);
 }
 
+Procs ranks_of(const Client& client, std::initializer_list<pmix_rank_t> ranks) {
+  Procs out;
+  for (const auto rank : ranks) out.push_back(client.peer(rank));
+  return out;
+}
 Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last) {
   Procs out;
   for (auto rank = first; rank <= last; ++rank) out.push_back(client.peer(rank));

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -55,6 +56,7 @@ class Join {
 
 /// Of the client's job, from the first to the last.
 Procs ranks_of(const Client& client, pmix_rank_t first, pmix_rank_t last);
+Procs ranks_of(const Client& client, std::initializer_list<pmix_rank_t> ranks);
 pmix_proc_t all_of(const std::string& group);
 bool is_same(const Procs& a, const Procs& b);
 bool contains(const Procs& procs, const pmix_proc_t& proc);

@@ -40,11 +40,7 @@ struct Survivor {
   pmix_rank_t last = client.size - 1;
 
   Survivor() { group_events().listen(PMIX_ERR_PROC_ABORTED); }
-  Procs ranks(std::initializer_list<pmix_rank_t> of) const {
-    Procs out;
-    for (const auto each : of) out.push_back(client.peer(each));
-    return out;
-  }
+  Procs ranks(std::initializer_list<pmix_rank_t> of) const { return ranks_of(client, of); }
   /// This process is lost with its node, when the test has heard it.
   static void be_lost() { await("never"); }
   static void wait_for_loss_of(pmix_rank_t lost) {

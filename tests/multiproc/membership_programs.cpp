@@ -70,11 +70,7 @@ int keeper_changes(const Words& words) {
   Client client;
   const auto rank = client.me.rank;
   const auto second = ranks_of(client, 2, 3);
-  const auto members = [&](std::initializer_list<pmix_rank_t> of) {
-    Procs out;
-    for (const auto each : of) out.push_back(client.peer(each));
-    return out;
-  };
+  const auto members = [&](std::initializer_list<pmix_rank_t> of) { return ranks_of(client, of); };
   const bool joins_later = words.at(0) == "join";
   for (int round = 0; round < 10; ++round) {
     check_status(fence(), PMIX_SUCCESS);

@@ -190,19 +190,16 @@ bool Groups::is_of_ended_group(const Meeting& meeting) const {
 
 bool Groups::may_take_part_in(const Meeting& meeting) const {
   if (meeting.kind == Meeting::Kind::construct) return true;
-  const bool is_under_way = std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
-    return each.second->meeting.kind == meeting.kind && each.second->meeting.group == meeting.group;
-  });
-  if (is_under_way) return false;
+  if (is_open(meeting.group, meeting.kind)) return false;
   const auto* group = table_.find(meeting.group);
   const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
   return members && is_same(set_of_group(*members), meeting.set);
 }
 
-bool Groups::is_constructing(const std::string& name) const {
+bool Groups::is_open(const std::string& group, std::optional<Meeting::Kind> kind) const {
   return std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
     const auto& meeting = each.second->meeting;
-    return meeting.kind == Meeting::Kind::construct && meeting.group == name;
+    return meeting.group == group && (!kind || meeting.kind == *kind);
   });
 }
 

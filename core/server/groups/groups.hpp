@@ -16,6 +16,7 @@
 #include <asio/steady_timer.hpp>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -104,7 +105,7 @@ class Groups {
   /// The same, told to its members of this node and to those that have left. False: it is not newer.
   bool take_change(const MadeGroup& made, const Procs& left);
   /// A construct of that name is with the other nodes: some of them may know the group before this one does.
-  bool is_constructing(const std::string& name) const;
+  bool is_constructing(const std::string& name) const { return is_open(name, Meeting::Kind::construct); }
   /// Called when a construct has ended here, well or not.
   void on_constructed(std::function<void(const std::string& name)> constructed) {
     constructed_ = std::move(constructed);
@@ -149,6 +150,8 @@ class Groups {
   void watch_rivals();
   bool adjust(Operation& operation);
   bool is_of_ended_group(const Meeting& meeting) const;
+  /// With the other nodes, of any kind or of that.
+  bool is_open(const std::string& group, std::optional<Meeting::Kind> kind = {}) const;
   /// attempt: between the nodes; nothing: all participants are here.
   void end(const Meeting& meeting, const std::vector<GroupPart>& parts,
            const std::optional<Exchanges::Key>& attempt);

@@ -196,9 +196,7 @@ void Groups::drop(const std::string& name) {
   const auto* group = table_.find(name);
   if (group == nullptr || has_live_members(*group, {})) return;
   if (!local_members(*group).empty() && lives_elsewhere(*group)) return;
-  const bool is_in_use = std::any_of(open_.begin(), open_.end(),
-                                     [&](const auto& each) { return each.second->meeting.group == name; });
-  if (!is_in_use) table_.erase(name);
+  if (!is_open(name)) table_.erase(name);
 }
 
 // ---- groups that one server makes for all
