@@ -169,7 +169,6 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     case MessageType::abort:
       return decode_and_handle<link::Abort>(rooms, sender, frame);
     case MessageType::finalize:
-      rooms.services.finalized(from->proc);
       return rooms.clients.finalize(from, frame.tag);
     case MessageType::subscribe:
       return decode_and_handle<link::Subscribe>(rooms, sender, frame);

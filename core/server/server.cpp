@@ -311,7 +311,7 @@ bool Server::progress_cluster(bool may_rest) {
     rooms_->orphans.node_lost(node);
     rooms_->jobs.each([&, lost = node](const Job& job) {
       for (const auto rank : job.view().ranks_on(lost))
-        rooms_->clients.remote_process_died(link::make_proc(job.nspace, rank), lost);
+        rooms_->clients.remote_process_ended({link::make_proc(job.nspace, rank), true}, lost);
     });
   }
   rooms_->fence_watch.follow_exchanges();

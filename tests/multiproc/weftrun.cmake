@@ -22,6 +22,14 @@ foreach(part command_line descriptors ends folders forged input job key nodes ou
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTRUN_TOOL=$<TARGET_FILE:weftrun_tool>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
 
+# Tests in drawers, with the modules of this folder.
+foreach(part absentees)
+  add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+    ENVIRONMENT
+      "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;PYTHONPATH=${CMAKE_CURRENT_LIST_DIR};TRANSPORTS=${transports}")
+endforeach()
+
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
 set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")

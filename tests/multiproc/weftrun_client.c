@@ -14,6 +14,9 @@
 //   until:FILE             waits until the file is there
 //   fence_aborted          a fence of the whole job that has to fail with PMIX_ERR_PROC_ABORTED
 //   fence_of:A,B,C         with these ranks
+//   connect construct:NAME PMIx_Connect, or a group, of the whole job
+//   lead:NAME added:NAME   a group that this rank brings together of all ranks; of which it is an added member
+//   invite:NAME            a group to which this rank invites all others
 //   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
 //   hears:R hears_node:N   waits until it has been told that rank R, node N is gone
 //   forge:KIND:SERVER      raises an event that looks like one of weftrun's or weftd's own, in the name of that server:
@@ -366,6 +369,65 @@ static void fence_of(const char* list) {
   if (status != PMIX_SUCCESS) fail("PMIx_Fence of some", status);
 }
 
+static void connect_all(void) {
+  pmix_proc_t all;
+  memcpy(&all, &me, sizeof all);
+  all.rank = PMIX_RANK_WILDCARD;
+  expect_success("PMIx_Connect", PMIx_Connect(&all, 1, NULL, 0));
+}
+
+static void construct(const char* name, const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* how,
+                      size_t nhow) {
+  pmix_info_t* results = NULL;
+  size_t count = 0;
+  const pmix_status_t status = PMIx_Group_construct(name, procs, nprocs, how, nhow, &results, &count);
+  if (results != NULL) PMIX_INFO_FREE(results, count);
+  expect_success("PMIx_Group_construct", status);
+}
+
+static void construct_of_all(const char* name) {
+  pmix_proc_t all;
+  memcpy(&all, &me, sizeof all);
+  all.rank = PMIX_RANK_WILDCARD;
+  construct(name, &all, 1, NULL, 0);
+}
+
+// All ranks of the job, this one first.
+static size_t all_ranks(pmix_proc_t procs[64]) {
+  pmix_value_t* size = get(PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, PMIX_UINT32);
+  const pmix_rank_t ranks = size->data.uint32;
+  PMIX_VALUE_RELEASE(size);
+  size_t count = 0;
+  memcpy(&procs[count++], &me, sizeof me);
+  for (pmix_rank_t rank = 0; rank < ranks && count < 64; ++rank) {
+    if (rank == me.rank) continue;
+    memcpy(&procs[count], &me, sizeof me);
+    procs[count++].rank = rank;
+  }
+  return count;
+}
+
+static void lead(const char* name) {
+  pmix_proc_t procs[64];
+  size_t leaders = 1;
+  pmix_data_array_t added = {.type = PMIX_PROC, .size = all_ranks(procs) - 1, .array = &procs[1]};
+  pmix_info_t how[2];
+  PMIX_INFO_LOAD(&how[0], PMIX_GROUP_BOOTSTRAP, &leaders, PMIX_SIZE);
+  PMIX_INFO_LOAD(&how[1], PMIX_GROUP_ADD_MEMBERS, &added, PMIX_DATA_ARRAY);
+  construct(name, procs, 1, how, 2);
+  PMIX_INFO_DESTRUCT(&how[1]);
+}
+
+static void invite(const char* name) {
+  pmix_proc_t procs[64];
+  const size_t count = all_ranks(procs);
+  pmix_info_t* results = NULL;
+  size_t result_count = 0;
+  const pmix_status_t status = PMIx_Group_invite(name, procs, count, NULL, 0, &results, &result_count);
+  if (results != NULL) PMIX_INFO_FREE(results, result_count);
+  expect_success("PMIx_Group_invite", status);
+}
+
 // What has been heard: how often of each rank, and of each node.
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
@@ -595,6 +657,11 @@ int main(int argc, char** argv) {
     if (strcmp(word, "commit") == 0) expect_success("PMIx_Commit", PMIx_Commit());
     if (strcmp(word, "collect") == 0) call_with_flag(PMIX_COLLECT_DATA);
     if (strncmp(word, "get:", 4) == 0) get_of((pmix_rank_t)atoi(word + 4));
+    if (strcmp(word, "connect") == 0) connect_all();
+    if (strncmp(word, "construct:", 10) == 0) construct_of_all(word + 10);
+    if (strncmp(word, "lead:", 5) == 0) lead(word + 5);
+    if (strncmp(word, "added:", 6) == 0) construct(word + 6, NULL, 0, NULL, 0);
+    if (strncmp(word, "invite:", 7) == 0) invite(word + 7);
     if (strcmp(word, "finalize_barrier") == 0) call_with_flag(PMIX_EMBED_BARRIER);
     if (strcmp(word, "eat") == 0) eat(0);
     if (strncmp(word, "memory_of:", 10) == 0) eat(strtoul(word + 10, NULL, 10));

@@ -56,13 +56,15 @@ MOMENTS = {
     "put and commit": [*_INIT, "put:1000", f"only:{VICTIM}", "reach:put", "hold", "all", "commit", *_REST],
     "fence": [*_INIT, *_DATA, *_HELD, "reach:fence", "all", *_REST],
     "direct modex": [*_INIT, *_HELD, "reach:modex", "all", *_DATA, "try", "get:0", "try", "collect", "try", "finalize"],
+    "construct": [*_INIT, *_DATA, *_HELD, "reach:construct", "all", "try", "construct:g", "try", "finalize"],
+    "connect": [*_INIT, *_DATA, *_HELD, "reach:connect", "all", "try", "connect", "try", "finalize"],
     "finalize": [*_INIT, *_DATA, "collect", "get:0", *_HELD, "reach:finalize", "all", "try", "finalize_barrier"],
     # While daemons start there are no ranks: an agent says it.
     "launch": ["init", *_DATA, *_REST],
     # Rank 0 fails, the others have got SIGTERM and stay; SIGKILL comes after 2 seconds.
     "end": ["init", "stubborn", "fence", "only:0", "exit:3", "all", "wait"],
 }
-IN_A_CALL = ("fence", "direct modex", "finalize")
+IN_A_CALL = ("fence", "direct modex", "construct", "connect", "finalize")
 AFTER_INIT = ("put and commit", *IN_A_CALL)
 
 

@@ -13,6 +13,7 @@ BEGIN = "<!-- table: made by tests/multiproc/weftrun_faults_table.py -->\n"
 END = "<!-- end -->\n"
 
 RUNNING = ("before Init", "in Init", "put and commit", "fence", "direct modex", "finalize")
+GROUPS = ("construct", "connect")  # of the whole job
 ALL = (*RUNNING, "launch", "end")
 VIRTUAL = ("virtual", "tcp")
 EVERYWHERE = ("one node", *VIRTUAL)
@@ -69,6 +70,8 @@ def ends_late(fault, do, group, bound=15, **more):
 KILLED = [
     Row("rank killed", RUNNING, 137, "rank, host, pid, signal", ERRORS, 15, group="killed", do="kill rank", shapes=EVERYWHERE,
         words=(DIED,)),
+    Row("rank killed; ranks leave when a call fails", ("fence", "direct modex", *GROUPS), 137, "the same, and not a rank that has left",
+        "leave with a status of their own", 15, group="killed", do="kill rank", shapes=EVERYWHERE, words=(DIED,), leaves=True),
     Row("rank killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 137, "the same; a last line: whose status it is",
         "the fence with it is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill rank and go on", shapes=VIRTUAL,
         aborted=(0, 1, 2), **RANK_GOES),
@@ -78,7 +81,7 @@ KILLED = [
     ends_late("rank killed", "kill rank", "killed"),
     Row("daemon killed", RUNNING, 125, "node; signal of the daemon, or what another node says of the loss",
         ERRORS + "; on its own node SIGKILL", 15, group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,)),
-    Row("daemon killed; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own", 15,
+    Row("daemon killed; ranks leave when a call fails", (*RUNNING, *GROUPS), 125, "the same, and not a rank", "leave with a status of their own", 15,
         group="killed", do="kill daemon", shapes=VIRTUAL, words=(LOST,), leaves=True),
     Row("daemon killed, `--on-failure continue`", (*RUNNING[:3], "direct modex"), 125, "node, its ranks; a last line: whose status it is",
         "the fence with them is `PMIX_ERR_PROC_ABORTED`; all else succeeds", 15, group="killed", do="kill daemon and go on",

@@ -166,6 +166,7 @@ struct Ended {
   job::Rank rank{0};
   std::int32_t wait_status = 0;
   bool connected = false, finalized = false;
+  std::optional<job::Rank> after;  ///< as LocalRanks::Ended
   /// How many bytes the rank had written to each stream by then: a line about its end is printed after them.
   std::uint64_t out_bytes = 0, error_bytes = 0;
 };
@@ -175,6 +176,7 @@ void fields(Archive& archive, Ended& message) {
   archive(message.wait_status);
   archive(message.connected);
   archive(message.finalized);
+  archive(message.after);
   archive(message.out_bytes);
   archive(message.error_bytes);
 }

@@ -170,6 +170,21 @@ struct Upcalls {
     return PMIX_OPERATION_SUCCEEDED;
   }
 
+  /// Of another rank's event with this code nothing follows but that the end of a rank is waited for a moment longer.
+  static void lost(std::size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t infos[], std::size_t count,
+                   pmix_info_t*, std::size_t, pmix_event_notification_cbfunc_fn_t done, void* cookie) {
+    Server* server = current.load(std::memory_order_acquire);
+    for (std::size_t i = 0; server != nullptr && i < count; ++i) {
+      const bool is_about =
+          PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_AFFECTED_PROC) && infos[i].value.type == PMIX_PROC;
+      const auto* proc = is_about ? infos[i].value.data.proc : nullptr;
+      if (proc == nullptr || server->marks_of(*proc) == nullptr) continue;
+      std::uint32_t none = PMIX_RANK_UNDEF;
+      server->first_lost_.compare_exchange_strong(none, proc->rank, std::memory_order_acq_rel);
+    }
+    if (done != nullptr) done(PMIX_SUCCESS, nullptr, 0, nullptr, nullptr, cookie);
+  }
+
  private:
   static pmix_status_t advance(const pmix_proc_t* proc, Server::Mark mark) {
     Server* server = current.load(std::memory_order_acquire);
@@ -226,9 +241,16 @@ void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwl
   marks_ = std::make_unique<Marks[]>(size_);
   events_ = std::move(events);
   current.store(this, std::memory_order_release);
+  watch_losses();
   register_map(map, topology);
   define_process_sets(map);
   register_ranks();
+}
+
+void Server::watch_losses() {
+  pmix_status_t code = PMIX_ERR_PROC_ABORTED;
+  const auto id = PMIx_Register_event_handler(&code, 1, nullptr, 0, &Upcalls::lost, nullptr, nullptr);
+  require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
 }
 
 void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
@@ -376,6 +398,11 @@ bool Server::has_connected(Rank rank) const noexcept {
 
 bool Server::has_finalized(Rank rank) const noexcept {
   return (marks_[index(rank)].load(std::memory_order_acquire) & finalized_mark) != 0;
+}
+
+std::optional<Rank> Server::first_lost() const noexcept {
+  const auto rank = first_lost_.load(std::memory_order_acquire);
+  return rank == PMIX_RANK_UNDEF ? std::nullopt : std::optional(Rank{rank});
 }
 
 std::uint32_t Server::count_connected() const noexcept {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,7 @@ class Server {
   void announce_job(pmix_status_t code, const std::string& nspace) const;
   void announce_end_of_job(const std::string& nspace, const job::Ending& ending) const;
 
-  /// The rank has failed before PMIx_Init: fences do not wait for it.
+  /// The rank has ended before PMIx_Init: calls of other ranks do not wait for it.
   void deregister(job::Rank rank) noexcept;
 
   /// Waits until the library has read what ended ranks may have left in its sockets. false: there is no such
@@ -73,6 +74,9 @@ class Server {
   /// Any thread. A rank that has finalized was connected too.
   bool has_connected(job::Rank rank) const noexcept;
   bool has_finalized(job::Rank rank) const noexcept;
+  /// The first rank, on any node, of which the library says that its connection was lost. Calls of other ranks that fail for that fail later:
+  /// what is seen of their processes by then has this behind it. Nothing: no rank.
+  std::optional<job::Rank> first_lost() const noexcept;
   std::uint32_t count_connected() const noexcept;
 
  private:
@@ -89,6 +93,7 @@ class Server {
 
   void register_map(const JobMap& map, hwloc_topology_t topology);
   void register_ranks();
+  void watch_losses();
   void define_process_sets(const JobMap& map);
   pmix_proc_t name_of_rank(job::Rank rank) const noexcept;
   Marks* marks_of(const pmix_proc_t& proc) noexcept;
@@ -98,6 +103,7 @@ class Server {
   bool is_recoverable_ = false;
   std::vector<job::Rank> local_;
   std::unique_ptr<Marks[]> marks_;  // of all ranks; the library's thread sets them, ours sets ended_mark
+  std::atomic<std::uint32_t> first_lost_{PMIX_RANK_UNDEF};
   Events events_;
 };
 

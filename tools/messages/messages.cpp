@@ -263,6 +263,18 @@ std::string rank_left_without_finalize(const Where& where, std::string_view cons
       at(where), consequence);
 }
 
+std::string ended_without_init(const Where& first, const std::vector<Rank>& all) {
+  const bool is_alone = all.size() == 1;
+  return fmt::format(
+      "before that {} had ended with status 0 and without PMIx_Init (MPI_Init): calls of other ranks that "
+      "wait for {} "
+      "fail. What to do: see that every rank of the job runs a program that calls it, and that a script "
+      "starts that "
+      "program with exec or waits for it",
+      is_alone ? at(first) : fmt::format("ranks {}, the first of them {},", job::ranges(all), at(first)),
+      is_alone ? "it" : "them");
+}
+
 std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<Rank>& named) {
   const auto target = named.empty() ? std::string() : fmt::format(" for ranks {}", job::ranges(named));

@@ -76,6 +76,8 @@ std::string rank_killed(const Where& where, int signal, bool core_dumped,
 std::string rank_failed(const Where& where, int status, bool in_between,
                         std::string_view consequence = end_of_job);
 std::string rank_left_without_finalize(const Where& where, std::string_view consequence = end_of_job);
+/// What another rank has failed for, perhaps. all: ascending, at least `first`.
+std::string ended_without_init(const Where& first, const std::vector<job::Rank>& all);
 std::string rank_aborted(const Where& where, int status, std::string_view text,
                          const std::vector<job::Rank>& named);
 /// ranks: that run although they have got SIGKILL. nodes: of daemons that have not reported the end of theirs.

@@ -231,8 +231,9 @@ void LocalRanks::reap() {
   for (const auto& [rank, wait_status] : all) {
     // What failed has its own reason: that it had connected, as may turn out later, is none.
     if (wait_status == 0) server_->mark_ended(rank);
-    if (wait_status != 0 && !server_->has_connected(rank)) server_->deregister(rank);
-    events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank)});
+    if (!server_->has_connected(rank)) server_->deregister(rank);
+    events_.ended({rank, wait_status, server_->has_connected(rank), server_->has_finalized(rank),
+                   server_->first_lost()});
     server_->announce_end(rank, wait_status);
   }
   if (processes_->running() != 0 || is_settling_) return;

@@ -36,6 +36,8 @@ class LocalRanks {
     job::Rank rank;
     int wait_status;  ///< of waitpid
     bool connected, finalized;
+    /// The library had told of the loss of this rank before: what has ended since may have ended for that.
+    std::optional<job::Rank> after{};
   };
   /// On the loop.
   struct Events {

@@ -278,7 +278,7 @@ void Daemon::on_rank_ended(const ranks::LocalRanks::Ended& ended) {
   // hide the reason.
   if (!has_launcher_) return;
   send_report(channel::report::Ended{ended.rank, ended.wait_status, ended.connected, ended.finalized,
-                                     streams_.written_bytes(ended.rank, channel::Stream::out),
+                                     ended.after, streams_.written_bytes(ended.rank, channel::Stream::out),
                                      streams_.written_bytes(ended.rank, channel::Stream::error)});
 }
 

@@ -28,6 +28,8 @@ constexpr std::chrono::seconds grace_time{2};
 constexpr std::chrono::seconds last_grace_time{5};
 /// For daemons to exit when everything is over; then they get SIGTERM and, as much later, SIGKILL.
 constexpr std::chrono::seconds leaving_time{2};
+/// For the end of a process whose connection is lost to be seen, before what follows from it counts.
+constexpr std::chrono::seconds hold_time{2};
 
 /// An exit status has eight bits; a status that is not 0 must not become 0.
 int exit_code_for(int status) noexcept {
@@ -217,14 +219,37 @@ void Job::say_if_none_connected() {
   }
 }
 
+/// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before that rank is.
 void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
-  const auto [rank, status, connected, finalized] = ended;
-  ranks_.set_ended(rank);
-  has_connected_ |= connected;
+  ranks_.set_ended(ended.rank);
+  has_connected_ |= ended.connected;
+  if (may_hold_ends_ && ended.after && ranks_.is_running(*ended.after)) {
+    if (held_ends_.empty())
+      hold_.start(hold_time, [this] {
+        may_hold_ends_ = false;  // the process of that rank lives on without its connection
+        judge_held_ends();
+      });
+    return held_ends_.emplace_back(ended, written), void();
+  }
+  judge_end(ended, written);
+  if (!held_ends_.empty() && !ranks_.is_running(*held_ends_.front().first.after)) judge_held_ends();
+}
+
+void Job::judge_held_ends() {
+  hold_.cancel();
+  for (const auto& [ended, written] : std::exchange(held_ends_, {})) judge_end(ended, written);
+}
+
+void Job::judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written) {
+  const auto rank = ended.rank;
+  const int status = ended.wait_status;
+  const bool connected = ended.connected, finalized = ended.finalized;
   if (ranks_.is_end_expected(rank)) return;
-  const auto failed = [&, rank = rank](int exit_code, pmix_status_t how, const std::string& line) {
+  const auto failed = [&](int exit_code, pmix_status_t how, const std::string& line) {
+    const bool is_first = state_ == State::starting || state_ == State::running;
     note_failure(rank, exit_code, how);
     fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, AboutRank{rank, written});
+    if (is_first && connected) say_absentees();
   };
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
@@ -235,7 +260,18 @@ void Job::on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes writte
            messages::rank_failed(where(rank), WEXITSTATUS(status), connected && !finalized, consequence()));
   } else if (connected && !finalized) {
     failed(1, PMIX_ERR_JOB_TERM_WO_SYNC, messages::rank_left_without_finalize(where(rank), consequence()));
+  } else if (!connected) {
+    absentees_.push_back(rank);
   }
+}
+
+/// A rank that was connected has failed: a call of it may have waited for these. Where none does they are no news: programs without PMIx run
+/// beside others.
+void Job::say_absentees() {
+  if (absentees_.empty()) return;
+  std::sort(absentees_.begin(), absentees_.end());
+  console_->print_result(messages::ended_without_init(where(absentees_.front()), absentees_));
+  absentees_.clear();
 }
 
 /// The first one counts; those that fail while the job is ended were told to.
@@ -256,9 +292,11 @@ void Job::on_aborted(const host::AbortRequest& request) {
   const bool whole_job = request.named.empty() || request.named.size() >= table_.size();
   note_failure(request.from, exit_code_for(request.status), PMIX_ERR_JOB_ABORTED);
   if (!whole_job) return end_named(request);
+  const bool is_first = state_ == State::starting || state_ == State::running;
   raise(Event::abort_called, exit_code_for(request.status),
         messages::rank_aborted(where(request.from), request.status, request.message, {}),
         AboutRank{request.from});
+  if (is_first) say_absentees();
 }
 
 /// PMIx_Abort for some ranks: the others go on, and the status is kept for the job's end.

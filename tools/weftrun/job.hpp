@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tools/host/server.hpp"
@@ -66,6 +67,9 @@ class Job final : DaemonsWatcher {
   void on_node_runs();
   void say_if_none_connected();
   void on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written);
+  void judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written);
+  void judge_held_ends();
+  void say_absentees();
   void on_end_signal(int signal);
   void on_relayed_signal(int signal);
   void on_time_up();
@@ -119,6 +123,11 @@ class Job final : DaemonsWatcher {
   GraceTimer grace_{loop_};
 
   RankStates ranks_;
+  /// Ends of ranks that came before that of the rank whose loss they may follow from.
+  std::vector<std::pair<ranks::LocalRanks::Ended, WrittenBytes>> held_ends_;
+  bool may_hold_ends_ = true;
+  GraceTimer hold_{loop_};
+  std::vector<job::Rank> absentees_;   // ended with status 0 before PMIx_Init, and not told of yet
   std::uint32_t nodes_to_start_ = 0;   // before all ranks run
   std::uint32_t nodes_to_settle_ = 0;  // before no rank runs any more
   State state_ = State::starting;

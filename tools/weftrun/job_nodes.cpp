@@ -41,7 +41,7 @@ void Job::on_output(channel::report::Output report, channel::Reply written) {
 }
 
 void Job::on_ended(const channel::report::Ended& report) {
-  on_rank_end({report.rank, report.wait_status, report.connected, report.finalized},
+  on_rank_end({report.rank, report.wait_status, report.connected, report.finalized, report.after},
               {report.out_bytes, report.error_bytes});
 }
 
@@ -57,6 +57,7 @@ void Job::on_node_lost(std::uint32_t node, const std::string& line) {
     ranks_.set_ended(rank);
     output_->close_remote(rank);
   }
+  judge_held_ends();
 }
 
 void Job::on_agent_line(const std::string& line) {

@@ -27,6 +27,9 @@ class RankStates {
       if (index(rank) < ranks_.size()) ranks_[index(rank)].is_end_expected = true;
   }
 
+  bool is_running(job::Rank rank) const {
+    return index(rank) < ranks_.size() && ranks_[index(rank)].is_running;
+  }
   bool is_end_expected(job::Rank rank) const { return ranks_[index(rank)].is_end_expected; }
   int pid(job::Rank rank) const { return ranks_[index(rank)].pid; }  ///< also after its end
   std::vector<job::Rank> running() const {

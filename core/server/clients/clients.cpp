@@ -27,8 +27,12 @@ void Clients::join(Cluster& cluster, Exchanges& exchanges) {
   rooms_.cluster = &cluster;
   rooms_.exchanges = &exchanges;
   cluster.rpc().on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    if (const auto proc = base::decode<pmix_proc_t>(body)) remote_process_died(*proc, from);
-    reply(PMIX_SUCCESS, {});
+    const auto end = base::decode<ProcessEnd>(body);
+    // A server speaks for the processes of its own node.
+    const auto nodes = end ? rooms_.jobs.nodes_of({end->proc}) : std::vector<NodeNumber>();
+    const bool is_its_own = end && (nodes.empty() || nodes.front() == from);
+    if (is_its_own) remote_process_ended(*end, from);
+    reply(is_its_own ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
   });
 }
 
@@ -95,6 +99,7 @@ void Clients::welcome(const ConnectionRef& connection) {
               job.nspace, connection->pid, connection->has_segment ? "" : ", without the segment");
   // A client that let itself in may have waited for a generation that ended before this: it is told now.
   rooms_.fences.join(job, connection->local);
+  tell_of_absentees(job);
   link::Welcome message{.server_nspace = server_.nspace, .server_rank = server_.rank};
   message.local = connection->local;
   std::vector<int> fds;
@@ -205,6 +210,7 @@ void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
   auto& job = *connection->job;
   if (expected_.count(job.nspace) != 0 && expect_back(job, connection->local)) {
     job.view().local(connection->local).state.store(Local::finalized, std::memory_order_release);
+    rooms_.gatherings.lose(connection->proc, PMIX_ERR_UNREACH);
     rooms_.gets.retry(connection->proc);
   } else {
     leave(job, connection->local, Local::finalized, PMIX_ERR_UNREACH);
@@ -213,11 +219,13 @@ void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
                                [connection, tag](pmix_status_t status) { connection->reply(tag, status); });
 }
 
-/// The rank will not arrive, commit or answer any more.
+/// The rank will not arrive, commit or answer any more: all rooms of this server in which processes wait for one another hear of it here.
 void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
+  const auto proc = link::make_proc(job.nspace, job.rank_of(index));
   job.view().local(index).state.store(state, std::memory_order_release);  // LO.S1 -> S2
   rooms_.fences.lose(job, index, status);
-  rooms_.gets.retry(link::make_proc(job.nspace, job.rank_of(index)));
+  rooms_.gatherings.lose(proc, status);
+  rooms_.gets.retry(proc);
 }
 
 void Clients::closed(const ConnectionRef& connection, bool is_expected) {
@@ -233,32 +241,49 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
              connection->proc.rank, job->nspace, connection->pid);
   leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
   rooms_.events.announce_loss(connection->proc);
-  tell_other_nodes(connection->proc, *job);
+  tell_other_nodes({connection->proc, true}, *job);
 }
 
-/// A process of this node has died: the servers of the other nodes of its job have to know.
-void Clients::tell_other_nodes(const pmix_proc_t& proc, const Job& job) {
+/// A process of this node has ended, and the servers of the other nodes of its job have to know.
+void Clients::tell_other_nodes(const ProcessEnd& end, const Job& job) {
   if (rooms_.cluster == nullptr) return;
-  const auto body = base::encode(proc);
+  const auto body = base::encode(end);
   for (const auto node : job.nodes)
     if (node != rooms_.cluster->self() && rooms_.cluster->is_there(node))
       rooms_.cluster->rpc().send(node, RequestType::process_gone, body, nullptr);
 }
 
-void Clients::remote_process_died(const pmix_proc_t& proc, NodeNumber server) {
-  if (!rooms_.exchanges->process_died(proc)) return;
-  rooms_.events.announce_death(proc, server);
-  rooms_.gatherings.lose_remote(proc);
+/// Ranks that the host has taken away before they came. A job of programs without PMIx would cost a message a rank and node: so the other
+/// nodes hear of them once a process of the job has connected here, and may wait for them.
+void Clients::tell_of_absentees(const Job& job) {
+  const auto found = absentees_.find(job.nspace);
+  if (found == absentees_.end()) return;
+  const auto& view = job.view();
+  bool has_clients = false;
+  for (std::uint32_t i = 0; i < view.local_count() && !has_clients; ++i)
+    has_clients = view.local(i).pid.load(std::memory_order_relaxed) != 0;
+  if (!has_clients) return;
+  for (const auto rank : found->second) tell_other_nodes({link::make_proc(job.nspace, rank), false}, job);
+  absentees_.erase(found);
+}
+
+void Clients::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
+  if (!rooms_.exchanges->process_died(end.proc)) return;
+  if (end.is_loss) rooms_.events.announce_death(end.proc, server);
+  rooms_.gatherings.lose_remote(end.proc);
 }
 
 void Clients::remove(Job& job, std::uint32_t rank, Done done) {
   if (job.clients.erase(rank) == 0) return done(PMIX_ERR_NOT_FOUND);
   const auto index = job.writer ? job.view().local_index(rank) : store::none;
   if (index == store::none) return done(PMIX_SUCCESS);
-  // No fence is to wait for it: not for a process that is thrown out, and not for one that never came.
-  const auto leave_now = [this, nspace = job.nspace, index, done] {
-    if (auto* open = rooms_.jobs.find(nspace); open != nullptr && open->connections.count(index) == 0)
+  // No process is to wait for it: not for a process that is thrown out, and not for one that never came.
+  const auto leave_now = [this, nspace = job.nspace, rank, index, done] {
+    if (auto* open = rooms_.jobs.find(nspace); open != nullptr && open->connections.count(index) == 0) {
       leave(*open, index, Local::gone, PMIX_ERR_PROC_ABORTED);
+      absentees_[nspace].push_back(rank);
+      tell_of_absentees(*open);
+    }
     done(PMIX_SUCCESS);
   };
   const auto found = job.connections.find(index);
@@ -288,6 +313,7 @@ void Clients::remove_all(Job& job, std::function<void()> done) {
 
 void Clients::forget(const std::string& nspace) {
   expected_.erase(nspace);
+  absentees_.erase(nspace);
   tokens_.forget(nspace);
 }
 

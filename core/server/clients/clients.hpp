@@ -18,6 +18,18 @@
 
 namespace weft::server {
 
+/// From server to server: a process of the sender's node has ended.
+struct ProcessEnd {
+  static constexpr std::uint16_t wire_version = 1;
+  pmix_proc_t proc{};
+  bool is_loss =
+      false;  ///< it was connected, and has not finalized; else the host has taken it away, and tells of it what there is to tell
+};
+template <class Archive>
+void fields(Archive& archive, ProcessEnd& m) {
+  archive(m.proc, m.is_loss);
+}
+
 class Clients {
  public:
   /// The rooms that hear of clients, and what a client is told at its handshake.
@@ -47,13 +59,13 @@ class Clients {
 
   /// is_expected: the host ends it, or the server ends: no loss is announced.
   void closed(const ConnectionRef& connection, bool is_expected);
-  /// The host takes the rank away: its connection ends, and no fence waits for it.
+  /// The host takes the rank away: its connection ends, and no process of any node waits for it.
   void remove(Job& job, std::uint32_t rank, Done done);
   /// The namespace ends; done: when the last of its connections has.
   void remove_all(Job& job, std::function<void()> done);
   void forget(const std::string& nspace);
-  /// Another node's server says that a process there has died.
-  void remote_process_died(const pmix_proc_t& proc, NodeNumber server);
+  /// Another node's server says that a process there has ended, or that server is lost.
+  void remote_process_ended(const ProcessEnd& end, NodeNumber server);
 
  private:
   using Watch = std::shared_ptr<asio::posix::stream_descriptor>;
@@ -66,7 +78,8 @@ class Clients {
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);
   void wait_for_end(Job& job, std::uint32_t local);
-  void tell_other_nodes(const pmix_proc_t& proc, const Job& job);
+  void tell_other_nodes(const ProcessEnd& end, const Job& job);
+  void tell_of_absentees(const Job& job);
 
   asio::io_context& loop_;
   const pmix_proc_t server_;
@@ -76,6 +89,8 @@ class Clients {
   CleanupBook cleanups_;
   /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
   std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
+  std::map<std::string, std::vector<std::uint32_t>>
+      absentees_;  ///< ranks, of which other nodes have not heard
 };
 
 }  // namespace weft::server

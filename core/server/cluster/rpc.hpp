@@ -28,7 +28,7 @@ using mesh::NodeNumber;
 enum class RequestType : std::uint16_t {
   event = 1,     ///< for the handlers of that server's host
   relay,         ///< an event for the clients of all nodes, on its way down a tree (events/tree_relay.hpp)
-  process_gone,  ///< a process of that node left without finalize
+  process_gone,  ///< a process of that node will not arrive, commit or reply any more, and has not finalized
   fence_part,    ///< the requested node's part in this fence, once it is there
   card_place,    ///< where the cards of this job lie
   card,          ///< the card of this rank, as soon as there is one

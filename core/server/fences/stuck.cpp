@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/store/layout.hpp"
+
 namespace weft::server {
 
 std::string rank_ranges(const std::vector<std::uint32_t>& ranks) {
@@ -22,23 +24,42 @@ namespace {
 // Pids for the first few: enough to attach a debugger to one, without a screenful at full scale.
 constexpr std::size_t with_pid = 8;
 
-/// "4-6 (rank 4 pid 17, rank 5 never called PMIx_Init, ...)"
+/// "rank 4 pid 17", "rank 5 never called PMIx_Init", "rank 6 has ended".
+std::string describe(const AbsentRank& rank) {
+  if (rank.state == store::Local::gone) return fmt::format("rank {} has ended", rank.rank);
+  if (rank.pid <= 0) return fmt::format("rank {} never called PMIx_Init", rank.rank);
+  return fmt::format("rank {} pid {}{}", rank.rank, rank.pid,
+                     rank.state == store::Local::finalized ? " has called PMIx_Finalize" : "");
+}
+
+/// "4-6 (rank 4 pid 17, ...)"
 std::string ranks_and_pids(const std::vector<AbsentRank>& missing) {
   std::vector<std::uint32_t> ranks;
   std::string pids;
   for (const auto& one : missing) {
     ranks.push_back(one.rank);
-    if (ranks.size() > with_pid) continue;
-    pids += one.pid > 0 ? fmt::format("{}rank {} pid {}", pids.empty() ? "" : ", ", one.rank, one.pid)
-                        : fmt::format("{}rank {} never called PMIx_Init", pids.empty() ? "" : ", ", one.rank);
+    if (ranks.size() <= with_pid) pids += (pids.empty() ? "" : ", ") + describe(one);
   }
   if (missing.size() > with_pid) pids += ", ...";
   return fmt::format("{} ({})", rank_ranges(ranks), pids);
 }
 
-constexpr const char* advice =
-    "Look at what they are doing (gdb -p PID); WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the "
-    "report off.\n";
+/// A debugger helps with processes that run, a look at the command line with ranks that never came.
+std::string advice_about(const StuckFence& fence) {
+  bool runs = false, never_came = false;
+  for (const auto& node : fence.missing)
+    for (const auto& rank : node.missing) {
+      runs |= rank.pid > 0 && rank.state != store::Local::gone;
+      never_came |= rank.pid <= 0 && rank.state != store::Local::gone;
+    }
+  std::string out;
+  if (runs) out += "Look at what they are doing (gdb -p PID). ";
+  if (never_came)
+    out +=
+        "Ranks that never called PMIx_Init may run a program that does not use this library, or may not have "
+        "come that far. ";
+  return out + "WEFT_STUCK_AFTER sets this limit in seconds, 0 turns the report off.\n";
+}
 
 /// "fence 4 of job7", "construct of group g of a set of 3 processes of job7".
 std::string title(const FenceName& name) {
@@ -65,7 +86,7 @@ std::string stuck_report(const StuckFence& fence) {
   if (!fence.also.empty()) where += (where.empty() ? "" : "; ") + fence.also;
   return fmt::format("{} has been open for {} s: {} of {} {} are in it{}, missing: {}. {}", title(fence.name),
                      fence.age.count(), fence.arrived, fence.members, fence.unit,
-                     fence.unit == "nodes" ? " with all their ranks" : "", where, advice);
+                     fence.unit == "nodes" ? " with all their ranks" : "", where, advice_about(fence));
 }
 
 }  // namespace weft::server

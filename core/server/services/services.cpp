@@ -152,7 +152,6 @@ void Services::watch_events(const Requester& from, const EventWishes& added) {
 void Services::closed(const ConnectionRef& connection) {
   outputs_.closed(connection);
   groups_.questions.closed(connection);
-  if (!connection->finalized) groups_.gatherings.lose(connection->proc, PMIX_ERR_PROC_ABORTED);
   watched_codes_.remove(connection->subscription.wishes());
 }
 

@@ -60,8 +60,6 @@ class Services {
   void unwatch_events(const EventWishes& removed) { watched_codes_.remove(removed); }
   /// A handler of the host was removed.
   void release_events() { watched_codes_.release(); }
-  /// A client has finalized: it takes part in nothing any more.
-  void finalized(const pmix_proc_t& proc) { groups_.gatherings.lose(proc, PMIX_ERR_UNREACH); }
   void closed(const ConnectionRef& connection);
 
  private:

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/store/layout.hpp"
+
 namespace weft::server {
 namespace {
 
@@ -38,6 +40,21 @@ TEST(StuckReport, names_the_missing_ranks) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   EXPECT_EQ(text.back(), '\n');
   EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
+}
+
+TEST(StuckReport, advises_what_helps) {
+  const auto advice = [](std::vector<AbsentRank> missing) {
+    const auto text = stuck_report(fence_of_job(5, 2, std::move(missing)));
+    return std::pair(text.find("gdb -p PID") != std::string::npos,
+                     text.find("may run a program that does not use this library") != std::string::npos);
+  };
+  const AbsentRank gone{"job", 2, 100, store::Local::gone}, left{"job", 3, 0, store::Local::gone};
+  EXPECT_EQ(advice({absent(1, 100)}), std::pair(true, false));
+  EXPECT_EQ(advice({absent(1, 0)}), std::pair(false, true));
+  EXPECT_EQ(advice({absent(1, 100), absent(4, 0)}), std::pair(true, true));
+  EXPECT_EQ(advice({gone, left}), std::pair(false, false)) << "there is nothing to look at";
+  const auto text = stuck_report(fence_of_job(5, 2, {gone, {"job", 4, 7, store::Local::finalized}}));
+  EXPECT_NE(text.find("rank 2 has ended, rank 4 pid 7 has called PMIx_Finalize"), std::string::npos) << text;
 }
 
 TEST(StuckReport, a_set_is_no_whole_job) {
