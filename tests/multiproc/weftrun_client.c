@@ -14,7 +14,8 @@
 //   until:FILE             waits until the file is there
 //   fence_aborted          a fence of the whole job that has to fail with PMIX_ERR_PROC_ABORTED
 //   fence_of:A,B,C         with these ranks
-//   connect construct:NAME PMIx_Connect, or a group, of the whole job
+//   connect disconnect     of the whole job
+//   construct:NAME group_fence:NAME destruct:NAME   a group of the whole job, a fence of it, its end
 //   lead:NAME added:NAME   a group that this rank brings together of all ranks; of which it is an added member
 //   invite:NAME            a group to which this rank invites all others
 //   watch                  listens to PMIX_ERR_PROC_ABORTED and PMIX_EVENT_NODE_DOWN
@@ -369,11 +370,25 @@ static void fence_of(const char* list) {
   if (status != PMIX_SUCCESS) fail("PMIx_Fence of some", status);
 }
 
-static void connect_all(void) {
+static pmix_proc_t whole_job(void) {
   pmix_proc_t all;
   memcpy(&all, &me, sizeof all);
   all.rank = PMIX_RANK_WILDCARD;
-  expect_success("PMIx_Connect", PMIx_Connect(&all, 1, NULL, 0));
+  return all;
+}
+
+static void connect_all(int connects) {
+  const pmix_proc_t all = whole_job();
+  if (connects)
+    expect_success("PMIx_Connect", PMIx_Connect(&all, 1, NULL, 0));
+  else
+    expect_success("PMIx_Disconnect", PMIx_Disconnect(&all, 1, NULL, 0));
+}
+
+static void fence_of_group(const char* name) {
+  pmix_proc_t all = {.rank = PMIX_RANK_WILDCARD};
+  PMIX_LOAD_NSPACE(all.nspace, name);
+  expect_success("PMIx_Fence of a group", PMIx_Fence(&all, 1, NULL, 0));
 }
 
 static void construct(const char* name, const pmix_proc_t* procs, size_t nprocs, const pmix_info_t* how,
@@ -386,9 +401,7 @@ static void construct(const char* name, const pmix_proc_t* procs, size_t nprocs,
 }
 
 static void construct_of_all(const char* name) {
-  pmix_proc_t all;
-  memcpy(&all, &me, sizeof all);
-  all.rank = PMIX_RANK_WILDCARD;
+  const pmix_proc_t all = whole_job();
   construct(name, &all, 1, NULL, 0);
 }
 
@@ -657,7 +670,11 @@ int main(int argc, char** argv) {
     if (strcmp(word, "commit") == 0) expect_success("PMIx_Commit", PMIx_Commit());
     if (strcmp(word, "collect") == 0) call_with_flag(PMIX_COLLECT_DATA);
     if (strncmp(word, "get:", 4) == 0) get_of((pmix_rank_t)atoi(word + 4));
-    if (strcmp(word, "connect") == 0) connect_all();
+    if (strcmp(word, "connect") == 0) connect_all(1);
+    if (strcmp(word, "disconnect") == 0) connect_all(0);
+    if (strncmp(word, "group_fence:", 12) == 0) fence_of_group(word + 12);
+    if (strncmp(word, "destruct:", 9) == 0)
+      expect_success("PMIx_Group_destruct", PMIx_Group_destruct(word + 9, NULL, 0));
     if (strncmp(word, "construct:", 10) == 0) construct_of_all(word + 10);
     if (strncmp(word, "lead:", 5) == 0) lead(word + 5);
     if (strncmp(word, "added:", 6) == 0) construct(word + 6, NULL, 0, NULL, 0);
