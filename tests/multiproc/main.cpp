@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "tests/multiproc/group/programs.hpp"
 #include "tests/multiproc/harness.hpp"
 
 int main(int argc, char** argv) {
@@ -22,6 +23,7 @@ int main(int argc, char** argv) {
   weft::test::add_group_death_programs(programs);
   weft::test::add_group_loss_programs(programs);
   weft::test::add_construct_programs(programs);
+  weft::test::add_uncalled_programs(programs);
   weft::test::add_invitation_programs(programs);
   weft::test::add_membership_programs(programs);
   weft::test::add_host_group_programs(programs);

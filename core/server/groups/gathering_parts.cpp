@@ -131,7 +131,8 @@ void Gatherings::take_part_without(const FenceName& name, const Participants& pa
   if (lost.empty()) return;
   const bool is_to_ask = meeting.kind == Kind::construct && name.goes_on_smaller == 0;
   if (is_to_ask) return look_for_lost(add(std::move(meeting)));
-  if (!is_of_group || name.goes_on_smaller == 0) return groups_.refuse(participants, lost.front().status);
+  if (!is_of_group || name.goes_on_smaller == 0)
+    return fail_for_all(add(std::move(meeting)), lost.front().status, lost.front().proc);
   if (!groups_.may_take_part_in(meeting)) return;
   meeting.goes_on_smaller = true;
   leave_out_lost(meeting);

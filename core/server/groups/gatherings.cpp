@@ -95,6 +95,9 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
   if (kind == Kind::disconnect && !host_.does_connect() && !groups_.are_connected(set))
     return from.reply(PMIX_ERR_INVALID_OPERATION);
   Meeting fresh{.kind = kind, .group = std::move(group), .set = set};
+  if (!owed_.empty())
+    if (const auto over = owed_.take(groups_.participants_of(fresh).signature(), from.proc()))
+      return from.reply(*over);
   if (is_of_group(fresh)) groups_.boards().dissolve(set);  // members that wait there come here, too
   auto open = find(fresh, from);
   if (open == open_.end()) open = add(std::move(fresh));
@@ -191,6 +194,8 @@ void Gatherings::look_for_lost(Open open) {
 /// A participant of this node will not call, and may have called before. Only a construct asks what is to become of it.
 void Gatherings::lose_in(Open open, const Lost& lost) {
   auto& meeting = open->meeting;
+  if (is_by_host(meeting))
+    return fail(open, lost.status);  // with the directives of the lost one, if no other has called
   const auto* arrival = meeting.find(lost.proc);
   const bool was_leader = (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER)) ||
                           contains(open->leaders, lost.proc);
@@ -202,10 +207,10 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
     if (is_complete(*open)) complete(open);
     return;
   }
-  const bool may_ask = meeting.kind == Kind::construct && !is_by_host(meeting);
+  const bool may_ask = meeting.kind == Kind::construct;
   const bool asks = was_leader || facts_of(name_of(meeting)).asks || groups_.has_other_nodes(meeting.set);
   if (contains(open->undecided, lost.proc)) return;
-  if (!may_ask || !asks) return fail(open, lost.status);
+  if (!may_ask || !asks) return fail_for_all(open, lost.status, lost.proc);
   open->undecided.push_back(lost.proc);
   rooms_.losses.decide({name_of(meeting), meeting.group, lost.proc, lost.status, was_leader},
                        [this, number = open->number, proc = lost.proc](Losses::Outcome outcome) {
@@ -226,7 +231,7 @@ void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
 void Gatherings::decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome) {
   const auto open = by_number(number);
   if (open == open_.end()) return;
-  if (outcome.status != PMIX_SUCCESS) return fail(open, outcome.status);
+  if (outcome.status != PMIX_SUCCESS) return fail_for_all(open, outcome.status, proc);
   std::erase_if(open->undecided, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
   open->meeting.lost.push_back(proc);
   open->leaders.insert(open->leaders.end(), outcome.leaders.begin(), outcome.leaders.end());
@@ -296,12 +301,23 @@ Blob Gatherings::members_of_host(const Procs& procs) const {
 void Gatherings::fail(Open open, pmix_status_t status) {
   auto meeting = std::move(open->meeting);
   open_.erase(open);
-  if (meeting.arrived.empty())
-    return groups_.refuse(groups_.participants_of(meeting), status);  // another node has asked
-  if (!is_by_host(meeting)) return groups_.fail(meeting, status);
+  if (!is_by_host(meeting) || meeting.arrived.empty()) return groups_.fail(meeting, status);
   for (const auto& arrival : meeting.arrived) arrival.from.reply(status);
   meeting.arrived.front().directives.add(PMIX_LOCAL_COLLECTIVE_STATUS, data::Value::of_status(status));
   call_host(std::move(meeting), [](pmix_status_t, data::Infos) {});
+}
+
+/// Also for the participants of this node that have not called, but for the lost one.
+void Gatherings::fail_for_all(Open open, pmix_status_t status, const pmix_proc_t& lost) {
+  const auto& meeting = open->meeting;
+  Procs uncalled;
+  each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
+    const auto proc = link::make_proc(job.nspace, job.rank_of(local));
+    const bool may_call = end_of(job, local) == PMIX_SUCCESS && !link::is_same(proc, lost);
+    if (may_call && !has_arrived(meeting, job, local)) uncalled.push_back(proc);
+  });
+  owed_.add(groups_.participants_of(meeting).signature(), status, link::runs_of(uncalled));
+  fail(open, status);
 }
 
 bool Gatherings::is_by_host(const Meeting& meeting) const noexcept {
@@ -340,6 +356,7 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
 
 void Gatherings::forget(const std::string& nspace) {
   groups_.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  owed_.lose(link::make_proc(nspace, PMIX_RANK_WILDCARD));
   rooms_.bootstraps.forget(nspace);
   groups_.forget(nspace);
 }
@@ -358,6 +375,7 @@ void Gatherings::lose_remote(const pmix_proc_t& proc) {
 
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   groups_.lose_at_boards(proc);
+  owed_.lose(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
   rooms_.memberships.lose(proc);

@@ -7,7 +7,9 @@
 //       +-----(a participant has ended or left; a deadline has passed; another node knows that it cannot end well)--> ended
 //
 // A construct whose members want to be asked (losses.hpp) goes on gathering while they are, and so does one that goes on with fewer. One that
-// another node has asked about is open here before any participant has called.
+// another node has asked about is open here before any participant has called, and so is one in which all that have called are lost.
+//
+// What ends for a lost participant ends for those of this node that have not called, too (OwedEnds): one attempt has one end.
 //
 // A gathering that ends before it is complete is told to the host as well, with PMIX_LOCAL_COLLECTIVE_STATUS, or to the other servers:
 // participants of other nodes wait for this one.
@@ -111,6 +113,7 @@ class Gatherings {
   void watch_deadline(Open open);
   void complete(Open open);
   void fail(Open open, pmix_status_t status);
+  void fail_for_all(Open open, pmix_status_t status, const pmix_proc_t& lost);
   bool is_by_host(const Meeting& meeting) const noexcept;
   Blob members_of_host(const Procs& procs) const;
   void call_host(Meeting meeting, Host::Answered done);
@@ -125,6 +128,7 @@ class Gatherings {
   Groups& groups_;
   const Rooms rooms_;
   std::list<Gathering> open_;  ///< not complete yet
+  OwedEnds owed_;
   std::uint64_t last_ = 0;
 };
 

@@ -60,10 +60,6 @@ void Groups::run(Meeting meeting) {
   // A host that carries fences knows no operation but those, of the same processes.
   if (exchanges_ == nullptr || !cards_.is_ours()) return answer(meeting, {PMIX_ERR_NOT_SUPPORTED, {}, {}});
   auto participants = participants_of(meeting);
-  if (const auto ahead = refused_ahead_.find(participants.signature()); ahead != refused_ahead_.end()) {
-    if (--ahead->second == 0) refused_ahead_.erase(ahead);
-    return answer(meeting, {PMIX_ERR_PROC_ABORTED, {}, {}});
-  }
   exchange(
       std::make_shared<Operation>(Operation{std::move(meeting), std::move(participants), std::move(own)}));
 }
@@ -302,16 +298,7 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
   answer(meeting, {why, {}, {}});
-  if (!has_other_nodes(meeting.set)) return;
-  const auto participants = participants_of(meeting);
-  const auto ahead = refused_ahead_.find(participants.signature());
-  if (ahead == refused_ahead_.end()) return exchanges_->refuse(participants, why);
-  if (--ahead->second == 0) refused_ahead_.erase(ahead);
-}
-
-void Groups::refuse(const Participants& participants, pmix_status_t why) {
-  exchanges_->refuse(participants, why);
-  ++refused_ahead_[participants.signature()];
+  if (has_other_nodes(meeting.set)) exchanges_->refuse(participants_of(meeting), why);
 }
 
 std::vector<FencePart> Groups::open_parts() const {

@@ -5,7 +5,8 @@
 // operations of other groups cannot mix with it. The host hears nothing. The loop's thread only.
 //
 // Generations   As those of fences (Exchanges): an attempt that fails on one node is refused there, so that the attempts of all nodes
-//               pair up. One that another node gave up for its time-out, or for other members, before this node came to it is passed over. A generation that was refused because another node asked stands for the next attempt of this one.
+//               pair up, and members of it that have not called get its end with their next call (Gatherings). One that another node gave up for its
+//               time-out, or for other members, before this node came to it is passed over.
 // Agreement     The name and the set make the signature. Nodes whose members named other members are in two collectives that wait for ever;
 //               each looks once a second for another of the same name (Exchanges::end_rivals), and ends both.
 // Source: RFC 0033; PMIx Standard, chapter "Process Sets and Groups".
@@ -57,10 +58,8 @@ class Groups {
   void lose_at_boards(const pmix_proc_t& proc);
   /// A fence of the group is one of its members, which the host carries.
   bool fences_by_host(const link::RankRuns& members) const;
-  /// It fails on this node: answers those that have come, and ends the operation at the other nodes.
+  /// It fails on this node: answers those that have come, if any, and ends the operation at the other nodes.
   void fail(const Meeting& meeting, pmix_status_t why);
-  /// The attempt that another node is in fails here before any participant has come.
-  void refuse(const Participants& participants, pmix_status_t why);
   Participants participants_of(const Meeting& meeting) const;
   /// Attempts of this operation that have begun or failed here.
   std::uint64_t attempts(const Participants& participants) const;
@@ -198,7 +197,6 @@ class Groups {
   std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
-  std::map<collectives::Signature, unsigned> refused_ahead_;  ///< generations
   std::map<Exchanges::Key, OperationRef> open_;
   std::vector<OperationRef> settling_;  ///< it is not known yet whether other nodes have ended them well
   RecentAttempts<AttemptEnd> recent_;

@@ -25,6 +25,7 @@ bool read_operation(std::string_view operation, Meeting& out) {
     out.group = operation.substr(title.text.size());
     return true;
   }
+  out.kind = operation == "disconnect" ? Meeting::Kind::disconnect : Meeting::Kind::connect;
   return false;
 }
 

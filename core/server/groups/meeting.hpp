@@ -46,7 +46,7 @@ void answer(const Meeting& meeting, const link::Answer& answer);
 
 /// In the words of the stuck report and of weftinfo; the same on all nodes.
 std::string operation_of(const Meeting& meeting);
-/// What is called that: its kind and its group. False: an operation of no group.
+/// What is called that: its kind and its group. False: an operation of no group, a connect or a disconnect.
 bool read_operation(std::string_view operation, Meeting& out);
 
 /// It is among the arrivals.

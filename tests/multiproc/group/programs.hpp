@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The programs of this drawer's tests, each beside its test.
+#pragma once
+
+#include "tests/multiproc/harness.hpp"
+
+namespace weft::test {
+
+void add_uncalled_programs(Programs& programs);
+
+}  // namespace weft::test
