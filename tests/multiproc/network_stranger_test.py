@@ -15,15 +15,17 @@ import socket
 import struct
 import tempfile
 import threading
-
+import time
 import unittest
 import uuid
 
-from strangers import Beside, count_descriptors, daemons_of, memory_of, tcp_ports
+from strangers import Beside, count_descriptors, daemons_of, memory_of, most_memory_of, tcp_ports
 from weftrun_common import CLIENT, WATCHDOG, finish, kill_quietly, own_lines, read_lines, start, wait_until, with_variable
 
 MOST_SILENT = 64  # connections that a server keeps of peers that have not proved the key
 MOST_MEMORY = 48 << 10  # KiB
+MOST_AT_ONCE = 16 << 10  # KiB that a server may have more of, at any moment, while processes connect without end
+STORM_SECONDS = 5
 SEED = int(os.environ.get("WEFT_TEST_SEED", "1"))
 
 
@@ -121,6 +123,18 @@ def be_silent(ready, address, count):
     signal.pause()
 
 
+def connect_without_end(ready, address):
+    """Opens connections as fast as they are taken, STORM_SECONDS long, and keeps some hundred of them open."""
+    held, until = [], time.monotonic() + STORM_SECONDS
+    while time.monotonic() < until:
+        for _ in range(100):
+            held.append(socket.create_connection(address, WATCHDOG))
+        while len(held) > 300:
+            held.pop(0).close()
+    ready()
+    signal.pause()
+
+
 def lines_of(out):
     """In the order of the alphabet: ranks write when it pleases them."""
     return " ".join(sorted(out.decode().splitlines()))
@@ -194,6 +208,20 @@ class NetworkStranger(unittest.TestCase):
                 self.assertLessEqual(count_descriptors(pid), before[pid] + MOST_SILENT + 4)
             self.check_that_fences_go_on(job)
             self.assertTrue(all(other.is_ready() for other in others), "all were hung up on")
+        self.end(job)
+
+    def test_connections_without_end(self):
+        """The loop is not held up, which a line would say (end() wants none), and the memory stays what it was at each moment."""
+        job, servers = self.start("tcp")
+        before = {pid: most_memory_of(pid) for pid in servers}
+        with self.nothing_grows(servers):
+            with contextlib.ExitStack() as stack:
+                others = [stack.enter_context(Beside(connect_without_end, tcp_ports(servers[-1])[0])) for _ in range(2)]
+                self.check_that_fences_go_on(job)
+                self.assertTrue(all(other.is_ready() for other in others))
+            if not os.environ.get("WEFT_TEST_SANITIZE"):
+                for pid, memory in before.items():
+                    self.assertLess(most_memory_of(pid) - memory, MOST_AT_ONCE)
         self.end(job)
 
     def test_libraries_that_parse_first(self):

@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import strangers
@@ -273,6 +274,28 @@ class SecondUser(unittest.TestCase):
         names = [name for pid in servers for name in local_names(pid)]
         for greeting in (b"", b"\0" * 16, os.urandom(64), strangers.hello("none", 0, "00" * 16)):
             run_as(self.stranger, say, names, greeting)
+        self.make("go")
+        self.ends_after_fences(job)
+
+    def test_connecting_to_the_sockets_between_nodes_without_end(self):
+        """Neither the loop of a server is held up, which a line would say, nor a fence."""
+        def come_and_go(ready, names, seconds):
+            until = time.monotonic() + seconds
+            while time.monotonic() < until:
+                for name in names * 100:
+                    connect_local(name).close()
+            ready()
+            signal.pause()
+
+        self.env["WEFT_TRANSPORT"] = "shm"
+        job = self.start("--virtual-nodes", "2", "-n", "2", CLIENT, "init", f"fences_until:{self.file('go')}", "finalize")
+        servers = self.servers(job, ["two"])
+        ranks_names = self.rendezvous(servers)
+        wait_until(lambda: all(len(local_names(pid)) >= 2 for pid in servers), "the other servers' sockets")
+        names = [name for name in local_names(servers[-1]) if name not in ranks_names]
+        with contextlib.ExitStack() as stack:
+            others = [stack.enter_context(Beside(come_and_go, names, 5, uid=self.stranger)) for _ in range(2)]
+            self.assertTrue(all(other.is_ready() for other in others))
         self.make("go")
         self.ends_after_fences(job)
 

@@ -184,10 +184,15 @@ def daemons_of(pid, count):
     return ready()
 
 
-def memory_of(pid):
+def memory_of(pid, which="VmRSS"):
     """Resident KiB."""
     with open(f"/proc/{pid}/status", encoding="ascii") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS:"))
+        return next(int(line.split()[1]) for line in status if line.startswith(which + ":"))
+
+
+def most_memory_of(pid):
+    """Resident KiB, at the moment at which they were most."""
+    return memory_of(pid, "VmHWM")
 
 
 def count_descriptors(pid):

@@ -17,12 +17,9 @@ Result<void> Connection::finish_connect() noexcept {
   return {};
 }
 
-Result<std::size_t> Connection::receive(ReadBuffers& buffers) noexcept {
+Result<Bytes> Connection::receive(ReadBuffers& buffers) noexcept {
   const auto bytes = ::recv(socket_.get(), buffers.wire.data(), buffers.wire.size(), MSG_DONTWAIT);
-  if (bytes > 0) {
-    tls_->feed(Bytes(buffers.wire).first(static_cast<std::size_t>(bytes)));
-    return static_cast<std::size_t>(bytes);
-  }
+  if (bytes > 0) return Bytes(buffers.wire).first(static_cast<std::size_t>(bytes));
   if (bytes < 0 && (errno == EAGAIN || errno == EINTR)) return fail(Errc::again);
   return fail(Errc::peer_lost, "the connection has ended", bytes < 0 ? errno : 0);
 }

@@ -40,12 +40,13 @@ class Connection : public EventSource {
  public:
   enum class State : std::uint8_t { connecting, handshaking, open, closed };
 
-  Connection(Fd socket, std::unique_ptr<TlsStream> tls, State state, bool incoming) noexcept
+  /// tls: NULL until begin_tls(), of one that was accepted.
+  Connection(Fd socket, std::unique_ptr<TlsStream> tls) noexcept
       : EventSource(Kind::connection),
-        is_incoming(incoming),
+        is_incoming(tls == nullptr),
         socket_(std::move(socket)),
         tls_(std::move(tls)),
-        state_(state) {}
+        state_(is_incoming ? State::handshaking : State::connecting) {}
 
   const bool is_incoming;
   std::shared_ptr<Link> link;  ///< NULL: the peer has not proved yet which endpoint it is
@@ -55,12 +56,15 @@ class Connection : public EventSource {
   bool is_open() const noexcept { return state_ == State::open; }
   const Fd& socket() const noexcept { return socket_; }
   TlsStream& tls() noexcept { return *tls_; }
+  /// The peer has said something.
+  bool has_tls() const noexcept { return tls_ != nullptr; }
+  void begin_tls(std::unique_ptr<TlsStream> tls) noexcept { tls_ = std::move(tls); }
 
   /// The socket says that it is connected, or why not. Errors: unreachable, with errno.
   Result<void> finish_connect() noexcept;
 
-  /// One recv(). Number of bytes; wire.size(): there may be more. Errors: again, peer_lost.
-  Result<std::size_t> receive(ReadBuffers& buffers) noexcept;
+  /// One recv(), of bytes for tls(); wire.size() of them: there may be more. Errors: again, peer_lost.
+  Result<Bytes> receive(ReadBuffers& buffers) noexcept;
   /// The handshake goes on with what was received.
   TlsStream::State shake_hands() noexcept;
   /// Before the first next() of what was received.
@@ -77,7 +81,7 @@ class Connection : public EventSource {
   Result<void> write_frames(Bytes frames) noexcept { return seal(frames); }
   /// As much to the socket as it takes. What fails is seen when the socket is read next.
   void flush() noexcept;
-  std::size_t backlog() const noexcept { return tls_->output().size(); }
+  std::size_t backlog() const noexcept { return tls_ ? tls_->output().size() : 0; }
   /// Bytes that were sealed and that have left, since the beginning.
   std::uint64_t sealed_bytes() const noexcept { return flushed_ + backlog(); }
   std::uint64_t flushed_bytes() const noexcept { return flushed_; }

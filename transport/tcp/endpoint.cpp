@@ -247,7 +247,7 @@ std::size_t TcpEndpoint::poll_sockets() noexcept {
     auto& source = *static_cast<EventSource*>(event.data.ptr);
     switch (source.kind) {
       case EventSource::Kind::listener:
-        handled += accept_all(static_cast<Listening&>(source));
+        static_cast<Listening&>(source).is_ready = true;
         break;
       case EventSource::Kind::connection:
         handled += on_ready(static_cast<Connection&>(source), event.events);
@@ -257,6 +257,9 @@ std::size_t TcpEndpoint::poll_sockets() noexcept {
         break;
     }
   }
+  // Afterwards: what has come through a connection is read before another one may take its place.
+  for (const auto& listening : listening_)
+    if (std::exchange(listening->is_ready, false)) handled += accept_some(*listening);
   return handled;
 }
 

@@ -4,6 +4,8 @@
 //
 // N1  What strangers can make an endpoint hold is bounded: most_strangers connections without a proof, each for
 //     handshake_time and with TlsStream::most_before_proof bytes. One more ends the oldest: peers need a moment only.
+//     What they can have it do at a time is bounded as well: a progress() accepts most_accepts at each listener, and frees
+//     what has ended. OpenSSL has nothing of a connection through which no byte has come.
 // N2  progress() first looks at sockets and calls handlers, then ends operations, then frees connections: nothing that a
 //     handler or a done() closes is in use.
 // N3  Each send() goes to the socket at once, as far as that takes it; done() follows when all of it has gone there.
@@ -26,6 +28,7 @@ namespace weft::tcp {
 class TcpEndpoint final : public Endpoint {
  public:
   static constexpr std::size_t most_strangers = 64;
+  static constexpr std::size_t most_accepts = 16;
   static constexpr std::chrono::seconds handshake_time{5};
   static constexpr std::size_t most_backlog = std::size_t{512} << 10;
   static constexpr std::size_t most_gets = 1024;     ///< open ones of an endpoint
@@ -65,6 +68,7 @@ class TcpEndpoint final : public Endpoint {
   struct Listening : EventSource {
     explicit Listening(Fd fd) noexcept : EventSource(Kind::listener), socket(std::move(fd)) {}
     Fd socket;
+    bool is_ready = false;
   };
   struct Slot {
     TcpOperation* operation = nullptr;
@@ -99,7 +103,7 @@ class TcpEndpoint final : public Endpoint {
   // links.cpp: how connections come and go
   void watch(Connection& connection, bool for_writing);
   std::shared_ptr<Link> link_to(const EndpointId& id);
-  std::size_t accept_all(Listening& listening);
+  std::size_t accept_some(Listening& listening) noexcept;
   void pause_listening(bool pause) noexcept;
   bool accepts(const Introduction& peer) noexcept;
   void shake_hands(Connection& connection);

@@ -42,18 +42,22 @@ std::shared_ptr<Link> TcpEndpoint::link_to(const EndpointId& id) {
   return link;
 }
 
-std::size_t TcpEndpoint::accept_all(Listening& listening) {
+/// What waits at the listener beyond that keeps it readable: the next turn's.
+std::size_t TcpEndpoint::accept_some(Listening& listening) noexcept {
   std::size_t accepted = 0;
-  for (;; ++accepted) {
+  for (; accepted < most_accepts; ++accepted) {
     auto socket = accept_from(listening.socket);
     if (!socket) {
       if (socket.error().code == Errc::no_space) pause_listening(true);
-      return accepted;
+      break;
     }
-    auto tls =
-        std::make_unique<TlsStream>(*tls_, id_, [this](const Introduction& peer) { return accepts(peer); });
-    connections_.push_back(std::make_unique<Connection>(std::move(*socket), std::move(tls),
-                                                        Connection::State::handshaking, true));
+    try {
+      strangers_.reserve(most_strangers + 1);
+      connections_.push_back(std::make_unique<Connection>(std::move(*socket), nullptr));
+    } catch (const std::bad_alloc&) {  // as without a descriptor; the connection is closed
+      pause_listening(true);
+      break;
+    }
     Connection& connection = *connections_.back();
     connection.deadline = Clock::now() + handshake_time;
     epoll_event event{};
@@ -67,6 +71,7 @@ std::size_t TcpEndpoint::accept_all(Listening& listening) {
     if (strangers_.size() > most_strangers) drop_stranger(*strangers_.front());  // N1
     wake_at(strangers_.front()->deadline);
   }
+  return accepted;
 }
 
 /// While there are no descriptors, what waits to be accepted would keep the endpoint awake.
@@ -148,8 +153,7 @@ void TcpEndpoint::try_next(Link& link) {
   auto socket = connect_to(place);
   if (!socket) return fail_attempt(link, socket.error().sys == ECONNREFUSED, no_answer);
   auto tls = std::make_unique<TlsStream>(*tls_, Introduction{.from = id_, .to = link.id});
-  connections_.push_back(
-      std::make_unique<Connection>(std::move(*socket), std::move(tls), Connection::State::connecting, false));
+  connections_.push_back(std::make_unique<Connection>(std::move(*socket), std::move(tls)));
   Connection& connection = *connections_.back();
   connection.link = links_.at(link.id);
   connection.deadline = Clock::now() + connect_time;

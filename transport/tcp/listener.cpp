@@ -68,7 +68,6 @@ Result<Fd> accept_from(const Fd& listener) {
     }
     switch (errno) {
       case EINTR:
-      case ECONNABORTED:
         continue;
       case EAGAIN:
         return fail(Errc::again);

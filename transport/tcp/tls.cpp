@@ -112,6 +112,7 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
     return fail(Errc::not_supported, lacking);
   ::SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
   ::SSL_CTX_clear_options(context, SSL_OP_ENABLE_MIDDLEBOX_COMPAT);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);  // a handshake that waits holds none of 16 KiB
   ::SSL_CTX_set_psk_use_session_callback(context, [](SSL* ssl, const EVP_MD*, const unsigned char** id,
                                                      std::size_t* length, SSL_SESSION** session) {
     auto& stream = *static_cast<TlsStream*>(SSL_get_app_data(ssl));

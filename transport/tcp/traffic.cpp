@@ -43,6 +43,10 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
       if (received.error().code != Errc::again) fail(connection, received.error().what);
       return handled;
     }
+    if (!connection.has_tls())  // N1
+      connection.begin_tls(std::make_unique<TlsStream>(
+          *tls_, id_, [this](const Introduction& peer) { return accepts(peer); }));
+    connection.tls().feed(*received);
     if (!connection.is_open()) shake_hands(connection);
     if (connection.is_open()) {
       connection.begin(buffers_);
@@ -63,7 +67,7 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
       }
     }
     if (connection.state() == Connection::State::closed) return handled;
-    if (*received < buffers_.wire.size()) return handled;
+    if (received->size() < buffers_.wire.size()) return handled;
   }
   return handled;
 }

@@ -233,13 +233,14 @@ ShmEndpoint::ShmOperation& ShmEndpoint::start(Completion& completion, const Peer
 std::size_t ShmEndpoint::poll_sockets() noexcept {
   std::array<epoll_event, 64> events;
   std::size_t handled = 0;
+  bool is_called = false;  // at its listening socket
   for (int pass = 0; pass < 64; ++pass) {
     const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
     for (int i = 0; i < count; ++i) {
       auto& watched = *static_cast<EventSource*>(events[static_cast<std::size_t>(i)].data.ptr);
       switch (watched.kind) {
         case EventSource::Kind::listener:
-          handled += accept_all();
+          is_called = true;
           break;
         case EventSource::Kind::retry:
           std::uint64_t expirations;
@@ -260,6 +261,7 @@ std::size_t ShmEndpoint::poll_sockets() noexcept {
     }
     if (count < static_cast<int>(events.size())) break;  // a full batch: there may be more, and E2 needs all
   }
+  if (is_called) handled += accept_some();
   return handled;
 }
 
@@ -278,13 +280,14 @@ void ShmEndpoint::go_on_accepting() noexcept {
   if (!watch(listener_, listener_source_)) pause_accepting();
 }
 
-std::size_t ShmEndpoint::accept_all() noexcept {
+/// E4.
+std::size_t ShmEndpoint::accept_some() noexcept {
   std::size_t accepted = 0;
-  for (;;) {
+  for (int i = 0; i < most_accepts; ++i) {
     auto socket = accept_from(listener_);
     if (!socket) {
       if (base::is_shortage(socket.error().sys)) pause_accepting();
-      return accepted;
+      break;
     }
     if (!same_user_at(*socket)) continue;  // a process of another user: closed here
     try {
@@ -299,6 +302,7 @@ std::size_t ShmEndpoint::accept_all() noexcept {
       close_incoming(incoming);
     ++accepted;
   }
+  return accepted;
 }
 
 /// Maps the ring that the sender offers. Trusts only what the kernel reports about the descriptor.

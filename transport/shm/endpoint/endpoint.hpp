@@ -15,6 +15,8 @@
 //     during the copy, and no other process can have had its pid.
 // E3  progress() first polls sockets, and only marks what has ended; then it calls handlers; then it ends
 //     operations. So nothing that a handler or a done() destroys is in use.
+// E4  A progress() accepts most_accepts connections at most: processes that connect without end, other users' among them,
+//     hold up no caller. The others keep the listening socket readable, and are the next call's.
 // Crash: no name outlives its endpoint: abstract sockets and memfds disappear with their last process.
 #pragma once
 
@@ -33,6 +35,8 @@ bool is_sealed(const Fd& memfd, std::size_t bytes) noexcept;
 
 class ShmEndpoint final : public Endpoint {
  public:
+  static constexpr int most_accepts = 16;
+
   /// Errors: not_found (this host forbids what the endpoint needs; `what` names it), os.
   static Result<std::unique_ptr<ShmEndpoint>> open();
   ~ShmEndpoint() override;
@@ -85,7 +89,7 @@ class ShmEndpoint final : public Endpoint {
   }
 
   std::size_t poll_sockets() noexcept;
-  std::size_t accept_all() noexcept;
+  std::size_t accept_some() noexcept;
   void pause_accepting() noexcept;
   void go_on_accepting() noexcept;
   void accept_ring(Incoming& incoming) noexcept;

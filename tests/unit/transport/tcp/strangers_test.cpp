@@ -43,6 +43,42 @@ TEST(Strangers, a_thousand_that_say_nothing) {
   expect_traffic(a, b);
 }
 
+TEST(Strangers, that_come_together_are_let_in_by_few) {
+  Station a, b;
+  std::vector<Fd> silent;
+  for (std::size_t i = 0; i < 3 * TcpEndpoint::most_accepts; ++i) silent.push_back(stranger_at(a.port()));
+  std::size_t before = 0;
+  EXPECT_TRUE(until({&a}, [&] {
+    EXPECT_LE(a.endpoint->strangers(), before + TcpEndpoint::most_accepts) << "the rest is the next turn's";
+    before = a.endpoint->strangers();
+    return before == silent.size();
+  }));
+  expect_traffic(a, b);
+}
+
+TEST(Strangers, that_say_nothing_take_little_memory) {
+  Station a;
+  std::vector<Fd> silent;
+  const auto turn_with = [&](std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) silent.push_back(stranger_at(a.port()));
+    const auto all = std::min(silent.size(), TcpEndpoint::most_strangers);
+    ASSERT_TRUE(until({&a}, [&] { return a.endpoint->strangers() == all; }));
+  };
+  turn_with(1);
+  [[maybe_unused]] const auto before = ::mallinfo2().uordblks;
+  turn_with(TcpEndpoint::most_accepts);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(::mallinfo2().uordblks - before, TcpEndpoint::most_accepts * 2048);
+#endif
+  for (int i = 0; i < 100; ++i) {
+    turn_with(TcpEndpoint::most_accepts);
+    a.endpoint->progress();
+  }
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  EXPECT_LT(::mallinfo2().uordblks - before, TcpEndpoint::most_strangers * 2048) << "what has ended is freed";
+#endif
+}
+
 TEST(Strangers, bytes_of_every_kind) {
   Station a, b;
   expect_traffic(a, b);

@@ -100,6 +100,25 @@ TEST(ShmEndpoint, a_sender_that_sleeps_for_room_is_woken) {
   }
 }
 
+TEST(ShmEndpoint, processes_that_connect_together_are_let_in_by_few) {
+  testing::Watchdog watchdog;
+  const auto endpoint = open_one();
+  constexpr std::size_t count = 3 * ShmEndpoint::most_accepts;
+  std::vector<Fd> others;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto other = base::connect_to(socket_name(nonce_of(*endpoint)), base::Blocking::no);
+    ASSERT_TRUE(other);
+    others.push_back(std::move(*other));
+  }
+  std::size_t accepted = 0;
+  while (accepted < count) {
+    const auto more = endpoint->progress();
+    EXPECT_LE(more, std::size_t{ShmEndpoint::most_accepts}) << "the rest is the next call's";
+    accepted += more;
+  }
+  EXPECT_EQ(accepted, count);
+}
+
 TEST(ShmEndpoint, room_that_came_before_the_sleep_is_seen) {
   std::size_t received = 0;
   const auto a = open_one(), b = open_one(&received);
