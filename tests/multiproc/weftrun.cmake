@@ -57,6 +57,16 @@ set_tests_properties(multiproc.network_stranger PROPERTIES LABELS multiproc TIME
 add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
 set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
 
+# What the segment costs a process beside its own memory.
+add_executable(memory_client ${CMAKE_CURRENT_LIST_DIR}/memory/memory_client.c)
+target_link_libraries(memory_client PRIVATE weft_flags pmix)
+foreach(part core_files)
+  add_test(NAME multiproc.memory.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/memory/${part}_test.py)
+  set_tests_properties(multiproc.memory.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+    ENVIRONMENT
+      "WEFTRUN=$<TARGET_FILE:weftrun>;MEMORY_CLIENT=$<TARGET_FILE:memory_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
+endforeach()
+
 # What faults at every moment come to (docs/faults.md).
 foreach(group killed limits stopped)
   add_test(NAME multiproc.weftrun.faults.${group}
