@@ -8,7 +8,8 @@ namespace weft::base {
 
 std::string host_name() {
   char name[HOST_NAME_MAX + 1] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "localhost";
+  // A name of the greatest length fits only with its final zero; in less room glibc refuses it.
+  return ::gethostname(name, sizeof name) == 0 && name[0] != '\0' ? name : "localhost";
 }
 
 }  // namespace weft::base

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/allocation/hosts.hpp"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include <algorithm>
 #include <cctype>
@@ -66,35 +68,77 @@ class Collector {
   std::unordered_map<std::string, std::size_t> places_;
 };
 
-/// "name:N" as the two; an IPv6 address has more colons and cannot carry a number this way.
+std::string_view without_blanks(std::string_view text) noexcept {
+  constexpr std::string_view blanks = " \t\r\n\v\f";
+  const auto first = text.find_first_not_of(blanks);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+bool is_six(std::string_view text) noexcept {
+  in6_addr address;
+  return ::inet_pton(AF_INET6, std::string(text.substr(0, text.find('%'))).c_str(), &address) == 1;
+}
+
+/// "name:N" as the two. An IPv6 address has colons of its own: with a number it stands in brackets, [::1]:2.
 struct NameAndSlots {
   std::string_view name;
   std::optional<std::string_view> slots;
+  bool is_address = false;
 };
-NameAndSlots split_at_colon(std::string_view text) noexcept {
+NameAndSlots split_at_colon(std::string_view text) {
+  const auto close = text.find(']');
+  if (!text.empty() && text.front() == '[' && close != std::string_view::npos &&
+      is_six(text.substr(1, close - 1))) {
+    const auto address = text.substr(1, close - 1), rest = text.substr(close + 1);
+    if (rest.empty()) return {address, std::nullopt, true};
+    if (rest.front() == ':') return {address, rest.substr(1), true};
+    return {text, std::nullopt, true};
+  }
+  if (is_six(text)) return {text, std::nullopt, true};
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos || colon != text.rfind(':')) return {text, std::nullopt};
+  if (colon == std::string_view::npos) return {text, std::nullopt};
   return {text.substr(0, colon), text.substr(colon + 1)};
 }
 
-std::vector<std::string> names_of(std::string_view text, std::string_view where) {
+std::vector<std::string> names_of(const NameAndSlots& mention, std::string_view where) {
   std::string complaint;
-  const auto names = expand_hostlist(text, complaint);
+  const auto names =
+      mention.is_address ? std::vector{std::string(mention.name)} : expand_hostlist(mention.name, complaint);
   if (!names) refuse(where, complaint);
-  if (names->empty()) refuse(where, "a host has no name");
+  if (names->empty()) refuse(where, "a host has no name; is a comma too many there?");
   for (const auto& name : *names) check_host_name(name, where);
   return *names;
 }
 
+/// Quotes around a word of a file belong to it as little as around one of a shell.
+std::string_view without_quotes(std::string_view word) noexcept {
+  const bool is_quoted =
+      word.size() >= 2 && word.front() == word.back() && (word.front() == '"' || word.front() == '\'');
+  return is_quoted ? word.substr(1, word.size() - 2) : word;
+}
+
+/// The words of a line without its comment; "slots = 2" is one word.
+std::vector<std::string> words_of(std::string_view line) {
+  std::istringstream stream{std::string(line.substr(0, line.find('#')))};
+  std::vector<std::string> words;
+  bool goes_on = false;
+  for (std::string word; stream >> word;) {
+    if (words.size() > 1 && (goes_on || word.front() == '='))
+      words.back() += word;
+    else
+      words.emplace_back(without_quotes(word));
+    goes_on = words.back().back() == '=';
+  }
+  return words;
+}
+
 void read_line(std::string_view line, const std::string& where, Collector& hosts) {
-  std::istringstream words{std::string(line.substr(0, line.find('#')))};
-  std::string word;
-  if (!(words >> word)) return;
-  const auto [name, number] = split_at_colon(word);
+  const auto words = words_of(line);
+  if (words.empty()) return;
   std::optional<std::uint32_t> slots, most;
-  if (number) slots = slot_count(*number, where);
-  const auto names = names_of(name, where);
-  while (words >> word) {
+  for (std::size_t i = 1; i < words.size(); ++i) {
+    const auto& word = words[i];
     const auto equals = std::min(word.find('='), word.size());
     const auto key = word.substr(0, equals), value = word.substr(std::min(equals + 1, word.size()));
     auto& target = key == "slots" ? slots : most;
@@ -102,14 +146,19 @@ void read_line(std::string_view line, const std::string& where, Collector& hosts
       refuse(where,
              fmt::format("'{}' is unknown; after the name there can be slots=N and max_slots=N", word));
     if (target) refuse(where, fmt::format("'{}' is a second number for the same", word));
-    target = slot_count(value, where);
+    target = slot_count(without_quotes(value), where);
   }
-  // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
-  const std::uint32_t room = slots ? *slots : most.value_or(1);
-  if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
-  for (const auto& host_name : names) {
-    Host& host = hosts.add(host_name, room);
-    if (most) host.max_slots = *most;
+  for (const auto part : split_hostlist(words.front())) {
+    const auto mention = split_at_colon(part);
+    const auto own = mention.slots ? std::optional(slot_count(*mention.slots, where)) : std::nullopt;
+    if (own && slots) refuse(where, fmt::format("slots={} is a second number for the same", *slots));
+    // As mpirun(1) has it: a host with a limit and no slots has as many slots as the limit allows.
+    const std::uint32_t room = own ? *own : slots ? *slots : most.value_or(1);
+    if (most && *most < room) refuse(where, fmt::format("max_slots={} is less than slots={}", *most, room));
+    for (const auto& host_name : names_of(mention, where)) {
+      Host& host = hosts.add(host_name, room);
+      if (most) host.max_slots = *most;
+    }
   }
 }
 
@@ -120,9 +169,12 @@ void check_host_name(std::string_view name, std::string_view where) {
     return std::isalnum(c) != 0 || c == '.' || c == '-' || c == '_' || c == ':' || c == '%';
   };
   if (name.empty()) refuse(where, "a host has no name");
+  if (name.find_first_of("\"'") != std::string_view::npos)
+    refuse(where, fmt::format("'{}' has quotes in it; leave them out", name));
   if (name.find('@') != std::string_view::npos)
     refuse(where, fmt::format("'{}' has a user's name in it; say that with --agent 'ssh -l USER'", name));
-  if (name.size() > longest_name || name.front() == '-' || !std::all_of(name.begin(), name.end(), is_fine))
+  if (name.size() > longest_name || name.front() == '-' || !std::all_of(name.begin(), name.end(), is_fine) ||
+      (name.find(':') != std::string_view::npos && !is_six(name)))
     refuse(where, fmt::format("'{}' is not the name of a host", name.substr(0, longest_name)));
 }
 
@@ -131,9 +183,9 @@ Hosts read_host_option(const std::vector<std::string>& texts) {
   for (const auto& text : texts) {
     const auto where = fmt::format("--host '{}'", text);
     for (const auto part : split_hostlist(text)) {
-      const auto [name, slots] = split_at_colon(part);
-      const auto room = slots ? slot_count(*slots, where) : 1;
-      for (const auto& host_name : names_of(name, where)) hosts.add(host_name, room);
+      const auto mention = split_at_colon(without_blanks(part));
+      const auto room = mention.slots ? slot_count(*mention.slots, where) : 1;
+      for (const auto& host_name : names_of(mention, where)) hosts.add(host_name, room);
     }
   }
   return std::move(hosts).take();
@@ -141,6 +193,9 @@ Hosts read_host_option(const std::vector<std::string>& texts) {
 
 Hosts read_hostfile(std::string_view text, const std::string& file) {
   Collector hosts;
+  // Editors of other systems begin a file with the mark of its byte order.
+  if (constexpr std::string_view mark = "\xef\xbb\xbf"; text.substr(0, mark.size()) == mark)
+    text.remove_prefix(mark.size());
   for (std::size_t begin = 0, number = 1; begin < text.size(); ++number) {
     const auto end = std::min(text.find('\n', begin), text.size());
     read_line(text.substr(begin, end - begin), fmt::format("--hostfile {}, line {}", file, number), hosts);

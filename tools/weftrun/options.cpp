@@ -7,12 +7,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "tools/allocation/hosts.hpp"
 #include "tools/messages/messages.hpp"
+#include "tools/messages/other_launchers.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/weftrun/seconds.hpp"
 
@@ -35,6 +37,8 @@ Value named(const char* option, const std::string& text, const job::Names<Value,
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
+  if (const auto instead = messages::instead_of_placement(text); !instead.empty())
+    refuse(fmt::format("{} '{}' is unknown here: {}", option, text, instead));
   std::string known = names[0].first;
   for (std::size_t i = 1; i < n; ++i)
     known += fmt::format("{}{}", i + 1 == n ? " or " : ", ", names[i].first);
@@ -70,7 +74,10 @@ VirtualNodes virtual_nodes(const std::string& text) {
 std::uint32_t ranks_per_node(const std::string& text) {
   const auto colon = text.find(':', 4);
   if (colon == std::string::npos || text.substr(colon) != ":node")
-    refuse(fmt::format("--map-by '{}' is unknown; with ppr it is ppr:N:node, N ranks on each node", text));
+    refuse(
+        fmt::format("--map-by '{}' is unknown; with ppr it is ppr:N:node, N ranks on each node; "
+                    "--map-by socket or numa gives each of those a rank in turn",
+                    text));
   return count_of("--map-by ppr:", text.substr(4, colon - 4), "ranks", 1, job::most_ranks_a_node);
 }
 
@@ -178,28 +185,93 @@ void add_job_options(CLI::App& grammar, Raw& raw) {
   grammar.add_flag("--allow-run-as-root", raw.ignored, "Accepted; always allowed");
 }
 
-/// Users of mpirun write long options with one dash (-np 4, -wdir /tmp). Only options of the grammar are
-/// changed, and only before the program's name.
-void accept_single_dashes(const CLI::App& grammar, std::vector<std::string>& args) {
+/// How many letters must be added, taken away or changed to make one of the other.
+std::size_t distance(std::string_view one, std::string_view other) {
+  std::vector<std::size_t> row(other.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < other.size(); ++j) {
+      const std::size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The long option that `word` (with two dashes) may have been meant for; empty: none is near.
+std::string nearest(const CLI::App& grammar, std::string_view word) {
+  constexpr std::size_t near = 3;
+  std::string found;
+  std::size_t least = std::min(near, word.size() / 3 + 1);
+  for (const CLI::Option* option : grammar.get_options()) {
+    for (const auto& name : option->get_lnames()) {
+      const auto away = distance(word, "--" + name);
+      if (away >= least) continue;
+      least = away;
+      found = "--" + name;
+    }
+  }
+  return found;
+}
+
+[[noreturn]] void refuse_option(const CLI::App& grammar, const std::string& word) {
+  const std::string name = word.substr(0, word.find('='));
+  std::string line = fmt::format("there is no option '{}'", name);
+  if (const auto instead = messages::instead_of_option(name); !instead.empty())
+    refuse(fmt::format("{}; {}", line, instead));
+  const std::string longer = name.compare(0, 2, "--") == 0 ? name : "-" + name;
+  if (const auto other = nearest(grammar, longer); !other.empty()) line += fmt::format("; is it {}?", other);
+  refuse(line);
+}
+
+/// Is this single dash with several letters one that holds short options: -n4, -qv?
+bool is_short_form(const CLI::App& grammar, const std::string& word) {
+  const CLI::Option* first = grammar.get_option_no_throw(word.substr(0, 2));
+  if (word.size() < 3 || first == nullptr) return false;
+  const auto rest = std::string_view(word).substr(2);
+  // Only numbers are understood without a blank: -hosts and -Hosts are words of other launchers.
+  if (first->get_expected_max() > 0) return rest.find_first_not_of("0123456789") == std::string_view::npos;
+  return std::all_of(rest.begin(), rest.end(), [&](char letter) {
+    const CLI::Option* flag = grammar.get_option_no_throw(std::string{'-', letter});
+    return flag != nullptr && flag->get_expected_max() == 0;
+  });
+}
+
+/// Checks the words before the program's name: each is an option of the grammar, and none has an empty value.
+/// Users of mpirun write long options with one dash (-np 4, -wdir /tmp), which gets its second here.
+void check_options(const CLI::App& grammar, std::vector<std::string>& args) {
   for (std::size_t i = 0; i < args.size() && args[i].size() > 1 && args[i][0] == '-' && args[i] != "--";
        ++i) {
-    const auto equals = args[i].find('=');
+    const std::string given = args[i].substr(0, args[i].find('='));
     const std::string longer = args[i][1] == '-' ? args[i] : "-" + args[i];
-    const CLI::Option* option = grammar.get_option_no_throw(longer.substr(0, equals));
+    const auto equals = longer.find('=');
+    const std::string name = longer.substr(0, equals);
+    const bool is_long = name.size() > 3;  // "--n" is none
+    const CLI::Option* option = is_long ? grammar.get_option_no_throw(name) : nullptr;
     if (option != nullptr)
       args[i] = longer;
     else if (args[i].size() == 2)
       option = grammar.get_option_no_throw(args[i]);
-    const bool value_follows =
-        option != nullptr && equals == std::string::npos && option->get_expected_max() > 0;
+    else if (is_short_form(grammar, args[i]))
+      continue;
+    if (option == nullptr) refuse_option(grammar, args[i]);
+    const bool has_value = option->get_expected_max() > 0;
+    const bool value_follows = has_value && equals == std::string::npos;
     if (value_follows) ++i;
+    const std::string_view value = equals != std::string::npos ? std::string_view(longer).substr(equals + 1)
+                                   : i < args.size()           ? std::string_view(args[i])
+                                                               : "-";
+    if (has_value && value.empty())
+      refuse(fmt::format("{} has an empty value; is a variable in it not set?", given));
   }
 }
 
 /// Fills in `raw` and returns what follows the options: program and arguments.
 std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string> args) {
   grammar.prefix_command();  // the first word that is no option ends the options
-  accept_single_dashes(grammar, args);
+  check_options(grammar, args);
   std::reverse(args.begin(), args.end());  // the order in which CLI11 takes them from a vector
   try {
     grammar.parse(args);
@@ -209,11 +281,7 @@ std::vector<std::string> read_section(CLI::App& grammar, std::vector<std::string
     refuse(error.what());
   }
   auto rest = grammar.remaining();
-  if (!rest.empty() && rest.front() == "--")
-    rest.erase(rest.begin());
-  else if (!rest.empty() && rest.front().size() > 1 && rest.front()[0] == '-') {
-    refuse(fmt::format("there is no option '{}'", rest.front()));
-  }
+  if (!rest.empty() && rest.front() == "--") rest.erase(rest.begin());
   return rest;
 }
 

@@ -31,6 +31,10 @@ TEST(HostOption, names_and_slots) {
   EXPECT_EQ(shown(read_host_option({"n[01-03]:8,m[1-2]"})), "n01:8 n02:8 n03:8 m1:1 m2:1");
   EXPECT_EQ(shown(read_host_option({"10.0.0.7:4,fe80::1%eth0,::1"})), "10.0.0.7:4 fe80::1%eth0:1 ::1:1");
   EXPECT_EQ(shown(read_host_option({"a:65535,a:65535"})), "a:65535");
+  EXPECT_EQ(shown(read_host_option({"[::1]:2,[fe80::1%eth0]", "[2001:db8::7]:4"})),
+            "::1:2 fe80::1%eth0:1 2001:db8::7:4");
+  EXPECT_EQ(shown(read_host_option({"a:2 , b,\tc"})), "a:2 b:1 c:1");
+  EXPECT_EQ(shown(read_host_option({"10,0010:2,[08-10]"})), "10:2 0010:2 08:1 09:1");  // names of digits
 }
 
 TEST(HostOption, what_is_wrong_is_named) {
@@ -39,11 +43,14 @@ TEST(HostOption, what_is_wrong_is_named) {
   };
   for (const char* text : {"", ",", "a,", ",a", ":2"}) expect_refusal(said(text), "a host has no name");
   expect_refusal(said("a:0"), "--host 'a:0': '0' is not a number of slots; it can be 1 to 65535");
-  for (const char* text : {"a:", "a:x", "a:-1", "a:2 ", "a:65536", "a:99999999999999999999"})
+  for (const char* text :
+       {"a:", "a:x", "a:-1", "a:2:3", "[::1]:", "[::1]:x", "a:65536", "a:99999999999999999999"})
     expect_refusal(said(text), "is not a number of slots");
   expect_refusal(said("me@a"), "--agent 'ssh -l USER'");
-  for (const char* text : {"-oProxyCommand=x", "a b", "a;b", "a/b", "a\nb", "$a"})
+  for (const char* text : {"-oProxyCommand=x", "a b", "a;b", "a/b", "a\nb", "$a", "[::1]2"})
     expect_refusal(said(text), "is not the name of a host");
+  expect_refusal(said("\"a\""), "quotes");
+  expect_refusal(said("a,"), "comma too many");
   expect_refusal(said("n[1-"), "brackets");
   expect_refusal(said("n[2-1]"), "'2-1' is no range");
   expect_refusal(said("n[0-9999999]"), "more than");
@@ -64,6 +71,20 @@ TEST(Hostfile, lines_and_comments) {
   EXPECT_EQ(shown(read_hostfile("a slots=1 max_slots=2\na slots=4\n", "F")), "a:5/5");
 }
 
+TEST(Hostfile, as_people_write_them) {
+  EXPECT_EQ(shown(read_hostfile("\xef\xbb\xbf# from another system\r\n"
+                                "a slots = 2\r\n"
+                                "b\tslots= 3 max_slots =4\r\n"
+                                "\"c\" slots=\"5\"\r\n"
+                                "'d:6'\n"
+                                "e:2,f,n[01-02]:3\n"
+                                "[::1]:2\n"
+                                "fe80::1%eth0 slots=2#two\n"
+                                "g,h slots=2",
+                                "F")),
+            "a:2 b:3/4 c:5 d:6 e:2 f:1 n01:3 n02:3 ::1:2 fe80::1%eth0:2 g:2 h:2");
+}
+
 TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
   const auto said = [](const std::string& text) { return refusal_of([&] { read_hostfile(text, "F"); }); };
   expect_refusal(said("a\n\nb slots=x\n"), "--hostfile F, line 3: 'x' is not a number of slots");
@@ -73,6 +94,11 @@ TEST(Hostfile, what_is_wrong_is_named_with_file_and_line) {
   expect_refusal(said("a slots=1 slots=2\n"), "second number");
   expect_refusal(said("a:1 slots=2\n"), "second number");
   expect_refusal(said("a slots=4 max_slots=2\n"), "max_slots=2 is less than slots=4");
+  expect_refusal(said("a slots = = 2\n"), "is not a number of slots");
+  expect_refusal(said("a slots=2,\n"), "'2,' is not a number of slots");
+  expect_refusal(said("a , b\n"), "',' is unknown");
+  expect_refusal(said("me@a slots=2\n"), "--agent 'ssh -l USER'");
+  expect_refusal(said("a:2:3\n"), "'2:3' is not a number of slots");
   expect_refusal(said("-a\n"), "'-a' is not the name of a host");
   expect_refusal(said(""), "--hostfile F: it names no host");
   expect_refusal(said("# nothing\n\n"), "it names no host");

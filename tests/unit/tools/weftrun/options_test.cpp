@@ -144,12 +144,52 @@ TEST(CommandLine, what_is_wrong_is_named) {
       {{"-n", "1", "a", ":"}, "no program is named"},
       {{"-n", "1", "a", ":", "-n", "1", "--timeout", "3", "b"}, "there is no option '--timeout'"},
       {{""}, "the program's name is empty"},
+      {{"-hosts", "x", "p"}, "there is no option '-hosts'; write --host LIST"},
+      {{"-hostfilex", "p"}, "there is no option '-hostfilex'; is it --hostfile?"},
+      {{"--hosst=x", "p"}, "there is no option '--hosst'; is it --host?"},
+      {{"-Hosts", "x", "p"}, "there is no option '-Hosts'"},
+      {{"-xyz", "p"}, "there is no option '-xyz'"},
+      {{"-qx", "p"}, "there is no option '-qx'"},
+      {{"-n=4", "p"}, "there is no option '-n'"},
+      {{"--n", "4", "p"}, "there is no option '--n'; is it --np?"},
+      {{"-hn", "4", "p"}, "there is no option '-hn'"},
+      {{"-4", "p"}, "there is no option '-4'"},
+      {{"--mca", "a", "b", "p"}, "there is no option '--mca'; a parameter of Open MPI is a variable here"},
+      {{"-n", "2", "-ppn", "2", "p"}, "there is no option '-ppn'; write -N N"},
+      {{"-f", "hosts", "p"}, "there is no option '-f'; write --hostfile FILE"},
+      {{"-genv", "A", "1", "p"}, "there is no option '-genv'; write -x NAME=VALUE"},
+      {{"--rankfile=f", "p"}, "there is no option '--rankfile'; ranks cannot be placed one by one"},
+      {{"--map-by", "ppr:2:socket", "p"}, "--map-by 'ppr:2:socket' is unknown; with ppr it is ppr:N:node"},
+      {{"--map-by", "socket:PE=2", "p"}, "there is no option for a number of cores"},
+      {{"--map-by", "hwthread", "p"}, "--bind-to hwthread"},
   };
   for (const auto& [words, expected] : cases) {
     const std::string said = refusal(words);
     EXPECT_NE(said.find(expected), std::string::npos) << said << "\n  lacks: " << expected;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
+}
+
+TEST(CommandLine, no_option_has_an_empty_value) {
+  for (const char* option : {"-n",        "--np",          "-np",     "-x",           "--wdir",
+                             "--pset",    "--host",        "-H",      "--hostfile",   "--virtual-nodes",
+                             "--agent",   "--agent-arity", "--weftd", "--on-failure", "--bind-to",
+                             "--map-by",  "--rank-by",     "-N",      "--npernode",   "--output-dir",
+                             "--timeout", "--stdin",       "--pmi"}) {
+    const std::string expected = std::string(option) + " has an empty value";
+    EXPECT_EQ(refusal({option, "", "p"}).find(expected), 0U) << option;
+    if (option[1] == '-') {
+      EXPECT_EQ(refusal({std::string(option) + "=", "p"}).find(expected), 0U) << option;
+    }
+  }
+  EXPECT_EQ(parse_options({"-x", "A=", "p", ""}).apps.at(0).argv, (Words{"p", ""}));
+}
+
+TEST(CommandLine, short_options_without_a_blank) {
+  EXPECT_TRUE(parse_options({"-qv", "p"}).quiet);
+  EXPECT_EQ(parse_options({"-N2", "-n4", "p"}).per_node, 2U);
+  EXPECT_EQ(parse_options({"-host=a", "p"}).hosts, Words{"a"});
+  EXPECT_NE(parse_options({"-help"}).help, "");
 }
 
 }  // namespace
