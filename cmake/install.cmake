@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What finds the installed library: pkg-config, CMake, man. The parts install themselves in their folders.
 include(CMakePackageConfigHelpers)
-configure_file(cmake/pmix.pc.in pmix.pc @ONLY)
+configure_file(cmake/install_pmix_pc.cmake.in install_pmix_pc.cmake @ONLY)
+install(SCRIPT ${CMAKE_CURRENT_BINARY_DIR}/install_pmix_pc.cmake)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/pmix.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(FILES docs/man/weftrun.1 docs/man/weftd.1 docs/man/weftpmi.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES docs/man/weft.7 DESTINATION ${CMAKE_INSTALL_MANDIR}/man7)

@@ -151,13 +151,11 @@ pmix_status_t get_number(const pmix_value_t& value, void* dest, pmix_data_type_t
   return store_real(number, dest, to->width);
 }
 
-/// Into the caller's memory if `*out` names some, else into new memory.
-Result<void> unload_into(void** out, const void* from, std::size_t width) {
-  if (*out == nullptr) {
-    *out = std::malloc(width);
-    if (*out == nullptr) return fail(Errc::no_memory);
-  }
-  std::memcpy(*out, from, width);
+/// Into the caller's memory, which `out` names.
+Result<void> unload_into(void* out, const void* from, std::size_t width, std::size_t* size) {
+  if (out == nullptr) return fail(Errc::invalid, "there is no place for the datum");
+  std::memcpy(out, from, width);
+  *size = width;
   return {};
 }
 
@@ -189,18 +187,16 @@ Result<void> unload_copy(const pmix_value_t& value, const Type& type, void** out
   return {};
 }
 
-/// Observed: 4.2.2 copies numbers, procs and namespaces to where `*out` points, and sets `*out` to new memory
-/// for everything else. The Standard wants new memory always; a caller that passes NULL gets it here.
+/// Observed: 4.2.2 and 5.0.7 copy numbers, procs and namespaces to where `*out` points, which must not be NULL, and set `*out` to new
+/// memory for everything else. The Standard speaks of new memory only. New memory for a number would be wrong for existing programs: Open MPI 5
+/// passes the address of a size_t that is 0 as `out`, and would take the address of the memory for the number (docs/design/openmpi.md).
 Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std::size_t* size) {
   if (value.type == PMIX_POINTER) {
     *out = value.data.ptr;
     *size = sizeof(void*);
     return {};
   }
-  if (data::is_plain(type.shape)) {
-    *size = type.width;
-    return unload_into(out, &value.data, type.width);
-  }
+  if (data::is_plain(type.shape)) return unload_into(*out, &value.data, type.width, size);
   switch (type.shape) {
     case Shape::none:
       return fail(Errc::invalid, "an undefined value has nothing to unload");
@@ -216,12 +212,10 @@ Result<void> unload(const pmix_value_t& value, const Type& type, void** out, std
       return unload_bytes(value.data.bo, out, size);
     case Shape::name:
       if (value.data.nspace == nullptr) break;
-      *size = type.width;
-      return unload_into(out, value.data.nspace, type.width);
+      return unload_into(*out, value.data.nspace, type.width, size);
     case Shape::record:
       if (value.type != PMIX_PROC || value.data.proc == nullptr) break;
-      *size = type.width;
-      return unload_into(out, value.data.proc, type.width);
+      return unload_into(*out, value.data.proc, type.width, size);
     default:
       break;
   }
@@ -293,9 +287,10 @@ pmix_status_t PMIx_Value_load(pmix_value_t* value, const void* data, pmix_data_t
 }
 
 /// PMIx_Value_unload: a copy of the datum and its size in bytes (of a text without its NUL).
-///   data  numbers, procs and namespaces are stored where *data points, or in new memory if it is NULL;
-///         everything else comes in new memory, to be freed by the caller
-///   Errors: PMIX_ERR_BAD_PARAM (NULL, PMIX_UNDEF), _UNKNOWN_DATA_TYPE, _NOMEM.
+///   data  numbers, procs and namespaces are stored where *data points; everything else comes in new memory, to be freed by
+///         the caller
+///   Errors: PMIX_ERR_BAD_PARAM (NULL, also as the place of a number, a proc or a namespace; PMIX_UNDEF), _UNKNOWN_DATA_TYPE, _NOMEM; *data and
+///   *size are then unchanged.
 pmix_status_t PMIx_Value_unload(pmix_value_t* value, void** data, std::size_t* size) {
   if (value == nullptr || data == nullptr || size == nullptr) return PMIX_ERR_BAD_PARAM;
   const data::Type* type = data::find_type(value->type);

@@ -13,7 +13,7 @@ check() { # compiler, language, standard, header
   failed=1
 }
 
-for path in "$include"/pmix*.h "$include"/weft/*.h; do
+for path in "$include"/pmix*.h "$include"/pmix/src/include/*.h "$include"/weft/*.h; do
   header=${path#"$include"/}
   for standard in c11 gnu11 c17; do check "$cc" c $standard "$header"; done
   for standard in c++11 gnu++17 c++20; do check "$cxx" c++ $standard "$header"; done
