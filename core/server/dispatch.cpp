@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
 #include "core/data/opaque.hpp"
+#include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/server.hpp"
 
@@ -124,19 +125,15 @@ void decode_and_handle(Rooms& rooms, const Sender& from, const link::Frame& fram
   handle_decoded(rooms, from, decoded<Message>(frame));
 }
 
-/// What only a member of a job has: a card, fences, a place in the segment, an end that others wait for.
-bool is_for_members(MessageType type) {
-  switch (type) {
-    case MessageType::nudge:
-    case MessageType::store:
-    case MessageType::fence:
-    case MessageType::withdraw:
-    case MessageType::abort:
-    case MessageType::finalize:
-      return true;
-    default:
-      return false;
-  }
+bool may_send(const ClientConnection& from, MessageType type) {
+  using Senders = MessageRule::Senders;
+  const auto senders = rule_of(type).senders;
+  return senders == Senders::all || (!from.is_tool && senders != Senders::nobody);
+}
+
+/// The sender of what it may not send hears so, and is not hung up on.
+bool is_answered(MessageType type) {
+  return rule_of(type).senders == MessageRule::Senders::members_tools_refused;
 }
 
 }  // namespace
@@ -150,7 +147,8 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     return from->close();
   }
   if (from->leaving && frame.type != MessageType::job_control) return;
-  if (from->is_tool && is_for_members(frame.type)) return from->close();
+  if (!may_send(*from, frame.type))
+    return is_answered(frame.type) ? from->reply(frame.tag, PMIX_ERR_NOT_SUPPORTED) : from->close();
   switch (frame.type) {
     case MessageType::get:
       return decode_and_handle<link::Get>(rooms, sender, frame);
@@ -226,7 +224,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     case MessageType::fabric:
       return decode_and_handle<link::Fabric>(rooms, sender, frame);
     default:
-      return from->close();  // a type that only servers send, or none at all
+      return from->close();  // not reached: what has no rule may not be sent
   }
 }
 
