@@ -97,6 +97,9 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   void read_next();
   void read_header();
   void read_payload();
+  void read_rest(std::size_t bytes);
+  void hand_over();
+  bool guarded(const std::function<void()>& work);
   void write_next();
   void on_read_end();
 
