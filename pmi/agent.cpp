@@ -159,8 +159,8 @@ std::string Agent::get(const Request& request) const {
   std::optional<std::string> value;
   if (request.space == job_.name())
     value = request.key == "PMI_process_mapping" ? job_.process_mapping() : job_.get(request.key);
-  return value ? fmt::format("cmd=get_result rc=0 msg=success value={}", *value)
-               : "cmd=get_result rc=-1 msg=key_not_found value=unknown";
+  return value && is_value(*value) ? fmt::format("cmd=get_result rc=0 msg=success value={}", *value)
+                                   : "cmd=get_result rc=-1 msg=key_not_found value=unknown";
 }
 
 }  // namespace weft::pmi

@@ -88,6 +88,11 @@ std::optional<Request> read_request(std::string_view line) {
   return std::nullopt;
 }
 
+bool is_value(std::string_view text) noexcept {
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; };
+  return text.size() < value_room && std::none_of(text.begin(), text.end(), is_control);
+}
+
 RequestReader::Result RequestReader::next(std::string_view& bytes) {
   while (!has_failed_ && !bytes.empty()) {
     const auto end = bytes.find('\n');

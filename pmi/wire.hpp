@@ -58,6 +58,10 @@ struct Request {
 /// One line without its newline. No request: an unknown command, a word that is missing, or one that is too long.
 std::optional<Request> read_request(std::string_view line);
 
+/// It can be told as a value: it fits the room that a program was told of, and ends no line. A rank may have
+/// put it by another interface.
+bool is_value(std::string_view text) noexcept;
+
 /// Bytes in, requests out; keeps no more than one line.
 class RequestReader {
  public:

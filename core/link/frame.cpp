@@ -101,11 +101,76 @@ std::string_view to_text(MessageType type) noexcept {
   return number < std::size(names) ? names[number] : "unknown";
 }
 
+std::uint32_t most_payload(MessageType type) noexcept {
+  switch (type) {
+    case MessageType::nudge:
+    case MessageType::finalize:
+    case MessageType::withdraw:
+    case MessageType::turned_away:
+      return 64;
+    case MessageType::get:
+    case MessageType::fence:
+    case MessageType::abort:
+    case MessageType::subscribe:
+    case MessageType::unsubscribe:
+    case MessageType::notify:
+    case MessageType::log:
+    case MessageType::query:
+    case MessageType::lookup:
+    case MessageType::unpublish:
+    case MessageType::spawn:
+    case MessageType::connect:
+    case MessageType::disconnect:
+    case MessageType::allocate:
+    case MessageType::monitor:
+    case MessageType::get_credential:
+    case MessageType::validate_credential:
+    case MessageType::pull_output:
+    case MessageType::stop_output:
+    case MessageType::push_input:
+    case MessageType::fabric:
+    case MessageType::fence_directives:
+    case MessageType::group_construct:
+    case MessageType::group_destruct:
+    case MessageType::group_invite:
+    case MessageType::group_join:
+    case MessageType::group_leave:
+    case MessageType::group_fence:
+    case MessageType::group_verdict:
+      return max_request;
+    case MessageType::hello:
+    case MessageType::hello_tool:
+    case MessageType::store:
+    case MessageType::publish:
+    case MessageType::job_control:
+    case MessageType::welcome:
+    case MessageType::refused:
+    case MessageType::value:
+    case MessageType::done:
+    case MessageType::board_moved:
+    case MessageType::event:
+    case MessageType::results:
+    case MessageType::board_offer:
+    case MessageType::answer:
+    case MessageType::output:
+    case MessageType::group_question:
+    case MessageType::group_change:
+      return max_payload;
+  }
+  return 0;  // of no type that there is
+}
+
 Result<FrameHeader> read_header(Bytes front, std::uint32_t most) {
   const auto header = base::decode<FrameHeader>(front);
   if (!header) return fail(header.error());
-  if (header->bytes > most) return fail(Errc::corrupt, "frame length");
+  if (header->bytes > std::min(most, most_payload(header->type))) return fail(Errc::corrupt, "frame length");
   return *header;
+}
+
+MutableBytes next_room(std::vector<std::byte>& payload, std::size_t have, std::size_t all) {
+  constexpr std::size_t first = std::size_t{64} << 10;
+  payload.resize(std::min(all, have + std::max(have, first)));
+  return MutableBytes(payload).subspan(have);
 }
 
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload) {
@@ -118,7 +183,7 @@ std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes pay
 
 Result<void> send_frame(int socket, MessageType type, std::uint64_t tag, Bytes payload,
                         const std::vector<int>& fds) {
-  if (payload.size() > max_payload) return fail(Errc::invalid, "message above 1 GiB");
+  if (payload.size() > most_payload(type)) return fail(Errc::no_space, "a message is too long");
   const auto frame = make_frame(type, tag, payload);
   return send_all(socket, frame, fds);
 }
@@ -128,8 +193,11 @@ Result<Frame> receive_frame(int socket, std::array<shm::Fd, welcome_fds>* fds) {
   if (auto ok = receive_all(socket, front, fds); !ok) return fail(ok.error());
   const auto header = read_header(front);
   if (!header) return fail(header.error());
-  Frame frame{header->type, header->tag, std::vector<std::byte>(header->bytes)};
-  if (auto ok = receive_all(socket, frame.payload, fds); !ok) return fail(ok.error());
+  Frame frame{header->type, header->tag, {}};
+  while (frame.payload.size() < header->bytes) {
+    const auto room = next_room(frame.payload, frame.payload.size(), header->bytes);
+    if (auto ok = receive_all(socket, room, fds); !ok) return fail(ok.error());
+  }
   return frame;
 }
 

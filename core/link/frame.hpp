@@ -17,6 +17,8 @@ namespace weft::link {
 inline constexpr std::uint16_t wire_version = 7;
 /// A payload above this is taken for a broken stream.
 inline constexpr std::uint32_t max_payload = 1u << 30;
+/// Of requests that carry names and directives, and no data of the program's.
+inline constexpr std::uint32_t max_request = 64u << 20;
 
 enum class MessageType : std::uint16_t {
   hello = 1,    ///< client: its namespace, rank and token
@@ -75,6 +77,9 @@ enum class MessageType : std::uint16_t {
 };
 
 std::string_view to_text(MessageType type) noexcept;
+/// The longest payload of such a message. The sender refuses a longer one, the receiver takes it for a broken
+/// stream.
+std::uint32_t most_payload(MessageType type) noexcept;
 
 /// tag: chosen by the requester, returned in the reply.
 struct FrameHeader {
@@ -89,8 +94,11 @@ constexpr void fields(Archive& archive, FrameHeader& m) {
 }
 inline constexpr std::size_t frame_header_bytes = base::fixed_bytes<FrameHeader>;
 
-/// Errors: corrupt (a payload of more than `most`).
+/// Errors: corrupt (a payload of more than `most`, or than its type has).
 Result<FrameHeader> read_header(Bytes front, std::uint32_t most = max_payload);
+/// Room for the next part of a payload that was announced with `all` bytes, behind the `have` that have come:
+/// never more than what has come once again, and 64 KiB. An announcement alone takes no memory.
+MutableBytes next_room(std::vector<std::byte>& payload, std::size_t have, std::size_t all);
 
 struct Frame {
   MessageType type;

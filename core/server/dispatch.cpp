@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
+#include "base/log_format.hpp"
 #include "core/data/opaque.hpp"
+#include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/server.hpp"
 
@@ -30,7 +32,11 @@ void handle(Rooms& rooms, const Sender& from, link::Get message) {
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
   const auto& self = from.connection->proc;
   const store::Caller caller{link::nspace_of(self) == link::nspace_of(message.proc), self.rank};
-  rooms.gets.get({message.proc, std::move(message.key), std::move(message.directives), caller},
+  rooms.gets.get({.proc = message.proc,
+                  .key = std::move(message.key),
+                  .directives = std::move(message.directives),
+                  .caller = caller,
+                  .requester = from.connection.get()},
                  [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status,
                                                                          const store::Encoded& value) {
                    if (const auto open = weak.lock())
@@ -124,19 +130,38 @@ void decode_and_handle(Rooms& rooms, const Sender& from, const link::Frame& fram
   handle_decoded(rooms, from, decoded<Message>(frame));
 }
 
-/// What only a member of a job has: a card, fences, a place in the segment, an end that others wait for.
-bool is_for_members(MessageType type) {
-  switch (type) {
-    case MessageType::nudge:
-    case MessageType::store:
-    case MessageType::fence:
-    case MessageType::withdraw:
-    case MessageType::abort:
-    case MessageType::finalize:
-      return true;
-    default:
-      return false;
-  }
+bool may_send(const ClientConnection& from, MessageType type) {
+  using Senders = MessageRule::Senders;
+  const auto senders = rule_of(type).senders;
+  return senders == Senders::all || (!from.is_tool && senders != Senders::nobody);
+}
+
+std::size_t room_of(const ClientConnection& from) {
+  const auto processes = from.job == nullptr ? 0 : from.job->view().ranks();
+  return OpenRequests::most_bytes + OpenRequests::bytes_for_process * processes;
+}
+
+/// Counts it among the client's open requests. False: it was answered, or hung up on.
+bool may_open(const ConnectionRef& from, const link::Frame& frame, const MessageRule& rule) {
+  using Outcome = OpenRequests::Outcome;
+  const auto bytes = frame.payload.size() / (rule.carries_data ? OpenRequests::data_weight : 1);
+  const auto outcome =
+      frame.tag == 0 ? Outcome::repeated : from->requests.take(frame.tag, bytes, room_of(*from));
+  if (outcome == Outcome::taken) return true;
+  if (outcome == Outcome::repeated) return from->close(), false;
+  if (!std::exchange(from->was_told_of_limit, true))
+    base::warn(
+        base::LogPart::clients,
+        "rank {} of {} (pid {}) has {} requests of {} bytes open: more are refused until some have ended",
+        from->proc.rank, link::nspace_of(from->proc), from->pid, from->requests.count(),
+        from->requests.bytes());
+  from->reply(frame.tag, PMIX_ERR_OUT_OF_RESOURCE);
+  return false;
+}
+
+/// The sender of what it may not send hears so, and is not hung up on.
+bool is_answered(MessageType type) {
+  return rule_of(type).senders == MessageRule::Senders::members_tools_refused;
 }
 
 }  // namespace
@@ -150,7 +175,9 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     return from->close();
   }
   if (from->leaving && frame.type != MessageType::job_control) return;
-  if (from->is_tool && is_for_members(frame.type)) return from->close();
+  if (!may_send(*from, frame.type))
+    return is_answered(frame.type) ? from->reply(frame.tag, PMIX_ERR_NOT_SUPPORTED) : from->close();
+  if (const auto rule = rule_of(frame.type); rule.may_wait && !may_open(from, frame, rule)) return;
   switch (frame.type) {
     case MessageType::get:
       return decode_and_handle<link::Get>(rooms, sender, frame);
@@ -225,7 +252,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
     case MessageType::fabric:
       return decode_and_handle<link::Fabric>(rooms, sender, frame);
     default:
-      return from->close();  // a type that only servers send, or none at all
+      return from->close();  // not reached: what has no rule may not be sent
   }
 }
 

@@ -18,10 +18,10 @@ WATCHDOG = 60  # seconds; only a hang takes so long
 HOSTS_SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
 
 
-def run(*args, data=b"", env=None, cwd=None, stdin=None, pass_fds=()):
-    """Runs weftrun to its end; returns CompletedProcess with bytes."""
+def run(*args, data=b"", env=None, cwd=None, stdin=None, pass_fds=(), before=()):
+    """Runs weftrun to its end; returns CompletedProcess with bytes. before: words of a program that is to run it: prlimit."""
     given = {"stdin": stdin} if stdin is not None else {"input": data}
-    return subprocess.run([WEFTRUN, *args], capture_output=True, timeout=WATCHDOG, env=env, cwd=cwd,
+    return subprocess.run([*before, WEFTRUN, *args], capture_output=True, timeout=WATCHDOG, env=env, cwd=cwd,
                           pass_fds=pass_fds, **given)
 
 

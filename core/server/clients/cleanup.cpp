@@ -130,6 +130,13 @@ void CleanupOrder::carry_out(uid_t owner, base::Worker::Steps& steps) const {
                 [&](int parent, const std::string& name) { remover.directory(parent, name, path, true, 0); });
 }
 
+std::size_t CleanupOrder::bytes() const noexcept {
+  std::size_t out = sizeof *this;
+  for (const auto* paths : {&files, &directories, &ignored})
+    for (const auto& path : *paths) out += sizeof path + path.size();
+  return out;
+}
+
 bool CleanupOrder::has(std::string_view key) noexcept {
   for (const std::string_view each :
        {PMIX_REGISTER_CLEANUP, PMIX_REGISTER_CLEANUP_DIR, PMIX_CLEANUP_RECURSIVE, PMIX_CLEANUP_EMPTY,
@@ -146,18 +153,23 @@ CleanupBook::~CleanupBook() {
   base::warn(base::LogPart::clients, "clean-up {} has not ended and is left to itself", current_->text);
 }
 
-void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {
-  orders_[{proc.nspace, proc.rank}].push_back(std::move(order));
+bool CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order, uid_t owner) {
+  auto& orders = orders_[{proc.nspace, proc.rank}];
+  const auto bytes = order.bytes();
+  if (orders.bytes + bytes > most_bytes) return false;
+  orders.bytes += bytes;
+  orders.kept.push_back({std::move(order), owner});
+  return true;
 }
 
-void CleanupBook::carry_out(const pmix_proc_t& proc, uid_t owner) {
+void CleanupBook::carry_out(const pmix_proc_t& proc) {
   const auto found = orders_.find({proc.nspace, proc.rank});
   if (found == orders_.end()) return;
-  auto orders = std::make_shared<const std::vector<CleanupOrder>>(std::move(found->second));
+  auto orders = std::make_shared<const std::vector<Kept>>(std::move(found->second.kept));
   orders_.erase(found);
-  const auto work = [current = current_, orders, owner,
+  const auto work = [current = current_, orders,
                      of = fmt::format("of rank {} of {}", proc.rank, proc.nspace)](auto& steps) {
-    for (const auto& order : *orders) {
+    for (const auto& [order, owner] : *orders) {
       {
         const std::lock_guard lock(current->mutex);
         current->text = of + ", " + (order.files.empty() ? order.directories : order.files).front();

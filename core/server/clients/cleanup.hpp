@@ -37,6 +37,8 @@ struct CleanupOrder {
   /// A directive of clean-up has that key.
   static bool has(std::string_view key) noexcept;
   bool empty() const noexcept { return files.empty() && directories.empty(); }
+  /// Of its paths, as they are kept.
+  std::size_t bytes() const noexcept;
   /// Removes; what is not there or not `owner`'s is left alone without a word. Counts each entry that it has looked at.
   void carry_out(uid_t owner, base::Worker::Steps& steps) const;
 };
@@ -49,19 +51,32 @@ class CleanupBook {
   /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
-  void add(const pmix_proc_t& proc, CleanupOrder order);
+  /// What the orders for one process may hold.
+  static constexpr std::size_t most_bytes = std::size_t{4} << 20;
+
+  /// owner: the user that orders it, whose files alone are removed, also where the process is another user's
+  /// in the end. False: the orders for `proc` would be longer than most_bytes; nothing is added.
+  bool add(const pmix_proc_t& proc, CleanupOrder order, uid_t owner);
   /// Waits for what was begun. False: it hangs, or takes too long.
   bool wait() { return worker_.wait(patience, most); }
   /// The process is gone: its orders are forgotten, and carried out after those of others that went before.
-  void carry_out(const pmix_proc_t& proc, uid_t owner);
+  void carry_out(const pmix_proc_t& proc);
 
  private:
+  struct Kept {
+    CleanupOrder order;
+    uid_t owner;
+  };
+  struct Orders {
+    std::vector<Kept> kept;
+    std::size_t bytes = 0;
+  };
   /// What the thread is at; it may outlive the book.
   struct Current {
     std::mutex mutex;
     std::string text;
   };
-  std::map<std::pair<std::string, std::uint32_t>, std::vector<CleanupOrder>> orders_;
+  std::map<std::pair<std::string, std::uint32_t>, Orders> orders_;
   std::shared_ptr<Current> current_;
   base::Worker worker_;
 };

@@ -139,8 +139,17 @@ pmix_status_t Clients::order_cleanup(const ClientConnection& connection, const l
   Procs targets;
   const auto status = cleanup_targets(connection, message.targets, targets);
   if (status != PMIX_SUCCESS) return status;
-  for (const auto& target : targets) cleanups_.add(target, *order);
-  return PMIX_SUCCESS;
+  bool has_room = true;
+  for (const auto& target : targets) has_room &= cleanups_.add(target, *order, connection.uid);
+  return has_room ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE;
+}
+
+/// Whose process that is, or will be; nothing: the host has not said, and no process has come.
+std::optional<uid_t> Clients::user_of(const Job& job, std::uint32_t local) {
+  if (const auto client = job.clients.find(job.rank_of(local)); client != job.clients.end())
+    return client->second.uid;
+  const auto open = job.connections.find(local);
+  return open == job.connections.end() ? std::nullopt : std::optional(open->second->uid);
 }
 
 /// named: none: the client itself.
@@ -148,14 +157,15 @@ pmix_status_t Clients::cleanup_targets(const ClientConnection& connection, const
   if (named.empty()) out.push_back(connection.proc);
   for (const auto& target : named) {
     const auto before = out.size();
-    bool is_other_users = false;
+    bool is_other_users = false, is_unknown = false;
     each_local(rooms_.jobs, {target}, [&](const Job& job, std::uint32_t local) {
-      const auto rank = job.rank_of(local);
-      const auto client = job.clients.find(rank);
-      is_other_users |= client != job.clients.end() && client->second.uid != connection.uid;
-      out.push_back(link::make_proc(job.nspace, rank));
+      const auto user = user_of(job, local);
+      is_unknown |= !user;
+      is_other_users |= user.value_or(connection.uid) != connection.uid;
+      out.push_back(link::make_proc(job.nspace, job.rank_of(local)));
     });
     if (is_other_users) return PMIX_ERR_NO_PERMISSIONS;
+    if (is_unknown) return PMIX_ERR_NOT_FOUND;
     if (out.size() == before) return PMIX_ERR_NOT_FOUND;
   }
   return PMIX_SUCCESS;
@@ -230,11 +240,11 @@ void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_stat
 
 void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   auto* job = connection->job;
-  if (connection->is_tool) cleanups_.carry_out(connection->proc, connection->uid);
+  if (connection->is_tool) cleanups_.carry_out(connection->proc);
   if (job == nullptr) return;
   job->connections.erase(connection->local);
   rooms_.fences.disconnect(*connection);
-  cleanups_.carry_out(connection->proc, connection->uid);
+  cleanups_.carry_out(connection->proc);
   connection->job = nullptr;
   if (connection->finalized || is_expected) return;
   base::info(base::LogPart::clients, "rank {} of {} (pid {}) has ended without PMIx_Finalize",

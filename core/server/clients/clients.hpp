@@ -73,6 +73,7 @@ class Clients {
 
   std::string objection(const link::Hello& hello, const ClientConnection& connection, const Job& job) const;
   void welcome(const ConnectionRef& connection);
+  static std::optional<uid_t> user_of(const Job& job, std::uint32_t local);
   pmix_status_t cleanup_targets(const ClientConnection& connection, const Procs& named, Procs& out);
   void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
   void came_back(Job& job, std::uint32_t local);

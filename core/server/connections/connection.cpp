@@ -7,6 +7,7 @@
 #include <asio/buffer.hpp>
 #include <asio/read.hpp>
 #include <asio/write.hpp>
+#include <new>
 
 #include "base/local_socket.hpp"
 #include "base/log_format.hpp"
@@ -102,17 +103,45 @@ void ClientConnection::read_header() {
 void ClientConnection::read_payload() {
   const auto header = link::read_header(front_, is_known ? link::max_payload : max_hello);
   if (!header) return close();
-  frame_ = {header->type, header->tag, std::vector<std::byte>(header->bytes)};
-  asio::async_read(socket_, asio::buffer(frame_.payload),
-                   [self = shared_from_this()](const std::error_code& error, std::size_t) {
+  frame_ = {header->type, header->tag, {}};
+  read_rest(header->bytes);
+}
+
+/// bytes: of the payload, in all.
+void ClientConnection::read_rest(std::size_t bytes) {
+  const auto have = frame_.payload.size();
+  if (have == bytes) return hand_over();
+  MutableBytes room;
+  if (!guarded([&] { room = link::next_room(frame_.payload, have, bytes); })) return;
+  asio::async_read(socket_, asio::buffer(room.data(), room.size()),
+                   [self = shared_from_this(), bytes](const std::error_code& error, std::size_t) {
                      // Closed meanwhile: a frame that was read already is dropped.
                      if (error || self->closed_) return self->on_read_end();
-                     self->in_owner_ = true;
-                     self->owner_.on_frame(self, std::move(self->frame_));
-                     self->in_owner_ = false;
-                     if (self->is_known) self->hello_limit_.cancel();
-                     if (!self->closed_ && self->admitted_) self->read_next();
+                     self->read_rest(bytes);
                    });
+}
+
+void ClientConnection::hand_over() {
+  in_owner_ = true;
+  guarded([this] { owner_.on_frame(shared_from_this(), std::move(frame_)); });
+  in_owner_ = false;
+  if (is_known) hello_limit_.cancel();
+  if (!closed_ && admitted_) read_next();
+}
+
+/// False: what it wants takes more memory than there is. That ends this client, and not the server.
+bool ClientConnection::guarded(const std::function<void()>& work) {
+  try {
+    work();
+    return true;
+  } catch (const std::bad_alloc&) {
+    frame_.payload = {};
+    base::warn(base::LogPart::clients,
+               "no memory is left for a {} of rank {} of {} (pid {}): its connection is closed",
+               link::to_text(frame_.type), proc.rank, link::nspace_of(proc), pid);
+    close();
+    return false;
+  }
 }
 
 void ClientConnection::admit() {
@@ -123,6 +152,7 @@ void ClientConnection::admit() {
 void ClientConnection::send(link::MessageType type, std::uint64_t tag,
                             const std::vector<std::byte>& payload) {
   if (closed_) return;
+  requests.give_back(tag);
   auto frame = link::make_frame(type, tag, payload);
   if (outbox_.empty()) {
     // Nearly always the socket has room: no trip through epoll then.

@@ -101,5 +101,14 @@ TEST(PmiWire, NothingIsReadAfterAnError) {
   EXPECT_FALSE(second.request);
 }
 
+TEST(Values, are_told_where_they_fit_a_line_of_the_announced_length) {
+  EXPECT_TRUE(is_value(""));
+  EXPECT_TRUE(is_value("a=b c; \xc3\xa9"));
+  EXPECT_TRUE(is_value(std::string(value_room - 1, 'x')));
+  EXPECT_FALSE(is_value(std::string(value_room, 'x')));
+  for (const char control : {'\n', '\r', '\t', '\0', '\x7f'})
+    EXPECT_FALSE(is_value(std::string("a") + control + "b"));
+}
+
 }  // namespace
 }  // namespace weft::pmi

@@ -99,9 +99,12 @@ TEST(Frame, cut_anywhere_the_peer_is_gone) {
 }
 
 TEST(Frame, a_length_that_cannot_be_asks_for_no_memory) {
-  for (const std::uint32_t length : {max_payload + 1, 0xffffffffu}) {
+  for (const auto& [length, type] :
+       {std::pair(max_payload + 1, MessageType::store), std::pair(0xffffffffu, MessageType::store),
+        std::pair(max_request + 1, MessageType::get), std::pair(65u, MessageType::finalize),
+        std::pair(1u, MessageType(999))}) {
     Pair p;
-    const FrameHeader header{length, MessageType::get, 0, 1};
+    const FrameHeader header{length, type, 0, 1};
     p.raw(&header, sizeof header);
     const auto frame = receive_frame(p.there.get());
     ASSERT_FALSE(frame);
@@ -109,12 +112,27 @@ TEST(Frame, a_length_that_cannot_be_asks_for_no_memory) {
   }
 }
 
+TEST(Frame, an_announced_length_takes_no_more_room_than_what_has_come) {
+  std::vector<std::byte> payload;
+  std::size_t have = 0, parts = 0;
+  for (; have < (std::size_t{1} << 24) + 5; ++parts) {
+    const auto room = next_room(payload, have, (std::size_t{1} << 24) + 5);
+    EXPECT_LE(room.size(), std::max<std::size_t>(have, 64 << 10));
+    EXPECT_EQ(room.data(), payload.data() + have);
+    have += room.size();
+  }
+  EXPECT_EQ(have, (std::size_t{1} << 24) + 5);
+  EXPECT_LE(parts, 10u);
+}
+
 TEST(Frame, what_is_too_long_is_not_sent) {
   Pair p;
   static const std::byte one{};
-  const auto sent = send_frame(p.here.get(), MessageType::get, 1, Bytes(&one, std::size_t{max_payload} + 1));
-  ASSERT_FALSE(sent);
-  EXPECT_EQ(sent.error().code, Errc::invalid);
+  for (const auto type : {MessageType::get, MessageType::store, MessageType::nudge}) {
+    const auto sent = send_frame(p.here.get(), type, 1, Bytes(&one, std::size_t{most_payload(type)} + 1));
+    ASSERT_FALSE(sent);
+    EXPECT_EQ(sent.error().code, Errc::no_space);
+  }
   pollfd waiting{p.there.get(), POLLIN, 0};
   EXPECT_EQ(::poll(&waiting, 1, 0), 0);  // not even its header
 }

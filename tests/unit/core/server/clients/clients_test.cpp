@@ -88,6 +88,24 @@ TEST_F(ClientsTest, an_end_without_finalize_is_announced) {
   EXPECT_EQ(event->source.rank, 1u);
 }
 
+TEST_F(ClientsTest, clean_up_is_not_ordered_for_a_rank_of_unknown_user) {
+  auto& orders = enter(0);
+  link::JobControl message;
+  message.directives.add(PMIX_REGISTER_CLEANUP, data::Value::of("/nowhere/file"));
+  const auto order_for = [&](std::uint32_t rank) {
+    message.targets = {proc(rank)};
+    return rooms->clients.order_cleanup(*orders.connection, message);
+  };
+  EXPECT_EQ(order_for(1), PMIX_SUCCESS);
+  job().clients[1].uid = ::getuid() + 1;
+  EXPECT_EQ(order_for(1), PMIX_ERR_NO_PERMISSIONS);
+  job().clients.erase(2);
+  EXPECT_EQ(order_for(2), PMIX_ERR_NOT_FOUND) << "it may be registered as any user's yet";
+  EXPECT_EQ(order_for(PMIX_RANK_WILDCARD), PMIX_ERR_NO_PERMISSIONS);
+  enter(2);
+  EXPECT_EQ(order_for(2), PMIX_SUCCESS) << "the kernel says whose it is";
+}
+
 TEST_F(ClientsTest, an_end_that_the_host_expects_is_not) {
   auto& watcher = enter(0);
   ASSERT_TRUE(rooms->events.subscribe(*watcher.connection, {PMIX_ERR_PROC_ABORTED}));
@@ -179,17 +197,41 @@ TEST_F(CleanupTest, orders_of_a_process_are_carried_out_once) {
   std::optional<CleanupBook> book(std::in_place);
   CleanupOrder one;
   one.files = {(top / "file").string()};
-  book->add(link::make_proc("job", 1), one);
-  book->carry_out(link::make_proc("job", 2), ::getuid());
+  EXPECT_TRUE(book->add(link::make_proc("job", 1), one, ::getuid()));
+  book->carry_out(link::make_proc("job", 2));
   book->wait();
   EXPECT_TRUE(is_there("file"));
-  book->carry_out(link::make_proc("job", 1), ::getuid());
+  book->carry_out(link::make_proc("job", 1));
   book->wait();
   EXPECT_FALSE(is_there("file"));
   std::ofstream(top / "file") << "again";
-  book->carry_out(link::make_proc("job", 1), ::getuid());
+  book->carry_out(link::make_proc("job", 1));
   book.reset();
   EXPECT_TRUE(is_there("file"));
+}
+
+TEST_F(CleanupTest, what_is_removed_is_the_orderers_not_the_processes) {
+  CleanupBook book;
+  CleanupOrder one;
+  one.files = {(top / "file").string()};
+  EXPECT_TRUE(book.add(link::make_proc("job", 1), one, ::getuid() + 1));
+  book.carry_out(link::make_proc("job", 1));
+  book.wait();
+  EXPECT_TRUE(is_there("file"));
+}
+
+TEST_F(CleanupTest, orders_for_a_process_are_bounded) {
+  CleanupBook book;
+  CleanupOrder one;
+  one.files = {"/" + std::string(1 << 20, 'x')};
+  const auto proc = link::make_proc("job", 1);
+  for (std::size_t i = 1; i < CleanupBook::most_bytes >> 20; ++i)
+    EXPECT_TRUE(book.add(proc, one, ::getuid())) << i;
+  EXPECT_FALSE(book.add(proc, one, ::getuid()));
+  one.files = {(top / "file").string()};
+  EXPECT_TRUE(book.add(proc, one, ::getuid())) << "there is room for a short one";
+  EXPECT_TRUE(book.add(link::make_proc("job", 2), one, ::getuid()))
+      << "and another process has room of its own";
 }
 
 }  // namespace

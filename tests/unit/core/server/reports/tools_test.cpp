@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/link/requests.hpp"
+#include "core/server/connections/message_rules.hpp"
 #include "tests/unit/core/server/connections/server_here.hpp"
 
 namespace weft::server {
@@ -92,7 +93,8 @@ TEST_F(Tools, may_not_speak_before_their_hello) {
 // A tool has no job: what only members may say must not be looked at for one.
 TEST_F(Tools, may_not_say_what_is_for_members_of_a_job) {
   for (const auto type : {MessageType::nudge, MessageType::store, MessageType::fence, MessageType::withdraw,
-                          MessageType::abort, MessageType::finalize, MessageType::welcome,
+                          MessageType::abort, MessageType::finalize, MessageType::fence_directives,
+                          MessageType::turned_away, MessageType::group_verdict, MessageType::welcome,
                           MessageType::results, MessageType::answer, MessageType::output}) {
     ASSERT_TRUE(say_hello());
     EXPECT_FALSE(next(type, {})) << link::to_text(type);
@@ -108,7 +110,10 @@ TEST_F(Tools, may_say_nothing_that_makes_no_sense) {
     if (!frame) continue;
     ASSERT_EQ(frame->type, MessageType::done) << type;
     const auto done = link::decode<link::Done>(frame->payload);
-    EXPECT_TRUE(done && done->status == PMIX_ERR_BAD_PARAM) << type;
+    const bool is_for_members =
+        rule_of(static_cast<MessageType>(type)).senders == MessageRule::Senders::members_tools_refused;
+    EXPECT_TRUE(done && done->status == (is_for_members ? PMIX_ERR_NOT_SUPPORTED : PMIX_ERR_BAD_PARAM))
+        << type;
   }
   EXPECT_TRUE(still_answers());
 }
