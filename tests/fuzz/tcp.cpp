@@ -268,7 +268,8 @@ void add_tcp(Decoders& to) {
   const auto failed = frame({.kind = FrameKind::reply, .failed = 1}, {});
   const std::vector<Encoded> samples{joined({message, reply, reply, message}),
                                      joined({request(1, 5, 50'000), request(1, 99'999, 2), request(7, 0, 1)}),
-                                     joined({failed, reply}), joined({reply, reply, reply})};
+                                     joined({failed, reply}), joined({reply, reply, reply}),
+                                     joined({message, frame({.kind = FrameKind::welcome}, {})})};
   to.push_back({"tcp_frames", samples, &frames, true});
   to.push_back({"tcp_peer", samples, &server_hears, true});
 }

@@ -26,7 +26,7 @@ Result<Bytes> Connection::receive(ReadBuffers& buffers) noexcept {
 
 TlsStream::State Connection::shake_hands() noexcept {
   const auto state = tls_->step();
-  if (state == TlsStream::State::open) state_ = State::open;
+  if (state == TlsStream::State::open) state_ = is_incoming ? State::open : State::proved;
   return state;
 }
 
@@ -120,7 +120,7 @@ void Connection::flush() noexcept {
 
 void Connection::close() noexcept {
   if (state_ == State::closed) return;
-  if (state_ == State::open) {
+  if (has_frames()) {
     flush();
     // Unread bytes would make the kernel tell the peer of an error, which may overtake what was sent last.
     ::shutdown(socket_.get(), SHUT_WR);
@@ -130,6 +130,39 @@ void Connection::close() noexcept {
   }
   state_ = State::closed;
   socket_.reset();
+}
+
+void Strangers::greet(Connection& one) noexcept {
+  if (std::find(greeted_.begin(), greeted_.end(), &one) != greeted_.end()) return;
+  greeted_.push_back(&one);
+  std::erase(others_, &one);
+}
+
+void Strangers::remove(Connection& one) noexcept {
+  std::erase(greeted_, &one);
+  std::erase(others_, &one);
+}
+
+Connection* Strangers::excess() const noexcept {
+  if (greeted_.size() > most) return greeted_.front();
+  if (others_.size() <= most) return nullptr;
+  const auto silent =
+      std::find_if(others_.begin(), others_.end(), [](const Connection* one) { return !one->has_tls(); });
+  return silent == others_.end() ? others_.front() : *silent;
+}
+
+Connection* Strangers::overdue(TimePoint now) const noexcept {
+  for (const auto* kind : {&greeted_, &others_})
+    for (auto* const one : *kind)
+      if (one->deadline <= now) return one;
+  return nullptr;
+}
+
+TimePoint Strangers::next_deadline() const noexcept {
+  auto next = TimePoint::max();
+  for (const auto* kind : {&greeted_, &others_})
+    for (const auto* const one : *kind) next = std::min(next, one->deadline);
+  return next;
 }
 
 }  // namespace weft::tcp

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One socket to another endpoint: its handshake, then frames in both directions.
+// One socket to another endpoint: its handshake, then frames in both directions; and those whose peers have proved nothing yet.
 #pragma once
 
 #include <chrono>
@@ -38,7 +38,13 @@ struct ReadBuffers {
 
 class Connection : public EventSource {
  public:
-  enum class State : std::uint8_t { connecting, handshaking, open, closed };
+  enum class State : std::uint8_t {
+    connecting,
+    handshaking,
+    proved,  ///< of the connecting side, whose handshake is complete: the other may have dropped the connection before it saw that
+    open,    ///< both sides know
+    closed
+  };
 
   /// tls: NULL until begin_tls(), of one that was accepted.
   Connection(Fd socket, std::unique_ptr<TlsStream> tls) noexcept
@@ -54,6 +60,9 @@ class Connection : public EventSource {
 
   State state() const noexcept { return state_; }
   bool is_open() const noexcept { return state_ == State::open; }
+  bool has_frames() const noexcept { return state_ == State::open || state_ == State::proved; }
+  /// The other side's welcome has come.
+  void open() noexcept { state_ = State::open; }
   const Fd& socket() const noexcept { return socket_; }
   TlsStream& tls() noexcept { return *tls_; }
   /// The peer has said something.
@@ -107,6 +116,30 @@ class Connection : public EventSource {
   std::vector<std::byte> partial_;  ///< the beginning of a frame whose rest has not come yet
   FrameHeader reply_;               ///< that is being received
   std::size_t reply_left_ = 0;      ///< bytes of it that have not come yet
+};
+
+/// Connections of peers that have not proved yet that they have the key, each kind oldest first.
+class Strangers {
+ public:
+  static constexpr std::size_t most = 64;  ///< of those whose hello was right, and of the others
+
+  Strangers() {
+    for (auto* const kind : {&greeted_, &others_}) kind->reserve(most + 1);
+  }
+  std::size_t size() const noexcept { return greeted_.size() + others_.size(); }
+  /// It has said nothing yet.
+  void add(Connection& one) noexcept { others_.push_back(&one); }
+  /// Its hello was right: what other strangers do does not end it.
+  void greet(Connection& one) noexcept;
+  void remove(Connection& one) noexcept;
+  /// One that has to go because there are too many of its kind, after each add() and greet(): one that has said nothing where there is
+  /// one, else the oldest. NULL: none has to.
+  Connection* excess() const noexcept;
+  Connection* overdue(TimePoint now) const noexcept;  ///< or NULL
+  TimePoint next_deadline() const noexcept;
+
+ private:
+  std::vector<Connection*> greeted_, others_;
 };
 
 }  // namespace weft::tcp

@@ -241,6 +241,7 @@ std::size_t TcpEndpoint::progress() noexcept {
 std::size_t TcpEndpoint::poll_sockets() noexcept {
   std::array<epoll_event, 64> events;
   std::size_t handled = 0;
+  bool is_due = false;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), 0);
   for (int i = 0; i < count; ++i) {
     const auto& event = events[static_cast<std::size_t>(i)];
@@ -253,11 +254,12 @@ std::size_t TcpEndpoint::poll_sockets() noexcept {
         handled += on_ready(static_cast<Connection&>(source), event.events);
         break;
       case EventSource::Kind::timer:
-        on_timer();
+        is_due = true;
         break;
     }
   }
-  // Afterwards: what has come through a connection is read before another one may take its place.
+  // Afterwards: what has come through a connection is read before it is too late, or another one takes its place.
+  if (is_due) on_timer();
   for (const auto& listening : listening_)
     if (std::exchange(listening->is_ready, false)) handled += accept_some(*listening);
   return handled;

@@ -2,8 +2,9 @@
 // Endpoints over TCP, for networks that others can reach: what a peer sends is looked at by OpenSSL alone until the peer has
 // proved that it has the key, and everything is sealed after that (tls.hpp).
 //
-// N1  What strangers can make an endpoint hold is bounded: most_strangers connections without a proof, each for
-//     handshake_time and with TlsStream::most_before_proof bytes. One more ends the oldest: peers need a moment only.
+// N1  What strangers can make an endpoint hold is bounded: Strangers::most connections of peers without a right hello, and as many
+//     with one (of peers, or recorded), each for handshake_time and with TlsStream::most_before_proof bytes. One more ends another of
+//     its kind: peers need a moment only, and try again (link.hpp, L4).
 //     What they can have it do at a time is bounded as well: a progress() accepts most_accepts at each listener, and frees
 //     what has ended. OpenSSL has nothing of a connection through which no byte has come.
 // N2  progress() first looks at sockets and calls handlers, then ends operations, then frees connections: nothing that a
@@ -27,7 +28,6 @@ namespace weft::tcp {
 
 class TcpEndpoint final : public Endpoint {
  public:
-  static constexpr std::size_t most_strangers = 64;
   static constexpr std::size_t most_accepts = 16;
   static constexpr std::chrono::seconds handshake_time{5};
   static constexpr std::size_t most_backlog = std::size_t{512} << 10;
@@ -93,6 +93,7 @@ class TcpEndpoint final : public Endpoint {
   std::size_t on_ready(Connection& connection, std::uint32_t events) noexcept;
   std::size_t read_frames(Connection& connection);
   bool handle(Connection& connection, const Frame& frame);
+  bool handle_welcome(Connection& connection);
   bool handle_get(Connection& connection, const Frame& frame);
   bool handle_reply(const Frame& frame);
   static MutableBytes landing_of(void* self, std::uint64_t ticket);
@@ -108,6 +109,7 @@ class TcpEndpoint final : public Endpoint {
   bool accepts(const Introduction& peer) noexcept;
   void shake_hands(Connection& connection);
   void on_connected(Connection& connection);
+  void on_accepted(Connection& connection);
   void on_open(Connection& connection);
   void try_next(Link& link);
   void fail_attempt(Link& link, bool is_refused, const char* why);
@@ -133,7 +135,7 @@ class TcpEndpoint final : public Endpoint {
   ReadBuffers buffers_;
   std::vector<std::unique_ptr<Connection>> connections_;
   bool some_closed_ = false;
-  std::vector<Connection*> strangers_;  ///< oldest first
+  Strangers strangers_;
   std::unordered_map<EndpointId, std::shared_ptr<Link>, IdHash> links_;
   std::vector<std::shared_ptr<Link>> trying_;
   std::vector<std::byte> to_self_;

@@ -14,6 +14,8 @@ bool is_in_bounds(const FrameHeader& header) noexcept {
       return header.body_bytes == base::fixed_bytes<GetRequest>;
     case FrameKind::reply:
       return header.body_bytes <= most_reply_bytes;
+    case FrameKind::welcome:
+      return header.body_bytes == 0;
   }
   return false;
 }

@@ -5,6 +5,10 @@
 //     connect at the same time, the attempt of the lower id is let through (TcpEndpoint::accepts).
 // L2  It sends on the connection that was open first, as long as that lives: order is kept. It may receive on two.
 // L3  When an open connection ends the link is lost with all of its operations, for good. reach() makes another one.
+// L4  A connection is open for the side that accepted it when that has seen the other's proof, and for the other when the first
+//     frame says so: welcome. What ends before was an attempt, and the next one follows; no frame has been sent through it, so no
+//     message was reported that the peer can have lost. An attempt whose proof has been sent is not given up for
+//     another connection: for the peer it may be open.
 #pragma once
 
 #include <chrono>
@@ -33,7 +37,7 @@ struct Link {
   const EndpointId id;
   std::vector<SocketAddress> places;
   Connection* out = nullptr;      ///< open, to send on
-  Connection* attempt = nullptr;  ///< not open yet
+  Connection* attempt = nullptr;  ///< neither open nor given up
   std::size_t next_place = 0;
   std::size_t refused = 0;        ///< places that refused, one after the other
   TimePoint began{}, next_try{};  ///< of the attempts

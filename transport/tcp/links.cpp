@@ -52,24 +52,23 @@ std::size_t TcpEndpoint::accept_some(Listening& listening) noexcept {
       break;
     }
     try {
-      strangers_.reserve(most_strangers + 1);
       connections_.push_back(std::make_unique<Connection>(std::move(*socket), nullptr));
     } catch (const std::bad_alloc&) {  // as without a descriptor; the connection is closed
       pause_listening(true);
       break;
     }
     Connection& connection = *connections_.back();
+    strangers_.add(connection);
     connection.deadline = Clock::now() + handshake_time;
     epoll_event event{};
     event.events = EPOLLIN | EPOLLRDHUP;
     event.data.ptr = static_cast<EventSource*>(&connection);
     if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, connection.socket().get(), &event) != 0) {
-      close(connection);
+      drop_stranger(connection);
       continue;
     }
-    strangers_.push_back(&connection);
-    if (strangers_.size() > most_strangers) drop_stranger(*strangers_.front());  // N1
-    wake_at(strangers_.front()->deadline);
+    wake_at(connection.deadline);
+    if (auto* const excess = strangers_.excess()) drop_stranger(*excess);  // N1
   }
   return accepted;
 }
@@ -110,9 +109,15 @@ void TcpEndpoint::shake_hands(Connection& connection) {
   const auto state = connection.shake_hands();
   switch (state) {
     case TlsStream::State::handshaking:
+      if (connection.is_incoming && connection.tls().is_greeted()) {
+        strangers_.greet(connection);
+        if (auto* const excess = strangers_.excess()) drop_stranger(*excess);
+      }
       return flush(connection);
     case TlsStream::State::open:
-      return on_open(connection);
+      if (connection.is_incoming) return on_accepted(connection);
+      connection.deadline = TimePoint::max();  // for the peer it may be open
+      return flush(connection);
     case TlsStream::State::refused:
       connection.flush();  // the alert that says why
       break;
@@ -124,15 +129,21 @@ void TcpEndpoint::shake_hands(Connection& connection) {
   fail_attempt(*connection.link, state == TlsStream::State::refused, no_proof);
 }
 
+void TcpEndpoint::on_accepted(Connection& connection) {
+  strangers_.remove(connection);
+  connection.link = link_to(connection.tls().introduction().from);
+  if (const auto written = connection.write({.kind = FrameKind::welcome}, {}, {}); !written)
+    return fail(connection, written.error().what);
+  on_open(connection);
+}
+
 void TcpEndpoint::on_open(Connection& connection) {
-  if (connection.is_incoming) {
-    std::erase(strangers_, &connection);
-    connection.link = link_to(connection.tls().introduction().from);
-  }
   Link& link = *connection.link;
   if (link.attempt == &connection) link.attempt = nullptr;
   if (link.out != nullptr) return flush(connection);  // L2: it is for receiving
-  if (link.attempt != nullptr) close(*std::exchange(link.attempt, nullptr));
+  if (auto* const attempt = std::exchange(link.attempt, nullptr);
+      attempt != nullptr && attempt->state() != Connection::State::proved)
+    close(*attempt);  // L4
   link.out = &connection;
   link.is_trying = false;
   if (!link.waiting.empty()) {
@@ -182,7 +193,7 @@ void TcpEndpoint::fail_attempt(Link& link, bool is_refused, const char* why) {
 }
 
 void TcpEndpoint::drop_stranger(Connection& connection) noexcept {
-  std::erase(strangers_, &connection);
+  strangers_.remove(connection);
   close(connection);
 }
 
@@ -192,6 +203,9 @@ void TcpEndpoint::fail(Connection& connection, const char* why) {
       return;
     case Connection::State::open:
       return lose(*connection.link, why);
+    case Connection::State::proved:
+      if (connection.link->attempt != &connection) return close(connection);  // there is another way
+      [[fallthrough]];
     case Connection::State::connecting:
     case Connection::State::handshaking:
       if (connection.is_incoming) return drop_stranger(connection);
@@ -257,8 +271,8 @@ void TcpEndpoint::on_timer() {
   const auto now = Clock::now();
   if (listens_again_ <= now) pause_listening(false);
   if (listens_again_ != TimePoint::max()) wake_at(listens_again_);
-  while (!strangers_.empty() && strangers_.front()->deadline <= now) drop_stranger(*strangers_.front());
-  if (!strangers_.empty()) wake_at(strangers_.front()->deadline);
+  while (auto* const overdue = strangers_.overdue(now)) drop_stranger(*overdue);
+  wake_at(strangers_.next_deadline());
 
   std::erase_if(trying_, [](const auto& link) { return !link->is_trying; });
   for (const auto trying = trying_; const auto& link : trying) {  // a copy: losing one ends its entry

@@ -212,6 +212,10 @@ TlsStream::State TlsStream::step() noexcept {
   return state_ = State::open;
 }
 
+bool TlsStream::is_greeted() const noexcept {
+  return ssl_ == nullptr || ::SSL_session_reused(ssl_.get()) == 1;  // the proof of the hello has been checked
+}
+
 /// "LABEL random secret", the latter two in hexadecimal digits.
 void TlsStream::keep_secret(std::string_view line) noexcept try {
   constexpr std::string_view of_client = "CLIENT_TRAFFIC_SECRET_0 ", of_server = "SERVER_TRAFFIC_SECRET_0 ";

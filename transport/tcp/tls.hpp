@@ -36,7 +36,7 @@ using EndpointId = std::array<std::byte, 16>;
 /// What the connecting side says of itself and of the endpoint that it means.
 struct Introduction {
   static constexpr std::string_view label =
-      "weft transport tcp 2";  ///< changes with every change of what is spoken
+      "weft transport tcp 3";  ///< changes with every change of what is spoken
   static constexpr std::size_t bytes = label.size() + 2 * sizeof(EndpointId);
   EndpointId from{}, to{};
 };
@@ -93,6 +93,8 @@ class TlsStream {
   TlsStream& operator=(const TlsStream&) = delete;
 
   State state() const noexcept { return state_; }
+  /// Of the accepting side: the peer's hello was made with the key, by the peer or, recorded, by another.
+  bool is_greeted() const noexcept;
   /// Of the accepting side; nothing is proved before the state is open.
   const Introduction& introduction() const noexcept { return introduction_; }
 

@@ -47,8 +47,8 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
       connection.begin_tls(std::make_unique<TlsStream>(
           *tls_, id_, [this](const Introduction& peer) { return accepts(peer); }));
     connection.tls().feed(*received);
-    if (!connection.is_open()) shake_hands(connection);
-    if (connection.is_open()) {
+    if (connection.state() == Connection::State::handshaking) shake_hands(connection);
+    if (connection.has_frames()) {
       connection.begin(buffers_);
       for (;;) {
         const auto frame = connection.next(buffers_, &landing_of, this);
@@ -74,6 +74,8 @@ std::size_t TcpEndpoint::read_frames(Connection& connection) {
 
 /// False: no endpoint of ours sends this.
 bool TcpEndpoint::handle(Connection& connection, const Frame& frame) {
+  if (frame.header.kind == FrameKind::welcome) return handle_welcome(connection);
+  if (!connection.is_open()) return false;
   switch (frame.header.kind) {
     case FrameKind::message: {
       const auto header_bytes = static_cast<std::size_t>(frame.header.number);
@@ -86,8 +88,17 @@ bool TcpEndpoint::handle(Connection& connection, const Frame& frame) {
       return handle_get(connection, frame);
     case FrameKind::reply:
       return handle_reply(frame);
+    case FrameKind::welcome:
+      break;
   }
   return false;
+}
+
+bool TcpEndpoint::handle_welcome(Connection& connection) {
+  if (connection.state() != Connection::State::proved) return false;
+  connection.open();
+  on_open(connection);
+  return true;
 }
 
 bool TcpEndpoint::handle_get(Connection& connection, const Frame& frame) {

@@ -3,46 +3,13 @@
 // process between them that reads what passes.
 #include <malloc.h>
 
+#include <algorithm>
+#include <random>
+
 #include "tests/unit/transport/tcp/stations.hpp"
 
 namespace weft::tcp {
 namespace {
-
-/// Carries the bytes of connections to a place, and keeps them.
-class Carrier {
- public:
-  explicit Carrier(std::uint16_t to) : to_(to), listener_(std::move(*listen_on(loopback(), {}))) {}
-  std::uint16_t port() const { return listener_.place.port; }
-  std::string seen;
-  bool is_cut = false;
-
-  void turn() {
-    if (auto accepted = accept_from(listener_.socket)) {
-      pairs_.push_back({std::move(*accepted), stranger_at(to_)});
-    }
-    for (auto& [one, other] : pairs_) {
-      carry(one, other);
-      carry(other, one);
-    }
-    if (is_cut) pairs_.clear();
-  }
-
- private:
-  void carry(const Fd& from, const Fd& to) {
-    char bytes[65536];
-    const auto count = ::recv(from.get(), bytes, sizeof bytes, MSG_DONTWAIT);
-    if (count <= 0) return;
-    seen.append(bytes, static_cast<std::size_t>(count));
-    for (ssize_t at = 0; at < count;) {
-      const auto sent =
-          ::send(to.get(), bytes + at, static_cast<std::size_t>(count - at), MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent > 0) at += sent;
-    }
-  }
-  std::uint16_t to_;
-  Listener listener_;
-  std::vector<std::pair<Fd, Fd>> pairs_;
-};
 
 class CarriedTest : public ::testing::Test {
  protected:
@@ -50,11 +17,7 @@ class CarriedTest : public ::testing::Test {
   Carrier carrier{b.port()};
   std::unique_ptr<Peer> to_b;
 
-  void SetUp() override {
-    auto address = b.address();
-    address.places = {loopback(carrier.port())};
-    to_b = std::move(*a.endpoint->reach(Address{base::encode(address)}));
-  }
+  void SetUp() override { to_b = carrier.reach(b, a); }
   bool carried_until(const std::function<bool()>& done) {
     return until({&a, &b}, [&] {
       carrier.turn();
@@ -107,6 +70,40 @@ TEST(Links, both_connect_at_once) {
     ASSERT_TRUE(until({&a, &b}, [&] { return a.heard.size() == 5 && b.heard.size() == 5; })) << round;
     EXPECT_EQ(a.heard, b.heard);
     EXPECT_EQ(a.heard[4], "4");
+  }
+}
+
+/// Each has its turns when it pleases it, so that what both do meets in every order.
+TEST(Links, both_connect_with_turns_in_any_order) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 300; ++round) {
+    Station a, b;
+    std::unique_ptr<Peer> to_b, to_a;
+    std::deque<Sent> sent;
+    const auto has_failed = [](const Sent& one) { return one.failed; };
+    const auto begin_both = [&] {
+      if (!to_b && random() % 8 == 0) {
+        to_b = a.reach(b);
+        EXPECT_TRUE(a.say(*to_b, "from a", sent.emplace_back()));
+      }
+      if (!to_a && random() % 8 == 0) {
+        to_a = b.reach(a);
+        EXPECT_TRUE(b.say(*to_a, "from b", sent.emplace_back()));
+      }
+    };
+    ASSERT_TRUE(until({}, [&] {
+      begin_both();
+      (random() % 2 == 0 ? a : b).endpoint->progress();
+      return (a.heard.size() == 1 && b.heard.size() == 1) ||
+             std::any_of(sent.begin(), sent.end(), has_failed);
+    })) << round;
+    ASSERT_TRUE(std::none_of(sent.begin(), sent.end(), has_failed)) << round;
+    // And it stays: what was given up does not end what is used.
+    ASSERT_TRUE(a.say(*to_b, "again", sent.emplace_back()) && b.say(*to_a, "again", sent.emplace_back()));
+    ASSERT_TRUE(until({&a, &b}, [&] { return a.heard.size() == 2 && b.heard.size() == 2; })) << round;
+    for (int i = 0; i < 20; ++i) a.endpoint->progress(), b.endpoint->progress();
+    ASSERT_TRUE(a.say(*to_b, "and again", sent.emplace_back())) << round;
+    ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.size() == 3; })) << round;
   }
 }
 
@@ -175,7 +172,8 @@ TEST(Links, a_peer_that_breaks_the_protocol_is_lost) {
   for (const FrameHeader& wrong : {FrameHeader{.body_bytes = 0xffffffff},
                                    {.body_bytes = 10, .number = 11},
                                    {.body_bytes = 1, .kind = FrameKind::get},
-                                   {.body_bytes = 0, .kind = static_cast<FrameKind>(9)}}) {
+                                   {.body_bytes = 0, .kind = static_cast<FrameKind>(9)},
+                                   {.body_bytes = 0, .kind = FrameKind::welcome}}) {
     TlsStream stream(*context, Introduction{.from = {std::byte{1}}, .to = b.address().id});
     const auto socket = stranger_at(b.port());
     stream.step();

@@ -6,6 +6,8 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -95,5 +97,65 @@ inline bool is_closed(const Fd& socket) {
     if (count <= 0) return count == 0 || (errno != EAGAIN && errno != EINTR);
   }
 }
+
+/// Carries the bytes of connections to a place, and keeps them.
+class Carrier {
+ public:
+  explicit Carrier(std::uint16_t to) : to_(to), listener_(std::move(*listen_on(loopback(), {}))) {}
+  std::uint16_t port() const { return listener_.place.port; }
+  std::string seen;
+  std::size_t connections = 0;  ///< so far
+  bool is_cut = false;
+  bool holds_proof = false;  ///< what the connecting side says after it was answered waits
+
+  /// The peer `to` of `from`, through this.
+  std::unique_ptr<Peer> reach(const Station& to, const Station& from) {
+    auto address = to.address();
+    address.places = {loopback(port())};
+    return std::move(*from.endpoint->reach(Address{base::encode(address)}));
+  }
+  void turn() {
+    if (auto accepted = accept_from(listener_.socket)) {
+      ++connections;
+      pairs_.push_back({std::move(*accepted), stranger_at(to_)});
+    }
+    std::erase_if(pairs_, [this](Pair& pair) {
+      return (!(holds_proof && pair.is_answered) && !carry(pair.one, pair.other)) ||
+             !carry(pair.other, pair.one, &pair.is_answered);
+    });
+    if (is_cut) pairs_.clear();
+  }
+  /// Something waits that is not carried on.
+  bool holds_some() const {
+    char byte;
+    return std::any_of(pairs_.begin(), pairs_.end(), [&byte](const Pair& pair) {
+      return pair.is_answered && ::recv(pair.one.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1;
+    });
+  }
+
+ private:
+  struct Pair {
+    Fd one, other;
+    bool is_answered = false;
+  };
+  /// False: one of them has ended.
+  bool carry(const Fd& from, const Fd& to, bool* has_come = nullptr) {
+    char bytes[65536];
+    const auto count = ::recv(from.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count <= 0) return count < 0 && (errno == EAGAIN || errno == EINTR);
+    if (has_come != nullptr) *has_come = true;
+    seen.append(bytes, static_cast<std::size_t>(count));
+    for (ssize_t at = 0; at < count;) {
+      const auto sent =
+          ::send(to.get(), bytes + at, static_cast<std::size_t>(count - at), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno != EAGAIN && errno != EINTR) return false;
+      if (sent > 0) at += sent;
+    }
+    return true;
+  }
+  std::uint16_t to_;
+  Listener listener_;
+  std::vector<Pair> pairs_;
+};
 
 }  // namespace weft::tcp

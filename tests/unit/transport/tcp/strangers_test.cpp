@@ -32,7 +32,7 @@ TEST(Strangers, a_thousand_that_say_nothing) {
   for (std::size_t i = 0; i < count; ++i) {
     silent.push_back(stranger_at(a.port()));
     a.endpoint->progress();
-    ASSERT_LE(a.endpoint->strangers(), TcpEndpoint::most_strangers);
+    ASSERT_LE(a.endpoint->strangers(), Strangers::most);
   }
   EXPECT_GT(a.endpoint->strangers(), 0u);
   expect_traffic(a, b);
@@ -61,7 +61,7 @@ TEST(Strangers, that_say_nothing_take_little_memory) {
   std::vector<Fd> silent;
   const auto turn_with = [&](std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) silent.push_back(stranger_at(a.port()));
-    const auto all = std::min(silent.size(), TcpEndpoint::most_strangers);
+    const auto all = std::min(silent.size(), Strangers::most);
     ASSERT_TRUE(until({&a}, [&] { return a.endpoint->strangers() == all; }));
   };
   turn_with(1);
@@ -75,7 +75,7 @@ TEST(Strangers, that_say_nothing_take_little_memory) {
     a.endpoint->progress();
   }
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-  EXPECT_LT(::mallinfo2().uordblks - before, TcpEndpoint::most_strangers * 2048) << "what has ended is freed";
+  EXPECT_LT(::mallinfo2().uordblks - before, Strangers::most * 2048) << "what has ended is freed";
 #endif
 }
 
@@ -114,7 +114,7 @@ TEST(Strangers, bytes_of_every_kind) {
     const auto socket = stranger_at(a.port());
     throw_bytes(socket, bytes);
     for (int turn = 0; turn < 3; ++turn) a.endpoint->progress();
-    EXPECT_LE(a.endpoint->strangers(), TcpEndpoint::most_strangers);
+    EXPECT_LE(a.endpoint->strangers(), Strangers::most);
     if (i == 299) memory = ::mallinfo2().uordblks;
   }
   EXPECT_TRUE(until({&a, &b}, [&] { return a.endpoint->strangers() == 0; }));
@@ -123,6 +123,68 @@ TEST(Strangers, bytes_of_every_kind) {
 #endif
   EXPECT_EQ(a.heard.size(), 1u);
   expect_traffic(a, b);
+}
+
+TEST(Strangers, that_have_said_nothing_go_first) {
+  Station a;
+  std::vector<Fd> begun, silent;
+  for (std::size_t i = 0; i < 10; ++i) {
+    begun.push_back(stranger_at(a.port()));
+    throw_bytes(begun.back(), as_bytes("\x16\x03"));
+  }
+  ASSERT_TRUE(until({&a}, [&] { return a.endpoint->strangers() == begun.size(); }));
+  for (std::size_t i = 0; i < Strangers::most; ++i) silent.push_back(stranger_at(a.port()));
+  ASSERT_TRUE(until({&a}, [&] {
+    return std::count_if(silent.begin(), silent.end(), is_closed) >=
+           static_cast<std::ptrdiff_t>(begun.size());
+  }));
+  // All that came first if this machine is not so slow that their time is over.
+  EXPECT_TRUE(a.endpoint->strangers() < Strangers::most ||
+              std::none_of(begun.begin(), begun.end(), is_closed));
+}
+
+/// The side that connects has sent its proof, and the other drops the connection before it has seen it: with 66 of others, which say
+/// nothing or have a right hello.
+TEST(Strangers, between_the_two_ends_of_a_handshake) {
+  const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
+  for (const bool have_hello : {false, true}) {
+    SCOPED_TRACE(have_hello);
+    const auto began = std::chrono::steady_clock::now();
+    Station a, b;
+    Carrier carrier(b.port());
+    const auto to_b = carrier.reach(b, a);
+    Sent sent;
+    ASSERT_TRUE(a.say(*to_b, "hello", sent));
+    carrier.holds_proof = true;
+    ASSERT_TRUE(until({&a, &b}, [&] {
+      carrier.turn();
+      return carrier.holds_some();
+    }));
+    for (int i = 0; i < 20; ++i) a.endpoint->progress();
+    EXPECT_FALSE(sent.ended) << "the other side does not know of this connection yet";
+    std::vector<Fd> others;
+    for (unsigned i = 0; i < Strangers::most + 2; ++i) {
+      others.push_back(stranger_at(b.port()));
+      if (!have_hello) continue;
+      TlsStream stream(*context, Introduction{.from = {static_cast<std::byte>(i)}, .to = b.address().id});
+      stream.step();
+      throw_bytes(others.back(), stream.output());
+    }
+    ASSERT_TRUE(until({&b}, [&] { return is_closed(others[0]); }));
+    if (have_hello) {
+      ASSERT_TRUE(until({&b}, [&] { return is_closed(others[1]); }));
+    }
+    carrier.holds_proof = false;
+    EXPECT_TRUE(until({&a, &b}, [&] {
+      carrier.turn();
+      return sent.ended && b.heard.size() == 1;
+    }));
+    EXPECT_FALSE(sent.failed);
+    const bool was_slow = std::chrono::steady_clock::now() - began >= TcpEndpoint::handshake_time;
+    if (!have_hello && !was_slow) {
+      EXPECT_EQ(carrier.connections, 1u) << "its hello was right: those without one do not end it";
+    }
+  }
 }
 
 TEST(Strangers, an_endpoint_of_another_job) {
