@@ -163,12 +163,8 @@ class Gatherings {
   Host& host_;
   Groups& groups_;
   const Rooms rooms_;
-<<<<<<< HEAD
-  std::list<Gathering> open_;  ///< not complete yet
-  OwedEnds owed_;
-=======
   OpenGatherings open_;  ///< not complete yet
->>>>>>> messages
+  OwedEnds owed_;
   std::uint64_t last_ = 0;
 };
 
