@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <utility>
 
@@ -40,14 +41,21 @@ Result<SocketFile> SocketFile::listen(const std::string& folder, const std::stri
   sweep(absolute);
   SocketFile out;
   const auto path = (absolute / name).string();
-  auto socket = base::listen_at_file(path);
+  // It has its name when it listens: until then another server would take it for one that was left.
+  const auto draft = path + "~";
+  auto socket = base::listen_at_file(draft);
   if (!socket) return fail(socket.error());
-  out.path_ = path;
-  out.owner_ = ::getpid();
   struct stat info {};
   // The mask of the process may have taken the permission of others, which ranks of other users need.
-  if (::chmod(path.c_str(), 0666) != 0 || ::lstat(path.c_str(), &info) != 0)
-    return fail(Errc::os, "WEFT_SOCKET_DIR", errno);
+  const bool is_made = ::chmod(draft.c_str(), 0666) == 0 && ::lstat(draft.c_str(), &info) == 0 &&
+                       ::rename(draft.c_str(), path.c_str()) == 0;
+  if (!is_made) {
+    const int why = errno;
+    ::unlink(draft.c_str());
+    return fail(Errc::os, "WEFT_SOCKET_DIR", why);
+  }
+  out.path_ = path;
+  out.owner_ = ::getpid();
   out.device_ = info.st_dev;
   out.inode_ = info.st_ino;
   listening = std::move(*socket);
