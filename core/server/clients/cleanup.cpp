@@ -147,7 +147,8 @@ CleanupBook::~CleanupBook() {
 }
 
 void CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order) {
-  orders_[{proc.nspace, proc.rank}].push_back(std::move(order));
+  auto& orders = orders_[{proc.nspace, proc.rank}];
+  if (std::find(orders.begin(), orders.end(), order) == orders.end()) orders.push_back(std::move(order));
 }
 
 void CleanupBook::carry_out(const pmix_proc_t& proc, uid_t owner) {

@@ -32,6 +32,8 @@ struct CleanupOrder {
   bool only_empty = false;
   bool leave_top = false;
 
+  bool operator==(const CleanupOrder&) const = default;
+
   /// Errors: invalid (a path that is not absolute, or a value that is no string).
   static Result<CleanupOrder> parse(const pmix_info_t* infos, std::size_t count);
   /// A directive of clean-up has that key.
@@ -49,7 +51,9 @@ class CleanupBook {
   /// Without an entry that was looked at for so long, clean-up hangs; and all together takes no longer than this.
   static constexpr std::chrono::seconds patience{5}, most{60};
 
+  /// A library that is initialized again orders the same again: once is enough.
   void add(const pmix_proc_t& proc, CleanupOrder order);
+  bool has(const pmix_proc_t& proc) const { return orders_.count({proc.nspace, proc.rank}) != 0; }
   /// Waits for what was begun. False: it hangs, or takes too long.
   bool wait() { return worker_.wait(patience, most); }
   /// The process is gone: its orders are forgotten, and carried out after those of others that went before.

@@ -33,6 +33,8 @@ class Clients {
   };
   Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
           Rooms rooms);
+  /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is seen.
+  ~Clients();
   /// As Rooms::join() of the server.
   void join(Cluster& cluster, Exchanges& exchanges);
 
@@ -66,6 +68,9 @@ class Clients {
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);
   void wait_for_end(Job& job, std::uint32_t local);
+  void clean_up_after(const ClientConnection& connection);
+  void wait_to_clean_up(const pmix_proc_t& proc);
+  void clean_up_now(const pmix_proc_t& proc);
   void tell_other_nodes(const pmix_proc_t& proc, const Job& job);
 
   asio::io_context& loop_;
@@ -74,6 +79,12 @@ class Clients {
   Tokens& tokens_;
   Rooms rooms_;
   CleanupBook cleanups_;
+  /// Finalized processes that have ordered clean-up and run on, by namespace and rank.
+  struct Ending {
+    Watch process;
+    uid_t uid;
+  };
+  std::map<std::pair<std::string, pmix_rank_t>, Ending> ending_;
   /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
   std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
 };
