@@ -106,7 +106,7 @@ pmix_status_t PMIx_Allocation_request_nb(pmix_alloc_directive_t directive, pmix_
 /// PMIx_Job_control: asks for something to be done to processes.
 ///   targets     whose; NULL: all of the caller's job, and for clean-up the caller alone
 ///   directives  PMIX_REGISTER_CLEANUP and PMIX_REGISTER_CLEANUP_DIR (absolute paths, separated by commas) with PMIX_CLEANUP_RECURSIVE,
-///               _EMPTY, _IGNORE, _LEAVE_TOPDIR: the server removes them when the process is gone, however it went. The targets of a
+///               _EMPTY, _IGNORE, _LEAVE_TOPDIR: the server removes them when the process has ended, however it did; PMIx_Finalize is no end. The targets of a
 ///               clean-up are processes of this node and of the caller's user. All others are the host's; without a host for them
 ///               nothing is done
 ///   results     what the host says, to be freed with PMIX_INFO_FREE

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "tests/multiproc/host.hpp"
@@ -259,7 +260,7 @@ int declares_model(const Words&) {
   return 0;
 }
 
-struct Locked {
+struct CalledWithLock {
   std::mutex mutex;
   std::atomic<int> count{0};
   std::atomic<bool> by_registrar{false};
@@ -269,7 +270,7 @@ struct Locked {
                        pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
     for (size_t i = 0; i < ninfo; ++i) {
       if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
-      auto& locked = *static_cast<Locked*>(infos[i].value.data.ptr);
+      auto& locked = *static_cast<CalledWithLock*>(infos[i].value.data.ptr);
       if (std::this_thread::get_id() == locked.registrar)
         locked.by_registrar = true;
       else
@@ -288,7 +289,7 @@ int registers_under_a_lock(const Words&) {
     check_status(
         PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
         PMIX_OPERATION_SUCCEEDED);
-  Locked locked;
+  CalledWithLock locked;
   void* pointer = &locked;
   pmix_info_t info;
   PMIX_INFO_CONSTRUCT(&info);
@@ -296,7 +297,7 @@ int registers_under_a_lock(const Words&) {
   pmix_status_t code = code_of_ours, id = 0;
   {
     const std::lock_guard lock(locked.mutex);
-    id = PMIx_Register_event_handler(&code, 1, &info, 1, Locked::on_event, nullptr, nullptr);
+    id = PMIx_Register_event_handler(&code, 1, &info, 1, CalledWithLock::on_event, nullptr, nullptr);
     check(id >= 0, PMIx_Error_string(id));
   }
   check(eventually([&] { return locked.count.load() >= 3; }), "what had come before");
@@ -484,6 +485,21 @@ int registers_cleanup(const Words& words) {
   return 0;
 }
 
+/// Registers a file, and finalizes twice: each time it says so and waits for a word.
+int runs_on_after_its_clean_up(const Words& words) {
+  for (int round = 0; round < 2; ++round) {
+    Client client;
+    Infos infos;
+    infos.text(PMIX_REGISTER_CLEANUP, words.at(0));
+    check_status(PMIx_Job_control_nb(&client.me, 1, infos.data(), infos.size(), nullptr, nullptr),
+                 PMIX_SUCCESS);
+    client.finalize();
+    say("finalized");
+    await("go on");
+  }
+  return 0;
+}
+
 }  // namespace
 
 void add_event_programs(Programs& programs) {
@@ -499,6 +515,7 @@ void add_event_programs(Programs& programs) {
   programs.add("just_waits", just_waits);
   programs.add("finalizes_in_the_middle", finalizes_in_the_middle);
   programs.add("registers_cleanup", registers_cleanup);
+  programs.add("runs_on_after_its_clean_up", runs_on_after_its_clean_up);
 }
 
 // ---- tests
@@ -575,8 +592,7 @@ TEST_F(ServicesTest, the_host_tells_its_clients) {
   other.wait();
 }
 
-/// How the process ends that registered.
-class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const char*> {
+class CleanupFiles : public Multiproc {
  protected:
   void make(const std::string& name) { std::ofstream(scratch_.path() + "/" + name) << "x"; }
   void make_dir(const std::string& name) { std::filesystem::create_directory(scratch_.path() + "/" + name); }
@@ -585,6 +601,13 @@ class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const
   }
   std::string at(const std::string& name) { return scratch_.path() + "/" + name; }
 
+ private:
+  Scratch scratch_;
+};
+
+/// How the process ends that registered.
+class CleanupTest : public CleanupFiles, public ::testing::WithParamInterface<const char*> {
+ protected:
   void run(Words words) {
     Host host;
     host.add_job("job", 1);
@@ -596,9 +619,6 @@ class CleanupTest : public Multiproc, public ::testing::WithParamInterface<const
     host.remove_client(proc_of("job", 0));
     host.remove_job("job");
   }
-
- private:
-  Scratch scratch_;
 };
 INSTANTIATE_TEST_SUITE_P(End, CleanupTest, ::testing::Values("finalize", "exit", "kill"),
                          [](const auto& way) { return std::string(way.param); });
@@ -649,6 +669,40 @@ TEST_P(CleanupTest, links_are_not_followed) {
   EXPECT_FALSE(there("dir"));
   EXPECT_TRUE(there("outside/file"));
   EXPECT_TRUE(there("outside/deep/file"));
+}
+
+/// Open MPI makes a file of the same name again in the next session of the same process.
+TEST_F(CleanupFiles, stay_until_the_process_has_ended) {
+  Host host;
+  host.add_job("job", 3);
+  for (const char* name : {"file", "mark 1", "mark 2"}) make(name);
+  auto child = host.start("job", 0, "runs_on_after_its_clean_up", {at("file")});
+  for (const pmix_rank_t rank : {1, 2}) {
+    child.expect("finalized");
+    // The server removes files in the order in which it has come to them.
+    const auto mark = "mark " + std::to_string(rank);
+    host.start("job", rank, "registers_cleanup", {"file", at(mark), "then", "exit"}).expect_success();
+    EXPECT_TRUE(eventually([&] { return !there(mark); }));
+    EXPECT_TRUE(there("file"));
+    child.tell("go on");
+  }
+  child.expect_success();
+  EXPECT_TRUE(eventually([&] { return !there("file"); })) << "the host has not said a word";
+}
+
+/// Neither the process nor the host has said that it has ended.
+TEST_F(CleanupFiles, go_with_the_server_at_the_latest) {
+  make("file");
+  std::optional<Child> child;
+  {
+    Host host;
+    host.add_job("job", 1);
+    child.emplace(host.start("job", 0, "runs_on_after_its_clean_up", {at("file")}));
+    child->expect("finalized");
+  }
+  EXPECT_FALSE(there("file"));
+  child->kill();
+  child->wait();
 }
 
 TEST_F(ServicesTest, job_control_does_all_of_a_call_or_nothing) {

@@ -155,6 +155,10 @@ CleanupBook::~CleanupBook() {
 
 bool CleanupBook::add(const pmix_proc_t& proc, CleanupOrder order, uid_t owner) {
   auto& orders = orders_[{proc.nspace, proc.rank}];
+  const bool is_known = std::any_of(orders.kept.begin(), orders.kept.end(), [&](const Kept& kept) {
+    return kept.owner == owner && kept.order == order;
+  });
+  if (is_known) return true;
   const auto bytes = order.bytes();
   if (orders.bytes + bytes > most_bytes) return false;
   orders.bytes += bytes;

@@ -32,6 +32,8 @@ struct CleanupOrder {
   bool only_empty = false;
   bool leave_top = false;
 
+  bool operator==(const CleanupOrder&) const = default;
+
   /// Errors: invalid (a path that is not absolute, or a value that is no string).
   static Result<CleanupOrder> parse(const pmix_info_t* infos, std::size_t count);
   /// A directive of clean-up has that key.
@@ -54,9 +56,11 @@ class CleanupBook {
   /// What the orders for one process may hold.
   static constexpr std::size_t most_bytes = std::size_t{4} << 20;
 
+  /// A library that is initialized again orders the same again: once is enough.
   /// owner: the user that orders it, whose files alone are removed, also where the process is another user's
   /// in the end. False: the orders for `proc` would be longer than most_bytes; nothing is added.
   bool add(const pmix_proc_t& proc, CleanupOrder order, uid_t owner);
+  bool has(const pmix_proc_t& proc) const { return orders_.count({proc.nspace, proc.rank}) != 0; }
   /// Waits for what was begun. False: it hangs, or takes too long.
   bool wait() { return worker_.wait(patience, most); }
   /// The process is gone: its orders are forgotten, and carried out after those of others that went before.

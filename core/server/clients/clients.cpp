@@ -244,7 +244,7 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   if (job == nullptr) return;
   job->connections.erase(connection->local);
   rooms_.fences.disconnect(*connection);
-  cleanups_.carry_out(connection->proc);
+  clean_up_after(*connection);
   connection->job = nullptr;
   if (connection->finalized || is_expected) return;
   base::info(base::LogPart::clients, "rank {} of {} (pid {}) has ended without PMIx_Finalize",
@@ -252,6 +252,45 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
   rooms_.events.announce_loss(connection->proc);
   tell_other_nodes({connection->proc, true}, *job);
+}
+
+// ---- clean-up, when the process has ended
+
+/// A process that has finalized may be initialized again, and make the files again that it has ordered to be removed.
+void Clients::clean_up_after(const ClientConnection& connection) {
+  const auto& proc = connection.proc;
+  if (!cleanups_.has(proc)) return;
+  const bool may_come_back = connection.finalized && !connection.leaving;
+  auto process = may_come_back ? base::open_process(connection.pid) : fail(Errc::not_found);
+  if (!process) return cleanups_.carry_out(proc);
+  ending_[{proc.nspace, proc.rank}] =
+      std::make_shared<asio::posix::stream_descriptor>(loop_, process->release());
+  wait_to_clean_up(proc);
+}
+
+void Clients::wait_to_clean_up(const pmix_proc_t& proc) {
+  const auto& watch = ending_.at({proc.nspace, proc.rank});
+  watch->async_wait(asio::posix::stream_descriptor::wait_read,
+                    [this, proc, weak = std::weak_ptr(watch)](const std::error_code& error) {
+                      const auto same = weak.lock();
+                      if (error || !same) return;
+                      if (!process_has_ended(same->native_handle())) return wait_to_clean_up(proc);
+                      clean_up_now(proc);
+                    });
+}
+
+void Clients::clean_up_now(const pmix_proc_t& proc) {
+  const auto found = ending_.find({proc.nspace, proc.rank});
+  if (found == ending_.end()) return;
+  cleanups_.carry_out(proc);
+  ending_.erase(found);
+}
+
+Clients::~Clients() {
+  while (!ending_.empty()) {
+    const auto& [nspace, rank] = ending_.begin()->first;
+    clean_up_now(link::make_proc(nspace, rank));
+  }
 }
 
 /// A process of this node has ended, and the servers of the other nodes of its job have to know.
@@ -285,6 +324,7 @@ void Clients::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
 
 void Clients::remove(Job& job, std::uint32_t rank, Done done) {
   if (job.clients.erase(rank) == 0) return done(PMIX_ERR_NOT_FOUND);
+  clean_up_now(link::make_proc(job.nspace, rank));
   const auto index = job.writer ? job.view().local_index(rank) : store::none;
   if (index == store::none) return done(PMIX_SUCCESS);
   // No process is to wait for it: not for a process that is thrown out, and not for one that never came.
@@ -322,6 +362,11 @@ void Clients::remove_all(Job& job, std::function<void()> done) {
 }
 
 void Clients::forget(const std::string& nspace) {
+  for (auto place = ending_.lower_bound({nspace, 0});
+       place != ending_.end() && place->first.first == nspace;) {
+    cleanups_.carry_out(link::make_proc(nspace, place->first.second));
+    place = ending_.erase(place);
+  }
   expected_.erase(nspace);
   absentees_.erase(nspace);
   tokens_.forget(nspace);

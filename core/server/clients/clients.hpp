@@ -45,6 +45,8 @@ class Clients {
   };
   Clients(asio::io_context& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens,
           Rooms rooms);
+  /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is seen.
+  ~Clients();
   /// As Rooms::join() of the server.
   void join(Cluster& cluster, Exchanges& exchanges);
 
@@ -79,6 +81,9 @@ class Clients {
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);
   void wait_for_end(Job& job, std::uint32_t local);
+  void clean_up_after(const ClientConnection& connection);
+  void wait_to_clean_up(const pmix_proc_t& proc);
+  void clean_up_now(const pmix_proc_t& proc);
   void tell_other_nodes(const ProcessEnd& end, const Job& job);
   void tell_of_absentees(const Job& job);
 
@@ -88,6 +93,8 @@ class Clients {
   Tokens& tokens_;
   Rooms rooms_;
   CleanupBook cleanups_;
+  /// Finalized processes that have ordered clean-up and run on, by namespace and rank.
+  std::map<std::pair<std::string, pmix_rank_t>, Watch> ending_;
   /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
   std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
   std::map<std::string, std::vector<std::uint32_t>>

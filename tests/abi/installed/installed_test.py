@@ -4,6 +4,8 @@
 weftrun, with another libpmix on the machine and without LD_LIBRARY_PATH.
 
 usage: installed_test.py CMAKE BUILD_FOLDER CC
+
+Where `scripts/debian13` has been run before, MPI Sessions of Debian 13's Open MPI 5 run on the installed library, too.
 """
 import os
 import pathlib
@@ -17,6 +19,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 WATCHDOG = 120  # seconds; only a hang takes so long
 CMAKE, BUILD, CC = sys.argv[1:4]
+ROOT = HERE.parents[2]
+DEBIAN_13 = ROOT / "build" / "debian13" / "root" / "usr" / "lib" / "x86_64-linux-gnu"
 STRICT = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
 
 
@@ -92,6 +96,18 @@ class Installed(unittest.TestCase):
                 out = run(self.prefix / "bin" / "weftrun", "--oversubscribe", "-n", ranks, "--pset", "ours", program, ranks,
                           self.lib, env=self.env)
                 self.assertEqual(out.splitlines(), [f"ok {ranks}"])
+
+    @unittest.skipUnless((DEBIAN_13 / "libmpi.so.40").exists(), "scripts/debian13 has not been run: no Open MPI 5")
+    def test_sessions_of_open_mpi_5_under_the_installed_weftrun(self):
+        # Debian 13's own files are run by its loader. What it has of PMIx is not there: libpmix can only be the installed one.
+        program = self.compile("sessions", ROOT / "tests" / "mpi" / "sessions.c", f"-I{DEBIAN_13}/openmpi/include",
+                               DEBIAN_13 / "libmpi.so.40", "-Wl,--unresolved-symbols=ignore-in-shared-libs")
+        loader = [DEBIAN_13 / "ld-linux-x86-64.so.2", "--library-path", f"{self.lib}:{DEBIAN_13}"]
+        env = {**self.env, "OPAL_PREFIX": str(DEBIAN_13.parents[1]), "OMPI_MCA_btl": "self,sm"}
+        for ranks in range(1, 9):
+            with self.subTest(ranks=ranks):
+                out = run(self.prefix / "bin" / "weftrun", "--oversubscribe", "-n", ranks, *loader, program, ranks, env=env)
+                self.assertEqual(out.splitlines(), [f"ok sessions {ranks}"])
 
     def test_a_prefix_of_the_loader_has_no_run_path(self):
         stage = self.scratch / "stage"
