@@ -141,21 +141,22 @@ std::size_t room_of(const ClientConnection& from) {
   return OpenRequests::most_bytes + OpenRequests::bytes_for_process * processes;
 }
 
-/// Counts it among the client's open requests. False: it was answered, or hung up on.
-bool may_open(const ConnectionRef& from, const link::Frame& frame, const MessageRule& rule) {
+/// Counts it among the client's open requests. False: the client was answered, or hung up on.
+bool may_open(const Sender& sender, const link::Frame& frame, const MessageRule& rule) {
   using Outcome = OpenRequests::Outcome;
+  auto& from = *sender.connection;
   const auto bytes = frame.payload.size() / (rule.carries_data ? OpenRequests::data_weight : 1);
-  const auto outcome =
-      frame.tag == 0 ? Outcome::repeated : from->requests.take(frame.tag, bytes, room_of(*from));
+  const auto outcome = OpenRequests::is_silent(frame.tag)
+                           ? Outcome::repeated
+                           : from.requests.take(sender.tag, bytes, room_of(from));
   if (outcome == Outcome::taken) return true;
-  if (outcome == Outcome::repeated) return from->close(), false;
-  if (!std::exchange(from->was_told_of_limit, true))
+  if (outcome == Outcome::repeated) return from.close(), false;
+  if (!std::exchange(from.was_told_of_limit, true))
     base::warn(
         base::LogPart::clients,
         "rank {} of {} (pid {}) has {} requests of {} bytes open: more are refused until some have ended",
-        from->proc.rank, link::nspace_of(from->proc), from->pid, from->requests.count(),
-        from->requests.bytes());
-  from->reply(frame.tag, PMIX_ERR_OUT_OF_RESOURCE);
+        from.proc.rank, link::nspace_of(from.proc), from.pid, from.requests.count(), from.requests.bytes());
+  from.reply(sender.tag, PMIX_ERR_OUT_OF_RESOURCE);
   return false;
 }
 
@@ -168,7 +169,9 @@ bool is_answered(MessageType type) {
 
 void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
   auto& rooms = *rooms_;
-  const Sender sender{from, frame.tag};
+  const auto rule = rule_of(frame.type);
+  const bool is_silent = from->is_known && rule.may_wait && frame.tag == 0;
+  const Sender sender{from, is_silent ? from->requests.silent_tag() : frame.tag};
   if (!from->is_known) {
     if (frame.type == MessageType::hello_tool) return rooms.tool_entry.handshake(from, frame);
     if (frame.type == MessageType::hello) return rooms.clients.handshake(from, frame);
@@ -177,7 +180,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
   if (from->leaving && frame.type != MessageType::job_control) return;
   if (!may_send(*from, frame.type))
     return is_answered(frame.type) ? from->reply(frame.tag, PMIX_ERR_NOT_SUPPORTED) : from->close();
-  if (const auto rule = rule_of(frame.type); rule.may_wait && !may_open(from, frame, rule)) return;
+  if (rule.may_wait && !may_open(sender, frame, rule)) return;
   switch (frame.type) {
     case MessageType::get:
       return decode_and_handle<link::Get>(rooms, sender, frame);

@@ -260,7 +260,7 @@ int declares_model(const Words&) {
   return 0;
 }
 
-struct CalledWithLock {
+struct TakesALock {
   std::mutex mutex;
   std::atomic<int> count{0};
   std::atomic<bool> by_registrar{false};
@@ -270,7 +270,7 @@ struct CalledWithLock {
                        pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
     for (size_t i = 0; i < ninfo; ++i) {
       if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
-      auto& locked = *static_cast<CalledWithLock*>(infos[i].value.data.ptr);
+      auto& locked = *static_cast<TakesALock*>(infos[i].value.data.ptr);
       if (std::this_thread::get_id() == locked.registrar)
         locked.by_registrar = true;
       else
@@ -289,7 +289,7 @@ int registers_under_a_lock(const Words&) {
     check_status(
         PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
         PMIX_OPERATION_SUCCEEDED);
-  CalledWithLock locked;
+  TakesALock locked;
   void* pointer = &locked;
   pmix_info_t info;
   PMIX_INFO_CONSTRUCT(&info);
@@ -297,7 +297,7 @@ int registers_under_a_lock(const Words&) {
   pmix_status_t code = code_of_ours, id = 0;
   {
     const std::lock_guard lock(locked.mutex);
-    id = PMIx_Register_event_handler(&code, 1, &info, 1, CalledWithLock::on_event, nullptr, nullptr);
+    id = PMIx_Register_event_handler(&code, 1, &info, 1, TakesALock::on_event, nullptr, nullptr);
     check(id >= 0, PMIx_Error_string(id));
   }
   check(eventually([&] { return locked.count.load() >= 3; }), "what had come before");

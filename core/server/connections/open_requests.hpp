@@ -26,6 +26,11 @@ class OpenRequests {
     repeated  ///< a request of that tag is open: no library does that
   };
 
+  /// A tag of its own for a request without one: its reply gives it back, and is not sent.
+  std::uint64_t silent_tag() noexcept { return first_silent | ++last_silent_; }
+  /// No process may send such a tag.
+  static bool is_silent(std::uint64_t tag) noexcept { return (tag & first_silent) != 0; }
+
   /// bytes: of the request. room: bytes that may be open in all; one request alone may be longer.
   Outcome take(std::uint64_t tag, std::size_t bytes, std::size_t room) {
     if (open_.contains(tag)) return Outcome::repeated;
@@ -45,8 +50,11 @@ class OpenRequests {
   std::size_t bytes() const noexcept { return bytes_; }
 
  private:
+  static constexpr std::uint64_t first_silent = std::uint64_t{1} << 63;
+
   std::unordered_map<std::uint64_t, std::size_t> open_;  ///< tag, bytes
   std::size_t bytes_ = 0;
+  std::uint64_t last_silent_ = 0;
 };
 
 }  // namespace weft::server

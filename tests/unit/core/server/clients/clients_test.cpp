@@ -223,11 +223,15 @@ TEST_F(CleanupTest, what_is_removed_is_the_orderers_not_the_processes) {
 TEST_F(CleanupTest, orders_for_a_process_are_bounded) {
   CleanupBook book;
   CleanupOrder one;
-  one.files = {"/" + std::string(1 << 20, 'x')};
   const auto proc = link::make_proc("job", 1);
-  for (std::size_t i = 1; i < CleanupBook::most_bytes >> 20; ++i)
-    EXPECT_TRUE(book.add(proc, one, ::getuid())) << i;
-  EXPECT_FALSE(book.add(proc, one, ::getuid()));
+  const auto add_long_one = [&](std::size_t number) {
+    one.files = {"/" + std::string(1 << 20, static_cast<char>('a' + number))};
+    return book.add(proc, one, ::getuid());
+  };
+  const auto most = CleanupBook::most_bytes >> 20;
+  for (std::size_t i = 1; i < most; ++i) EXPECT_TRUE(add_long_one(i)) << i;
+  EXPECT_FALSE(add_long_one(most));
+  EXPECT_TRUE(add_long_one(1)) << "the same again needs no room";
   one.files = {(top / "file").string()};
   EXPECT_TRUE(book.add(proc, one, ::getuid())) << "there is room for a short one";
   EXPECT_TRUE(book.add(link::make_proc("job", 2), one, ::getuid()))

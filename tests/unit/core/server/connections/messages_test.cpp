@@ -168,6 +168,26 @@ TEST_F(Messages, a_client_has_a_bounded_number_of_bytes_open) {
   EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), 20, 10), 10u);
 }
 
+TEST_F(Messages, without_a_tag_count_and_are_not_answered) {
+  const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
+  const auto rank = client();
+  for (std::size_t i = 0; i < OpenRequests::most; ++i)
+    EXPECT_TRUE(link::send_frame(rank.get(), MessageType::get, 0, link::encode(get)));
+  EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), 3, 3), 3u);
+}
+
+TEST_F(Messages, without_a_tag_that_have_ended_count_no_more) {
+  const auto socket = tool();
+  for (std::size_t i = 0; i < 2 * OpenRequests::most; ++i)
+    EXPECT_TRUE(link::send_frame(socket.get(), MessageType::query, 0, {}));
+  EXPECT_TRUE(link::send_frame(socket.get(), MessageType::query, 7, {}));
+  const auto frame = link::receive_frame(socket.get());
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->tag, 7u);
+  const auto done = link::decode<link::Done>(frame->payload);
+  EXPECT_TRUE(done && done->status == PMIX_ERR_BAD_PARAM);
+}
+
 TEST_F(Messages, of_a_tag_that_is_open_end_the_connection) {
   const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
   const auto rank = client();
