@@ -9,8 +9,17 @@ using link::MessageType;
 
 namespace {
 
+/// Of a request that has a reply of its own: the server has refused it. Nothing: it has not.
+std::optional<pmix_status_t> refusal_in(const Result<link::Frame>& reply) {
+  if (!reply) return data::to_status(reply.error());
+  if (reply->type != MessageType::done) return std::nullopt;
+  const auto done = link::decode<link::Done>(reply->payload);
+  return done ? done->status : PMIX_ERR_COMM_FAILURE;
+}
+
 pmix_status_t read_value(const Result<link::Frame>& reply, data::Value& found) {
-  auto value = reply ? link::decode<link::GotValue>(reply->payload) : fail(reply.error());
+  if (const auto refusal = refusal_in(reply)) return *refusal;
+  auto value = link::decode<link::GotValue>(reply->payload);
   if (!value) return data::to_status(value.error());
   if (value->status == PMIX_SUCCESS) found = std::move(value->value);
   return value->status;
@@ -53,7 +62,7 @@ void request_query(Connection& connection, const link::Query& query,
                    std::function<void(pmix_status_t, data::Infos)> done) {
   connection.request(
       MessageType::query, link::encode(query), [done = std::move(done)](const Result<link::Frame>& reply) {
-        if (!reply) return done(data::to_status(reply.error()), {});
+        if (const auto refusal = refusal_in(reply)) return done(*refusal, {});
         auto answer = link::decode<link::QueryAnswer>(reply->payload);
         const bool is_good = reply->type == MessageType::results && answer;
         is_good ? done(answer->status, std::move(answer->results)) : done(PMIX_ERR_COMM_FAILURE, {});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
+#include "base/log_format.hpp"
 #include "core/data/opaque.hpp"
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
@@ -31,7 +32,11 @@ void handle(Rooms& rooms, const Sender& from, link::Get message) {
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
   const auto& self = from.connection->proc;
   const store::Caller caller{link::nspace_of(self) == link::nspace_of(message.proc), self.rank};
-  rooms.gets.get({message.proc, std::move(message.key), std::move(message.directives), caller},
+  rooms.gets.get({.proc = message.proc,
+                  .key = std::move(message.key),
+                  .directives = std::move(message.directives),
+                  .caller = caller,
+                  .requester = from.connection.get()},
                  [weak = std::weak_ptr(from.connection), tag = from.tag](pmix_status_t status,
                                                                          const store::Encoded& value) {
                    if (const auto open = weak.lock())
@@ -131,6 +136,30 @@ bool may_send(const ClientConnection& from, MessageType type) {
   return senders == Senders::all || (!from.is_tool && senders != Senders::nobody);
 }
 
+std::size_t room_of(const ClientConnection& from) {
+  const auto processes = from.job == nullptr ? 0 : from.job->view().ranks();
+  return OpenRequests::most_bytes + OpenRequests::bytes_for_process * processes;
+}
+
+/// Counts it among the client's open requests. False: the client was answered, or hung up on.
+bool may_open(const Sender& sender, const link::Frame& frame, const MessageRule& rule) {
+  using Outcome = OpenRequests::Outcome;
+  auto& from = *sender.connection;
+  const auto bytes = frame.payload.size() / (rule.carries_data ? OpenRequests::data_weight : 1);
+  const auto outcome = OpenRequests::is_silent(frame.tag)
+                           ? Outcome::repeated
+                           : from.requests.take(sender.tag, bytes, room_of(from));
+  if (outcome == Outcome::taken) return true;
+  if (outcome == Outcome::repeated) return from.close(), false;
+  if (!std::exchange(from.was_told_of_limit, true))
+    base::warn(
+        base::LogPart::clients,
+        "rank {} of {} (pid {}) has {} requests of {} bytes open: more are refused until some have ended",
+        from.proc.rank, link::nspace_of(from.proc), from.pid, from.requests.count(), from.requests.bytes());
+  from.reply(sender.tag, PMIX_ERR_OUT_OF_RESOURCE);
+  return false;
+}
+
 /// The sender of what it may not send hears so, and is not hung up on.
 bool is_answered(MessageType type) {
   return rule_of(type).senders == MessageRule::Senders::members_tools_refused;
@@ -140,7 +169,9 @@ bool is_answered(MessageType type) {
 
 void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
   auto& rooms = *rooms_;
-  const Sender sender{from, frame.tag};
+  const auto rule = rule_of(frame.type);
+  const bool is_silent = from->is_known && rule.may_wait && frame.tag == 0;
+  const Sender sender{from, is_silent ? from->requests.silent_tag() : frame.tag};
   if (!from->is_known) {
     if (frame.type == MessageType::hello_tool) return rooms.tool_entry.handshake(from, frame);
     if (frame.type == MessageType::hello) return rooms.clients.handshake(from, frame);
@@ -149,6 +180,7 @@ void Server::dispatch(const ConnectionRef& from, const link::Frame& frame) {
   if (from->leaving && frame.type != MessageType::job_control) return;
   if (!may_send(*from, frame.type))
     return is_answered(frame.type) ? from->reply(frame.tag, PMIX_ERR_NOT_SUPPORTED) : from->close();
+  if (rule.may_wait && !may_open(sender, frame, rule)) return;
   switch (frame.type) {
     case MessageType::get:
       return decode_and_handle<link::Get>(rooms, sender, frame);

@@ -68,6 +68,11 @@ void Gets::get(Request request, Got done) {
     arm(number, *open->second, *how->timeout);
 }
 
+void Gets::drop(const void* requester) {
+  std::erase_if(waiting_,
+                [requester](const auto& open) { return open.second->request.requester == requester; });
+}
+
 /// Decides the Get, and does what the decision says. It may have ended when this returns.
 void Gets::go_on(Number number) {
   const auto open = waiting_.find(number);
@@ -84,7 +89,7 @@ void Gets::go_on(Number number) {
 }
 
 GetStep Gets::decide(const Waiting& get, store::Encoded& value) const {
-  const auto& [proc, key, directives, caller, is_of_host] = get.request;
+  const auto& [proc, key, directives, caller, is_of_host, requester] = get.request;
   const auto* job = jobs_.find(link::nspace_of(proc));
   if (job == nullptr) {
     auto facts = store::facts_of(proc.rank, key, get.how);

@@ -39,9 +39,12 @@ class Gets {
     store::Caller caller{};  ///< of no job for the host
     bool is_of_host =
         false;  ///< then the host is not asked for what it asks itself, and no key is waited for
+    const void* requester = nullptr;  ///< a name to drop it by
   };
   /// done: once, perhaps before this returns. PMIX_ERR_BAD_PARAM: a directive of a type that it cannot have.
   void get(Request request, Got done);
+  /// The requester is gone: its Gets end without a word.
+  void drop(const void* requester);
 
   /// What another node, or the host for it, wants of the card of a local rank.
   struct CardRequest {

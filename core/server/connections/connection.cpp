@@ -152,6 +152,8 @@ void ClientConnection::admit() {
 void ClientConnection::send(link::MessageType type, std::uint64_t tag,
                             const std::vector<std::byte>& payload) {
   if (closed_) return;
+  requests.give_back(tag);
+  if (OpenRequests::is_silent(tag)) return;  // no process waits for it
   auto frame = link::make_frame(type, tag, payload);
   if (outbox_.empty()) {
     // Nearly always the socket has room: no trip through epoll then.

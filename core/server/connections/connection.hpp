@@ -15,6 +15,7 @@
 #include <optional>
 
 #include "core/link/frame.hpp"
+#include "core/server/connections/open_requests.hpp"
 #include "core/server/connections/subscription.hpp"
 #include "core/store/layout.hpp"
 #include "pmix_common.h"
@@ -91,6 +92,8 @@ class ClientConnection : public std::enable_shared_from_this<ClientConnection> {
   uid_t uid = 0;
   gid_t gid = 0;
   Subscription subscription;
+  OpenRequests requests;           ///< taken at the dispatch, given back with the reply
+  bool was_told_of_limit = false;  ///< the log has said that it asks for too much at a time
 
  private:
   void wait_for_process();

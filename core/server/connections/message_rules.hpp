@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which messages a client and a tool may send. A message that is not named here is refused: the compiler asks for
-// the rule of a new one.
+// Which messages a client and a tool may send, and which of them may stay open at the server. A message that
+// is not named here is refused: the compiler asks for the rule of a new one.
 #pragma once
 
 #include "core/link/frame.hpp"
@@ -15,6 +15,8 @@ struct MessageRule {
     all
   };
   Senders senders = Senders::nobody;
+  bool may_wait = false;      ///< until its reply it counts among the open requests (open_requests.hpp)
+  bool carries_data = false;  ///< of the program's own, of any length; the others carry names and directives
 };
 
 /// Members have a job: a card, fences, a place in the segment, groups, an end that others wait for. A tool
@@ -30,10 +32,10 @@ constexpr MessageRule rule_of(link::MessageType type) noexcept {
     case MessageType::turned_away:
     case MessageType::finalize:
     case MessageType::group_verdict:
-      return {Senders::members};
+      return {Senders::members, false};
     case MessageType::fence:
     case MessageType::abort:
-      return {Senders::members};
+      return {Senders::members, true};
     case MessageType::connect:
     case MessageType::disconnect:
     case MessageType::group_construct:
@@ -42,9 +44,9 @@ constexpr MessageRule rule_of(link::MessageType type) noexcept {
     case MessageType::group_join:
     case MessageType::group_leave:
     case MessageType::group_fence:
-      return {Senders::members_tools_refused};
+      return {Senders::members_tools_refused, true};
     case MessageType::unsubscribe:
-      return {Senders::all};
+      return {Senders::all, false};
     case MessageType::get:
     case MessageType::subscribe:
     case MessageType::notify:
@@ -58,13 +60,13 @@ constexpr MessageRule rule_of(link::MessageType type) noexcept {
     case MessageType::pull_output:
     case MessageType::stop_output:
     case MessageType::fabric:
-      return {Senders::all};
+      return {Senders::all, true};
     case MessageType::log:
     case MessageType::publish:
     case MessageType::spawn:
     case MessageType::job_control:
     case MessageType::push_input:
-      return {Senders::all};
+      return {Senders::all, true, true};
     case MessageType::hello:
     case MessageType::hello_tool:
     case MessageType::welcome:

@@ -57,7 +57,7 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
   const auto timeout = data::timeout_in(waiting->message.directives);
   const auto status = timeout ? read(from, waiting->message, waiting->call) : PMIX_ERR_BAD_PARAM;
   if (status != PMIX_SUCCESS) return from.reply(status);
-  waiting_.push_back(waiting);
+  waiting->at = waiting_.insert(waiting_.end(), waiting);
   if (const auto until = data::deadline_after(*timeout)) {
     waiting->deadline = std::make_unique<asio::steady_timer>(loop_, *until);
     waiting->deadline->async_wait([this, weak = std::weak_ptr(waiting)](const std::error_code& error) {
@@ -76,14 +76,13 @@ void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
 }
 
 void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
-  const auto found = std::find(waiting_.begin(), waiting_.end(), waiting);
-  if (found == waiting_.end()) return;  // it has given up
+  if (!waiting->at) return;  // it has given up
   if (status == PMIX_ERR_UNREACH && tries < most_tries) {
     waiting->call.is_again = true;
     waiting->call.lost = waiting->place;
     return send(waiting, tries + 1);
   }
-  waiting_.erase(found);
+  erase(waiting);
   waiting->deadline.reset();
   const auto answer = base::decode<BootstrapMembers>(body);
   auto members = answer ? link::procs_of(answer->members) : weft::fail(Errc::corrupt);
@@ -94,9 +93,15 @@ void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes bo
   ready_(waiting->from, std::move(waiting->message));
 }
 
+void Bootstraps::erase(const WaitingRef& waiting) {
+  waiting_.erase(*waiting->at);
+  waiting->at.reset();
+}
+
 /// The others are told, too: they wait for this process.
 void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
-  waiting_.remove(waiting);
+  if (!waiting->at) return;  // it has ended in the same round
+  erase(waiting);
   waiting->from.reply(status);
   waiting->call.status = status;
   peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),

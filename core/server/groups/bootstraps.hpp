@@ -101,6 +101,8 @@ class Bootstraps {
     BootstrapCall call;
     std::unique_ptr<asio::steady_timer> deadline{};
     NodeNumber place = 0;
+    std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
+        at{};  ///< in waiting_; nothing: it has ended
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
@@ -135,6 +137,7 @@ class Bootstraps {
   void send(const WaitingRef& waiting, unsigned tries);
   void ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries);
   void give_up(const WaitingRef& waiting, pmix_status_t status);
+  void erase(const WaitingRef& waiting);
   NodeNumber place_of(std::string_view group) const;
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void follow(BootstrapCall call, const Rpc::Reply& reply);

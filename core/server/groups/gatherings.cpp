@@ -21,6 +21,15 @@ pmix_status_t end_of(const Job& job, std::uint32_t local) noexcept {
   return state == store::Local::finalized ? PMIX_ERR_UNREACH : PMIX_SUCCESS;
 }
 
+/// Of what find() looks at: the kind, and the group's name or the set.
+std::size_t hash_of(const Meeting& meeting) {
+  const std::hash<std::string_view> of_text;
+  auto out = of_text(meeting.group) * 31 + static_cast<std::size_t>(meeting.kind);
+  if (!meeting.group.empty()) return out;
+  for (const auto& proc : meeting.set) out = (out * 31 + of_text(link::nspace_of(proc))) * 31 + proc.rank;
+  return out;
+}
+
 /// When the caller gives up, which has waited for a while before its message.
 data::Deadline deadline_in(const data::Infos& directives, std::chrono::milliseconds waited) {
   const auto timeout = data::timeout_in(directives);
@@ -129,22 +138,25 @@ void Gatherings::tell_others(const Meeting& meeting, const Arrival& arrival) {
 /// Calls of one kind and set belong together; of a group, those of its name. Threads of one process may be in two of the same: each call
 /// of a process belongs to another one.
 Gatherings::Open Gatherings::find(const Meeting& meeting, const Requester& from) {
-  return std::find_if(open_.begin(), open_.end(), [&](const Gathering& each) {
-    const auto& open = each.meeting;
+  auto oldest = open_.end();
+  const auto [first, last] = open_.by_hash(hash_of(meeting));
+  for (auto each = first; each != last; ++each) {
+    const auto& open = each->second->meeting;
     const bool is_it = open.kind == meeting.kind && open.group == meeting.group &&
                        (!meeting.group.empty() || is_same(open.set, meeting.set));
-    return is_it && !has_arrived(open, *from.connection->job, from.connection->local);
-  });
+    if (!is_it || has_arrived(open, *from.connection->job, from.connection->local)) continue;
+    if (oldest == open_.end() || each->second->number < oldest->number) oldest = each->second;
+  }
+  return oldest;
 }
 
 Gatherings::Open Gatherings::add(Meeting meeting) {
-  open_.push_back(Gathering{std::move(meeting), ++last_});
-  return std::prev(open_.end());
+  const auto hash = hash_of(meeting);
+  return open_.add(Gathering{std::move(meeting), ++last_, hash});
 }
 
 Gatherings::Open Gatherings::by_number(std::uint64_t number) {
-  return std::find_if(open_.begin(), open_.end(),
-                      [&](const Gathering& each) { return each.number == number; });
+  return open_.by_number(number);
 }
 
 bool Gatherings::is_complete(const Gathering& gathering) const {
@@ -260,11 +272,12 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc) {
 void Gatherings::watch_deadline(Open open) {
   if (!open->meeting.deadline) return;
   open->deadline = std::make_unique<asio::steady_timer>(loop_, *open->meeting.deadline);
-  open->deadline->async_wait([this, timer = open->deadline.get()](const std::error_code& error) {
-    const auto late = std::find_if(open_.begin(), open_.end(),
-                                   [&](const Gathering& each) { return each.deadline.get() == timer; });
-    if (!error && late != open_.end()) fail(late, PMIX_ERR_TIMEOUT);
-  });
+  open->deadline->async_wait(
+      [this, number = open->number, timer = open->deadline.get()](const std::error_code& error) {
+        const auto late = by_number(number);
+        const bool is_its = late != open_.end() && late->deadline.get() == timer;
+        if (!error && is_its) fail(late, PMIX_ERR_TIMEOUT);
+      });
 }
 
 void Gatherings::complete(Open open) {

@@ -18,6 +18,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "core/server/fences/fences.hpp"
@@ -79,13 +80,48 @@ class Gatherings {
   struct Gathering {
     Meeting meeting;
     std::uint64_t number = 0;
-    Procs undecided{};  ///< members that are lost, while handlers are asked what becomes of it
-    Procs leaders{};    ///< that were elected
+    std::size_t hash = 0;  ///< of what calls belong together by
+    Procs undecided{};     ///< members that are lost, while handlers are asked what becomes of it
+    Procs leaders{};       ///< that were elected
     Clock::time_point since = Clock::now();
     bool is_reported = false;
     std::unique_ptr<asio::steady_timer> deadline{};
   };
   using Open = std::list<Gathering>::iterator;
+  /// In the order of their first calls, found by number and by what calls belong together by: there may be many.
+  class OpenGatherings {
+   public:
+    auto begin() { return all_.begin(); }
+    auto end() { return all_.end(); }
+    auto begin() const { return all_.begin(); }
+    auto end() const { return all_.end(); }
+    Open add(Gathering gathering) {
+      const auto at = all_.insert(all_.end(), std::move(gathering));
+      by_number_.emplace(at->number, at);
+      by_hash_.emplace(at->hash, at);
+      return at;
+    }
+    void erase(Open at) {
+      by_number_.erase(at->number);
+      const auto [first, last] = by_hash_.equal_range(at->hash);
+      for (auto each = first; each != last; ++each)
+        if (each->second == at) {
+          by_hash_.erase(each);
+          break;
+        }
+      all_.erase(at);
+    }
+    Open by_number(std::uint64_t number) {
+      const auto found = by_number_.find(number);
+      return found == by_number_.end() ? all_.end() : found->second;
+    }
+    auto by_hash(std::size_t hash) const { return by_hash_.equal_range(hash); }
+
+   private:
+    std::list<Gathering> all_;
+    std::unordered_map<std::uint64_t, Open> by_number_;
+    std::unordered_multimap<std::size_t, Open> by_hash_;
+  };
 
   void enter(Meeting::Kind kind, std::string group, Procs set, Arrival arrival, bool goes_on_smaller);
   void enter_group(const Requester& from, Meeting::Kind kind, const std::string& name, data::Infos directives,
@@ -124,7 +160,7 @@ class Gatherings {
   Host& host_;
   Groups& groups_;
   const Rooms rooms_;
-  std::list<Gathering> open_;  ///< not complete yet
+  OpenGatherings open_;  ///< not complete yet
   std::uint64_t last_ = 0;
 };
 

@@ -222,6 +222,24 @@ TEST_F(Never, a_deadline_is_the_callers) {
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::seconds(1));
 }
 
+TEST_F(GetsTest, the_gets_of_a_requester_that_is_gone_are_dropped) {
+  const int one = 0, other = 0;
+  int ended = 0;
+  const auto got = [&](pmix_status_t, const store::Encoded&) { ++ended; };
+  for (const void* requester : {&one, &other}) {
+    gets.get(
+        {.proc = proc(here), .key = "late", .directives = {}, .caller = {true, 9}, .requester = requester},
+        got);
+    gets.get(
+        {.proc = proc(far), .key = "late", .directives = {}, .caller = {true, 9}, .requester = requester},
+        got);
+  }
+  ended = 0;  // without a way to the far node its Gets have ended
+  gets.drop(&one);
+  commit(here, "late");
+  EXPECT_EQ(ended, 1);
+}
+
 TEST_F(GetsTest, a_process_does_not_wait_for_itself) {
   std::optional<pmix_status_t> status;
   gets.get({proc(1), "key", timeout(60), {true, 1}, false},

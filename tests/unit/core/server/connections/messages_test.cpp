@@ -109,6 +109,112 @@ TEST_F(Messages, of_a_client) {
   expect_to_serve();
 }
 
+/// Sends it again and again, and reads what is answered, which is no more than the refusals.
+std::size_t refused_of(const shm::Fd& socket, MessageType type, const std::vector<std::byte>& body,
+                       std::size_t sent, std::size_t refused) {
+  for (std::uint64_t tag = 1; tag <= sent; ++tag) (void)link::send_frame(socket.get(), type, tag, body);
+  std::size_t out = 0;
+  while (out < refused) {
+    const auto frame = link::receive_frame(socket.get());
+    if (!frame || frame->type != MessageType::done) return 0;
+    const auto done = link::decode<link::Done>(frame->payload);
+    if (!done || done->status != PMIX_ERR_OUT_OF_RESOURCE) return 0;
+    ++out;
+  }
+  return out;
+}
+
+TEST_F(Messages, a_client_has_a_bounded_number_of_requests_open) {
+  const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
+  for (int life = 0; life < 3; ++life) {  // what a client leaves open goes with it
+    const auto rank = client();
+    EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), OpenRequests::most + 50, 50), 50u);
+    EXPECT_TRUE(link::send_frame(rank.get(), MessageType::query, 5000, {}));
+    const auto frame = link::receive_frame(rank.get());
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->tag, 5000u) << "and nothing else has been answered";
+  }
+}
+
+TEST_F(Messages, invitations_and_bootstraps_have_the_same_bound) {
+  const std::vector<pmix_proc_t> both{me_, link::make_proc("job", 1)};
+  const auto rank = client();
+  std::uint64_t tag = 0;
+  const auto say = [&](MessageType type, const std::vector<std::byte>& body) {
+    EXPECT_TRUE(link::send_frame(rank.get(), type, ++tag, body));
+  };
+  const auto construct = [&] {
+    say(MessageType::group_construct,
+        link::encode(link::GroupConstruct{"boot" + std::to_string(tag), {}, {}}));
+  };
+  for (std::size_t i = 0; i < OpenRequests::most / 2; ++i) {
+    say(MessageType::group_invite, link::encode(link::GroupInvite{"group" + std::to_string(tag), both, {}}));
+    construct();
+  }
+  for (int refused = 0; refused < 20; ++refused) construct();
+  for (std::uint64_t of = OpenRequests::most + 1; of <= tag; ++of) {
+    const auto frame = link::receive_frame(rank.get());
+    ASSERT_TRUE(frame);
+    EXPECT_EQ(frame->tag, of);
+    const auto done = link::decode<link::Done>(frame->payload);
+    EXPECT_TRUE(done && done->status == PMIX_ERR_OUT_OF_RESOURCE);
+  }
+}
+
+TEST_F(Messages, a_client_has_a_bounded_number_of_bytes_open) {
+  link::Get get{link::make_proc("job", 1), "is.never.put", {}};
+  get.directives.add("large", data::Value::of(std::string(std::size_t{100} << 10, 'x')));
+  const auto rank = client();
+  EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), 20, 10), 10u);
+}
+
+TEST_F(Messages, without_a_tag_count_and_are_not_answered) {
+  const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
+  const auto rank = client();
+  for (std::size_t i = 0; i < OpenRequests::most; ++i)
+    EXPECT_TRUE(link::send_frame(rank.get(), MessageType::get, 0, link::encode(get)));
+  EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), 3, 3), 3u);
+}
+
+TEST_F(Messages, without_a_tag_that_have_ended_count_no_more) {
+  const auto socket = tool();
+  for (std::size_t i = 0; i < 2 * OpenRequests::most; ++i)
+    EXPECT_TRUE(link::send_frame(socket.get(), MessageType::query, 0, {}));
+  EXPECT_TRUE(link::send_frame(socket.get(), MessageType::query, 7, {}));
+  const auto frame = link::receive_frame(socket.get());
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->tag, 7u);
+  const auto done = link::decode<link::Done>(frame->payload);
+  EXPECT_TRUE(done && done->status == PMIX_ERR_BAD_PARAM);
+}
+
+TEST_F(Messages, of_a_tag_that_is_open_end_the_connection) {
+  const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
+  const auto rank = client();
+  for (int i = 0; i < 2; ++i) (void)link::send_frame(rank.get(), MessageType::get, 1, link::encode(get));
+  EXPECT_FALSE(link::receive_frame(rank.get()));
+}
+
+TEST(OpenRequests, are_counted_until_their_reply) {
+  using Outcome = OpenRequests::Outcome;
+  OpenRequests open;
+  EXPECT_EQ(open.take(1, 5000, 1000), Outcome::taken) << "one alone may be longer";
+  EXPECT_EQ(open.take(2, 1, 1000), Outcome::full);
+  EXPECT_EQ(open.take(1, 1, 1000), Outcome::repeated);
+  open.give_back(1);
+  open.give_back(1);
+  EXPECT_EQ(open.bytes(), 0u);
+  EXPECT_EQ(open.take(3, 400, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(4, 600, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(5, 1, 1000), Outcome::full);
+  open.give_back(4);
+  EXPECT_EQ(open.take(5, 600, 1000), Outcome::taken);
+  for (std::uint64_t tag = 10; tag < 10 + OpenRequests::most - 2; ++tag)
+    EXPECT_EQ(open.take(tag, 0, 1000), Outcome::taken);
+  EXPECT_EQ(open.take(9, 0, 1000), Outcome::full);
+  EXPECT_EQ(open.count(), OpenRequests::most);
+}
+
 TEST(MessageRules, servers_messages_are_nobodys) {
   for (const auto type : {MessageType::welcome, MessageType::value, MessageType::done, MessageType::event,
                           MessageType::answer, MessageType::group_change, MessageType{999}})
