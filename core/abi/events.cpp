@@ -48,7 +48,7 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
         auto* live = registry();
         if (status != PMIX_SUCCESS && live != nullptr) (void)live->remove(*id);
         cbfunc(status, *id, cbdata);
-        if (auto* still = registry()) still->activate(*id);
+        if (auto* still = registry(); still != nullptr && still->activate(*id)) still->catch_up(*id);
       });
       return PMIX_SUCCESS;
     }
@@ -64,7 +64,11 @@ pmix_status_t PMIx_Register_event_handler(pmix_status_t codes[], size_t ncodes, 
         return status;
       }
     }
-    events->activate(*id);
+    // Not on this thread, which may hold what the handler waits for.
+    if (events->activate(*id))
+      weft::abi::run_later([id = *id] {
+        if (auto* still = registry()) still->catch_up(id);
+      });
     return static_cast<pmix_status_t>(*id);
   });
 }

@@ -50,11 +50,12 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
   }
 
   void start_catching_up(const HandlerRef& handler) {
-    handler->live = handler->is_catching_up = true;
+    handler->live = true;
     cache.each([&](std::uint64_t number, const EventRef& event) {
       if (handler->spec.matches(*event, identity)) handler->backlog.emplace_back(number, event);
     });
-    catching_up.push_back(handler);
+    handler->is_catching_up = !handler->backlog.empty();
+    if (handler->is_catching_up) catching_up.push_back(handler);
   }
 
   /// Null: the handler has caught up, or is to be called no more.
@@ -140,13 +141,20 @@ Result<std::size_t> Registry::add(std::span<const pmix_status_t> codes, std::spa
   return id;
 }
 
-void Registry::activate(std::size_t id) {
+bool Registry::activate(std::size_t id) {
+  const std::lock_guard lock(state_->mutex);
+  const auto handler = state_->table.find(id);
+  if (handler == nullptr || handler->live) return false;
+  state_->start_catching_up(handler);
+  return handler->is_catching_up;
+}
+
+void Registry::catch_up(std::size_t id) {
   HandlerRef handler;
   {
     const std::lock_guard lock(state_->mutex);
     handler = state_->table.find(id);
-    if (handler == nullptr || handler->live) return;
-    state_->start_catching_up(handler);
+    if (handler == nullptr || !handler->is_catching_up) return;
   }
   // One event at a time: the handler may be removed, by itself or as a one-shot, while it receives cached events.
   for (;;) {
@@ -167,6 +175,7 @@ Result<void> Registry::remove(std::size_t id, std::function<void()> drained) {
     if (handler == nullptr) return fail(Errc::invalid, "no such event handler");
     handler->live = false;
     state_->forget(id);
+    std::erase(state_->catching_up, handler);
     // Calls on this thread cannot end before remove() returns: waiting for them would be a deadlock.
     const auto& calls = handler->calls;
     handler->calls_of_remover =

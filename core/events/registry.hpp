@@ -2,8 +2,8 @@
 // The event handlers of this process, and the chains of the events that run through them.
 //
 // Threads   Every member may be called from any thread, also from inside a handler. Handlers, `done` and
-//           `drained` run outside of all locks, on the thread that delivers an event, completes, activates or
-//           leaves a handler.
+//           `drained` run outside of all locks, on the thread that delivers an event, completes, leaves or catches
+//           up for a handler.
 // Order     Chains start in the order of deliver(). An event whose handler has not completed yet delays no
 //           other event.
 // Close     The destructor ends every open chain as `closed`; a handler that completes later does so without
@@ -44,10 +44,13 @@ class Registry {
   Result<std::size_t> add(std::span<const pmix_status_t> codes, std::span<const pmix_info_t> infos,
                           pmix_notification_fn_t call);
 
-  /// Lets the handler see events, and first gives it the cached events that match, oldest first, each once. What comes
-  /// meanwhile follows them. To be called after the callback of the registration: the Standard allows no event before.
-  /// Without effect on an unknown reference.
-  void activate(std::size_t id);
+  /// Lets the handler see events, but first the cached ones that match, oldest first, each once: they are
+  /// kept for catch_up(), and what comes meanwhile follows them. To be called after the callback of the
+  /// registration: the Standard allows no event before. Runs no handler. False: nothing is kept for it.
+  /// Without effect on an unknown reference, and on one that sees events.
+  bool activate(std::size_t id);
+  /// Runs the handler with what activate() has kept, on this thread.
+  void catch_up(std::size_t id);
 
   /// Removes a handler. `drained` runs once, when no other thread is inside the handler any more; if none is,
   /// also when called from inside the handler itself, it runs before remove() returns. Error: invalid

@@ -259,6 +259,61 @@ int declares_model(const Words&) {
   return 0;
 }
 
+struct TakesALock {
+  std::mutex mutex;
+  std::atomic<int> count{0};
+  std::atomic<bool> by_registrar{false};
+  std::thread::id registrar = std::this_thread::get_id();
+
+  static void on_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos, size_t ninfo,
+                       pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
+    for (size_t i = 0; i < ninfo; ++i) {
+      if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
+      auto& locked = *static_cast<TakesALock*>(infos[i].value.data.ptr);
+      if (std::this_thread::get_id() == locked.registrar)
+        locked.by_registrar = true;
+      else
+        (void)std::lock_guard(locked.mutex);  // its own thread would wait for itself
+      locked.count.fetch_add(1);
+    }
+    if (done != nullptr) done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, open);
+  }
+};
+
+/// A registration that waits is made under a lock that the handler takes: events that have come before it
+/// must not run in this thread.
+int registers_under_a_lock(const Words&) {
+  Client client;
+  for (int i = 0; i < 3; ++i)
+    check_status(
+        PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
+        PMIX_OPERATION_SUCCEEDED);
+  TakesALock locked;
+  void* pointer = &locked;
+  pmix_info_t info;
+  PMIX_INFO_CONSTRUCT(&info);
+  PMIX_INFO_LOAD(&info, PMIX_EVENT_RETURN_OBJECT, pointer, PMIX_POINTER);
+  pmix_status_t code = code_of_ours, id = 0;
+  {
+    const std::lock_guard lock(locked.mutex);
+    id = PMIx_Register_event_handler(&code, 1, &info, 1, TakesALock::on_event, nullptr, nullptr);
+    check(id >= 0, PMIx_Error_string(id));
+  }
+  check(eventually([&] { return locked.count.load() >= 3; }), "what had come before");
+  // What comes now is not lost, cached or not.
+  Infos fleeting;
+  fleeting.flag(PMIX_EVENT_DO_NOT_CACHE);
+  check_status(PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, fleeting.data(),
+                                 fleeting.size(), nullptr, nullptr),
+               PMIX_OPERATION_SUCCEEDED);
+  check(eventually([&] { return locked.count.load() >= 4; }), "what came afterwards");
+  check(!locked.by_registrar, "the registering thread ran the handler");
+  stop_listening(static_cast<std::size_t>(id), false);
+  check_equal(static_cast<std::uint64_t>(locked.count.load()), 4);
+  client.finalize();
+  return 0;
+}
+
 /// Directives of all calls of PMIx_Init; each call, from any thread, needs its own PMIx_Finalize.
 int starts_often(const Words&) {
   check_status(init_with(std::move(Infos().text("x.a", "1"))), PMIX_SUCCESS);
@@ -438,6 +493,7 @@ void add_event_programs(Programs& programs) {
   programs.add("raises_for_the_host", raises_for_the_host);
   programs.add("declares_model", declares_model);
   programs.add("starts_often", starts_often);
+  programs.add("registers_under_a_lock", registers_under_a_lock);
   programs.add("tells_of_its_phases", tells_of_its_phases);
   programs.add("watches_peers", watches_peers);
   programs.add("just_waits", just_waits);
@@ -465,6 +521,9 @@ TEST_P(EventTest, ranges_that_reach_no_client) {
 }
 TEST_P(EventTest, model_declared) {
   all_run(GetParam(), 2, "declares_model");
+}
+TEST_P(EventTest, what_has_come_runs_in_the_librarys_thread) {
+  all_run(GetParam(), 2, "registers_under_a_lock");
 }
 TEST_P(EventTest, directives_of_every_init) {
   all_run(GetParam(), 2, "starts_often");

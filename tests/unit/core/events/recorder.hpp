@@ -80,7 +80,7 @@ class Recorder {
     const auto id = add(registry, std::move(codes), std::move(infos));
     EXPECT_TRUE(id);
     if (!id) return static_cast<std::size_t>(-1);
-    registry.activate(*id);
+    if (registry.activate(*id)) registry.catch_up(*id);
     return *id;
   }
 

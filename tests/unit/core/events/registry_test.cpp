@@ -291,8 +291,11 @@ TEST_F(RegistryTest, cached_events_reach_every_later_handler_in_order_and_once) 
   const auto id = late.add(*registry_, {code});
   ASSERT_TRUE(id);
   EXPECT_TRUE(ranks.empty()) << "nothing before the registration was confirmed";
-  registry_->activate(*id);
-  registry_->activate(*id);
+  EXPECT_TRUE(registry_->activate(*id));
+  EXPECT_FALSE(registry_->activate(*id));
+  EXPECT_TRUE(ranks.empty()) << "the caller's thread runs no handler";
+  registry_->catch_up(*id);
+  registry_->catch_up(*id);
   EXPECT_EQ(ranks, (std::vector<pmix_rank_t>{5, 6, 7}));
   EXPECT_EQ(registry_->counters().cached, 4U);
   handler("later").add_active(*registry_, {code});
@@ -344,9 +347,27 @@ TEST_F(RegistryTest, a_handler_that_removes_itself_while_it_catches_up_hears_no_
   });
   const auto id = late.add(*registry_, {code});
   ASSERT_TRUE(id);
-  registry_->activate(*id);
+  EXPECT_TRUE(registry_->activate(*id));
+  registry_->catch_up(*id);
   registry_->deliver(event_of(code));
   EXPECT_EQ(calls, 1U);
+}
+
+TEST_F(RegistryTest, a_handler_that_is_removed_before_it_has_caught_up_hears_nothing) {
+  registry_->deliver(event_of(code));
+  std::size_t calls = 0;
+  Recorder& late = handler("late", [&](const Call& c) {
+    ++calls;
+    c.answer();
+  });
+  const auto id = late.add(*registry_, {code});
+  ASSERT_TRUE(id);
+  EXPECT_TRUE(registry_->activate(*id));
+  registry_->deliver(event_of(code));
+  EXPECT_TRUE(registry_->remove(*id));
+  registry_->catch_up(*id);
+  registry_->deliver(event_of(code));
+  EXPECT_EQ(calls, 0U);
 }
 
 TEST_F(RegistryTest, an_inactive_handler_sees_nothing) {
