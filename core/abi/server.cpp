@@ -39,6 +39,12 @@ void complain_of_pattern(const char* source, const std::string& pattern) {
                    source, pattern);
 }
 
+/// A name of a length that namespaces have; a longer one is not cut, which would make it another's.
+bool is_nspace(const char* nspace) {
+  const auto length = text_of(nspace, PMIX_MAX_NSLEN + 1).size();
+  return length != 0 && length <= PMIX_MAX_NSLEN;
+}
+
 bool valid(const pmix_proc_t* proc) {
   return proc != nullptr && proc->nspace[0] != '\0';
 }
@@ -102,9 +108,9 @@ pmix_status_t PMIx_server_register_nspace(const pmix_nspace_t nspace, int nlocal
 
 void PMIx_server_deregister_nspace(const pmix_nspace_t nspace, pmix_op_cbfunc_t cbfunc, void* cbdata) {
   const auto status = guarded_status([&]() -> pmix_status_t {
-    if (nspace == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (!is_nspace(nspace)) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.deregister_nspace(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(done));
+      server.deregister_nspace(std::string(nspace), std::move(done));
     });
   });
   // The caller has no other way to hear of it, and waits for the callback.
@@ -197,7 +203,7 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
   return guarded_directives(directives, ndirs, [&]() -> pmix_status_t {
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
-    if (nspace == nullptr || nspace[0] == '\0' || pattern == nullptr) return PMIX_ERR_BAD_PARAM;
+    if (!is_nspace(nspace) || pattern == nullptr) return PMIX_ERR_BAD_PARAM;
     std::string_view excluded;
     for (size_t i = 0; i < ndirs; ++i) {
       if (weft::data::key_of(directives[i]) != WEFT_FORWARD_EXCLUDE) continue;
@@ -207,8 +213,7 @@ pmix_status_t PMIx_Forward_envars(const char nspace[], const char* pattern, pmix
       excluded = value.data.string;
     }
     std::string bad;
-    const auto done = server->launch_info().forward(std::string(weft::abi::text_of(nspace, PMIX_MAX_NSLEN)),
-                                                    pattern, excluded, bad);
+    const auto done = server->launch_info().forward(std::string(nspace), pattern, excluded, bad);
     if (done) return PMIX_SUCCESS;
     complain_of_pattern("PMIx_Forward_envars", bad);
     return PMIX_ERR_BAD_PARAM;
@@ -231,8 +236,8 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
   return guarded_directives(info, ninfo, [&]() -> pmix_status_t {
     auto* server = roles().server();
     if (server == nullptr) return PMIX_ERR_INIT;
-    if (nspace == nullptr || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
-    const std::string name(weft::abi::text_of(nspace, PMIX_MAX_NSLEN));
+    if (!is_nspace(nspace) || cbfunc == nullptr) return PMIX_ERR_BAD_PARAM;
+    const std::string name(nspace);
     std::string bad;
     auto envars = server->launch_info().gather(name, info, ninfo, bad);
     if (!bad.empty())
@@ -264,12 +269,11 @@ pmix_status_t PMIx_server_setup_application(const pmix_nspace_t nspace, pmix_inf
 pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_info_t info[], size_t ninfo,
                                               pmix_op_cbfunc_t cbfunc, void* cbdata) {
   return guarded_status([&]() -> pmix_status_t {
-    if (nspace == nullptr || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
+    if (!is_nspace(nspace) || (info == nullptr && ninfo != 0)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
     if (!infos) return PMIX_ERR_BAD_PARAM;
     return run(cbfunc, cbdata, [&](auto& server, Done done) {
-      server.setup_local_support(std::string(text_of(nspace, PMIX_MAX_NSLEN)), std::move(*infos),
-                                 std::move(done));
+      server.setup_local_support(std::string(nspace), std::move(*infos), std::move(done));
     });
   });
 }

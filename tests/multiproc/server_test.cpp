@@ -258,6 +258,17 @@ TEST_F(ServerTest, bad_arguments) {
   expect_bad(PMIx_server_setup_fork(&proc, nullptr));
   expect_bad(PMIx_server_dmodex_request(&proc, nullptr, nullptr));
   expect_bad(PMIx_server_setup_application("job", nullptr, 2, nullptr, nullptr));
+  const auto on_made = [](pmix_status_t, pmix_info_t*, size_t, void*, pmix_op_cbfunc_t, void*) {
+    ADD_FAILURE();
+  };
+  for (const auto& name : {std::string(), std::string(299, 'x'), long_name}) {
+    expect_bad(PMIx_server_setup_application(name.c_str(), nullptr, 0, on_made, nullptr));
+    expect_bad(PMIx_server_setup_local_support(name.c_str(), nullptr, 0, nullptr, nullptr));
+    expect_bad(PMIx_Forward_envars(name.c_str(), "HOME", nullptr, 0));
+    Waiter gone;
+    PMIx_server_deregister_nspace(name.c_str(), Waiter::on_status, &gone);
+    expect_bad(gone.wait());
+  }
   Waiter map;
   const auto status =
       PMIx_server_register_nspace("job", 1, broken_map.data(), broken_map.size(), Waiter::on_status, &map);

@@ -204,6 +204,7 @@ Result<data::Value> QueryKeys::of_groups(std::string_view key, const QueryScope&
 
 Result<data::Value> QueryKeys::of_sets(std::string_view key, const QueryScope& scope) const {
   if (key == PMIX_QUERY_NUM_PSETS) return data::Value::of_size(sets_.size());
+  // The header's type, which Open MPI reads; the Standard from 4.1 on has an array.
   if (key == PMIX_QUERY_PSET_NAMES) return text(sets_.names());
   return procs_in(sets_.find(scope.set));
 }
