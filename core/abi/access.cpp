@@ -53,6 +53,23 @@ std::optional<Value> caller_itself(const Role& role, const pmix_proc_t* proc, st
   return std::nullopt;
 }
 
+/// PMIX_TOPOLOGY2: the topology of this node, which PMIx_Load_topology hands out as well. Nothing: another
+/// key, a process by its rank, or a node by its name.
+std::optional<Value> own_topology(const Role& role, const pmix_proc_t* proc, std::string_view key,
+                                  const GetDirectives& how) {
+  if (key != PMIX_TOPOLOGY2 || how.nodeid || !how.hostname.empty()) return std::nullopt;
+  const bool is_of_rank = proc != nullptr && proc->rank <= PMIX_RANK_VALID && proc->rank != role.self().rank;
+  if (is_of_rank) return std::nullopt;
+  pmix_value_t raw{};
+  raw.type = PMIX_TOPO;
+  raw.data.topo = static_cast<pmix_topology_t*>(std::calloc(1, sizeof(pmix_topology_t)));
+  if (raw.data.topo == nullptr || PMIx_Load_topology(raw.data.topo) != PMIX_SUCCESS) {
+    std::free(raw.data.topo);
+    return std::nullopt;
+  }
+  return Value::adopt(raw);
+}
+
 /// Where directives are qualifiers of the key: its name becomes `qualified`, which `name` then borrows from. False: too long.
 bool add_qualifiers(std::string_view& name, std::string& qualified, const pmix_info_t* infos,
                     std::size_t count) {
@@ -137,6 +154,7 @@ pmix_status_t PMIx_Store_internal(const pmix_proc_t* proc, const char key[], pmi
 ///   info  PMIX_OPTIONAL, _IMMEDIATE, _TIMEOUT, _DATA_SCOPE, _GET_REFRESH_CACHE, _GET_STATIC_VALUES,
 ///         _GET_POINTER_VALUES, _SESSION_INFO (with _SESSION_ID), _JOB_INFO, _NODE_INFO (with _HOSTNAME or _NODEID), _APP_INFO
 ///         (with _APPNUM)
+///   PMIX_TOPOLOGY2 of this node: PMIX_TOPO, the pointer that PMIx_Load_topology gives; of another node: PMIX_ERR_NOT_FOUND
 ///   val   malloc'ed unless the directives say otherwise; NULL where the Get fails, untouched with _GET_STATIC_VALUES
 ///   Errors: PMIX_ERR_INIT, _BAD_PARAM, _NOT_FOUND, _EXISTS_OUTSIDE_SCOPE (with _DATA_SCOPE), _TIMEOUT (that of the directive has passed),
 ///   _UNREACH (that process has ended and never committed, or its node is lost), _LOST_CONNECTION
@@ -161,6 +179,7 @@ pmix_status_t PMIx_Get(const pmix_proc_t* proc, const char key[], const pmix_inf
     // Programs look at it after a failure, too.
     if (!how.static_values) *val = nullptr;
     if (auto self = caller_itself(*role, proc, name)) return deliver(*role, std::move(*self), how, val);
+    if (auto node = own_topology(*role, proc, name, how)) return deliver(*role, std::move(*node), how, val);
     bool here = proc != nullptr && proc->nspace[0] != '\0';
     pmix_proc_t named;
     if (!here || name == PMIX_GROUP_NAMES || weft::abi::may_name_group(*proc)) {
@@ -188,11 +207,14 @@ pmix_status_t PMIx_Get_nb(const pmix_proc_t* proc, const char key[], const pmix_
     std::string qualified;
     if (!add_qualifiers(name, qualified, info, ninfo)) return PMIX_ERR_BAD_PARAM;
     auto infos = weft::data::Infos::copy_of(info, ninfo);
-    if (!infos || !GetDirectives::parse(info, ninfo)) return PMIX_ERR_BAD_PARAM;
+    const auto how = GetDirectives::parse(info, ninfo);
+    if (!infos || !how) return PMIX_ERR_BAD_PARAM;
     const auto done = [cbfunc, cbdata](pmix_status_t status, Value value) {
       cbfunc(status, status == PMIX_SUCCESS ? &value.get() : nullptr, cbdata);
     };
-    if (auto self = caller_itself(*role, proc, name)) {
+    auto self = caller_itself(*role, proc, name);
+    if (!self) self = own_topology(*role, proc, name, *how);
+    if (self) {
       role->run_later([done, found = std::make_shared<Value>(std::move(*self))] {
         done(PMIX_SUCCESS, std::move(*found));
       });

@@ -47,6 +47,34 @@ void print_topology() {
   PMIx_Topology_destruct(&topology);
 }
 
+/// A Get of the topology is the one of this process, which stays when the value goes; of another rank there
+/// is none.
+void get_topology(const Client& client) {
+  pmix_topology_t loaded = PMIX_TOPOLOGY_STATIC_INIT;
+  check_status(PMIx_Load_topology(&loaded), PMIX_SUCCESS);
+  for (const auto* proc : {&client.me, &client.job, static_cast<const pmix_proc_t*>(nullptr)}) {
+    pmix_value_t* value = nullptr;
+    check_status(PMIx_Get(proc, PMIX_TOPOLOGY2, nullptr, 0, &value), PMIX_SUCCESS);
+    check(value->type == PMIX_TOPO, "the type of the topology");
+    check(value->data.topo->topology == loaded.topology, "the topology");
+    PMIX_VALUE_RELEASE(value);
+  }
+  Waiter later;
+  check_status(PMIx_Get_nb(&client.me, PMIX_TOPOLOGY2, nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
+  check_status(later.wait(), PMIX_SUCCESS);
+  const auto other = client.peer((client.me.rank + 1) % client.size);
+  pmix_value_t* none = nullptr;
+  check_status(PMIx_Get(&other, PMIX_TOPOLOGY2, nullptr, 0, &none), PMIX_ERR_NOT_FOUND);
+  pmix_cpuset_t here = PMIX_CPUSET_STATIC_INIT;
+  check_status(PMIx_Get_cpuset(&here, PMIX_CPUBIND_PROCESS), PMIX_SUCCESS);
+  pmix_device_distance_t* distances = nullptr;
+  size_t count = 0;
+  check_status(PMIx_Compute_distances(&loaded, &here, nullptr, 0, &distances, &count), PMIX_SUCCESS);
+  if (distances != nullptr) PMIx_Device_distance_free(distances, count);
+  PMIx_Cpuset_destruct(&here);
+  PMIx_Topology_destruct(&loaded);
+}
+
 /// Where the rank runs is where its key says that it is bound.
 void compare_cpusets(const Client& client) {
   pmix_cpuset_t here = PMIX_CPUSET_STATIC_INIT, told = PMIX_CPUSET_STATIC_INIT;
@@ -70,6 +98,7 @@ void compare_cpusets(const Client& client) {
 int has_a_topology(const Words& words) {
   Client client;
   print_topology();
+  get_topology(client);
   compare_cpusets(client);
   const auto mine = get(client.me, PMIX_LOCALITY_STRING);
   check_status(mine.status, words.empty() ? PMIX_ERR_NOT_FOUND : PMIX_SUCCESS);

@@ -30,6 +30,9 @@ class Jobs {
     server_uri_ = std::move(uri);
   }
 
+  /// Empty: not told.
+  const std::string& server_uri() const noexcept { return server_uri_; }
+
   /// A namespace that is registered; null for any other.
   Job* find(std::string_view nspace);
   const Job* find(std::string_view nspace) const { return const_cast<Jobs*>(this)->find(nspace); }

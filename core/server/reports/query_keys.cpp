@@ -20,6 +20,8 @@ struct Known {
 // Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications, nodes and ranks.
 constexpr std::array known_keys = {
     Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
+    Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE},
+    Known{PMIX_SERVER_URI, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_QUERY_JOB_STATUS, PMIX_NSPACE},
     Known{PMIX_QUERY_PROC_TABLE, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_QUERY_LOCAL_PROC_TABLE, PMIX_NSPACE},
@@ -92,6 +94,7 @@ Result<void> read_process(const data::Infos& infos, QueryScope& scope) {
       return fail(Errc::invalid, "PMIX_NSPACE");
     scope.nspace = nspace->value.data.string;
   }
+  scope.names_nspace = proc != nullptr || nspace != nullptr;
   if (rank != nullptr) {
     const auto number = rank_in(rank->value);
     if (!number) return fail(number.error());
@@ -107,6 +110,26 @@ bool read_text(const data::Infos& infos, const char* key, std::string& out) {
   if (info->value.type != PMIX_STRING || info->value.data.string == nullptr) return false;
   out = info->value.data.string;
   return true;
+}
+
+/// What runs in the job: the host's own words, or the lines of its applications with " : " between. Empty:
+/// the host has said neither.
+std::string command_line_of(const Job& job) {
+  const auto text_in = [](const Result<data::Value>& value) -> std::string {
+    const bool is_text = value && value->get().type == PMIX_STRING && value->get().data.string != nullptr;
+    return is_text ? value->get().data.string : "";
+  };
+  store::GetDirectives how;
+  const store::Caller caller{true, PMIX_RANK_UNDEF};
+  auto out = text_in(store::lookup(job.view(), PMIX_RANK_WILDCARD, PMIX_CMD_LINE, how, caller));
+  if (!out.empty()) return out;
+  how.realm = store::Realm::app;
+  for (std::uint32_t app = 0; app < job.view().apps(); ++app) {
+    how.appnum = app;
+    const auto line = text_in(store::lookup(job.view(), PMIX_RANK_WILDCARD, PMIX_APP_ARGV, how, caller));
+    if (!line.empty()) out += (out.empty() ? "" : " : ") + line;
+  }
+  return out;
 }
 
 Result<data::Value> procs_in(const link::RankRuns* runs) {
@@ -169,6 +192,8 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
     return of_sets(key, scope);
   if (key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP)
     return of_groups(key, scope);
+  if (key == PMIX_QUERY_NAMESPACE_INFO) return namespace_info(scope);
+  if (key == PMIX_SERVER_URI) return server_uri(scope);
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
   if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
     return memory(key, scope);
@@ -188,6 +213,33 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   std::string out;
   for (const auto& job : gathered.report->jobs) out += (out.empty() ? "" : ",") + job.nspace;
   return out;
+}
+
+/// An element for each namespace that is registered here, or for the one that is named: an array of its name
+/// and what runs in it.
+Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope) const {
+  if (scope.names_nspace && jobs_.find(scope.nspace) == nullptr)
+    return fail(Errc::not_found, "no such namespace");
+  data::Infos out;
+  bool is_whole = true;
+  jobs_.each([&](const Job& job) {
+    if (scope.names_nspace && job.nspace != scope.nspace) return;
+    data::Infos one;
+    one.add(PMIX_NSPACE, data::Value::of(job.nspace));
+    if (const auto line = command_line_of(job); !line.empty()) one.add(PMIX_CMD_LINE, data::Value::of(line));
+    auto array = store::array_of(one);
+    is_whole &= array.has_value();
+    if (array) out.add(PMIX_QUERY_NAMESPACE_INFO, std::move(*array));
+  });
+  return is_whole ? store::array_of(out) : fail(Errc::no_memory);
+}
+
+/// Of this server: what a tool connects to. The host may have told a namespace another one.
+Result<data::Value> QueryKeys::server_uri(const QueryScope& scope) const {
+  if (!is_of_this_node(scope)) return fail(Errc::not_found, "of this node only");
+  if (jobs_.find(scope.nspace) != nullptr) return of_realm(PMIX_SERVER_URI, scope);
+  if (scope.names_nspace) return fail(Errc::not_found, "no such namespace");
+  return text(jobs_.server_uri());
 }
 
 /// Of those that have members on this node.

@@ -17,7 +17,8 @@ namespace weft::server {
 
 /// The qualifiers of one query.
 struct QueryScope {
-  std::string nspace;  ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
+  std::string nspace;         ///< by PMIX_NSPACE or PMIX_PROCID, else the caller's
+  bool names_nspace = false;  ///< it is not the caller's by default
   pmix_rank_t rank = PMIX_RANK_WILDCARD;
   std::string group, set;  ///< PMIX_GROUP_ID, PMIX_PSET_NAME
   bool is_local_only = false;
@@ -55,6 +56,8 @@ class QueryKeys {
 
  private:
   std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
+  Result<data::Value> namespace_info(const QueryScope& scope) const;
+  Result<data::Value> server_uri(const QueryScope& scope) const;
   Result<data::Value> of_sets(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> of_groups(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> table(const QueryScope& scope, std::vector<ProcessRow> rows) const;

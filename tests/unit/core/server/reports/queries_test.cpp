@@ -2,6 +2,9 @@
 // What a server that is alone answers to queries, by key and by qualifier.
 #include "core/server/reports/queries.hpp"
 
+#include <map>
+
+#include "core/data/array.hpp"
 #include "tests/unit/core/server/clients/one_node.hpp"
 
 namespace weft::server {
@@ -60,6 +63,49 @@ TEST_F(QueriesTest, answers_what_it_knows_and_says_how_much) {
   EXPECT_EQ(ask({"nobody.knows"}).status, PMIX_ERR_NOT_FOUND);
   EXPECT_EQ(ask({}).status, PMIX_ERR_BAD_PARAM);
   EXPECT_EQ(ask({PMIX_JOB_SIZE, PMIX_JOB_SIZE}).results.size(), 2u) << "a key twice is answered twice";
+}
+
+TEST_F(QueriesTest, namespaces_are_told_with_what_runs_in_them) {
+  data::Infos infos;
+  infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{1}));
+  infos.add(PMIX_CMD_LINE, data::Value::of("a.out -x"));
+  bool is_new = false;
+  ASSERT_TRUE(rooms->jobs.register_job(rooms->jobs.announce("second"), 1, infos, is_new));
+  const auto lines_in = [](const Answer& answer) {
+    std::map<std::string, std::string> out;
+    const auto* value = answer.of(PMIX_QUERY_NAMESPACE_INFO);
+    if (value == nullptr) return out;
+    for (const auto& one : data::elements_of<pmix_info_t>(*value, PMIX_INFO)) {
+      EXPECT_STREQ(one.key, PMIX_QUERY_NAMESPACE_INFO);
+      std::string name, line;
+      for (const auto& info : data::elements_of<pmix_info_t>(one.value, PMIX_INFO))
+        (data::key_of(info) == PMIX_NSPACE ? name : line) = info.value.data.string;
+      out[name] = line;
+    }
+    return out;
+  };
+  using Lines = std::map<std::string, std::string>;
+  EXPECT_EQ(lines_in(ask({PMIX_QUERY_NAMESPACE_INFO})), (Lines{{"job", ""}, {"second", "a.out -x"}}));
+  EXPECT_EQ(lines_in(ask({PMIX_QUERY_NAMESPACE_INFO}, with(PMIX_NSPACE, data::Value::of("second")))),
+            (Lines{{"second", "a.out -x"}}));
+  EXPECT_EQ(ask({PMIX_QUERY_NAMESPACE_INFO}, with(PMIX_NSPACE, data::Value::of("third"))).status,
+            PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(QueriesTest, the_uri_of_the_server_is_there_for_tools_too) {
+  rooms->jobs.tell_server(self, "server.0;weft:name");
+  const auto tool = link::make_proc("a.tool", 0);
+  EXPECT_EQ(ask({PMIX_SERVER_URI}, {}, tool).text(PMIX_SERVER_URI), "server.0;weft:name");
+  EXPECT_EQ(ask({PMIX_SERVER_URI}, with(PMIX_HOSTNAME, data::Value::of("elsewhere")), tool).status,
+            PMIX_ERR_NOT_FOUND);
+  data::Infos infos;
+  infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{1}));
+  bool is_new = false;
+  ASSERT_TRUE(rooms->jobs.register_job(rooms->jobs.announce("second"), 1, infos, is_new));
+  EXPECT_EQ(ask({PMIX_SERVER_URI}, with(PMIX_NSPACE, data::Value::of("second")), tool).text(PMIX_SERVER_URI),
+            "server.0;weft:name");
+  EXPECT_EQ(ask({PMIX_SERVER_URI}, with(PMIX_NSPACE, data::Value::of("third")), tool).status,
+            PMIX_ERR_NOT_FOUND);
 }
 
 TEST_F(QueriesTest, the_namespace_is_that_of_the_qualifiers_or_else_the_callers) {
