@@ -26,6 +26,16 @@ Result<SocketName> abstract(std::string_view name) {
   return out;
 }
 
+Result<SocketName> file(std::string_view path) {
+  SocketName out;
+  out.address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof out.address.sun_path || path.find('\0') != std::string_view::npos)
+    return fail(Errc::invalid, "the path of a socket is empty or too long");
+  std::memcpy(out.address.sun_path, path.data(), path.size());
+  out.length = sizeof out.address;
+  return out;
+}
+
 Result<Fd> stream(Blocking blocking) {
   Fd socket(
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | (blocking == Blocking::no ? SOCK_NONBLOCK : 0), 0));
@@ -43,33 +53,47 @@ Unexpected failed(const char* what) {
   return fail(Errc::os, what, errno);
 }
 
-using Control = std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))>;
-
-}  // namespace
-
-Result<Fd> listen_at(std::string_view name) {
-  const auto at = abstract(name);
+Result<Fd> listen_at(const Result<SocketName>& at, const char* what) {
   if (!at) return fail(at.error());
   auto socket = stream(Blocking::no);
   if (!socket) return socket;
-  if (::bind(socket->get(), at->get(), at->length) != 0)
-    return fail(Errc::os, "bind of an abstract socket", errno);
+  if (::bind(socket->get(), at->get(), at->length) != 0) return fail(Errc::os, what, errno);
   if (::listen(socket->get(), SOMAXCONN) != 0) return fail(Errc::os, "listen", errno);
   return socket;
 }
 
-Result<Fd> connect_to(std::string_view name, Blocking blocking) {
-  const auto at = abstract(name);
+Result<Fd> connect_to(const Result<SocketName>& at, Blocking blocking, const char* what) {
   if (!at) return fail(at.error());
   auto socket = stream(blocking);
   if (!socket) return socket;
   while (::connect(socket->get(), at->get(), at->length) != 0) {
     if (errno == EINTR) continue;
     if (errno == EAGAIN) return fail(Errc::again, "too many wait to be accepted");
-    if (errno == ECONNREFUSED) return fail(Errc::unreachable, "no process listens there", errno);
-    return fail(Errc::os, "connect to an abstract socket", errno);
+    if (errno == ECONNREFUSED || errno == ENOENT)
+      return fail(Errc::unreachable, "no process listens there", errno);
+    return fail(Errc::os, what, errno);
   }
   return socket;
+}
+
+using Control = std::array<char, CMSG_SPACE(most_descriptors * sizeof(int))>;
+
+}  // namespace
+
+Result<Fd> listen_at(std::string_view name) {
+  return listen_at(abstract(name), "bind of an abstract socket");
+}
+
+Result<Fd> connect_to(std::string_view name, Blocking blocking) {
+  return connect_to(abstract(name), blocking, "connect to an abstract socket");
+}
+
+Result<Fd> listen_at_file(std::string_view path) {
+  return listen_at(file(path), "bind of a socket that is a file");
+}
+
+Result<Fd> connect_to_file(std::string_view path, Blocking blocking) {
+  return connect_to(file(path), blocking, "connect to a socket that is a file");
 }
 
 Result<ucred> peer_credentials(int socket) {

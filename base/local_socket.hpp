@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Unix stream sockets with abstract names: no file is left behind by any exit, and the kernel says which process is at
-// the other end. No descriptor that is made here survives an exec.
+// Unix stream sockets, with abstract names where nothing asks for a file: no file is left behind by any exit,
+// and the kernel says which process is at the other end. No descriptor that is made here survives an exec.
 #pragma once
 
 #include <sys/socket.h>
@@ -23,6 +23,12 @@ enum class Blocking : bool { no, yes };
 Result<Fd> listen_at(std::string_view name);
 /// Errors: invalid, unreachable (no process listens there), again (Blocking::no: too many wait to be accepted), os.
 Result<Fd> connect_to(std::string_view name, Blocking blocking);
+
+/// The same of sockets that are files: a process finds them where their folder is mounted, whatever its
+/// network namespace. The file stays when its server ends. Errors: unreachable also where there is no such
+/// file.
+Result<Fd> listen_at_file(std::string_view path);
+Result<Fd> connect_to_file(std::string_view path, Blocking blocking);
 
 /// The process that connected, or that listens: its pid as this process sees it (0: in another pid namespace), user and
 /// group. Errors: os.

@@ -166,6 +166,13 @@ constexpr std::array<Setting, variable_count> table{{
      .is_internal = true,
      .readers = by_client,
      .text = "the server's socket (an abstract name: no file)"},
+    {.variable = Variable::server_file,
+     .name = "WEFT_SERVER_FILE",
+     .kind = Kind::text,
+     .fallback = "",
+     .is_internal = true,
+     .readers = by_client,
+     .text = "the server's socket in `WEFT_SOCKET_DIR`, for a process that does not reach `WEFT_SERVER`"},
     {.variable = Variable::server_uid,
      .name = "WEFT_SERVER_UID",
      .kind = Kind::number,
@@ -174,6 +181,17 @@ constexpr std::array<Setting, variable_count> table{{
      .is_internal = true,
      .readers = by_client,
      .text = "the server's user, beside which a client speaks to servers of its own user and of root only"},
+    {.variable = Variable::socket_dir,
+     .name = "WEFT_SOCKET_DIR",
+     .kind = Kind::text,
+     .fallback = "",
+     .choices = "a folder",
+     .readers = by_server,
+     .text = "a folder on each node where servers have a socket for ranks in network namespaces of their "
+             "own, which see "
+             "the folder under the same path; not set: ranks reach their server by an abstract name, within "
+             "its network "
+             "namespace only"},
     {.variable = Variable::ssh,
      .name = "WEFT_SSH",
      .kind = Kind::text,

@@ -33,7 +33,9 @@ enum class Variable : std::uint8_t {
   segment,
   segment_bytes,
   server,
+  server_file,
   server_uid,
+  socket_dir,
   ssh,
   stuck_after,
   token,
@@ -41,7 +43,7 @@ enum class Variable : std::uint8_t {
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 22;
+inline constexpr std::size_t variable_count = 24;
 
 /// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

@@ -115,11 +115,15 @@ void Client::become_singleton() {
 
 Result<void> Client::shake_hands(const link::Identity& identity) {
   self_ = link::make_proc(identity.nspace, identity.rank);
-  auto socket = link::connect_to(identity.server);
+  auto socket = link::connect_to(identity);
   if (!socket) {
     say(rank_text(identity) + ": the server that the environment names (WEFT_SERVER=" + identity.server +
-        ") does not answer: it has ended, or this process is in another network namespace. Launch again with "
-        "weftrun.");
+        ") does not answer: it has ended, or this process is in another network namespace, where it is "
+        "reached "
+        "through a folder (WEFT_SOCKET_DIR" +
+        (identity.server_file.empty() ? ", which was not set"
+                                      : "; there is no way by " + identity.server_file) +
+        "). Launch again with weftrun.");
     return fail(socket.error());
   }
   if (auto ok = link::check_server(socket->get(), identity.server_uid); !ok) {

@@ -98,6 +98,7 @@ Found from_environment(Identity& out) {
     return Found::malformed;
   out.nspace = nspace;
   out.server = server;
+  out.server_file = base::read(base::Variable::server_file).text;
   out.server_uid = static_cast<uid_t>(base::read(base::Variable::server_uid).number);
   out.segment = base::read(base::Variable::segment).text;
   out.token = *parsed;
@@ -110,6 +111,22 @@ Result<void> check_server(int socket, uid_t expected) {
   if (peer->uid == ::geteuid() || peer->uid == 0 || peer->uid == expected) return {};
   if (is_overflow_user(peer->uid) && !sees_all_users()) return {};
   return fail(Errc::denied, "another user's");
+}
+
+Result<base::Fd> connect_to(const Identity& identity) {
+  auto socket = connect_to(identity.server);
+  if (socket || identity.server_file.empty()) return socket;
+  return base::connect_to_file(identity.server_file, base::Blocking::yes);
+}
+
+bool is_server_name(std::string_view name) noexcept {
+  constexpr std::string_view start = "weft-";
+  if (name.substr(0, start.size()) != start) return false;
+  name.remove_prefix(start.size());
+  const auto digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  name.remove_prefix(digits);
+  return digits != 0 && name.size() == 17 && name[0] == '-' &&
+         std::all_of(name.begin() + 1, name.end(), [](char c) { return nibble(c) >= 0; });
 }
 
 std::string new_server_name() {

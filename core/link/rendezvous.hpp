@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a process finds its server: through environment variables that PMIx_server_setup_fork wrote.
 //
-// The socket has an abstract name: it lives in the kernel only, so nothing is left behind by any exit. Values
+// The socket has an abstract name: it lives in the kernel only, so nothing is left behind by any exit. Where
+// the user has named a folder (WEFT_SOCKET_DIR) the server has a second one, which is a file there. Values
 // hold none of [ ] and *: a launcher of Open MPI 4 hands them on in a text that uses these as separators.
 #pragma once
 
@@ -22,6 +23,8 @@ inline constexpr const char* env_nspace = "PMIX_NAMESPACE";
 inline constexpr const char* env_rank = "PMIX_RANK";
 inline constexpr const char* env_server =
     "WEFT_SERVER";  ///< name of the abstract socket, without the leading NUL
+/// the same server's socket that is a file; not set: it has none
+inline constexpr const char* env_server_file = "WEFT_SERVER_FILE";
 inline constexpr const char* env_server_uid = "WEFT_SERVER_UID";
 /// "<pid>:<descriptor>:<descriptor>": the server's memory and the clients' memory of the server's segment
 inline constexpr const char* env_segment = "WEFT_SEGMENT";
@@ -45,6 +48,7 @@ struct Identity {
   std::string nspace;
   std::uint32_t rank = 0;
   std::string server;
+  std::string server_file;  ///< empty: it has none
   uid_t server_uid = 0;
   std::string segment;  ///< empty: not said
   Token token;
@@ -57,6 +61,8 @@ Found from_environment(Identity& out);
 
 /// "weft-<pid>-<16 hex digits>"; hard to guess, though guessing it gains nothing without a token.
 std::string new_server_name();
+/// It looks like one.
+bool is_server_name(std::string_view name) noexcept;
 
 struct SegmentFds {
   shm::Fd server, clients;
@@ -71,6 +77,9 @@ Result<SegmentFds> open_segment(std::string_view where);
 inline Result<base::Fd> connect_to(std::string_view server) {
   return base::connect_to(server, base::Blocking::yes);
 }
+/// The server of that process, by its name or, from another network namespace, by its file. Errors: as
+/// connect_to().
+Result<base::Fd> connect_to(const Identity& identity);
 /// The kernel's word about the user of the process that listens there: this process's own, root, or `expected`. A name that a
 /// server has left may be another user's by now. In a user namespace that does not map all users the kernel has one number for
 /// those that it does not know, which is accepted. Errors: denied, os.

@@ -106,8 +106,10 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
       server->loop_, std::move(*listener),
       Listener::Events{[s = server.get()](const ucred& peer) { return s->may_connect(peer.uid); },
                        [s = server.get()](shm::Fd fd) { s->open_connection(std::move(fd)); }});
+  const auto folder = base::read(base::Variable::socket_dir).text;
+  if (auto ok = server->listener_->listen_in(folder, server->socket_name_); !ok) return fail(ok.error());
   server->children_ =
-      std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_,
+      std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->listener_->file(),
                                          link::segment_place(*server->segment_), server->segment_->bytes());
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());

@@ -46,6 +46,10 @@ add_test(NAME multiproc.network_stranger COMMAND Python3::Interpreter ${CMAKE_CU
 set_tests_properties(multiproc.network_stranger PROPERTIES LABELS multiproc TIMEOUT 300
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 
+add_test(NAME multiproc.weftrun.network_namespace COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/network_namespace_test.py)
+set_tests_properties(multiproc.weftrun.network_namespace PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
+
 add_test(NAME multiproc.attack.frames COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/attack/frames_test.py)
 set_tests_properties(multiproc.attack.frames PROPERTIES LABELS multiproc TIMEOUT 300
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")

@@ -5,6 +5,7 @@
 
 #include <asio/steady_timer.hpp>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -32,6 +33,21 @@ Listener::Listener(asio::io_context& loop, base::Fd socket, Events events)
       events_(std::move(events)),
       spare_(new_spare()) {}
 
+Result<void> Listener::listen_in(const std::string& folder, const std::string& name) {
+  if (folder.empty()) return {};
+  base::Fd socket;
+  auto file = SocketFile::listen(folder, name, socket);
+  if (!file) {
+    base::error(base::LogPart::clients, "no socket can be made in WEFT_SOCKET_DIR={}: {}", folder,
+                file.error().sys != 0 ? std::strerror(file.error().sys) : file.error().what);
+    return fail(file.error());
+  }
+  file_ = std::move(*file);
+  at_file_ = std::make_unique<Listener>(loop_, std::move(socket), events_);
+  at_file_->start();
+  return {};
+}
+
 void Listener::start() {
   acceptor_.async_wait(asio::socket_base::wait_read, [this](const std::error_code& error) {
     if (error) return;
@@ -57,12 +73,14 @@ void Listener::take(base::Fd fd) {
 
 /// First come, first accepted: behind as many as the backlog holds, there is no process that was there before.
 void Listener::accept_waiting() {
-  if (full_since_) return;  // without descriptors none comes in
-  for (int i = 0; i <= SOMAXCONN; ++i)
-    if (accept_one() != Outcome::accepted) return;
+  // Without descriptors none comes in.
+  for (int i = 0; i <= SOMAXCONN && !full_since_; ++i)
+    if (accept_one() != Outcome::accepted) break;
+  if (at_file_) at_file_->accept_waiting();
 }
 
 void Listener::stop() {
+  if (at_file_) at_file_->stop();
   (void)::shutdown(acceptor_.native_handle(),
                    SHUT_RDWR);  // a host may watch it, and hear of its end by that only
   std::error_code ignored;

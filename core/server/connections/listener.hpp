@@ -8,9 +8,12 @@
 #include <asio/local/stream_protocol.hpp>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
+#include <string>
 
 #include "base/fd.hpp"
+#include "core/server/connections/socket_file.hpp"
 
 namespace weft::server {
 
@@ -24,6 +27,12 @@ class Listener {
   /// socket: it listens and does not block.
   Listener(asio::io_context& loop, base::Fd socket, Events events);
 
+  /// A second socket, which is a file in that folder; processes are accepted there also where the host
+  /// accepts at the first. folder: empty: there is none. Errors: those of SocketFile::listen(), said in the
+  /// log.
+  Result<void> listen_in(const std::string& folder, const std::string& name);
+  /// Where that is; empty: there is none.
+  const std::string& file() const noexcept { return file_.path(); }
   int native_handle() { return acceptor_.native_handle(); }
   /// A process that another has accepted at this socket.
   void take(base::Fd fd);
@@ -43,6 +52,8 @@ class Listener {
   asio::io_context& loop_;
   asio::local::stream_protocol::acceptor acceptor_;
   Events events_;
+  SocketFile file_;
+  std::unique_ptr<Listener> at_file_;  ///< null: there is no second socket
   base::Fd spare_;  ///< given up for the moment in which a client is told that there is no descriptor left
   std::optional<std::chrono::steady_clock::time_point> full_since_;
 };

@@ -51,12 +51,14 @@ pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) con
   });
   if (changed != PMIX_SUCCESS) return changed;
   // Last: nothing that a launcher says of the environment makes a process another one.
-  const Envars own{{EnvarChange::set, link::env_nspace, std::string(nspace)},
-                   {EnvarChange::set, link::env_rank, std::to_string(proc.rank)},
-                   {EnvarChange::set, link::env_server, socket_},
-                   {EnvarChange::set, link::env_server_uid, std::to_string(user_)},
-                   {EnvarChange::set, link::env_segment, segment_},
-                   {EnvarChange::set, link::env_token, tokens_.token_of(proc).hex()}};
+  const Envars own{
+      {EnvarChange::set, link::env_nspace, std::string(nspace)},
+      {EnvarChange::set, link::env_rank, std::to_string(proc.rank)},
+      {EnvarChange::set, link::env_server, socket_},
+      {socket_file_.empty() ? EnvarChange::unset : EnvarChange::set, link::env_server_file, socket_file_},
+      {EnvarChange::set, link::env_server_uid, std::to_string(user_)},
+      {EnvarChange::set, link::env_segment, segment_},
+      {EnvarChange::set, link::env_token, tokens_.token_of(proc).hex()}};
   return change(own, proc, env);
 }
 

@@ -19,10 +19,13 @@ namespace weft::server {
 
 class ChildEnvironment {
  public:
-  /// socket: name of the server's; segment: where it is (link::segment_place); jobs: the segment itself.
-  ChildEnvironment(const Tokens& tokens, std::string socket, std::string segment, shm::SegmentBytes jobs)
+  /// socket: name of the server's; socket_file: path of that which is a file, or empty; segment: where it is
+  /// (link::segment_place); jobs: the segment itself.
+  ChildEnvironment(const Tokens& tokens, std::string socket, std::string socket_file, std::string segment,
+                   shm::SegmentBytes jobs)
       : tokens_(tokens),
         socket_(std::move(socket)),
+        socket_file_(std::move(socket_file)),
         user_(::geteuid()),
         segment_(std::move(segment)),
         jobs_(jobs) {}
@@ -42,7 +45,7 @@ class ChildEnvironment {
   pmix_status_t change(const Envars& envars, const pmix_proc_t& proc, char*** env) const;
 
   const Tokens& tokens_;
-  const std::string socket_;
+  const std::string socket_, socket_file_;
   const uid_t user_;  ///< as which the server listens
   const std::string segment_;
   const shm::SegmentBytes jobs_;

@@ -25,7 +25,7 @@ struct FromEnvironment : ::testing::Test {
         ::unsetenv(name);
     };
     one(env_nspace, nspace), one(env_rank, rank), one(env_server, server), one(env_token, token),
-        one(env_segment, nullptr), one(env_server_uid, nullptr);
+        one(env_segment, nullptr), one(env_server_uid, nullptr), one(env_server_file, nullptr);
   }
   Identity found;
 };
@@ -52,6 +52,38 @@ TEST_F(FromEnvironment, the_servers_user_is_root_if_it_is_not_said) {
   ::setenv(env_server_uid, "1001", 1);
   EXPECT_EQ(from_environment(found), Found::identity);
   EXPECT_EQ(found.server_uid, 1001u);
+}
+
+TEST_F(FromEnvironment, a_server_is_found_by_its_file_where_its_name_is_not_known) {
+  std::string folder = ::testing::TempDir() + "sockets.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const auto path = folder + "/" + new_server_name();
+  ::setenv(env_server, "weft-no-such-server", 1);
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(found.server_file, "");
+  EXPECT_EQ(connect_to(found).error().code, Errc::unreachable);
+  ::setenv(env_server_file, path.c_str(), 1);
+  EXPECT_EQ(from_environment(found), Found::identity);
+  EXPECT_EQ(connect_to(found).error().code, Errc::unreachable);
+  {
+    const auto listener = base::listen_at_file(path);
+    ASSERT_TRUE(listener);
+    EXPECT_TRUE(connect_to(found));
+    EXPECT_EQ(base::listen_at_file(path).error().sys, EADDRINUSE);
+  }
+  EXPECT_EQ(connect_to(found).error().code, Errc::unreachable) << "the file is there, and no server";
+  EXPECT_EQ(base::listen_at_file(std::string(108, 'x')).error().code, Errc::invalid);
+  ::unlink(path.c_str());
+  ::rmdir(folder.c_str());
+}
+
+TEST(Rendezvous, names_of_servers_are_told_from_others) {
+  EXPECT_TRUE(is_server_name(new_server_name()));
+  EXPECT_TRUE(is_server_name("weft-1-0123456789abcdef"));
+  for (const char* other : {"", "weft", "weft-", "weft-1", "weft--0123456789abcdef", "weft-1-0123456789abcde",
+                            "weft-1-0123456789abcdef0", "weft-1-0123456789abcdeX", "weft-x-0123456789abcdef",
+                            "left-1-0123456789abcdef", "weft-10123456789abcdef"})
+    EXPECT_FALSE(is_server_name(other)) << other;
 }
 
 TEST(CheckServer, is_for_own_servers_and_those_of_a_named_user) {
