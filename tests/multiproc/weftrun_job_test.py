@@ -178,6 +178,37 @@ class Job(unittest.TestCase):
             ranks.setdefault(int(tag[1:]), {})[name] = value
         return ranks
 
+    def test_a_lost_library_is_told(self):
+        """Ranks that have loaded another libpmix than weftrun's, for LD_LIBRARY_PATH was lost on the way to them."""
+        with tempfile.TemporaryDirectory() as prefix:
+            for folder in ("bin", "lib"):
+                os.mkdir(os.path.join(prefix, folder))
+            other = os.path.realpath(os.path.join(prefix, "lib", "libpmix.so.2"))
+            open(other, "w").close()
+            # A module or conda has put its programs on PATH.
+            env = {**os.environ, "PATH": os.path.join(prefix, "bin") + ":" + os.environ["PATH"]}
+            loses = f"LD_LIBRARY_PATH=; cat {other}; false && {CLIENT}"
+            for nodes in ([], ["--virtual-nodes", "2"]):
+                for end, status in ((f"{loses}; exit 0", 0), (f"{loses}; exit 3", 3)):
+                    result = run(*nodes, "-n", "2", "sh", "-c", end, env=env)
+                    self.assertEqual(result.returncode, status, result.stderr)
+                    last = own_lines(result.stderr)[-1]
+                    self.assertIn("none of the 2 ranks reached weftrun's PMIx library", last)
+                    self.assertIn(f"another one, {other}, was opened", last)
+                    self.assertIn(f"from weftrun to {CLIENT}", last)
+                    self.assertIn("first on LD_LIBRARY_PATH", last)
+            # One rank of two, while the other waits.
+            result = run("-n", "1", CLIENT, "init", "wait", ":", "-n", "1", "sh", "-c", f"{loses}; exit 3", env=env)
+            self.assertEqual(result.returncode, 3, result.stderr)
+            said = result.stderr.decode()
+            self.assertRegex(said, "(rank 1 did not reach|none of the 2 ranks reached) weftrun's PMIx library")
+            # Nothing of it where ranks do reach the library, where no other was opened, and where nothing would use one.
+            for words in (("sh", "-c", f"cat {other}; exec {CLIENT} init finalize"),
+                          ("sh", "-c", f"false && {CLIENT}; exit 3"),
+                          ("sh", "-c", f"cat {other}; exit 3")):
+                result = run("-n", "1", *words, env=env)
+                self.assertNotIn("reach", result.stderr.decode())
+
     def test_job_data(self):
         program = [CLIENT, "init", "keys", "finalize"]
         ranks = self.keys("--tag-output", "-n", "3", *program, ":", "-n", "2", *program)

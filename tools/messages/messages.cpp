@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -293,6 +294,17 @@ std::string not_of_the_job(std::string_view program, const job::Interface& inter
       "this library was built "
       "for PMIx and that no setting keeps it from it (OMPI_MCA_*); for PMI-1 over a socket: --pmi on",
       none, program, interface.mpi);
+}
+
+std::string library_lost(std::string_view ranks, std::string_view program, const OtherLibrary& library) {
+  const auto folder = library.own.substr(0, std::max<std::size_t>(1, library.own.rfind('/')));
+  return fmt::format(
+      "{} weftrun's PMIx library, {}, and another one, {}, was opened on {} while they ran: on the way from "
+      "weftrun to {} LD_LIBRARY_PATH may have been lost or changed (env -i, a login shell, a module "
+      "or conda script, a setuid bit). What to do: put {} first on LD_LIBRARY_PATH again behind that, or "
+      "link the "
+      "program to weftrun's library with an RPATH, which a setuid program needs",
+      ranks, library.own, library.other, library.host, program, folder);
 }
 
 std::string timed_out_at_start(double seconds) {

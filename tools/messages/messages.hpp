@@ -82,6 +82,13 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
 /// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing speaks for that.
 std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size);
+/// Ranks have ended without having reached the server, and another PMIx library was opened meanwhile.
+struct OtherLibrary {
+  std::string own, other;  ///< files
+  std::string host;        ///< where the other one was opened
+};
+/// ranks: "none of the 4 ranks reached". program: what uses PMIx.
+std::string library_lost(std::string_view ranks, std::string_view program, const OtherLibrary& library);
 std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
 /// Some rank had not been started yet.
 std::string timed_out_at_start(double seconds);

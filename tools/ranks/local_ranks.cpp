@@ -152,6 +152,9 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
 
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = raise_descriptor_limit();
+  // After all programs have been looked at, which opens their libraries.
+  libraries_.emplace(libraries::other_pmix_files(library_file(), value_of(inherited_, "LD_LIBRARY_PATH"),
+                                                 value_of(inherited_, "PATH")));
   processes_ = std::make_unique<Processes>(spawner_, map_.size);
   for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
     try {

@@ -15,6 +15,7 @@
 #include "tools/host/job_info.hpp"
 #include "tools/host/server.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/process/fd.hpp"
@@ -89,6 +90,8 @@ class LocalRanks {
   /// Of the apps, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
+  /// Another PMIx library that was opened on this node while ranks ran; empty: none.
+  std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
   /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have as well.
   std::vector<std::string> description() const;
 
@@ -121,6 +124,7 @@ class LocalRanks {
   std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_
   std::vector<job::Interface> interfaces_;  // one an app
   std::vector<Command> commands_;           // one an app
+  std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   host::Server* server_ = nullptr;
   bool is_watched_ = false, is_settling_ = false;
