@@ -50,7 +50,11 @@ class CommandLine(unittest.TestCase):
     def test_program_of_a_wrong_format(self):
         with tempfile.TemporaryDirectory() as directory:
             for text, reason in ((b"\x00\x01", "Exec format error"),
-                                 (b"#!/no/such/interpreter\n", "No such file")):
+                                 (b"#!/no/such/interpreter\n",
+                                  "the interpreter that its first line names, '/no/such/interpreter': No such file"),
+                                 (b"#! /no/such/interpreter -x\n", "'/no/such/interpreter': No such file"),
+                                 (b"#!/etc/passwd\n", "'/etc/passwd': Permission denied"),
+                                 (b"#!/bin/sh\r\ntrue\r\n", "'/bin/sh\\r': No such file")):
                 odd = os.path.join(directory, "odd")
                 with open(odd, "wb") as file:
                     file.write(text)
@@ -60,6 +64,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
                 self.assertIn(reason, result.stderr.decode())
                 self.assertIn("rank 0 on", result.stderr.decode())
+                self.assertEqual("end with CR LF" in result.stderr.decode(), b"\r" in text)
 
     def test_bad_directories(self):
         self.refused(125, "--wdir '/no/such/place'", "--wdir", "/no/such/place", "true")

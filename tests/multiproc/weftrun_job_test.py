@@ -115,6 +115,25 @@ class Job(unittest.TestCase):
             self.assertEqual(result.stdout.decode().splitlines(), [os.path.realpath(directory)] * 2,
                              result.stderr)
 
+    def test_pwd_names_the_working_directory(self):
+        shows = python("import os; print(os.environ['PWD'], os.path.samefile(os.environ['PWD'], '.'))")
+        with tempfile.TemporaryDirectory() as directory:
+            directory = os.path.realpath(directory)
+            inner, link = os.path.join(directory, "inner"), os.path.join(directory, "link")
+            os.mkdir(inner)
+            os.symlink(inner, link)
+            for given, named in ((inner, inner), (link, link), ("inner/", inner), ("inner/../link", inner), (".", directory)):
+                for nodes in ([], ["--virtual-nodes", "2"]):
+                    result = run(*nodes, "-n", "2", "--wdir", given, *shows, cwd=directory)
+                    self.assertEqual(result.stdout.decode().splitlines(), [named + " True"] * 2, result.stderr)
+
+    @unittest.skipIf(os.getuid() != 0, "only root can become another user")
+    def test_a_rank_that_has_become_another_user_is_told_so(self):
+        code = f"import os; os.setgroups([]); os.setgid(54321); os.setuid(54321); os.execv({CLIENT!r}, ['client', 'init'])"
+        result = run("-n", "1", *python(code))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the server is user 0's and takes no process of user 54321", result.stderr.decode())
+
     def test_path_of_the_ranks_is_searched(self):
         with tempfile.TemporaryDirectory() as directory:
             shutil.copy("/bin/echo", os.path.join(directory, "weft-test-echo"))

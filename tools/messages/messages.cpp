@@ -165,7 +165,22 @@ std::string variable_not_set(std::string_view name) {
       name);
 }
 
-std::string start_failed(const Where& where, std::string_view step, int error) {
+std::string start_failed(const Where& where, std::string_view step, int error, std::string_view interpreter) {
+  if (!interpreter.empty()) {
+    const bool has_return = interpreter.back() == '\r';
+    if (has_return) interpreter.remove_suffix(1);
+    const auto advice =
+        has_return ? fmt::format(
+                         "its lines end with CR LF, as on another system, and the CR counts as part of the "
+                         "name: sed -i 's/\\r$//' {}",
+                         where.program)
+                   : std::string("install it on this node, or name another one there");
+    return fmt::format(
+        "rank {} on {} ({}) cannot start: the interpreter that its first line names, '{}{}': {}; {}. What to "
+        "do: {}",
+        number(where.rank), where.host, where.program, interpreter, has_return ? "\\r" : "",
+        std::strerror(error), end_of_job, advice);
+  }
   return fmt::format("rank {} on {} ({}) cannot start: {}: {}; {}", number(where.rank), where.host,
                      where.program, step, std::strerror(error), end_of_job);
 }

@@ -47,7 +47,9 @@ std::string server_failed(std::string_view step, std::string_view reason);
 /// weftpmi is not at `path`, and this program needs it.
 std::string no_weftpmi(std::string_view path, std::string_view program, int error);
 std::string variable_not_set(std::string_view name);
-std::string start_failed(const Where& where, std::string_view step, int error);
+/// interpreter: the one that the first line of a script names, where that is what is missing; else empty.
+std::string start_failed(const Where& where, std::string_view step, int error,
+                         std::string_view interpreter = {});
 
 // Daemons.
 std::string bad_launch_timeout(std::string_view text);

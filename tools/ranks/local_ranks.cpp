@@ -127,6 +127,8 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
   auto environment = server_->environment_of(map_.first_rank_of(number), inherited_);
   auto additions = additions_to(environment, library_path, map_.policy.oversubscribed);
   set_variable(additions, mark_);
+  if (!app.directory.empty())
+    set_variable(additions, working_directory_variable(app.directory, map_.directory));
   if (shared_files_)
     for (auto& addition : shared_files_->additions_to(environment)) additions.push_back(std::move(addition));
   for (const auto& addition : additions) set_variable(environment, addition);
@@ -160,8 +162,12 @@ std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams
     try {
       const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
       if (result.pid > 0) continue;
-      return Failure{exit_code_for_start(result.error),
-                     messages::start_failed(where(ranks_[index_here]), result.step, result.error)};
+      const auto app = map_.app_of(ranks_[index_here]);
+      const auto interpreter =
+          unusable_interpreter(commands_[app].path, map_.apps[app].directory, result.error);
+      return Failure{
+          exit_code_for_start(result.error),
+          messages::start_failed(where(ranks_[index_here]), result.step, result.error, interpreter)};
     } catch (const Stop& stop) {  // no descriptors or no environment; the ranks before this one run already
       return Failure{stop.exit_code(), stop.what()};
     }
