@@ -164,6 +164,24 @@ class Job(unittest.TestCase):
             self.assertEqual(set(eval(line)), os.sched_getaffinity(0))
         self.assertEqual(free.stderr.count(b"not bound"), 2)
 
+    def test_bound_by_default_only_where_all_slots_are_used(self):
+        """So a threaded rank, and another run on the machine, is not held on the cores of the first ranks."""
+        mine = os.sched_getaffinity(0)
+        shows = python("import os; print(sorted(os.sched_getaffinity(0)))")
+        for nodes in ([], ["--virtual-nodes", "1:99"], ["--host", "localhost:99"]):
+            runs = [run(*nodes, "-n", "1", "--report-bindings", *shows) for _ in range(2)]
+            for result in runs:
+                self.assertEqual(set(eval(result.stdout)), mine, result.stderr)
+                self.assertIn(b"not bound; ", result.stderr)
+        if len(mine) < 2:
+            self.skipTest("one processor has no parts")
+        for nodes in (["--host", "localhost:2"], ["--virtual-nodes", "2:1"], ["--virtual-nodes", "1:2"]):
+            result = run(*nodes, "-n", "2", "--report-bindings", *shows)
+            parts = [set(eval(line)) for line in result.stdout.decode().splitlines()]
+            self.assertEqual(parts[0] | parts[1], mine, result.stderr)
+            self.assertFalse(parts[0] & parts[1], result.stderr)
+            self.assertEqual(result.stderr.count(b"fill the slots: equal parts"), 2, result.stderr)
+
     def test_own_affinity_mask_is_respected(self):
         one = min(os.sched_getaffinity(0))
         before = os.sched_getaffinity(0)
@@ -252,6 +270,19 @@ class Job(unittest.TestCase):
     def test_job_data_of_bound_ranks(self):
         ranks = self.keys("--tag-output", "-n", "2", "--bind-to", "core", CLIENT, "init", "keys", "finalize")
         self.assertEqual({keys["bindto"] for keys in ranks.values()}, {"core"})
+
+    def test_every_rank_has_a_locality(self):
+        """One that is not bound is as near to others as all that the node may use."""
+        for nodes in ([], ["--virtual-nodes", "2"]):
+            for bind in (["--bind-to", "none"], ["--bind-to", "core"], []):
+                ranks = self.keys(*nodes, *bind, "--tag-output", "-n", "5", CLIENT, "init", "localities:5", "finalize")
+                for rank, keys in ranks.items():
+                    self.assertRegex(keys["locality"], "^hwloc:")
+                    shared = [keys[f"with_{other}"] for other in range(5)]
+                    self.assertEqual(shared[rank], "node,core")
+                    self.assertTrue(all(text.startswith("node") for text in shared), shared)
+                    if bind != ["--bind-to", "core"]:
+                        self.assertEqual(set(shared), {"node,core"})
 
 
 if __name__ == "__main__":

@@ -389,10 +389,10 @@ std::string reader_gone(std::string_view stream) {
 }
 
 std::string binding(Rank rank, std::string_view host, std::string_view label,
-                    const std::vector<unsigned>& cpus) {
-  if (cpus.empty()) return fmt::format("rank {} on {}: not bound", number(rank), host);
-  return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label,
-                     job::ranges(cpus));
+                    const std::vector<unsigned>& cpus, std::string_view reason) {
+  if (cpus.empty()) return fmt::format("rank {} on {}: not bound; {}", number(rank), host, reason);
+  return fmt::format("rank {} on {}: bound to {} (processors {}); {}", number(rank), host, label,
+                     job::ranges(cpus), reason);
 }
 
 }  // namespace weft::messages

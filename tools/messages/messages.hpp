@@ -102,6 +102,6 @@ std::string reader_gone(std::string_view stream);
 
 // For --report-bindings and --verbose.
 std::string binding(job::Rank rank, std::string_view host, std::string_view label,
-                    const std::vector<unsigned>& cpus);
+                    const std::vector<unsigned>& cpus, std::string_view reason);
 
 }  // namespace weft::messages

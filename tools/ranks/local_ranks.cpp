@@ -102,15 +102,23 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   std::uint32_t before = 0;
   for (std::uint32_t node = 0; launch.one_machine && node < node_; ++node)
     before += static_cast<std::uint32_t>(table.ranks_on(node).size());
-  map_.policy = placement::choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind,
-                                         launch.map);
-  // Takes milliseconds, so only for a job with bound ranks.
-  if (map_.policy.bind != job::BindTo::none) topology_ = placement::load_topology();
+  const placement::Share share{launch.one_machine ? table.size() : local,
+                               launch.all_slots != 0         ? launch.all_slots
+                               : node_ < launch.slots.size() ? launch.slots[node_]
+                                                             : 1};
+  map_.policy = placement::choose_policy(share, processors, launch.bind, launch.map);
+  binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
+  load_topology();
   map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
                             : std::vector<placement::Binding>(local);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   name_session_folder(notes);
   inherited_ = without_other_jobs(launch.environment);
+}
+
+/// Also where no rank is bound: each has a locality string. A job whose ranks are not bound does without.
+void LocalRanks::load_topology() try { topology_ = placement::load_topology(); } catch (const Stop&) {
+  if (map_.policy.bind != job::BindTo::none) throw;
 }
 
 /// A job does without: few programs look for such folders, and those that do have to get on where there are none.
@@ -270,8 +278,8 @@ std::uint32_t LocalRanks::count_connected() const noexcept {
 std::vector<std::string> LocalRanks::bindings() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    lines.push_back(
-        messages::binding(ranks_[i], map_.host, map_.bindings[i].label, map_.bindings[i].processors));
+    lines.push_back(messages::binding(ranks_[i], map_.host, map_.bindings[i].label,
+                                      map_.bindings[i].processors, binding_reason_));
   return lines;
 }
 

@@ -58,7 +58,7 @@ class LocalRanks {
   void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
-  /// For the PMIx server; null unless ranks are bound.
+  /// For the PMIx server; null where this machine's cannot be read.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
   /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
@@ -96,6 +96,7 @@ class LocalRanks {
   std::vector<std::string> description() const;
 
  private:
+  void load_topology();
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
   Variables own_variables(std::size_t index_here) const;
@@ -119,6 +120,7 @@ class LocalRanks {
   asio::signal_set child_signals_;
   placement::Topology topology_;
   host::JobMap map_;
+  std::string binding_reason_;              // for the user
   std::vector<job::Rank> ranks_;            // of this node, ascending
   Variables inherited_;                     // weftrun's, as far as ranks get it
   std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_
