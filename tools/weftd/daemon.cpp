@@ -71,6 +71,7 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
 }
 
 int Daemon::run() {
+  process::keep_crashes_deadly();
   process::HeldSignals held;
   start_server();
   await_end_of_input();

@@ -58,6 +58,7 @@ int Job::run() {
   // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied
   // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
+  process::keep_crashes_deadly();
   process::HeldSignals held;
   make_output();
   for (const auto& note : notes_on_variables(launch_)) console_->print(note);
