@@ -86,6 +86,24 @@ class CommandLine(unittest.TestCase):
             self.assertIn("ulimit -n", result.stderr.decode())
             self.assertEqual(with_variable("WEFT_TEST_MARK=" + mark), [])
 
+    @unittest.skipIf(os.environ.get("WEFT_TEST_SANITIZE"),
+                     "the sanitizer needs a pipe of its own to look at memory")
+    def test_too_few_descriptors_say_what_to_do(self):
+        """Wherever the start of a job of several nodes meets the limit."""
+        code = ("import resource,os,sys; n=int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_NOFILE,(n,n)); "
+                "os.execv(sys.argv[2],sys.argv[2:])")
+        failed = 0
+        for limit in range(8, 24, 2):
+            result = subprocess.run([PYTHON, "-c", code, str(limit), WEFTRUN, "--virtual-nodes", "2", "-n", "2", "true"],
+                                    capture_output=True, timeout=WATCHDOG, stdin=subprocess.DEVNULL)
+            said = result.stderr.decode()
+            self.assertIn(result.returncode, (0, 125), said)
+            failed += result.returncode != 0
+            if result.returncode != 0:
+                self.assertTrue(any("ulimit -n" in line for line in said.splitlines()), f"{limit}: {said}")
+                self.assertNotIn("defect", said)
+        self.assertGreater(failed, 3)
+
     def test_descriptor_limit_of_ranks_is_theirs(self):
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         result = run("-n", "1",

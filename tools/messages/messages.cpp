@@ -119,6 +119,15 @@ std::string no_descriptors(int error) {
       std::strerror(error));
 }
 
+std::string with_descriptor_limit(std::string line, unsigned long limit) {
+  constexpr unsigned long few =
+      64;  // a launcher of several nodes needs some thirty, and two more for each rank
+  const bool says_so = line.find("Too many open files") != std::string::npos;
+  if (line.find("ulimit -n") != std::string::npos || limit == 0 || (limit >= few && !says_so)) return line;
+  return fmt::format("{}. What to do: raise the limit of open files, which is {} here: ulimit -n {}", line,
+                     limit, std::max(1024UL, 4 * limit));
+}
+
 std::string no_guard(int error) {
   return fmt::format("cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
                      std::strerror(error));

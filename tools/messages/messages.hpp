@@ -39,6 +39,8 @@ std::string launch_info_refused(std::string_view status);
 std::string bad_output_directory(std::string_view path, int error);
 std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
+/// The line of a failure of weftrun or weftd, with what to do where so few descriptors may be why.
+std::string with_descriptor_limit(std::string line, unsigned long limit);
 std::string no_guard(int error);
 std::string no_shared_files(std::string_view path, int error);
 std::string no_session_folder(std::string_view host, std::string_view path, int error);
