@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/guard.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <new>
 #include <string_view>
@@ -31,6 +32,8 @@ pmix_status_t status_of_exception(const char* function) noexcept {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::resource_unavailable_try_again)
       return PMIX_ERR_OUT_OF_RESOURCE;  // no thread left
+    // By value: the categories of Asio do not compare with those of the standard library.
+    if (error.code().value() == EMFILE || error.code().value() == ENFILE) return PMIX_ERR_OUT_OF_RESOURCE;
     log_defect(function, error.what());
   } catch (const std::exception& error) {
     log_defect(function, error.what());

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/host_name.hpp"
+#include "base/local_socket.hpp"
 #include "base/log.hpp"
 #include "base/settings.hpp"
 #include "core/link/messages.hpp"
@@ -49,6 +50,18 @@ Result<shm::SegmentWindows> open_segment(const link::Identity& identity) {
   if (identity.server != std::string_view(header.socket, ::strnlen(header.socket, sizeof header.socket)))
     return fail(Errc::not_found, "another server's segment");
   return all;
+}
+
+/// A server that hangs up without a word; it says none to processes of users that it does not expect.
+std::string why_closed(int socket) {
+  const auto server = base::peer_credentials(socket);
+  if (!server || server->uid == ::geteuid())
+    return ": the server closed the connection during the handshake; see its own messages.";
+  return ": the server is user " + std::to_string(server->uid) + "'s and takes no process of user " +
+         std::to_string(::geteuid()) +
+         ", which this rank has become on its way (setuid, sudo, su, setpriv). Start the launcher as that "
+         "user, or "
+         "let the rank stay the launcher's.";
 }
 
 }  // namespace
@@ -146,8 +159,7 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   auto sent = link::send_frame(fd, MessageType::hello, 0, link::encode(hello));
   auto answer = sent ? link::receive_frame(fd, &fds) : fail(sent.error());
   if (!answer) {
-    say(rank_text(identity) +
-        ": the server closed the connection during the handshake; see its own messages.");
+    say(rank_text(identity) + why_closed(fd));
     return fail(answer.error());
   }
   if (answer->type == MessageType::refused) {

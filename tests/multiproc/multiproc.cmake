@@ -75,5 +75,5 @@ endforeach()
 add_test(NAME multiproc.topology_under_weftrun
   COMMAND weftrun --virtual-nodes 2 -n 4 --bind-to none $<TARGET_FILE:multiproc_test> --program has_a_topology)
 add_test(NAME multiproc.topology_under_weftrun_bound
-  COMMAND weftrun --virtual-nodes 2 -n 2 --map-by node --bind-to core $<TARGET_FILE:multiproc_test> --program has_a_topology bound)
+  COMMAND weftrun --virtual-nodes 2 -n 2 --map-by node --bind-to core $<TARGET_FILE:multiproc_test> --program has_a_topology)
 set_tests_properties(multiproc.topology_under_weftrun multiproc.topology_under_weftrun_bound PROPERTIES LABELS multiproc TIMEOUT 60)

@@ -151,8 +151,15 @@ class SecondUser(unittest.TestCase):
 
         job = self.start(*nodes, "-n", "2", "/bin/sh", "-c", 'env >"$PMIX_RANK.new"; mv "$PMIX_RANK.new" "$PMIX_RANK.env"; '
                          'exec "$@"', "sh", CLIENT, f"until:{self.file('go')}", "init", "fence", "say:in", "finalize")
+        def guess(variables):
+            with connect_local(variables["WEFT_SERVER"]) as connection:
+                connection.sendall(strangers.hello(variables["PMIX_NAMESPACE"], int(variables["PMIX_RANK"]), "00" * 16))
+                assert b"its token is not the one" in read_to_end(connection)
+
         for rank in range(2):
-            run_as(self.stranger, claim, self.environment_of(rank))
+            variables = self.environment_of(rank)
+            run_as(self.stranger, claim, variables)
+            run_as(self.victim, guess, variables)  # that what the stranger said would have been understood
         self.make("go")
         self.end(job, [b"in"] * 2)
 

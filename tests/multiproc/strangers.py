@@ -3,6 +3,7 @@
 import contextlib
 import encodings.idna  # noqa: F401  pylint: disable=unused-import  # another user may not be able to read it
 import os
+import pathlib
 import re
 import signal
 import socket
@@ -13,7 +14,8 @@ from weftrun_common import WATCHDOG, lives, name_of, wait_until
 
 FRAME = struct.Struct("<IHHQ")  # core/link/frame.hpp: length of the payload, type, 0, tag
 HELLO, WELCOME, REFUSED, HELLO_TOOL, RESULTS = 1, 2, 3, 18, 20
-WIRE_VERSION = 5
+_FRAME_HEADER = pathlib.Path(__file__).resolve().parents[2] / "core" / "link" / "frame.hpp"
+WIRE_VERSION = int(re.search(r"wire_version = (\d+);", _FRAME_HEADER.read_text(encoding="utf-8"))[1])
 
 
 def text(value):

@@ -250,6 +250,32 @@ static void print_keys(void) {
   print_string(me.rank, PMIX_HOSTNAME, "hostname");
 }
 
+static char* locality_of(pmix_rank_t rank) {
+  pmix_proc_t whose;
+  memcpy(&whose, &me, sizeof whose);
+  whose.rank = rank;
+  pmix_value_t* value = NULL;
+  expect_success(PMIX_LOCALITY_STRING, PMIx_Get(&whose, PMIX_LOCALITY_STRING, NULL, 0, &value));
+  char* text = strdup(value->data.string);
+  PMIX_VALUE_RELEASE(value);
+  return text;
+}
+
+/// Of this rank, and what it shares with each of the `size` ranks of the job.
+static void print_localities(pmix_rank_t size) {
+  char* own = locality_of(me.rank);
+  printf("locality=%s\n", own);
+  for (pmix_rank_t r = 0; r < size; ++r) {
+    char* other = locality_of(r);
+    pmix_locality_t shared = PMIX_LOCALITY_UNKNOWN;
+    expect_success("PMIx_Get_relative_locality", PMIx_Get_relative_locality(own, other, &shared));
+    printf("with_%u=%s%s\n", r, (shared & PMIX_LOCALITY_SHARE_NODE) != 0 ? "node" : "",
+           (shared & PMIX_LOCALITY_SHARE_CORE) != 0 ? ",core" : "");
+    free(other);
+  }
+  free(own);
+}
+
 static void init(void) {
   expect_success("PMIx_Init", PMIx_Init(&me, NULL, 0));
 }
@@ -686,6 +712,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "try") == 0) tolerant = 1;
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
+    if (strncmp(word, "localities:", 11) == 0) print_localities((pmix_rank_t)atoi(word + 11));
     if (strcmp(word, "folders") == 0) print_folders();
     if (strcmp(word, "sets") == 0) print_sets();
     if (strncmp(word, "folder_of:", 10) == 0) print_folder_of((pmix_rank_t)atoi(word + 10));

@@ -50,7 +50,11 @@ class CommandLine(unittest.TestCase):
     def test_program_of_a_wrong_format(self):
         with tempfile.TemporaryDirectory() as directory:
             for text, reason in ((b"\x00\x01", "Exec format error"),
-                                 (b"#!/no/such/interpreter\n", "No such file")):
+                                 (b"#!/no/such/interpreter\n",
+                                  "the interpreter that its first line names, '/no/such/interpreter': No such file"),
+                                 (b"#! /no/such/interpreter -x\n", "'/no/such/interpreter': No such file"),
+                                 (b"#!/etc/passwd\n", "'/etc/passwd': Permission denied"),
+                                 (b"#!/bin/sh\r\ntrue\r\n", "'/bin/sh\\r': No such file")):
                 odd = os.path.join(directory, "odd")
                 with open(odd, "wb") as file:
                     file.write(text)
@@ -60,6 +64,7 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
                 self.assertIn(reason, result.stderr.decode())
                 self.assertIn("rank 0 on", result.stderr.decode())
+                self.assertEqual("end with CR LF" in result.stderr.decode(), b"\r" in text)
 
     def test_bad_directories(self):
         self.refused(125, "--wdir '/no/such/place'", "--wdir", "/no/such/place", "true")
@@ -80,6 +85,24 @@ class CommandLine(unittest.TestCase):
             self.assertEqual(len(own_lines(result.stderr)), 1, result.stderr)
             self.assertIn("ulimit -n", result.stderr.decode())
             self.assertEqual(with_variable("WEFT_TEST_MARK=" + mark), [])
+
+    @unittest.skipIf(os.environ.get("WEFT_TEST_SANITIZE"),
+                     "the sanitizer needs a pipe of its own to look at memory")
+    def test_too_few_descriptors_say_what_to_do(self):
+        """Wherever the start of a job of several nodes meets the limit."""
+        code = ("import resource,os,sys; n=int(sys.argv[1]); resource.setrlimit(resource.RLIMIT_NOFILE,(n,n)); "
+                "os.execv(sys.argv[2],sys.argv[2:])")
+        failed = 0
+        for limit in range(8, 24, 2):
+            result = subprocess.run([PYTHON, "-c", code, str(limit), WEFTRUN, "--virtual-nodes", "2", "-n", "2", "true"],
+                                    capture_output=True, timeout=WATCHDOG, stdin=subprocess.DEVNULL)
+            said = result.stderr.decode()
+            self.assertIn(result.returncode, (0, 125), said)
+            failed += result.returncode != 0
+            if result.returncode != 0:
+                self.assertTrue(any("ulimit -n" in line for line in said.splitlines()), f"{limit}: {said}")
+                self.assertNotIn("defect", said)
+        self.assertGreater(failed, 3)
 
     def test_descriptor_limit_of_ranks_is_theirs(self):
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]

@@ -58,6 +58,8 @@ RANK_GOES = {"options": ("--on-failure", "continue"),
              "words": (r"rank 3 on {node} .*signal 9 .*the others go on", "exit status 137 is that of rank 3")}
 NODE_GOES = {"options": ("--on-failure", "continue"),
              "words": (r"node {node} is lost: .*ranks 2-3 ended with it, the others go on", "exit status 125 is that of node {node}")}
+# A daemon of which weftrun has not heard yet can be slow as well as lost.
+BEFORE_IT_REPORTS = "`WEFT_LAUNCH_TIMEOUT` + 15; once the daemon has reported, `WEFT_LOST_AFTER` + 15 if that is shorter"
 STAYS = "the rank that had failed before"
 
 
@@ -114,7 +116,7 @@ STOPPED = [
         do="stop daemon for a while", shapes=("agents",), succeeds=True),
     Row("SIGSTOP of a daemon", RUNNING, 125, "node", ERRORS + ", on its own node with the daemon", "`WEFT_LOST_AFTER` + 15", group="stopped",
         do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,)),
-    Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15",
+    Row("SIGSTOP of a daemon", ("launch",), 125, "node; that it is lost, or has not reported in time", "were not started", BEFORE_IT_REPORTS,
         group="stopped", do="stop daemon and go on", shapes=("agents",), env=SHORT_LAUNCH, words=("node no-such-host-0( is lost|: its daemon has not reported within)",)),
     Row("SIGSTOP of a daemon; ranks leave when a call fails", RUNNING, 125, "the same, and not a rank", "leave with a status of their own",
         "`WEFT_LOST_AFTER` + 15", group="stopped", do="stop daemon", shapes=VIRTUAL, env=SHORT, words=(LOST,), leaves=True),
@@ -147,7 +149,7 @@ NETWORK = [
     Row("network of a node gone for ever", RUNNING, 125, "node", ERRORS + "; on the lost node SIGKILL, by its daemon",
         "`WEFT_LOST_AFTER` + 15", "", "network", "loss", words=(LOST,), env=(("WEFT_LOST_AFTER", "2"),)),
     Row("network of a node gone for ever", ("launch",), 125, "node, agent, that its daemon has lost weftrun; or that it has not reported in time",
-        "were not started", "the shorter of `WEFT_LAUNCH_TIMEOUT` and `WEFT_LOST_AFTER` + 15", "", "network", "loss",
+        "were not started", BEFORE_IT_REPORTS, "", "network", "loss",
         words=(r"node '{node}': agent .*weftd: \[{node}\] weftrun on .* is lost: nothing was heard",), env=(("WEFT_LOST_AFTER", "2"),)),
     Row("network of a node gone for ever", ("end",), 3, STAYS, "SIGKILL, by the daemon of the lost node", "`WEFT_LOST_AFTER` + 15", "",
         "network", "loss", words=(LATE,), env=(("WEFT_LOST_AFTER", "2"),)),

@@ -115,6 +115,25 @@ class Job(unittest.TestCase):
             self.assertEqual(result.stdout.decode().splitlines(), [os.path.realpath(directory)] * 2,
                              result.stderr)
 
+    def test_pwd_names_the_working_directory(self):
+        shows = python("import os; print(os.environ['PWD'], os.path.samefile(os.environ['PWD'], '.'))")
+        with tempfile.TemporaryDirectory() as directory:
+            directory = os.path.realpath(directory)
+            inner, link = os.path.join(directory, "inner"), os.path.join(directory, "link")
+            os.mkdir(inner)
+            os.symlink(inner, link)
+            for given, named in ((inner, inner), (link, link), ("inner/", inner), ("inner/../link", inner), (".", directory)):
+                for nodes in ([], ["--virtual-nodes", "2"]):
+                    result = run(*nodes, "-n", "2", "--wdir", given, *shows, cwd=directory)
+                    self.assertEqual(result.stdout.decode().splitlines(), [named + " True"] * 2, result.stderr)
+
+    @unittest.skipIf(os.getuid() != 0, "only root can become another user")
+    def test_a_rank_that_has_become_another_user_is_told_so(self):
+        code = f"import os; os.setgroups([]); os.setgid(54321); os.setuid(54321); os.execv({CLIENT!r}, ['client', 'init'])"
+        result = run("-n", "1", *python(code))
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("the server is user 0's and takes no process of user 54321", result.stderr.decode())
+
     def test_path_of_the_ranks_is_searched(self):
         with tempfile.TemporaryDirectory() as directory:
             shutil.copy("/bin/echo", os.path.join(directory, "weft-test-echo"))
@@ -144,6 +163,24 @@ class Job(unittest.TestCase):
         for line in free.stdout.decode().splitlines():
             self.assertEqual(set(eval(line)), os.sched_getaffinity(0))
         self.assertEqual(free.stderr.count(b"not bound"), 2)
+
+    def test_bound_by_default_only_where_all_slots_are_used(self):
+        """So a threaded rank, and another run on the machine, is not held on the cores of the first ranks."""
+        mine = os.sched_getaffinity(0)
+        shows = python("import os; print(sorted(os.sched_getaffinity(0)))")
+        for nodes in ([], ["--virtual-nodes", "1:99"], ["--host", "localhost:99"]):
+            runs = [run(*nodes, "-n", "1", "--report-bindings", *shows) for _ in range(2)]
+            for result in runs:
+                self.assertEqual(set(eval(result.stdout)), mine, result.stderr)
+                self.assertIn(b"not bound; ", result.stderr)
+        if len(mine) < 2:
+            self.skipTest("one processor has no parts")
+        for nodes in (["--host", "localhost:2"], ["--virtual-nodes", "2:1"], ["--virtual-nodes", "1:2"]):
+            result = run(*nodes, "-n", "2", "--report-bindings", *shows)
+            parts = [set(eval(line)) for line in result.stdout.decode().splitlines()]
+            self.assertEqual(parts[0] | parts[1], mine, result.stderr)
+            self.assertFalse(parts[0] & parts[1], result.stderr)
+            self.assertEqual(result.stderr.count(b"fill the slots: equal parts"), 2, result.stderr)
 
     def test_own_affinity_mask_is_respected(self):
         one = min(os.sched_getaffinity(0))
@@ -178,6 +215,37 @@ class Job(unittest.TestCase):
             ranks.setdefault(int(tag[1:]), {})[name] = value
         return ranks
 
+    def test_a_lost_library_is_told(self):
+        """Ranks that have loaded another libpmix than weftrun's, for LD_LIBRARY_PATH was lost on the way to them."""
+        with tempfile.TemporaryDirectory() as prefix:
+            for folder in ("bin", "lib"):
+                os.mkdir(os.path.join(prefix, folder))
+            other = os.path.realpath(os.path.join(prefix, "lib", "libpmix.so.2"))
+            open(other, "w").close()
+            # A module or conda has put its programs on PATH.
+            env = {**os.environ, "PATH": os.path.join(prefix, "bin") + ":" + os.environ["PATH"]}
+            loses = f"LD_LIBRARY_PATH=; cat {other}; false && {CLIENT}"
+            for nodes in ([], ["--virtual-nodes", "2"]):
+                for end, status in ((f"{loses}; exit 0", 0), (f"{loses}; exit 3", 3)):
+                    result = run(*nodes, "-n", "2", "sh", "-c", end, env=env)
+                    self.assertEqual(result.returncode, status, result.stderr)
+                    last = own_lines(result.stderr)[-1]
+                    self.assertIn("none of the 2 ranks reached weftrun's PMIx library", last)
+                    self.assertIn(f"another one, {other}, was opened", last)
+                    self.assertIn(f"from weftrun to {CLIENT}", last)
+                    self.assertIn("first on LD_LIBRARY_PATH", last)
+            # One rank of two, while the other waits.
+            result = run("-n", "1", CLIENT, "init", "wait", ":", "-n", "1", "sh", "-c", f"{loses}; exit 3", env=env)
+            self.assertEqual(result.returncode, 3, result.stderr)
+            said = result.stderr.decode()
+            self.assertRegex(said, "(rank 1 did not reach|none of the 2 ranks reached) weftrun's PMIx library")
+            # Nothing of it where ranks do reach the library, where no other was opened, and where nothing would use one.
+            for words in (("sh", "-c", f"cat {other}; exec {CLIENT} init finalize"),
+                          ("sh", "-c", f"false && {CLIENT}; exit 3"),
+                          ("sh", "-c", f"cat {other}; exit 3")):
+                result = run("-n", "1", *words, env=env)
+                self.assertNotIn("reach", result.stderr.decode())
+
     def test_job_data(self):
         program = [CLIENT, "init", "keys", "finalize"]
         ranks = self.keys("--tag-output", "-n", "3", *program, ":", "-n", "2", *program)
@@ -202,6 +270,19 @@ class Job(unittest.TestCase):
     def test_job_data_of_bound_ranks(self):
         ranks = self.keys("--tag-output", "-n", "2", "--bind-to", "core", CLIENT, "init", "keys", "finalize")
         self.assertEqual({keys["bindto"] for keys in ranks.values()}, {"core"})
+
+    def test_every_rank_has_a_locality(self):
+        """One that is not bound is as near to others as all that the node may use."""
+        for nodes in ([], ["--virtual-nodes", "2"]):
+            for bind in (["--bind-to", "none"], ["--bind-to", "core"], []):
+                ranks = self.keys(*nodes, *bind, "--tag-output", "-n", "5", CLIENT, "init", "localities:5", "finalize")
+                for rank, keys in ranks.items():
+                    self.assertRegex(keys["locality"], "^hwloc:")
+                    shared = [keys[f"with_{other}"] for other in range(5)]
+                    self.assertEqual(shared[rank], "node,core")
+                    self.assertTrue(all(text.startswith("node") for text in shared), shared)
+                    if bind != ["--bind-to", "core"]:
+                        self.assertEqual(set(shared), {"node,core"})
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """weftrun and its daemons on virtual nodes: standard IO, ends, signals, losses, and that nothing is left."""
+import contextlib
 import os
 import re
 import shutil
@@ -329,6 +330,38 @@ class Losses(Nodes):
         job.kill()
         job.wait()
         wait_until(lambda: not any(lives(pid) for pid in pids + daemons), "the end of all")
+
+    def test_a_daemon_that_is_stopped_before_it_reports(self):
+        """weftrun has not heard of it, so only the time for the launch counts; WEFT_LOST_AFTER is beyond the watchdog."""
+        env = dict(self.env, WEFT_LAUNCH_TIMEOUT="0.5", WEFT_LOST_AFTER="1000")
+        with tempfile.TemporaryDirectory() as folder:
+            stopped = os.path.join(folder, "weftd")
+            with open(stopped, "w", encoding="ascii") as script:
+                script.write(f"#!/bin/sh\necho $$ >>{folder}/pids\nkill -STOP $$\n")
+            os.chmod(stopped, 0o700)
+            result = run(*TWO, "-n", "2", "--weftd", stopped, "true", env=env)
+            self.assertEqual(result.returncode, 125, result.stderr)
+            self.told_once(result.stderr, "has not reported within 0.5 seconds", "What to do")
+            with open(os.path.join(folder, "pids"), encoding="ascii") as pids:
+                self.assertFalse([pid for pid in pids.read().split() if lives(int(pid))])
+
+    @unittest.skipIf("ofi" not in os.environ.get("TRANSPORTS", "") or os.environ.get("WEFT_TEST_SANITIZE"),
+                     "no libfabric here, or the sanitizer catches crashes")
+    def test_no_library_catches_the_crash_of_a_daemon(self):
+        """A library that libfabric loads would do so as it is loaded, and hang in its handler."""
+        deadly = sum(1 << (number - 1) for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE))
+        seen, caught = set(), set()
+        job = self.start(*TWO, "-n", "2", CLIENT, "init", "fence", "finalize", env=dict(self.env, WEFT_TRANSPORT="ofi"))
+        while job.poll() is None:
+            for pid in filter(lambda pid: name_of(pid) in ("weftrun", "weftd"), with_variable(self.mark)):
+                with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="ascii") as status:
+                    fields = dict(line.split(":", 1) for line in status if ":" in line)
+                    seen.add(pid)
+                    if int(fields["SigCgt"], 16) & deadly:
+                        caught.add((fields["Name"].strip(), fields["SigCgt"].strip()))
+        status, _, err = finish(job)
+        self.assertEqual((status, caught), (0, set()), err)
+        self.assertGreaterEqual(len(seen), 3)
 
     def test_an_agent_that_does_nothing(self):
         env = dict(self.env, WEFT_LAUNCH_TIMEOUT="0.5")

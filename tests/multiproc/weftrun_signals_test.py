@@ -136,12 +136,14 @@ class Signals(unittest.TestCase):
             "import signal,os\n"
             "def see(n, f): os.write(1, b'%d\\n' % n)\n"
             "signal.signal(signal.SIGUSR1, see)\n"
+            "signal.signal(signal.SIGURG, see)\n"
             "def last(n, f): see(n, f); os._exit(0)\n"
             "signal.signal(signal.SIGUSR2, last)\n"
             "os.write(1, b'ready\\n')\nwhile True: signal.pause()"))
         self.assertEqual(read_lines(job.stdout, 2), ["ready"] * 2)
-        job.send_signal(signal.SIGUSR1)
-        self.assertEqual(read_lines(job.stdout, 2), [str(int(signal.SIGUSR1))] * 2)
+        for number in (signal.SIGUSR1, signal.SIGURG):
+            job.send_signal(number)
+            self.assertEqual(read_lines(job.stdout, 2), [str(int(number))] * 2)
         job.send_signal(signal.SIGUSR2)
         status, out, err = finish(job)
         self.assertEqual(out.decode().split(), [str(int(signal.SIGUSR2))] * 2)

@@ -17,10 +17,12 @@ namespace weft::channel::order {
 struct Launch {
   static constexpr MessageType type = MessageType::launch;
   std::string nspace;
-  std::vector<std::string> hosts;        ///< of the nodes, by number
-  std::string distribution;              ///< which rank is on which node: encode(Distribution)
-  std::vector<std::uint32_t> slots;      ///< of the nodes, by number; empty: not counted
-  std::uint32_t session = 0;             ///< PMIX_SESSION_ID
+  std::vector<std::string> hosts;    ///< of the nodes, by number
+  std::string distribution;          ///< which rank is on which node: encode(Distribution)
+  std::vector<std::uint32_t> slots;  ///< of the nodes, by number; empty: not counted
+  std::uint32_t all_slots =
+      0;                      ///< of the only machine, or of all virtual nodes; 0: there are several machines
+  std::uint32_t session = 0;  ///< PMIX_SESSION_ID
   std::vector<job::App> apps;            ///< without their settings
   std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()
   std::vector<std::string> environment;  ///< of weftrun
@@ -40,6 +42,7 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.hosts);
   archive(launch.distribution);
   archive(launch.slots);
+  archive(launch.all_slots);
   archive(launch.session);
   archive(launch.apps);
   archive(launch.launch_info);

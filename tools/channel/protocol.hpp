@@ -216,9 +216,12 @@ void fields(Archive&, InputUnwanted&) {}
 
 struct Settled {
   static constexpr MessageType type = MessageType::settled;
+  std::string other_pmix;  ///< another PMIx library that was opened on the node while ranks ran; empty: none
 };
 template <class Archive>
-void fields(Archive&, Settled&) {}
+void fields(Archive& archive, Settled& message) {
+  archive(message.other_pmix);
+}
 
 /// The reporting daemon has lost another one: calls of its ranks fail for that, and what follows from it is reported later.
 struct PeerLost {

@@ -101,7 +101,7 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   return infos;
 }
 
-/// An unbound rank has neither: Open MPI then takes its peers to be on the same node and assumes no more.
+/// An unbound rank has no cpuset; where the topology cannot be read, no locality either.
 InfoList rank_level(Rank rank, const Locality& locality) {
   InfoList infos;
   infos.add_rank(PMIX_RANK, rank);  // first: the rank that the others belong to

@@ -77,11 +77,17 @@ std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), h
   return result;
 }
 
-std::vector<Locality> localities_of(const JobMap& map) {
+/// A rank that is not bound has no cpuset, and is as near to others as the whole of what the node may use.
+std::vector<Locality> localities_of(const JobMap& map, hwloc_topology_t topology) {
   std::vector<Locality> localities;
-  if (map.policy.bind == job::BindTo::none) return localities;
+  const Locality anywhere{
+      {}, generated(&PMIx_server_generate_locality_string, hwloc_get_root_obj(topology)->cpuset)};
   hwloc_bitmap_t bits = hwloc_bitmap_alloc();
   for (const auto& binding : map.bindings) {
+    if (binding.processors.empty()) {
+      localities.push_back(anywhere);
+      continue;
+    }
     hwloc_bitmap_zero(bits);
     for (const unsigned processor : binding.processors) hwloc_bitmap_set(bits, processor);
     localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
@@ -256,8 +262,8 @@ void Server::watch_losses() {
 void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
   const auto node_map = map_text(&PMIx_generate_regex, node_list(map), "PMIx_generate_regex");
   const auto proc_map = map_text(&PMIx_generate_ppn, rank_list(map), "PMIx_generate_ppn");
-  auto infos =
-      job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map), node_map, proc_map);
+  auto infos = job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map, topology),
+                        node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
   require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
                                       infos.size(), nullptr, nullptr),

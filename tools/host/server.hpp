@@ -43,7 +43,7 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Registers the job, and its ranks on this node (local). topology: null unless ranks are bound. Once.
+  /// Registers the job, and its ranks on this node (local). topology: null where it cannot be read. Once.
   /// Throws Stop (own_failure).
   void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
                     Events events);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -225,8 +226,9 @@ std::string agent_missing(const StartMessage& message, const Words& words, std::
 std::string agent_not_started(const StartMessage& message, const Words& words, std::string_view step,
                               int error) {
   return fmt::format(
-      "{}: agent '{}' cannot be started: {}: {}. What to do: look at ulimit -u and at free memory",
-      which(message), shown(words), step, std::strerror(error));
+      "{}: agent '{}' cannot be started: {}: {}. What to do: {}", which(message), shown(words), step,
+      std::strerror(error),
+      error == EMFILE || error == ENFILE ? "raise ulimit -n" : "look at ulimit -u and at free memory");
 }
 
 std::string agent_end(const Words& words, std::optional<int> status, std::string_view last_line) {

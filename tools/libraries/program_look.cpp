@@ -21,10 +21,6 @@ namespace weft::libraries {
 namespace {
 
 constexpr std::size_t most_files = 128;
-// Those of Debian's loader, and of 64-bit systems without multiarch.
-constexpr std::array<std::string_view, 7> usual_directories = {
-    "/usr/local/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
-    "/usr/lib"};
 // Every program has some of them, and they need nothing but each other.
 constexpr std::array<std::string_view, 9> of_the_system = {"libc.so",   "libm.so",  "libpthread.so",
                                                            "libdl.so",  "librt.so", "libgcc_s",

@@ -3,11 +3,18 @@
 // as the loader finds it, and nothing executed.
 #pragma once
 
+#include <array>
 #include <string>
+#include <string_view>
 
 #include "tools/job/interface.hpp"
 
 namespace weft::libraries {
+
+/// Where Debian's loader looks in the end, and that of 64-bit systems without multiarch.
+inline constexpr std::array<std::string_view, 7> usual_directories = {
+    "/usr/local/lib", "/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib64", "/usr/lib64", "/lib",
+    "/usr/lib"};
 
 /// What a look depends on beside the files.
 struct LoaderSettings {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -118,6 +119,15 @@ std::string no_descriptors(int error) {
       std::strerror(error));
 }
 
+std::string with_descriptor_limit(std::string line, unsigned long limit) {
+  constexpr unsigned long few =
+      64;  // a launcher of several nodes needs some thirty, and two more for each rank
+  const bool says_so = line.find("Too many open files") != std::string::npos;
+  if (line.find("ulimit -n") != std::string::npos || limit == 0 || (limit >= few && !says_so)) return line;
+  return fmt::format("{}. What to do: raise the limit of open files, which is {} here: ulimit -n {}", line,
+                     limit, std::max(1024UL, 4 * limit));
+}
+
 std::string no_guard(int error) {
   return fmt::format("cannot start a process: {}; nothing was started. Look at ulimit -u and at free memory",
                      std::strerror(error));
@@ -164,7 +174,22 @@ std::string variable_not_set(std::string_view name) {
       name);
 }
 
-std::string start_failed(const Where& where, std::string_view step, int error) {
+std::string start_failed(const Where& where, std::string_view step, int error, std::string_view interpreter) {
+  if (!interpreter.empty()) {
+    const bool has_return = interpreter.back() == '\r';
+    if (has_return) interpreter.remove_suffix(1);
+    const auto advice =
+        has_return ? fmt::format(
+                         "its lines end with CR LF, as on another system, and the CR counts as part of the "
+                         "name: sed -i 's/\\r$//' {}",
+                         where.program)
+                   : std::string("install it on this node, or name another one there");
+    return fmt::format(
+        "rank {} on {} ({}) cannot start: the interpreter that its first line names, '{}{}': {}; {}. What to "
+        "do: {}",
+        number(where.rank), where.host, where.program, interpreter, has_return ? "\\r" : "",
+        std::strerror(error), end_of_job, advice);
+  }
   return fmt::format("rank {} on {} ({}) cannot start: {}: {}; {}", number(where.rank), where.host,
                      where.program, step, std::strerror(error), end_of_job);
 }
@@ -307,6 +332,17 @@ std::string not_of_the_job(std::string_view program, const job::Interface& inter
       none, program, interface.mpi);
 }
 
+std::string library_lost(std::string_view ranks, std::string_view program, const OtherLibrary& library) {
+  const auto folder = library.own.substr(0, std::max<std::size_t>(1, library.own.rfind('/')));
+  return fmt::format(
+      "{} weftrun's PMIx library, {}, and another one, {}, was opened on {} while they ran: on the way from "
+      "weftrun to {} LD_LIBRARY_PATH may have been lost or changed (env -i, a login shell, a module "
+      "or conda script, a setuid bit). What to do: put {} first on LD_LIBRARY_PATH again behind that, or "
+      "link the "
+      "program to weftrun's library with an RPATH, which a setuid program needs",
+      ranks, library.own, library.other, library.host, program, folder);
+}
+
 std::string timed_out_at_start(double seconds) {
   return fmt::format(
       "the job did not end within --timeout {:g} seconds: it was still being started, and was ended. Give it "
@@ -374,10 +410,10 @@ std::string reader_gone(std::string_view stream) {
 }
 
 std::string binding(Rank rank, std::string_view host, std::string_view label,
-                    const std::vector<unsigned>& cpus) {
-  if (cpus.empty()) return fmt::format("rank {} on {}: not bound", number(rank), host);
-  return fmt::format("rank {} on {}: bound to {} (processors {})", number(rank), host, label,
-                     job::ranges(cpus));
+                    const std::vector<unsigned>& cpus, std::string_view reason) {
+  if (cpus.empty()) return fmt::format("rank {} on {}: not bound; {}", number(rank), host, reason);
+  return fmt::format("rank {} on {}: bound to {} (processors {}); {}", number(rank), host, label,
+                     job::ranges(cpus), reason);
 }
 
 }  // namespace weft::messages

@@ -39,6 +39,8 @@ std::string launch_info_refused(std::string_view status);
 std::string bad_output_directory(std::string_view path, int error);
 std::string no_such_input_rank(job::Rank rank, std::uint32_t size);
 std::string no_descriptors(int error);
+/// The line of a failure of weftrun or weftd, with what to do where so few descriptors may be why.
+std::string with_descriptor_limit(std::string line, unsigned long limit);
 std::string no_guard(int error);
 std::string no_shared_files(std::string_view path, int error);
 std::string no_session_folder(std::string_view host, std::string_view path, int error);
@@ -47,7 +49,9 @@ std::string server_failed(std::string_view step, std::string_view reason);
 /// weftpmi is not at `path`, and this program needs it.
 std::string no_weftpmi(std::string_view path, std::string_view program, int error);
 std::string variable_not_set(std::string_view name);
-std::string start_failed(const Where& where, std::string_view step, int error);
+/// interpreter: the one that the first line of a script names, where that is what is missing; else empty.
+std::string start_failed(const Where& where, std::string_view step, int error,
+                         std::string_view interpreter = {});
 
 // Daemons.
 std::string bad_launch_timeout(std::string_view text);
@@ -84,6 +88,13 @@ std::string rank_aborted(const Where& where, int status, std::string_view text,
 std::string left_behind(const std::vector<Where>& ranks, const std::vector<std::string>& nodes);
 /// No rank of the job ever called PMIx_Init, although a program of this interface was to. Empty: nothing speaks for that.
 std::string not_of_the_job(std::string_view program, const job::Interface& interface, std::uint32_t size);
+/// Ranks have ended without having reached the server, and another PMIx library was opened meanwhile.
+struct OtherLibrary {
+  std::string own, other;  ///< files
+  std::string host;        ///< where the other one was opened
+};
+/// ranks: "none of the 4 ranks reached". program: what uses PMIx.
+std::string library_lost(std::string_view ranks, std::string_view program, const OtherLibrary& library);
 std::string timed_out(double seconds, const std::vector<job::Rank>& running, std::uint32_t size);
 /// Some rank had not been started yet.
 std::string timed_out_at_start(double seconds);
@@ -95,6 +106,6 @@ std::string reader_gone(std::string_view stream);
 
 // For --report-bindings and --verbose.
 std::string binding(job::Rank rank, std::string_view host, std::string_view label,
-                    const std::vector<unsigned>& cpus);
+                    const std::vector<unsigned>& cpus, std::string_view reason);
 
 }  // namespace weft::messages

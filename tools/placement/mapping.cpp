@@ -106,6 +106,53 @@ Binding binding_to(hwloc_obj_t object, const char* kind) {
   return binding;
 }
 
+/// The cores of [first, last), neighbours of each other.
+Binding binding_to(const std::vector<Slot>& cores, std::size_t first, std::size_t last) {
+  Binding binding = binding_to(cores[first].unit, "core");
+  for (std::size_t i = first + 1; i < last; ++i)
+    for (const unsigned processor : binding_to(cores[i].unit, "core").processors)
+      binding.processors.push_back(processor);
+  std::sort(binding.processors.begin(), binding.processors.end());
+  if (last - first > 1)
+    binding.label =
+        fmt::format("cores {}-{}", cores[first].unit->logical_index, cores[last - 1].unit->logical_index);
+  return binding;
+}
+
+/// The cores of each group that ranks are dealt to in turn: NUMA nodes, sockets, or one group of all.
+std::vector<std::vector<Slot>> groups_of(hwloc_topology_t topology, job::MapBy map) {
+  const auto cores = slots_of(topology, false);
+  if (map != job::MapBy::numa && map != job::MapBy::socket) return {cores};
+  const auto holder = map == job::MapBy::numa ? &Slot::node : &Slot::socket;
+  std::vector<std::vector<Slot>> groups;
+  for (const Slot& core : cores) {
+    const auto same = [&](const std::vector<Slot>& group) { return group.front().*holder == core.*holder; };
+    const auto at = std::find_if(groups.begin(), groups.end(), same);
+    at == groups.end() ? groups.push_back({core}) : at->push_back(core);
+  }
+  return groups;
+}
+
+/// Each of policy.parts ranks has a part of the cores, the ranks from `before` on are asked for.
+std::vector<Binding> equal_parts(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                 std::uint32_t before) {
+  const auto groups = groups_of(topology, policy.map);
+  if (groups.front().empty()) throw Stop(exit_status::own_failure, messages::no_topology());
+  std::vector<Binding> bindings;
+  for (std::size_t rank = before; rank < std::size_t{before} + ranks; ++rank) {
+    const std::size_t group = rank % groups.size(), place = rank / groups.size();
+    const auto& cores = groups[group];
+    const std::size_t sharers =
+        (std::max<std::size_t>(policy.parts, rank + 1) - group - 1) / groups.size() + 1;
+    // A group that is smaller than the others may have more ranks than cores.
+    const bool are_enough = sharers <= cores.size();
+    const std::size_t first = are_enough ? place * cores.size() / sharers : place % cores.size();
+    const std::size_t last = are_enough ? (place + 1) * cores.size() / sharers : first + 1;
+    bindings.push_back(binding_to(cores, first, last));
+  }
+  return bindings;
+}
+
 /// hwloc's plugins find devices (PCI, GPUs). Loading them takes longer than all that is asked here.
 class WithoutPlugins {
  public:
@@ -123,16 +170,19 @@ class WithoutPlugins {
 
 }  // namespace
 
-Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
+Policy choose_policy(const Share& share, const Processors& processors, job::BindTo bind,
                      job::MapBy map) noexcept {
   Policy policy;
-  policy.oversubscribed = ranks > processors.cores;
-  const bool few = ranks <= 2;
+  policy.oversubscribed = share.ranks > processors.cores;
   policy.bind = bind;
   if (bind == job::BindTo::automatic) {
-    policy.bind = few ? job::BindTo::core : job::BindTo::numa;
-    const bool means_nothing = policy.bind == job::BindTo::numa && processors.numa_nodes == 1;
-    if (policy.oversubscribed || means_nothing) policy.bind = job::BindTo::none;
+    policy.reason = policy.oversubscribed       ? Reason::more_than_cores
+                    : share.ranks < share.slots ? Reason::slots_left
+                    : share.ranks == 1          ? Reason::one_rank
+                                                : Reason::equal_parts;
+    const bool is_bound = policy.reason == Reason::equal_parts;
+    policy.bind = is_bound ? job::BindTo::core : job::BindTo::none;
+    policy.parts = is_bound ? share.ranks : 0;
   }
   policy.map = map;
   if (map != job::MapBy::automatic) return policy;
@@ -140,6 +190,26 @@ Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::Bin
   if (policy.bind == job::BindTo::numa) policy.map = job::MapBy::numa;
   if (policy.bind == job::BindTo::socket) policy.map = job::MapBy::socket;
   return policy;
+}
+
+std::string words_for(const Policy& policy, const Share& share, std::uint32_t cores) {
+  const auto counted = [](std::uint32_t number, const char* what) {
+    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+  };
+  const auto ranks = counted(share.ranks, "rank");
+  switch (policy.reason) {
+    case Reason::asked:
+      return "as asked for";
+    case Reason::equal_parts:
+      return fmt::format("{} of {} fill the slots: equal parts", ranks, counted(cores, "core"));
+    case Reason::one_rank:
+      return "a single rank has all cores";
+    case Reason::slots_left:
+      return fmt::format("{} for {}: bound only where all are used", ranks, counted(share.slots, "slot"));
+    case Reason::more_than_cores:
+      return fmt::format("{} for {}", ranks, counted(cores, "core"));
+  }
+  return {};
 }
 
 Topology load_topology() {
@@ -190,6 +260,7 @@ std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, 
                                 std::uint32_t before) {
   std::vector<Binding> bindings(ranks);
   if (policy.bind == job::BindTo::none) return bindings;
+  if (policy.parts != 0) return equal_parts(topology, ranks, policy, before);
   const auto slots = in_order(topology, policy);
   if (slots.empty()) throw Stop(exit_status::own_failure, messages::no_topology());
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {

@@ -15,22 +15,36 @@
 
 namespace weft::placement {
 
-/// Never `automatic`.
+/// Why ranks are bound as they are.
+enum class Reason { asked, equal_parts, one_rank, slots_left, more_than_cores };
+
+/// `bind` is never `automatic`.
 struct Policy {
   job::BindTo bind = job::BindTo::none;
   job::MapBy map = job::MapBy::slot;
   bool oversubscribed = false;  ///< more ranks than cores
+  std::uint32_t parts = 0;  ///< so many ranks have the cores in equal parts; 0: each is bound as `bind` says
+  Reason reason = Reason::asked;
 };
 
-/// The defaults are mpirun 4's: up to two ranks are bound to cores, more ranks to NUMA nodes, and ranks that
-/// outnumber the cores are not bound. Binding to the only NUMA node would have no effect and is left out.
-///   ranks  on this machine; for virtual nodes the ranks of all of them
-Policy choose_policy(std::uint32_t ranks, const Processors& processors, job::BindTo bind,
+/// Ranks of a machine, virtual nodes taken together, and the slots that it has for this job.
+struct Share {
+  std::uint32_t ranks = 0;
+  std::uint32_t slots = 0;
+};
+
+/// Ranks that fill the slots of their machine have its cores in equal parts. Others are not bound: a rank may have threads, and
+/// another run may be beside this one, which would be given the same cores. Nor is a single rank, for which the
+/// part is the whole, nor ranks that outnumber the cores.
+Policy choose_policy(const Share& share, const Processors& processors, job::BindTo bind,
                      job::MapBy map) noexcept;
+
+/// For the user, as in "not bound: 1 rank for 8 slots".
+std::string words_for(const Policy& policy, const Share& share, std::uint32_t cores);
 
 struct Binding {
   std::vector<unsigned> processors;  ///< the operating system's numbers, ascending; empty: not bound
-  std::string label;                 ///< "core 3", "NUMA node 1"
+  std::string label;                 ///< "core 3", "cores 4-7", "NUMA node 1"
 };
 
 struct TopologyCloser {

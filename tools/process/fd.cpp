@@ -41,6 +41,11 @@ void ensure_standard_descriptors() {
   if (fd > 2) ::close(fd);
 }
 
+unsigned long descriptor_limit() noexcept {
+  struct rlimit limit {};
+  return ::getrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_cur : 0;
+}
+
 void grow_descriptor_table() noexcept {
   constexpr rlim_t most = 4096;
   struct rlimit limit {};

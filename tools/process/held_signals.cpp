@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tools/process/held_signals.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 namespace weft::process {
+
+void keep_crashes_deadly() noexcept {
+  ::setenv("IPATH_NO_BACKTRACE", "1", 0);
+}
 
 HeldSignals::HeldSignals() noexcept {
   for (int signal = 1; signal <= last; ++signal)

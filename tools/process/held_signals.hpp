@@ -9,6 +9,10 @@
 
 namespace weft::process {
 
+/// Keeps a library of InfiniPath cards, which libfabric loads, from catching SIGSEGV and its like as it is loaded: a
+/// process that crashes in that moment would hang in the handler. Before any thread is started.
+void keep_crashes_deadly() noexcept;
+
 class HeldSignals {
  public:
   /// SIGINT, SIGTERM and SIGHUP of this thread, and of those that it starts, wait from here on.

@@ -34,7 +34,7 @@ struct Handover {
 
 /// Signals that the tools catch or ignore; programs start with the system's default. Those that were
 /// ignored when weftrun was started (nohup) stay so: weftrun has not changed them.
-constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGTSTP,
+constexpr std::array caught = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2, SIGURG, SIGTSTP,
                                SIGCONT, SIGCHLD, SIGPIPE, SIGQUIT, SIGTTIN, SIGTTOU};
 
 void restore_signals(const sigset_t& mask) noexcept {

@@ -10,6 +10,7 @@
 #include <array>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
 #include <string_view>
 
@@ -128,6 +129,19 @@ Variables additions_to(const Variables& environment, const std::string& library_
   // the rank they wait for needs.
   if (oversubscribed) add_unless_set("OMPI_MCA_mpi_oversubscribe=1");
   return additions;
+}
+
+std::string working_directory_variable(const std::string& directory, const std::string& from) {
+  std::filesystem::path path = std::filesystem::path(from) / directory;
+  const auto has_dots = [](const std::filesystem::path& part) { return part == "." || part == ".."; };
+  std::error_code error;
+  if (std::any_of(path.begin(), path.end(), has_dots)) {
+    auto resolved = std::filesystem::canonical(path, error);
+    if (!error) path = std::move(resolved);
+  }
+  std::string text = path.string();
+  while (text.size() > 1 && text.back() == '/') text.pop_back();
+  return "PWD=" + text;
 }
 
 Variables rank_environment(const RankIdentity& identity) {

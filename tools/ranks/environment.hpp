@@ -55,4 +55,8 @@ void set_variable(Variables& variables, const std::string& assignment);
 /// result.
 std::vector<char*> make_envp(const Variables& shared, const Variables& own);
 
+/// "PWD=..." for a process that starts in `directory`, as a shell there has it: absolute, without "." and "..".
+/// from: where a relative one is seen from.
+std::string working_directory_variable(const std::string& directory, const std::string& from);
+
 }  // namespace weft::ranks

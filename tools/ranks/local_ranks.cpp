@@ -102,15 +102,23 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   std::uint32_t before = 0;
   for (std::uint32_t node = 0; launch.one_machine && node < node_; ++node)
     before += static_cast<std::uint32_t>(table.ranks_on(node).size());
-  map_.policy = placement::choose_policy(launch.one_machine ? table.size() : local, processors, launch.bind,
-                                         launch.map);
-  // Takes milliseconds, so only for a job with bound ranks.
-  if (map_.policy.bind != job::BindTo::none) topology_ = placement::load_topology();
+  const placement::Share share{launch.one_machine ? table.size() : local,
+                               launch.all_slots != 0         ? launch.all_slots
+                               : node_ < launch.slots.size() ? launch.slots[node_]
+                                                             : 1};
+  map_.policy = placement::choose_policy(share, processors, launch.bind, launch.map);
+  binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
+  load_topology();
   map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
                             : std::vector<placement::Binding>(local);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   name_session_folder(notes);
   inherited_ = without_other_jobs(launch.environment);
+}
+
+/// Also where no rank is bound: each has a locality string. A job whose ranks are not bound does without.
+void LocalRanks::load_topology() try { topology_ = placement::load_topology(); } catch (const Stop&) {
+  if (map_.policy.bind != job::BindTo::none) throw;
 }
 
 /// A job does without: few programs look for such folders, and those that do have to get on where there are none.
@@ -127,6 +135,8 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
   auto environment = server_->environment_of(map_.first_rank_of(number), inherited_);
   auto additions = additions_to(environment, library_path, map_.policy.oversubscribed);
   set_variable(additions, mark_);
+  if (!app.directory.empty())
+    set_variable(additions, working_directory_variable(app.directory, map_.directory));
   if (shared_files_)
     for (auto& addition : shared_files_->additions_to(environment)) additions.push_back(std::move(addition));
   for (const auto& addition : additions) set_variable(environment, addition);
@@ -152,13 +162,20 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
 
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = raise_descriptor_limit();
+  // After all programs have been looked at, which opens their libraries.
+  libraries_.emplace(libraries::other_pmix_files(library_file(), value_of(inherited_, "LD_LIBRARY_PATH"),
+                                                 value_of(inherited_, "PATH")));
   processes_ = std::make_unique<Processes>(spawner_, map_.size);
   for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
     try {
       const process::SpawnResult result = start_rank(index_here, connect, descriptor_limit);
       if (result.pid > 0) continue;
-      return Failure{exit_code_for_start(result.error),
-                     messages::start_failed(where(ranks_[index_here]), result.step, result.error)};
+      const auto app = map_.app_of(ranks_[index_here]);
+      const auto interpreter =
+          unusable_interpreter(commands_[app].path, map_.apps[app].directory, result.error);
+      return Failure{
+          exit_code_for_start(result.error),
+          messages::start_failed(where(ranks_[index_here]), result.step, result.error, interpreter)};
     } catch (const Stop& stop) {  // no descriptors or no environment; the ranks before this one run already
       return Failure{stop.exit_code(), stop.what()};
     }
@@ -262,8 +279,8 @@ std::uint32_t LocalRanks::count_connected() const noexcept {
 std::vector<std::string> LocalRanks::bindings() const {
   std::vector<std::string> lines;
   for (std::size_t i = 0; i < ranks_.size(); ++i)
-    lines.push_back(
-        messages::binding(ranks_[i], map_.host, map_.bindings[i].label, map_.bindings[i].processors));
+    lines.push_back(messages::binding(ranks_[i], map_.host, map_.bindings[i].label,
+                                      map_.bindings[i].processors, binding_reason_));
   return lines;
 }
 

@@ -15,6 +15,7 @@
 #include "tools/host/job_info.hpp"
 #include "tools/host/server.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/placement/distribution.hpp"
 #include "tools/process/fd.hpp"
@@ -59,7 +60,7 @@ class LocalRanks {
   void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
-  /// For the PMIx server; null unless ranks are bound.
+  /// For the PMIx server; null where this machine's cannot be read.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
   /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
@@ -91,10 +92,13 @@ class LocalRanks {
   /// Of the apps, as this node's files tell.
   const std::vector<job::Interface>& interfaces() const noexcept { return interfaces_; }
   std::vector<std::string> bindings() const;  ///< a line for each rank
+  /// Another PMIx library that was opened on this node while ranks ran; empty: none.
+  std::string other_pmix() { return libraries_ ? libraries_->opened() : std::string(); }
   /// For --verbose: policy, and of the first rank of each app here the variables that weftrun does not have as well.
   std::vector<std::string> description() const;
 
  private:
+  void load_topology();
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
   Variables own_variables(std::size_t index_here) const;
@@ -118,11 +122,13 @@ class LocalRanks {
   asio::signal_set child_signals_;
   placement::Topology topology_;
   host::JobMap map_;
+  std::string binding_reason_;              // for the user
   std::vector<job::Rank> ranks_;            // of this node, ascending
   Variables inherited_;                     // weftrun's, as far as ranks get it
   std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_
   std::vector<job::Interface> interfaces_;  // one an app
   std::vector<Command> commands_;           // one an app
+  std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   host::Server* server_ = nullptr;
   bool is_watched_ = false, is_settling_ = false;

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -101,6 +102,21 @@ std::string find_program(const job::App& app, const Variables& environment) {
   }
   const std::string from = app.directory.empty() ? "the current directory" : app.directory;
   throw Stop(exit_status::not_found, messages::program_not_found(name, from, false));
+}
+
+std::string unusable_interpreter(const std::string& path, const std::string& directory, int error) {
+  constexpr std::size_t most_bytes_read_by_the_kernel = 256;
+  if (error != ENOENT && error != EACCES) return {};
+  std::ifstream file(seen_from_here(path, directory), std::ios::binary);
+  std::string line(most_bytes_read_by_the_kernel, '\0');
+  file.read(line.data(), static_cast<std::streamsize>(line.size()));
+  line.resize(static_cast<std::size_t>(file.gcount()));
+  if (line.compare(0, 2, "#!") != 0) return {};
+  line = line.substr(0, line.find('\n'));
+  const auto begin = line.find_first_not_of(" \t", 2);
+  if (begin == std::string::npos) return {};
+  const auto interpreter = line.substr(begin, line.find_first_of(" \t", begin) - begin);
+  return ::access(seen_from_here(interpreter, directory).c_str(), X_OK) == 0 ? std::string() : interpreter;
 }
 
 job::Interface interface_of(const std::string& path, const std::string& directory,

@@ -22,6 +22,9 @@ std::string find_program(const job::App& app, const Variables& environment);
 job::Interface interface_of(const std::string& path, const std::string& directory,
                             const Variables& environment, job::Pmi pmi);
 
+/// For a program that could not be executed (error: of execve): the interpreter that its first line names, if that is why; else empty.
+std::string unusable_interpreter(const std::string& path, const std::string& directory, int error);
+
 /// What is executed in place of the program.
 struct Command {
   std::string path;

@@ -71,6 +71,7 @@ Daemon::Daemon(const process::Spawner& spawner, launch::StartMessage message, st
 }
 
 int Daemon::run() {
+  process::keep_crashes_deadly();
   process::HeldSignals held;
   start_server();
   await_end_of_input();
@@ -289,7 +290,7 @@ void Daemon::on_abort_called(const host::AbortRequest& request) {
 void Daemon::on_settled() {
   has_ranks_ = false;
   has_settled_ = true;
-  if (has_launcher_) send_report(channel::report::Settled{});
+  if (has_launcher_) send_report(channel::report::Settled{ranks_.other_pmix()});
   if (!is_ending_) return;
   ranks_.reap_orphans();
   exit_when_done();

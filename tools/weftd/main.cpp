@@ -11,6 +11,7 @@
 
 #include "tools/launch/settings.hpp"
 #include "tools/launch/start_message.hpp"
+#include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
@@ -57,7 +58,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace weft::weftd;
   const auto print = [](const char* line) {
-    fmt::print(stderr, "weftd: [{}] {}\n", weft::allocation::OwnNames::here().host, line);
+    fmt::print(stderr, "weftd: [{}] {}\n", weft::allocation::OwnNames::here().host,
+               weft::messages::with_descriptor_limit(line, weft::process::descriptor_limit()));
   };
   try {
     return run(argc, argv);

@@ -273,8 +273,12 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
     }
     case channel::MessageType::input_unwanted:
       return watcher_.on_input_unwanted(from);
-    case channel::MessageType::settled:
+    case channel::MessageType::settled: {
+      channel::report::Settled settled;
+      if (!read(bytes, settled, from)) return;
+      if (!settled.other_pmix.empty()) watcher_.on_other_pmix(from, settled.other_pmix);
       return settle(from);
+    }
     case channel::MessageType::peer_lost: {
       channel::report::PeerLost peer;
       if (read(bytes, peer, from)) on_peer_lost(from, peer);

@@ -32,6 +32,8 @@ class DaemonsWatcher {
   virtual void on_input_unwanted(std::uint32_t node) = 0;
   /// Once a node: none of its ranks runs. It may not have been launched, or be lost.
   virtual void on_node_settled(std::uint32_t node) = 0;
+  /// Before on_node_settled(): the file of another PMIx library was opened there while ranks ran.
+  virtual void on_other_pmix(std::uint32_t node, const std::string& file) = 0;
   /// Once a node, before on_node_settled(): it is lost with all its ranks. line: for the user; empty: printed
   /// with another node already.
   virtual void on_node_lost(std::uint32_t node, const std::string& line) = 0;

@@ -54,15 +54,10 @@ std::string count_reason(const Plan& plan, const Options& options) {
 }
 
 std::string binding_reason(const Options& options, const placement::Policy& policy,
-                           const placement::Processors& processors, std::uint64_t ranks) {
-  const auto name = name_of(policy.bind);
-  if (options.bind != job::BindTo::automatic) return fmt::format("bind-to {}: as asked for", name);
-  if (policy.oversubscribed)
-    return fmt::format("bind-to none (default): {} ranks are more than {} cores", ranks, processors.cores);
-  if (policy.bind == job::BindTo::none)
-    return "bind-to none (default): more than two ranks, and one NUMA node";
-  return fmt::format("bind-to {} (default): {} ranks, {} cores, {} NUMA node{}", name, ranks,
-                     processors.cores, processors.numa_nodes, plural(processors.numa_nodes));
+                           const placement::Processors& processors, const placement::Share& share) {
+  return fmt::format("bind-to {}{}: {}", name_of(policy.bind),
+                     options.bind == job::BindTo::automatic ? " (default)" : "",
+                     placement::words_for(policy, share, processors.cores));
 }
 
 /// Writes the explanation from top to bottom.
@@ -90,11 +85,12 @@ class Writer {
     return machine_.is_every_node || node.here || plan_.one_machine;
   }
   /// On the machine of this node: virtual nodes share one.
-  std::uint32_t ranks_beside(std::uint32_t node) const noexcept {
-    return plan_.one_machine ? table_.size() : static_cast<std::uint32_t>(table_.ranks_on(node).size());
-  }
-  placement::Policy policy_on(std::uint32_t node) const noexcept {
-    return placement::choose_policy(ranks_beside(node), machine_.processors, options_.bind, options_.map);
+  placement::Share share_on(std::uint32_t node) const noexcept {
+    if (!plan_.one_machine)
+      return {static_cast<std::uint32_t>(table_.ranks_on(node).size()), plan_.nodes[node].slots};
+    placement::Share share{table_.size(), 0};
+    for (const auto& each : plan_.nodes) share.slots += each.slots;
+    return share;
   }
 
   void reasons() {
@@ -116,8 +112,9 @@ class Writer {
     std::vector<placement::Binding> bindings(ranks.size());
     const bool known = is_known(node);
     if (known) {
-      const placement::Policy policy = policy_on(i);
-      add("  {}", binding_reason(options_, policy, machine_.processors, ranks_beside(i)));
+      const auto share = share_on(i);
+      const auto policy = placement::choose_policy(share, machine_.processors, options_.bind, options_.map);
+      add("  {}", binding_reason(options_, policy, machine_.processors, share));
       bindings = placement::bind_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()),
                                        policy, before_);
     } else {

@@ -13,6 +13,7 @@
 #include <memory>
 #include <utility>
 
+#include "tools/libraries/command_look.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/held_signals.hpp"
 #include "tools/weftrun/launch_message.hpp"
@@ -59,6 +60,7 @@ int Job::run() {
   // UCX prints its complaints on standard output, which is the ranks'. Their environment has been copied
   // before.
   ::setenv("UCX_LOG_FILE", "stderr", 0);
+  process::keep_crashes_deadly();
   process::HeldSignals held;
   make_output();
   for (const auto& note : notes_on_variables(launch_)) console_->print(note);
@@ -203,20 +205,36 @@ void Job::on_node_runs() {
 
 void Job::on_node_settled(std::uint32_t) {
   if (--nodes_to_settle_ != 0) return;
-  say_if_none_connected();
+  say_why_ranks_are_strangers();
   raise(Event::all_gone);
 }
 
 /// Ranks that do not find their runtime may each run as a job of one, and end well.
-void Job::say_if_none_connected() {
-  if (has_connected_ || nodes_to_start_ != 0) return;
+void Job::say_why_ranks_are_strangers() {
+  if (nodes_to_start_ != 0 || (has_connected_ && !stranger_)) return;
   const auto& interfaces = local_ ? local_->interfaces() : interfaces_;
-  for (std::size_t app = 0; app < std::min(interfaces.size(), launch_.apps.size()); ++app) {
+  for (std::size_t app = 0; !has_connected_ && app < std::min(interfaces.size(), launch_.apps.size());
+       ++app) {
     // A rank that fails right after PMIx_Init may not have been heard of; one with another library never is.
     if (outcome_.exit_code() != 0 && interfaces[app].server_pmix.empty()) continue;
     const auto line = messages::not_of_the_job(launch_.apps[app].argv[0], interfaces[app], table_.size());
     if (!line.empty()) return console_->print_result(line);
   }
+  if (!other_pmix_.empty()) say_if_library_is_lost();
+}
+
+/// A process of another job may have opened the other library: so a program that would use it must be in sight.
+void Job::say_if_library_is_lost() {
+  const auto& app = launch_.apps[stranger_ ? table_.app_of(*stranger_) : 0];
+  const ranks::Variables& variables = launch_.environment;
+  const auto program = libraries::user_of_pmix(
+      app.argv, ranks::value_of(variables, "PATH"),
+      {ranks::value_of(variables, "LD_LIBRARY_PATH"), app.directory.empty() ? "." : app.directory});
+  if (program.empty()) return;
+  const auto ranks = has_connected_ ? fmt::format("rank {} did not reach", number(*stranger_))
+                                    : fmt::format("none of the {} ranks reached", table_.size());
+  console_->print_result(
+      messages::library_lost(ranks, program, {ranks::library_file(), other_pmix_, other_pmix_host_}));
 }
 
 /// Reports of other nodes overtake each other: ranks that leave because a rank is lost may be told of before that rank is.
@@ -247,6 +265,7 @@ void Job::judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written)
   if (ranks_.is_end_expected(rank)) return;
   const auto failed = [&](int exit_code, pmix_status_t how, const std::string& line) {
     const bool is_first = state_ == State::starting || state_ == State::running;
+    if (!ending_.failed && !connected) stranger_ = rank;
     note_failure(rank, exit_code, how);
     fail(Event::rank_failed, exit_code, fmt::format("rank {}", number(rank)), line, AboutRank{rank, written});
     if (is_first && connected) say_absentees();

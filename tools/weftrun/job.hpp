@@ -58,6 +58,7 @@ class Job final : DaemonsWatcher {
   void on_aborted(const host::AbortRequest& request) override;
   void on_input_unwanted(std::uint32_t node) override;
   void on_node_settled(std::uint32_t node) override;
+  void on_other_pmix(std::uint32_t node, const std::string& file) override;
   void on_node_lost(std::uint32_t node, const std::string& line) override;
   void on_agent_line(const std::string& line) override;
   void on_detail(const std::string& text) override;
@@ -65,7 +66,8 @@ class Job final : DaemonsWatcher {
 
   // Events.
   void on_node_runs();
-  void say_if_none_connected();
+  void say_why_ranks_are_strangers();
+  void say_if_library_is_lost();
   void on_rank_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written);
   void judge_end(const ranks::LocalRanks::Ended& ended, WrittenBytes written);
   void judge_held_ends();
@@ -138,6 +140,8 @@ class Job final : DaemonsWatcher {
   bool has_concluded_ = false;
   bool has_connected_ = false;              // some rank, at any time
   std::vector<job::Interface> interfaces_;  // of the apps, as a daemon sees them
+  std::optional<job::Rank> stranger_;       // the first to fail, if it had not connected
+  std::string other_pmix_, other_pmix_host_;
   bool time_is_up_ = false;
   using Clock = std::chrono::steady_clock;
   Clock::time_point begun_ = Clock::now(), served_, all_started_;  // for --verbose

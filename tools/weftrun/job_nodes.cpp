@@ -49,6 +49,12 @@ void Job::on_input_unwanted(std::uint32_t node) {
   input_->disconnect_node(node);
 }
 
+void Job::on_other_pmix(std::uint32_t node, const std::string& file) {
+  if (!other_pmix_.empty()) return;
+  other_pmix_ = file;
+  other_pmix_host_ = plan_.nodes[node].name;
+}
+
 void Job::on_node_lost(std::uint32_t node, const std::string& line) {
   if (!line.empty())
     fail(Event::node_lost, exit_status::own_failure, fmt::format("node {}", plan_.nodes[node].name), line);

@@ -63,7 +63,10 @@ void Job::plan_own_node() {
   };
   events.connected_late = [this](Rank rank) { on_connected_late(rank); };
   events.abort = [this](const host::AbortRequest& request) { on_aborted(request); };
-  events.settled = [this] { on_node_settled(*plan_.own); };
+  events.settled = [this] {
+    if (const auto other = local_->other_pmix(); !other.empty()) on_other_pmix(*plan_.own, other);
+    on_node_settled(*plan_.own);
+  };
   events.other_child = [this](pid_t pid, int status) {
     if (daemons_) daemons_->on_child_exit(pid, status);
   };

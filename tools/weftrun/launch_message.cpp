@@ -49,6 +49,7 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   for (const auto& node : plan.nodes) {
     launch.hosts.push_back(node.name);
     if (!plan.alone) launch.slots.push_back(node.slots);
+    if (plan.alone || plan.one_machine) launch.all_slots += node.slots;
   }
   launch.distribution = encode(plan.distribution);
   launch.session = static_cast<std::uint32_t>(::getpid());

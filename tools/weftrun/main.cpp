@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/settings.hpp"
+#include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
@@ -27,6 +28,14 @@ namespace exit_status = messages::exit_status;
 
 int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
+}
+
+void say(const std::string& line) {
+  fmt::print(stderr, "weftrun: {}\n", line);
+}
+
+void say_failure(const std::string& line) {
+  say(messages::with_descriptor_limit(line, process::descriptor_limit()));
 }
 
 int run(int argc, char** argv) {
@@ -58,10 +67,10 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const Stop& stop) {
-    fmt::print(stderr, "weftrun: {}\n", stop.what());
+    stop.exit_code() == exit_status::own_failure ? say_failure(stop.what()) : say(stop.what());
     return stop.exit_code();
   } catch (const std::exception& error) {
-    fmt::print(stderr, "weftrun: {}; the job was ended\n", error.what());
+    say_failure(fmt::format("{}; the job was ended", error.what()));
     return exit_status::own_failure;
   }
 }

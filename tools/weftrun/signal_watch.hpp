@@ -12,7 +12,7 @@ class SignalWatch {
  public:
   struct Events {
     std::function<void(int signal)> end;    ///< SIGINT, SIGTERM, SIGHUP
-    std::function<void(int signal)> relay;  ///< SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT
+    std::function<void(int signal)> relay;  ///< SIGUSR1, SIGUSR2, SIGURG, SIGTSTP, SIGCONT
   };
   /// Signals that are ignored when this is constructed stay ignored: nohup stays in force. The events come on
   /// the loop.

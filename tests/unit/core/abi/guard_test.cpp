@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <functional>
 #include <memory>
@@ -54,6 +55,15 @@ TEST(Guard, what_is_no_exception_of_the_library_is_logged_too) {
 TEST(Guard, no_memory_is_a_status_and_no_defect) {
   EXPECT_EQ(said_by([] { EXPECT_EQ(PMIx_Sample_status([] { throw std::bad_alloc(); }, 1), PMIX_ERR_NOMEM); }),
             "");
+}
+
+TEST(Guard, no_descriptor_is_a_status_and_no_defect) {
+  for (const int error : {EMFILE, ENFILE}) {
+    EXPECT_EQ(
+        guarded_status([error]() -> pmix_status_t { throw std::system_error(error, std::system_category()); },
+                       "PMIx_Sample"),
+        PMIX_ERR_OUT_OF_RESOURCE);
+  }
 }
 
 TEST(Guard, no_thread_is_a_status_and_no_defect) {

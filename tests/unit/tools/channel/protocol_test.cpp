@@ -87,6 +87,7 @@ TEST(Protocol, every_message_survives) {
   ASSERT_TRUE(ended);
   EXPECT_EQ(ended->out_bytes, 1ULL << 40);
   EXPECT_EQ(decode<report::Aborted>(encode(report::Aborted{Rank{2}, -1, "why", {}}))->status, -1);
+  EXPECT_EQ(decode<report::Settled>(encode(report::Settled{"/x"}))->other_pmix, "/x");
 }
 
 TEST(Protocol, a_message_that_is_cut_or_too_long_is_none) {

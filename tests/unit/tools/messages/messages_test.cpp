@@ -20,6 +20,26 @@ TEST(Wording, a_failure_names_rank_host_pid_and_program) {
   EXPECT_NE(rank_killed(where, 11, false).find("signal 11 (SIGSEGV)"), std::string::npos);
 }
 
+TEST(Wording, few_descriptors_are_named_with_their_limit) {
+  EXPECT_EQ(with_descriptor_limit("pipe: Too many open files", 1024),
+            "pipe: Too many open files. What to do: raise the limit of open files, which is 1024 here: "
+            "ulimit -n 4096");
+  EXPECT_NE(with_descriptor_limit("no transport works", 20).find("which is 20 here"), std::string::npos);
+  EXPECT_EQ(with_descriptor_limit("no transport works", 64), "no transport works");
+  EXPECT_EQ(with_descriptor_limit("no transport works", 0), "no transport works");
+  EXPECT_EQ(with_descriptor_limit("Raise ulimit -n", 20), "Raise ulimit -n");
+}
+
+TEST(Wording, a_lost_library_names_both_files_and_the_folder_to_set) {
+  const auto line = library_lost("none of the 2 ranks reached", "./ring",
+                                 {"/opt/weft/lib/libpmix.so.2.4.2", "/usr/lib/libpmix.so.2.6.2", "node7"});
+  for (const auto* part :
+       {"none of the 2 ranks reached weftrun's PMIx library, /opt/weft/lib/libpmix.so.2.4.2",
+        "/usr/lib/libpmix.so.2.6.2, was opened on node7", "on the way from weftrun to ./ring",
+        "What to do: put /opt/weft/lib first on LD_LIBRARY_PATH"})
+    EXPECT_NE(line.find(part), std::string::npos) << line << "\n  lacks: " << part;
+}
+
 TEST(Wording, ranks_that_no_runtime_found_are_told_why) {
   const auto line = [](const job::Interface& interface, std::uint32_t size = 4) {
     return not_of_the_job("./a.out", interface, size);

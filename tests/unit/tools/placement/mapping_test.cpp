@@ -6,7 +6,10 @@
 #include <hwloc.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <numeric>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/messages/stop.hpp"
@@ -137,40 +140,102 @@ TEST(Placement, not_bound_has_no_processors) {
   EXPECT_EQ(processors_of(bindings), (Sets{{}, {}}));
 }
 
-Policy automatic(std::uint32_t ranks, Processors processors) {
-  return choose_policy(ranks, processors, job::BindTo::automatic, job::MapBy::automatic);
+TEST(Placement, equal_parts_of_the_cores) {
+  const auto machine = synthetic("pack:2 [numa] core:4 pu:2");
+  const auto parts = [&](std::uint32_t ranks, job::MapBy map = job::MapBy::slot) {
+    Policy policy{job::BindTo::core, map, false};
+    policy.parts = ranks;
+    return bind_ranks(machine.get(), ranks, policy);
+  };
+  EXPECT_EQ(processors_of(parts(2)), (Sets{{0, 1, 2, 3, 4, 5, 6, 7}, {8, 9, 10, 11, 12, 13, 14, 15}}));
+  EXPECT_EQ(parts(2)[1].label, "cores 4-7");
+  EXPECT_EQ(processors_of(parts(3)), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7, 8, 9}, {10, 11, 12, 13, 14, 15}}));
+  EXPECT_EQ(processors_of(parts(8)),
+            processors_of(bind_ranks(machine.get(), 8, {job::BindTo::core, job::MapBy::slot, false})));
+  EXPECT_EQ(parts(8)[7].label, "core 7");
+  EXPECT_EQ(processors_of(parts(4, job::MapBy::numa)),
+            (Sets{{0, 1, 2, 3}, {8, 9, 10, 11}, {4, 5, 6, 7}, {12, 13, 14, 15}}));
+  EXPECT_EQ(processors_of(parts(3, job::MapBy::socket)),
+            (Sets{{0, 1, 2, 3}, {8, 9, 10, 11, 12, 13, 14, 15}, {4, 5, 6, 7}}));
+  for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {  // each core once, none left
+    std::vector<unsigned> all;
+    for (const auto& set : processors_of(parts(ranks))) all.insert(all.end(), set.begin(), set.end());
+    std::sort(all.begin(), all.end());
+    std::vector<unsigned> every(16);
+    std::iota(every.begin(), every.end(), 0U);
+    EXPECT_EQ(all, every) << ranks;
+  }
 }
 
-TEST(PolicyChoice, few_ranks_are_bound_to_cores) {
-  EXPECT_EQ(automatic(1, {8, 4, 1}).bind, job::BindTo::core);
-  EXPECT_EQ(automatic(2, {8, 4, 2}).bind, job::BindTo::core);
+TEST(Placement, virtual_nodes_have_parts_of_the_whole_machine) {
+  const auto machine = synthetic("core:8 pu:1");
+  Policy policy{job::BindTo::core, job::MapBy::slot, false};
+  policy.parts = 4;
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 1, policy, 0)), (Sets{{0, 1}}));
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 3, policy, 1)), (Sets{{2, 3}, {4, 5}, {6, 7}}));
 }
 
-TEST(PolicyChoice, more_are_bound_to_nodes_where_there_are_several) {
-  const Policy several = automatic(3, {8, 8, 2});
-  EXPECT_EQ(several.bind, job::BindTo::numa);
-  EXPECT_EQ(several.map, job::MapBy::numa);
-  EXPECT_EQ(automatic(3, {8, 8, 1}).bind, job::BindTo::none);
+TEST(Placement, parts_of_uneven_groups) {
+  auto machine = synthetic("pack:2 [numa] core:4 pu:1");
+  hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
+  hwloc_bitmap_set_range(allowed, 0, 4);  // four cores of the first node, one of the second
+  ASSERT_EQ(hwloc_topology_restrict(machine.get(), allowed, 0), 0);
+  hwloc_bitmap_free(allowed);
+  Policy policy{job::BindTo::core, job::MapBy::numa, false};
+  policy.parts = 4;
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 4, policy)), (Sets{{0, 1}, {4}, {2, 3}, {4}}));
+}
+
+Policy automatic(std::uint32_t ranks, std::uint32_t slots, Processors processors) {
+  return choose_policy({ranks, slots}, processors, job::BindTo::automatic, job::MapBy::automatic);
+}
+
+TEST(PolicyChoice, ranks_that_fill_the_slots_have_equal_parts) {
+  const Policy policy = automatic(4, 4, {16, 8, 2});
+  EXPECT_EQ(policy.bind, job::BindTo::core);
+  EXPECT_EQ(policy.map, job::MapBy::slot);
+  EXPECT_EQ(policy.parts, 4U);
+  EXPECT_EQ(words_for(policy, {4, 4}, 8), "4 ranks of 8 cores fill the slots: equal parts");
+  EXPECT_EQ(automatic(8, 8, {16, 8, 2}).parts, 8U);
+  EXPECT_EQ(automatic(3, 2, {8, 8, 1}).parts, 3U);
+}
+
+TEST(PolicyChoice, others_are_free) {
+  // Threads of these ranks, and another run beside them, have the whole machine.
+  for (const auto& [ranks, slots] :
+       {std::pair(1U, 8U), std::pair(2U, 8U), std::pair(7U, 8U), std::pair(1U, 1U)}) {
+    const Policy policy = automatic(ranks, slots, {16, 8, 2});
+    EXPECT_EQ(policy.bind, job::BindTo::none) << ranks;
+    EXPECT_EQ(policy.parts, 0U) << ranks;
+  }
+  EXPECT_EQ(words_for(automatic(1, 8, {16, 8, 2}), {1, 8}, 8),
+            "1 rank for 8 slots: bound only where all are used");
+  EXPECT_EQ(words_for(automatic(1, 1, {16, 8, 2}), {1, 1}, 8), "a single rank has all cores");
 }
 
 TEST(PolicyChoice, oversubscribed_ranks_are_free) {
-  const Policy policy = automatic(9, {16, 8, 2});
+  const Policy policy = automatic(9, 8, {16, 8, 2});
   EXPECT_TRUE(policy.oversubscribed);  // by cores: a second thread is no second core
   EXPECT_EQ(policy.bind, job::BindTo::none);
-  EXPECT_EQ(automatic(2, {1, 1, 1}).bind, job::BindTo::none);
-  EXPECT_FALSE(automatic(8, {16, 8, 2}).oversubscribed);
+  EXPECT_EQ(words_for(policy, {9, 8}, 8), "9 ranks for 8 cores");
+  EXPECT_EQ(automatic(2, 2, {1, 1, 1}).bind, job::BindTo::none);
+  EXPECT_FALSE(automatic(8, 8, {16, 8, 2}).oversubscribed);
 }
 
 TEST(PolicyChoice, ranks_are_dealt_to_what_they_are_bound_to) {
-  EXPECT_EQ(choose_policy(4, {8, 8, 2}, job::BindTo::socket, job::MapBy::automatic).map, job::MapBy::socket);
-  EXPECT_EQ(choose_policy(4, {8, 8, 2}, job::BindTo::numa, job::MapBy::automatic).map, job::MapBy::numa);
-  EXPECT_EQ(choose_policy(4, {8, 8, 2}, job::BindTo::hwthread, job::MapBy::automatic).map, job::MapBy::slot);
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::socket, job::MapBy::automatic).map,
+            job::MapBy::socket);
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::numa, job::MapBy::automatic).map, job::MapBy::numa);
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::hwthread, job::MapBy::automatic).map,
+            job::MapBy::slot);
 }
 
 TEST(PolicyChoice, the_user_decides) {
-  EXPECT_EQ(choose_policy(99, {2, 2, 1}, job::BindTo::core, job::MapBy::automatic).bind, job::BindTo::core);
-  EXPECT_EQ(choose_policy(99, {2, 2, 1}, job::BindTo::numa, job::MapBy::slot).map, job::MapBy::slot);
-  EXPECT_EQ(choose_policy(1, {2, 2, 1}, job::BindTo::none, job::MapBy::core).map, job::MapBy::core);
+  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, job::BindTo::core, job::MapBy::automatic).bind,
+            job::BindTo::core);
+  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, job::BindTo::core, job::MapBy::automatic).parts, 0U);
+  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, job::BindTo::numa, job::MapBy::slot).map, job::MapBy::slot);
+  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, job::BindTo::none, job::MapBy::core).map, job::MapBy::core);
 }
 
 TEST(ProcessorCount, agrees_with_hwloc) {

@@ -32,6 +32,14 @@ TEST(Environment, additions_of_a_program) {
             (Variables{"LD_LIBRARY_PATH=/weft/lib", "JSM_JSRUN_PORT=0"}));
 }
 
+TEST(Environment, a_working_directory_as_a_shell_has_it) {
+  EXPECT_EQ(working_directory_variable("/usr/lib", "/home"), "PWD=/usr/lib");
+  EXPECT_EQ(working_directory_variable("/usr/lib//", "/home"), "PWD=/usr/lib");
+  EXPECT_EQ(working_directory_variable("lib", "/usr"), "PWD=/usr/lib");
+  EXPECT_EQ(working_directory_variable("..", "/usr"), "PWD=/");
+  EXPECT_EQ(working_directory_variable("./no-such-folder", "/usr"), "PWD=/usr/./no-such-folder");
+}
+
 TEST(Environment, the_users_choice_stays) {
   EXPECT_EQ(additions_to({"OMPI_MCA_mpi_oversubscribe=0", "JSM_JSRUN_PORT=7"}, "", true), Variables());
 }

@@ -24,9 +24,15 @@ TEST(Explain, one_node) {
   EXPECT_EQ(explained({"-n", "2", "./a"}, machine, false, false),
             "2 ranks on 1 node\n"
             "node 0 'head', 4 slots, this machine: ranks 0-1\n"
-            "  bind-to core (default): 2 ranks, 4 cores, 2 NUMA nodes\n"
-            "  rank 0 (./a): slot 0, core 0 (processors 0-1)\n"
-            "  rank 1 (./a): slot 1, core 1 (processors 2-3)\n");
+            "  bind-to none (default): 2 ranks for 4 slots: bound only where all are used\n"
+            "  rank 0 (./a): slot 0, not bound\n"
+            "  rank 1 (./a): slot 1, not bound\n");
+  EXPECT_EQ(explained({"-n", "2", "--host", "head:2", "./a"}, machine, false, false),
+            "2 ranks on 1 node\n"
+            "node 0 'head', 2 slots, this machine: ranks 0-1\n"
+            "  bind-to core (default): 2 ranks of 4 cores fill the slots: equal parts\n"
+            "  rank 0 (./a): slot 0, cores 0-1 (processors 0-3)\n"
+            "  rank 1 (./a): slot 1, cores 2-3 (processors 4-7)\n");
 }
 
 TEST(Explain, of_other_nodes_only_a_description_tells_processors) {
@@ -51,7 +57,7 @@ TEST(Explain, virtual_nodes_share_the_processors) {
   EXPECT_NE(text.find("rank 1 (p): slot 1, core 1 (processors 2-3)"), std::string::npos) << text;
   EXPECT_NE(text.find("rank 2 (p): slot 0, core 2 (processors 4-5)"), std::string::npos) << text;
   const auto many = explained({"--virtual-nodes", "2", "-n", "6", "p"}, machine, false, false);
-  EXPECT_NE(many.find("bind-to none (default): 6 ranks are more than 4 cores"), std::string::npos) << many;
+  EXPECT_NE(many.find("bind-to none (default): 6 ranks for 4 cores"), std::string::npos) << many;
   EXPECT_NE(many.find("rank 5 (p): slot 2, not bound"), std::string::npos) << many;
 }
 
