@@ -34,6 +34,7 @@ int handlers_decide(const Words& words) {
       return {how == "aborts" && client.me.rank == 1 ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_SUCCESS};
     });
   group_events().listen(PMIX_GROUP_MEMBERSHIP_UPDATE);
+  group_events().listen(PMIX_GROUP_CONSTRUCT_ABORT);
   Infos infos;
   if (how == "leader" && client.me.rank == 0) infos.flag(PMIX_GROUP_LEADER);
   if (how != "leader" && how != "refused") infos.flag(PMIX_GROUP_NOTIFY_TERMINATION);
@@ -53,6 +54,7 @@ int handlers_decide(const Words& words) {
     check_status(destruct("lossy"), PMIX_SUCCESS);
   } else {
     check_status(status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : PMIX_ERR_PROC_ABORTED);
+    if (how == "aborts") group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT, "lossy");
   }
   const auto again = ranks_of(client, 0, last - 1);
   check_status(construct("lossy", again).status, PMIX_SUCCESS);
@@ -71,6 +73,7 @@ int leader_of_a_construct_ends(const Words& words) {
   group_events().listen(PMIX_ERR_PROC_ABORTED);
   group_events().listen(PMIX_GROUP_LEADER_SELECTED);
   group_events().listen(PMIX_GROUP_INVITE_FAILED);
+  group_events().listen(PMIX_GROUP_CONSTRUCT_ABORT);
   group_events().listen(PMIX_GROUP_LEADER_FAILED, [&](const Event& event) -> Answer {
     check(event.about && event.about->rank == last, "which leader has failed");
     if (how == "aborts") return {PMIX_GROUP_CONSTRUCT_ABORT};
@@ -101,6 +104,8 @@ int leader_of_a_construct_ends(const Words& words) {
           "what was aborted is made");
   else
     check_status(status, how == "aborts" ? PMIX_GROUP_CONSTRUCT_ABORT : expected);
+  if (how == "aborts" && client.me.rank != late_rank)
+    group_events().wait(PMIX_GROUP_CONSTRUCT_ABORT, "orphaned");
   if (how == "aborts" && !is_late && is_other) check_status(fence(others), PMIX_SUCCESS);
   if (how == "led" && is_late)
     check_equal(group_events().count(PMIX_GROUP_INVITE_FAILED), client.me.rank == 1 ? 1 : 0);

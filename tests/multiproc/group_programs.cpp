@@ -10,6 +10,7 @@
 
 #include "tests/multiproc/group_calls.hpp"
 #include "tests/multiproc/host.hpp"
+#include "weft/pmix_extensions.h"
 
 namespace weft::test {
 namespace {
@@ -117,12 +118,16 @@ int uses_a_group(const Words&) {
     check_status(PMIx_Resolve_nodes("ours", &nodes), PMIX_SUCCESS);
     check(nodes != nullptr && *nodes != '\0', "no nodes of a group");
     std::free(nodes);
-    // A group of a group's members.
-    check(is_same(construct("inner", {all_of("ours")}).members, members), "members of a group");
+    // A group of a group's members. The attribute says what the library knows: a caller may insist on it.
+    Infos is_group;
+    is_group.flag(PMIX_GROUP_OPERATION);
+    PMIX_INFO_REQUIRED(is_group.data());
+    check(is_same(construct("inner", {all_of("ours")}, is_group).members, members), "members of a group");
     check_status(destruct("inner"), PMIX_SUCCESS);
     if (client.me.rank == members[0].rank) {
       Infos range;
-      range.proc(PMIX_EVENT_CUSTOM_RANGE, all_of("ours"));
+      range.flag(PMIX_GROUP_OPERATION).proc(PMIX_EVENT_CUSTOM_RANGE, all_of("ours"));
+      PMIX_INFO_REQUIRED(range.data());
       check_status(PMIx_Notify_event(code, &client.me, PMIX_RANGE_CUSTOM, range.data(), range.size(), nullptr,
                                      nullptr),
                    PMIX_OPERATION_SUCCEEDED);

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Members of groups that come and go: on one node and on several (membership_test.cpp).
+#include <unistd.h>
+
 #include <algorithm>
+#include <cstdlib>
+#include <mutex>
 #include <random>
+#include <set>
 
 #include "tests/multiproc/group_calls.hpp"
 #include "tests/multiproc/host.hpp"
@@ -201,22 +206,39 @@ int waits_for_a_handler(const Words& words) {
   return 0;
 }
 
-/// Rank 1, a member, invites the last ones into the group of the first two; one of them declines.
-int invites_into_a_group(const Words&) {
+/// Rank 1, a member, invites the last ones into the group of the first two; one of them declines. Word: "each": the group's members
+/// hear of each process that joins, and so does the inviter, twice asked for: once of each.
+int invites_into_a_group(const Words& words) {
   Client client;
+  const bool hears_each = !words.empty();
+  std::mutex mutex;
+  std::multiset<pmix_rank_t> joined;
+  Infos each;
+  if (hears_each) {
+    each.flag(PMIX_GROUP_NOTIFY_EACH);
+    group_events().listen(PMIX_PROC_HAS_JOINED, [&](const Event& event) -> Answer {
+      const std::lock_guard lock(mutex);
+      joined.insert(event.about->rank);
+      return {};
+    });
+  }
   const auto last = client.size - 1;
   const auto inviter = client.peer(1);
   group_events().listen(PMIX_GROUP_INVITED);
   group_events().listen(PMIX_GROUP_MEMBERSHIP_UPDATE);
   if (client.me.rank == 1) group_events().listen(PMIX_GROUP_INVITE_DECLINED);
   check_status(fence(), PMIX_SUCCESS);
-  if (client.me.rank < 2) check_status(construct("grows", ranks_of(client, 0, 1)).status, PMIX_SUCCESS);
+  if (client.me.rank < 2) check_status(construct("grows", ranks_of(client, 0, 1), each).status, PMIX_SUCCESS);
   check_status(fence(), PMIX_SUCCESS);
   auto members = ranks_of(client, 0, last - 1);
   if (client.me.rank == 1) {
-    const auto made = invite("grows", {client.job});
+    const auto made = invite("grows", {client.job}, each);
     check_status(made.status, PMIX_ERR_PARTIAL_SUCCESS);
     check(is_same(made.members, members), "the members");
+    // Behind all that tells of single processes.
+    check(is_same(group_events().wait(PMIX_GROUP_MEMBERSHIP_UPDATE).members, members), "by event");
+    const std::lock_guard lock(mutex);
+    for (pmix_rank_t rank = 2; hears_each && rank < last; ++rank) check_equal(joined.count(rank), 1);
   } else if (client.me.rank == 0) {
     check(is_same(group_events().wait(PMIX_GROUP_MEMBERSHIP_UPDATE).members, members), "by event");
   } else {

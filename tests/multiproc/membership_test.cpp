@@ -22,6 +22,7 @@ TEST_F(MembershipTest, one_leaves_with_approval) {
 }
 TEST_F(MembershipTest, a_group_grows) {
   all_run(Segment::mapped, 4, "invites_into_a_group");
+  all_run(Segment::mapped, 4, "invites_into_a_group", {"each"});
 }
 TEST_F(MembershipTest, all_come_and_go) {
   all_run(Segment::mapped, 5, "leaves_and_joins", {"5", "100"});
@@ -59,6 +60,7 @@ TEST_P(ClusterMembershipTest, the_keeper_has_no_member_any_more) {
 }
 TEST_P(ClusterMembershipTest, a_group_grows) {
   run("invites_into_a_group");
+  run("invites_into_a_group", 3, Segment::mapped, {"each"});
 }
 TEST_P(ClusterMembershipTest, all_come_and_go) {
   run("leaves_and_joins", 3, Segment::mapped, {"7", "100"});

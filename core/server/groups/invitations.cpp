@@ -92,6 +92,8 @@ pmix_status_t Invitations::begin(const Requester& from, const link::GroupInvite&
   out.from = from;
   out.terms.wanted = out.invitees.size();
   out.terms.options = options_in(message.directives);
+  // A group that tells its members of each process that joins does so when it grows.
+  if (out.terms.is_extension && group->options.tells_joins) out.terms.options.tells_joins = false;
   out.terms.is_optional = is_set(message.directives, PMIX_GROUP_OPTIONAL);
   out.terms.wants_context = is_set(message.directives, PMIX_GROUP_ASSIGN_CONTEXT_ID);
   auto given = data_of(from.proc(), message.directives);

@@ -125,7 +125,7 @@ void Losses::elect(const CaseRef& open) {
 
 void Losses::elected(const CaseRef& open, const std::vector<Questions::Vote>& votes) {
   auto election = election_of(votes);
-  if (election.is_aborted) return open->decided({PMIX_GROUP_CONSTRUCT_ABORT});
+  if (election.is_aborted) return abort(open);
   const bool is_led = !election.leaders.empty();
   open->elected = std::move(election.leaders);
   for (const auto& run : link::runs_of(open->elected)) open->facts.leaders.push_back(run);
@@ -145,10 +145,10 @@ void Losses::ask(const CaseRef& open) {
       [open] {
         return question(*open, {PMIX_GROUP_INVITE_FAILED, PMIX_GROUP_MEMBER_FAILED});
       },
-      [open](const std::vector<Questions::Vote>& votes) {
+      [this, open](const std::vector<Questions::Vote>& votes) {
         switch (decision_of(votes).kind) {
           case Decision::Kind::aborted:
-            return open->decided({PMIX_GROUP_CONSTRUCT_ABORT});
+            return abort(open);
           case Decision::Kind::left_out:
           case Decision::Kind::replaced:
             return open->decided({PMIX_SUCCESS, open->elected});
@@ -157,6 +157,15 @@ void Losses::ask(const CaseRef& open) {
             return open->decided({open->loss.status});
         }
       });
+}
+
+/// A handler has given it up for all. Those that have called hear of it besides the status of their calls.
+void Losses::abort(const CaseRef& open) {
+  data::Infos more;
+  more.add(PMIX_JOB_TERM_STATUS, data::Value::of_status(PMIX_GROUP_CONSTRUCT_ABORT));
+  events_.tell({PMIX_GROUP_CONSTRUCT_ABORT, open->loss.proc, open->loss.group, nullptr, nullptr},
+               procs_or_none(open->facts.arrived), &more);
+  open->decided({PMIX_GROUP_CONSTRUCT_ABORT});
 }
 
 link::GroupQuestion Losses::question(const Case& open, std::vector<pmix_status_t> codes) {

@@ -86,6 +86,7 @@ class Losses {
   void elect(const CaseRef& loss);
   void elected(const CaseRef& loss, const std::vector<Questions::Vote>& votes);
   void ask(const CaseRef& loss);
+  void abort(const CaseRef& loss);
   static link::GroupQuestion question(const Case& loss, std::vector<pmix_status_t> codes);
 
   const Jobs& jobs_;
