@@ -36,12 +36,13 @@ enum class Variable : std::uint8_t {
   server_uid,
   ssh,
   stuck_after,
+  tls_records,
   token,
   topology,
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 22;
+inline constexpr std::size_t variable_count = 23;
 
 /// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

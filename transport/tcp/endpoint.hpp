@@ -36,7 +36,7 @@ class TcpEndpoint final : public Endpoint {
 
   /// Errors: invalid (no key), not_supported, no_memory, os (`what` says what cannot be listened on).
   static Result<std::unique_ptr<TcpEndpoint>> open(Bytes key, const std::vector<SocketAddress>& listen_at,
-                                                   const Ports& ports);
+                                                   const Ports& ports, RecordsBy records = RecordsBy::weft);
   ~TcpEndpoint() override;
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
@@ -51,6 +51,7 @@ class TcpEndpoint final : public Endpoint {
   Result<void> arm() noexcept override;
   std::optional<int> wait_fd() const noexcept override { return epoll_.get(); }
 
+  RecordsBy records_by() const noexcept { return tls_->records_by(); }
   /// Connections of strangers that are open now.
   std::size_t strangers() const noexcept { return strangers_.size(); }
 

@@ -165,6 +165,30 @@ TEST(Links, the_next_place_is_tried) {
   ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.size() == 1; }));
 }
 
+TEST(Links, of_an_endpoint_with_openssls_records) {
+  for (const auto& [one, other] : {std::pair{RecordsBy::openssl, RecordsBy::openssl},
+                                   {RecordsBy::weft, RecordsBy::openssl},
+                                   {RecordsBy::openssl, RecordsBy::weft}}) {
+    Station a(true, 7, one), b(true, 7, other);
+    EXPECT_EQ(a.endpoint->records_by(), one);
+    const auto to_b = a.reach(b);
+    std::vector<std::byte> source(1'000'000), target(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7);
+    const auto exposed = std::move(*b.endpoint->expose(source)),
+               local = std::move(*a.endpoint->expose(target));
+    const auto key = std::move(*a.endpoint->import_key(*to_b, exposed->packed_key()));
+    Sent sent, got, large;
+    ASSERT_TRUE(a.say(*to_b, "first", sent));
+    ASSERT_TRUE(a.endpoint->get({*key, 0}, {*local, 0, target.size()}, got));
+    ASSERT_TRUE(a.say(*to_b, std::string(60'000, 'x'), large));
+    ASSERT_TRUE(
+        until({&a, &b}, [&] { return sent.ended && got.ended && large.ended && b.heard.size() == 2; }));
+    EXPECT_EQ(b.heard[0], "first");
+    EXPECT_EQ(b.heard[1], std::string(60'000, 'x'));
+    EXPECT_EQ(source, target);
+  }
+}
+
 /// A frame that no endpoint sends, of a peer that has the key.
 TEST(Links, a_peer_that_breaks_the_protocol_is_lost) {
   Station b;
