@@ -96,8 +96,9 @@ class TcpEndpoint final : public Endpoint {
   bool handle(Connection& connection, const Frame& frame);
   bool handle_welcome(Connection& connection);
   bool handle_get(Connection& connection, const Frame& frame);
-  bool handle_reply(const Frame& frame);
-  static MutableBytes landing_of(void* self, std::uint64_t ticket);
+  bool handle_reply(const Connection& connection, const Frame& frame);
+  static bool asks(const Connection& connection, const TcpOperation& get) noexcept;
+  static MutableBytes landing_of(void* self, const Connection& connection, std::uint64_t ticket);
   void serve(Connection& connection);
   void flush(Connection& connection);
   std::size_t deliver_to_self();
