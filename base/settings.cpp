@@ -208,6 +208,15 @@ constexpr std::array<Setting, variable_count> table{{
      .text = "seconds: a fence that waits longer is reported once, with the ranks that are missing and their "
              "pids, "
              "and goes on waiting; 0: never"},
+    {.variable = Variable::tls_records,
+     .name = "WEFT_TLS_RECORDS",
+     .kind = Kind::choice,
+     .fallback = "weft",
+     .choices = "weft|openssl",
+     .readers = by_server,
+     .text = "whose code seals and opens what the transport `tcp` sends, once OpenSSL has shaken hands: "
+             "`weft`, or `openssl`, with which a barrier between nodes takes a third more. What is on the "
+             "network is the same, and servers of a job may differ"},
     {.variable = Variable::token,
      .name = "WEFT_TOKEN",
      .kind = Kind::text,

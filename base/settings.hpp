@@ -38,12 +38,13 @@ enum class Variable : std::uint8_t {
   socket_dir,
   ssh,
   stuck_after,
+  tls_records,
   token,
   topology,
   transport,
   weftd,
 };
-inline constexpr std::size_t variable_count = 24;
+inline constexpr std::size_t variable_count = 25;
 
 /// What a value looks like. text: its reader checks it, and says in the same words what it does not accept.
 enum class Kind : std::uint8_t { flag, choice, number, seconds, text };

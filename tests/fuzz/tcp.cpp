@@ -24,13 +24,16 @@ EndpointId id_of(unsigned seed) {
 }
 const EndpointId client_id = id_of(1), server_id = id_of(2);
 
-TlsContext& context() {
-  static const auto made = std::move(*TlsContext::make(tls_key()));
-  return *made;
+TlsContext& context(RecordsBy records = RecordsBy::weft) {
+  static const auto wefts = std::move(*TlsContext::make(tls_key())),
+                    openssls = std::move(*TlsContext::make(tls_key(), RecordsBy::openssl));
+  return records == RecordsBy::weft ? *wefts : *openssls;
 }
 struct Streams {
-  TlsStream client{context(), Introduction{client_id, server_id}};
-  TlsStream server{context(), server_id, [](const Introduction&) { return true; }};
+  explicit Streams(RecordsBy of_client = RecordsBy::weft, RecordsBy of_server = RecordsBy::weft)
+      : client(context(of_client), Introduction{client_id, server_id}),
+        server(context(of_server), server_id, [](const Introduction&) { return true; }) {}
+  TlsStream client, server;
 
   static Encoded take(TlsStream& from) {
     const auto output = from.output();
@@ -85,6 +88,54 @@ bool records(Bytes bytes) {
   const auto read = streams.server.read(plain);
   require(!read || *read == 0);
   return read.has_value();
+}
+/// All that a stream reads out of this, which comes in pieces.
+Result<Encoded> read_all(TlsStream& stream, Bytes wire, std::size_t piece) {
+  Encoded out, plain(TlsStream::record_bytes);
+  for (Bytes rest = wire; !rest.empty(); rest = rest.subspan(std::min(piece, rest.size()))) {
+    stream.feed(rest.first(std::min(piece, rest.size())));
+    for (;;) {
+      const auto coming = stream.coming();
+      if (!coming) return weft::fail(coming.error());
+      if (*coming == 0) break;
+      const auto bytes = stream.read(plain);
+      if (!bytes) return weft::fail(bytes.error());
+      out.insert(out.end(), plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(*bytes));
+    }
+  }
+  return out;
+}
+
+/// Records of Weft's are OpenSSL's, and the other way round: what either writes the other reads, in all sizes and pieces and under each
+/// next key; what was changed on its way neither does. The script: whose are Weft's, then steps of four bytes, six at most.
+bool records_beside_openssl(Bytes script) {
+  if (script.empty()) return false;
+  const bool is_client_wefts = script[0] == std::byte{0};
+  Streams streams(is_client_wefts ? RecordsBy::weft : RecordsBy::openssl,
+                  is_client_wefts ? RecordsBy::openssl : RecordsBy::weft);
+  streams.shake_hands();
+  std::uint8_t number = 0;
+  int left = 6;
+  for (Bytes rest = script.subspan(1); rest.size() >= 4 && left != 0; rest = rest.subspan(4), --left) {
+    const auto byte = [&rest](std::size_t i) { return std::to_integer<std::size_t>(rest[i]); };
+    auto &from = (byte(0) & 1) != 0 ? streams.server : streams.client,
+         &to = (byte(0) & 1) != 0 ? streams.client : streams.server;
+    Encoded text(1 + (byte(1) << 8 | byte(2)) % 18'000);
+    for (auto& one : text) one = static_cast<std::byte>(number++);
+    if ((byte(0) & 2) != 0) require(from.renew_key().has_value());
+    require(from.write(text).has_value());
+    Encoded wire = Streams::take(from);
+    const auto piece = byte(3) == 0 ? wire.size() : 1 + 16 * byte(3);
+    if ((byte(0) & 12) == 12) {
+      wire[(byte(1) << 8 | byte(3)) % wire.size()] ^= static_cast<std::byte>(1 << (byte(2) & 7));
+      const auto read = read_all(to, wire, piece);
+      require(!read || *read != text);
+      return true;
+    }
+    const auto read = read_all(to, wire, piece);
+    require(read && *read == text);
+  }
+  return true;
 }
 Encoded a_hello() {
   Streams streams;
@@ -256,6 +307,11 @@ void add_tcp(Decoders& to) {
   to.push_back({"tls_before_proof", {a_hello(), {}}, &before_proof, true});
   to.push_back({"tls_before_proof_of_server", {{}, encoded("\x16\x03\x03")}, &before_proof_of_server, true});
   to.push_back({"tls_records", {{}, encoded("\x17\x03\x03")}, &records, true});
+  to.push_back({"tls_records_beside_openssl",
+                {encoded(std::string_view("\0\0\0\120\0\1\177\0\7\2\1\0\0\3\2\0\1\14\0\5\0", 21)),
+                 encoded(std::string_view("\1\0\100\0\100\1\0\120\3\2\7\377\377\15\1\1\2", 17))},
+                &records_beside_openssl,
+                true});
 
   const Encoded body(50, std::byte{6});
   const auto message = frame({.body_bytes = 50, .id = 1, .number = 20}, body);

@@ -32,10 +32,10 @@ void AesGcm::Free::operator()(EVP_CIPHER_CTX* context) const noexcept {
   ::EVP_CIPHER_CTX_free(context);
 }
 
-AesGcm::AesGcm(const EVP_CIPHER& cipher, Key key) : cipher_(cipher) {
+AesGcm::AesGcm(const EVP_CIPHER& cipher, Bytes key) : cipher_(cipher) {
   if (::sodium_init() < 0) std::abort();  // no source of random numbers: there is nothing to be secret with
   std::copy(key.begin(), key.end(), key_);
-  if (::crypto_aead_aes256gcm_is_available() == 0) return;
+  if (key.size() != most_key_bytes || ::crypto_aead_aes256gcm_is_available() == 0) return;
   short_ = std::make_unique<Short>();
   ::crypto_aead_aes256gcm_beforenm(&short_->state, raw(key_));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// AES-256-GCM under one key, for records (records.hpp). What is short goes to libsodium where the processor can do it, the rest to OpenSSL:
-// the first call after other work costs 0.6 us there and 3 us here, 16 KiB take 14 us there and 6 us here (docs/decisions/0011-tcp.md).
+// AES-GCM under one key, for records (records.hpp). What is short goes to libsodium where the processor can do it, the rest to OpenSSL, and
+// with a key of 128 bits all: the first call after other work costs 0.6 us there and 3 us here, 16 KiB take 14 us there and 6 us here (docs/decisions/0011-tcp.md).
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,12 @@ namespace weft::tcp {
 
 class AesGcm {
  public:
-  static constexpr std::size_t key_bytes = 32, nonce_bytes = 12, tag_bytes = 16;
+  static constexpr std::size_t most_key_bytes = 32, nonce_bytes = 12, tag_bytes = 16;
   static constexpr std::size_t short_bytes = 512;  ///< at most, for libsodium
-  using Key = std::span<const std::byte, key_bytes>;
   using Nonce = std::span<const std::byte, nonce_bytes>;
 
-  /// cipher: AES-256-GCM of OpenSSL's; outlives this.
-  AesGcm(const EVP_CIPHER& cipher, Key key);
+  /// cipher: AES-GCM of OpenSSL's for keys of that length, 16 or 32 bytes; outlives this.
+  AesGcm(const EVP_CIPHER& cipher, Bytes key);
   ~AesGcm();
   AesGcm(const AesGcm&) = delete;
   AesGcm& operator=(const AesGcm&) = delete;
@@ -41,8 +40,8 @@ class AesGcm {
   EVP_CIPHER_CTX* context(bool for_sealing) noexcept;
 
   const EVP_CIPHER& cipher_;
-  std::byte key_[key_bytes];
-  std::unique_ptr<Short> short_;                   ///< NULL: this processor, or this libsodium, cannot
+  std::byte key_[most_key_bytes];
+  std::unique_ptr<Short> short_;                   ///< NULL: this processor, or libsodium, cannot
   std::unique_ptr<EVP_CIPHER_CTX, Free> context_;  ///< made when there is something long
 };
 

@@ -65,7 +65,7 @@ Result<std::optional<Frame>> Connection::next(ReadBuffers& buffers, Landing land
     }
     if (*coming > AesGcm::short_bytes &&
         *coming <= reply_left_) {  // what is shorter is copied, and may be TLS's own
-      if (const auto into = landing(self, reply_.number); into.size() >= *coming) {
+      if (const auto into = landing(self, *this, reply_.number); into.size() >= *coming) {
         const auto landed = tls_->read(into.first(*coming));
         if (!landed) return fail(landed.error());
         reply_left_ -= *landed;

@@ -79,7 +79,7 @@ class Connection : public EventSource {
   /// Before the first next() of what was received.
   void begin(ReadBuffers& buffers);
   /// Where the next bytes of a reply belong; nothing: they are not wanted any more.
-  using Landing = MutableBytes (*)(void* self, std::uint64_t ticket);
+  using Landing = MutableBytes (*)(void* self, const Connection& from, std::uint64_t ticket);
   /// The body is valid until the next call. A reply comes in pieces, one after the other, each with the header of all. Errors:
   /// corrupt, peer_lost.
   Result<std::optional<Frame>> next(ReadBuffers& buffers, Landing landing, void* self);

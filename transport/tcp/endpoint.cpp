@@ -19,8 +19,8 @@ constexpr std::size_t max_get = std::size_t{4} << 20;
 }  // namespace
 
 Result<std::unique_ptr<TcpEndpoint>> TcpEndpoint::open(Bytes key, const std::vector<SocketAddress>& listen_at,
-                                                       const Ports& ports) {
-  auto tls = TlsContext::make(key);
+                                                       const Ports& ports, RecordsBy records) {
+  auto tls = TlsContext::make(key, records);
   if (!tls) return weft::fail(tls.error());
   Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll) return weft::fail(Errc::os, "epoll_create1", errno);

@@ -36,7 +36,7 @@ class TcpEndpoint final : public Endpoint {
 
   /// Errors: invalid (no key), not_supported, no_memory, os (`what` says what cannot be listened on).
   static Result<std::unique_ptr<TcpEndpoint>> open(Bytes key, const std::vector<SocketAddress>& listen_at,
-                                                   const Ports& ports);
+                                                   const Ports& ports, RecordsBy records = RecordsBy::weft);
   ~TcpEndpoint() override;
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
@@ -51,6 +51,7 @@ class TcpEndpoint final : public Endpoint {
   Result<void> arm() noexcept override;
   std::optional<int> wait_fd() const noexcept override { return epoll_.get(); }
 
+  RecordsBy records_by() const noexcept { return tls_->records_by(); }
   /// Connections of strangers that are open now.
   std::size_t strangers() const noexcept { return strangers_.size(); }
 
@@ -95,8 +96,9 @@ class TcpEndpoint final : public Endpoint {
   bool handle(Connection& connection, const Frame& frame);
   bool handle_welcome(Connection& connection);
   bool handle_get(Connection& connection, const Frame& frame);
-  bool handle_reply(const Frame& frame);
-  static MutableBytes landing_of(void* self, std::uint64_t ticket);
+  bool handle_reply(const Connection& connection, const Frame& frame);
+  static bool asks(const Connection& connection, const TcpOperation& get) noexcept;
+  static MutableBytes landing_of(void* self, const Connection& connection, std::uint64_t ticket);
   void serve(Connection& connection);
   void flush(Connection& connection);
   std::size_t deliver_to_self();

@@ -22,15 +22,16 @@ std::array<std::byte, RecordKey::header_bytes> header_of(std::size_t sealed) noe
 
 }  // namespace
 
-RecordKey::RecordKey(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, const Secret& secret) noexcept
-    : library_(library), cipher_(cipher), secret_(secret) {}
+RecordKey::RecordKey(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, Bytes secret) noexcept
+    : library_(library), cipher_(cipher), secret_bytes_(std::min(secret.size(), most_secret_bytes)) {
+  std::copy_n(secret.begin(), secret_bytes_, secret_.begin());
+}
 
 RecordKey::~RecordKey() {
   ::OPENSSL_cleanse(secret_.data(), secret_.size());
 }
 
-std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher,
-                                           const Secret& secret) {
+std::unique_ptr<RecordKey> RecordKey::make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, Bytes secret) {
   std::unique_ptr<RecordKey> self(new RecordKey(library, cipher, secret));
   return self->derive() ? std::move(self) : nullptr;
 }
@@ -48,9 +49,10 @@ bool RecordKey::expand(const char* label, MutableBytes out) noexcept {
   at = std::copy(name.begin(), name.end(), at);
   *at++ = 0;  // the context
   *at++ = 1;  // the first block
-  std::array<unsigned char, secret_bytes> block;
+  const char* const digest = secret_bytes_ == most_secret_bytes ? "SHA384" : "SHA256";
+  std::array<unsigned char, most_secret_bytes> block{};
   const bool is_done =
-      ::EVP_Q_mac(&library_, "HMAC", nullptr, "SHA384", nullptr, secret_.data(), secret_.size(), info.data(),
+      ::EVP_Q_mac(&library_, "HMAC", nullptr, digest, nullptr, secret_.data(), secret_bytes_, info.data(),
                   static_cast<std::size_t>(at - info.data()), block.data(), block.size(), nullptr) != nullptr;
   std::memcpy(out.data(), block.data(), out.size());
   ::OPENSSL_cleanse(block.data(), block.size());
@@ -58,9 +60,11 @@ bool RecordKey::expand(const char* label, MutableBytes out) noexcept {
 }
 
 bool RecordKey::derive() noexcept try {
-  std::array<std::byte, AesGcm::key_bytes> key;
-  const bool is_done = expand("key", key) && expand("iv", initial_);
-  if (is_done) aead_ = std::make_unique<AesGcm>(cipher_, key);
+  std::array<std::byte, AesGcm::most_key_bytes> key;
+  const auto used = MutableBytes(key).first(
+      std::min<std::size_t>(key.size(), static_cast<std::size_t>(::EVP_CIPHER_get_key_length(&cipher_))));
+  const bool is_done = expand("key", used) && expand("iv", initial_);
+  if (is_done) aead_ = std::make_unique<AesGcm>(cipher_, used);
   ::OPENSSL_cleanse(key.data(), key.size());
   number_ = 0;
   return is_done;
@@ -69,11 +73,11 @@ bool RecordKey::derive() noexcept try {
 }
 
 Result<void> RecordKey::renew() noexcept {
-  if (Secret next; expand("traffic upd", next)) {
-    secret_ = next;
-    ::OPENSSL_cleanse(next.data(), next.size());
-    if (derive()) return {};
-  }
+  std::array<std::byte, most_secret_bytes> next;
+  const bool is_done = expand("traffic upd", MutableBytes(next).first(secret_bytes_));
+  if (is_done) std::copy_n(next.begin(), secret_bytes_, secret_.begin());
+  ::OPENSSL_cleanse(next.data(), next.size());
+  if (is_done && derive()) return {};
   return fail(Errc::no_memory, "no memory for the next key of a connection");
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The records of a TLS 1.3 connection once its handshake is complete, in one direction: RFC 8446, sections 5.2, 5.3, 7.2 and 7.3, with
-// AES-256-GCM and SHA-384. The handshake is OpenSSL's (tls.hpp); its records of a message cost a server that has just been woken 24 us,
-// these 1.3 (docs/decisions/0011-tcp.md). What is spoken is the same: a test has OpenSSL's own records at the other end.
+// AES-256-GCM and SHA-384. The handshake is OpenSSL's (tls.hpp), whose own records cost a barrier between nodes a third more
+// (docs/decisions/0012-records.md). What is sent is the same; of what may come, padding is refused (section 5.4), which no endpoint
+// sends. Tests have the vectors of RFC 8448, and OpenSSL's own records at the other end.
 //
 // R1  Each record has a nonce of its own: the initial one of the direction with the number of the record, which begins at 0 under each key
 //     and only goes up. A record that is repeated, left out or comes in another order does not open.
@@ -24,16 +25,15 @@ enum class Content : std::uint8_t { alert = 21, handshake = 22, data = 23 };
 
 class RecordKey {
  public:
-  static constexpr std::size_t secret_bytes = 48;
+  static constexpr std::size_t most_secret_bytes = 48;
   static constexpr std::size_t header_bytes = 5;
   static constexpr std::size_t around_bytes =
       header_bytes + 1 + AesGcm::tag_bytes;         ///< of a record, beside the text
   static constexpr std::size_t most_bytes = 16384;  ///< of text in a record
-  using Secret = std::array<std::byte, secret_bytes>;
 
-  /// secret: the application traffic secret of the direction. NULL: OpenSSL cannot.
-  static std::unique_ptr<RecordKey> make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher,
-                                         const Secret& secret);
+  /// secret: the application traffic secret of the direction: 48 bytes with AES-256-GCM, and SHA-384; 32 bytes with AES-128-GCM, and
+  /// SHA-256 (the RFC's vectors). NULL: OpenSSL cannot.
+  static std::unique_ptr<RecordKey> make(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, Bytes secret);
   ~RecordKey();
   RecordKey(const RecordKey&) = delete;
   RecordKey& operator=(const RecordKey&) = delete;
@@ -48,14 +48,15 @@ class RecordKey {
   Result<void> renew() noexcept;
 
  private:
-  RecordKey(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, const Secret& secret) noexcept;
+  RecordKey(OSSL_LIB_CTX& library, const EVP_CIPHER& cipher, Bytes secret) noexcept;
   bool expand(const char* label, MutableBytes out) noexcept;
   bool derive() noexcept;
   std::array<std::byte, AesGcm::nonce_bytes> next_nonce() noexcept;
 
   OSSL_LIB_CTX& library_;
   const EVP_CIPHER& cipher_;
-  Secret secret_;
+  std::array<std::byte, most_secret_bytes> secret_{};
+  std::size_t secret_bytes_;
   std::array<std::byte, AesGcm::nonce_bytes> initial_{};
   std::uint64_t number_ = 0;
   std::unique_ptr<AesGcm> aead_;

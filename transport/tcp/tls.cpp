@@ -19,8 +19,6 @@ namespace {
 constexpr unsigned char cipher_number[] = {0x13, 0x02};  // TLS_AES_256_GCM_SHA384
 constexpr const char* cipher_name = "TLS_AES_256_GCM_SHA384";
 constexpr const char* groups = "X25519:P-256";
-// AES-GCM is good for 2^24.5 records under one key; this is a good deal less.
-constexpr std::uint64_t bytes_a_key = std::uint64_t{32} << 30;
 // A buffer above this goes to the connection that writes next.
 constexpr std::size_t output_kept = 512;
 // "The sender's key changes now; yours need not": handshake message 24 of one byte.
@@ -66,13 +64,13 @@ void TlsStream::Free::operator()(SSL* ssl) const noexcept {
   ::SSL_free(ssl);
 }
 
-Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
+Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key, RecordsBy records) {
   constexpr auto lacking = "OpenSSL lacks TLS 1.3 with AES-256-GCM here";
   if (key.size() < 16) return fail(Errc::invalid, "the transport tcp needs the key of the job");
   // No handler at exit: threads of the embedding program may still be in here then.
   ::OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_ATEXIT, nullptr);
   const ErrorQueue errors;
-  std::unique_ptr<TlsContext> self(new TlsContext);
+  std::unique_ptr<TlsContext> self(new TlsContext(records));
   self->library_.reset(::OSSL_LIB_CTX_new());
   if (!self->library_) return fail(Errc::not_supported, lacking);
 
@@ -158,10 +156,54 @@ Result<std::unique_ptr<TlsContext>> TlsContext::make(Bytes key) {
                        ::SSL_SESSION_set_protocol_version(self->session_.get(), TLS1_3_VERSION) == 1;
   ::OPENSSL_cleanse(derived, sizeof derived);
   if (!is_made) return fail(Errc::not_supported, lacking);
+  if (records == RecordsBy::weft && !self->agrees_with_openssl()) self->records_by_ = RecordsBy::openssl;
   return self;
 }
 
-TlsStream::TlsStream(TlsContext& context) : context_(context), ssl_(::SSL_new(context.context_.get())) {
+/// A short and a long text, before and after a change of keys, both ways between the two.
+bool TlsContext::agrees_with_openssl() {
+  records_by_ = RecordsBy::openssl;
+  TlsStream theirs(*this, EndpointId{}, [](const Introduction&) { return true; });
+  records_by_ = RecordsBy::weft;
+  TlsStream ours(*this, Introduction{});
+  const auto say = [](TlsStream& from, TlsStream& to) {
+    const auto said = from.output();
+    to.feed(said);
+    to.step();
+    return said.size();
+  };
+  ours.step();
+  for (int i = 0; i < 2; ++i) {
+    ours.sent(say(ours, theirs));
+    theirs.sent(say(theirs, ours));
+  }
+  const auto is_open = [](const TlsStream& one) { return one.state() == TlsStream::State::open; };
+  if (!is_open(ours) || !is_open(theirs)) return false;
+  std::vector<std::byte> text(2 * AesGcm::short_bytes), got(TlsStream::record_bytes);
+  for (std::size_t i = 0; i < text.size(); ++i) text[i] = static_cast<std::byte>(i);
+  const auto takes = [&](TlsStream& from, TlsStream& to, std::size_t bytes) {
+    if (!from.write(Bytes(text).first(bytes))) return false;
+    const auto said = say(from, to);
+    std::size_t read = 0;
+    for (auto coming = to.coming(); read == 0 && coming.value_or(0) != 0; coming = to.coming()) {
+      const auto more = to.read(got);
+      if (!more) return false;
+      read = *more;
+    }
+    from.sent(said);
+    return read == bytes &&
+           std::equal(got.begin(), got.begin() + static_cast<std::ptrdiff_t>(read), text.begin());
+  };
+  for (int i = 0; i < 2; ++i) {
+    for (const std::size_t bytes : {std::size_t{80}, text.size()})
+      if (!takes(ours, theirs, bytes) || !takes(theirs, ours, bytes)) return false;
+    if (!ours.renew_key() || !theirs.renew_key()) return false;
+  }
+  return true;
+}
+
+TlsStream::TlsStream(TlsContext& context)
+    : context_(context), records_by_(context.records_by()), ssl_(::SSL_new(context.context_.get())) {
   BIO* const bio = ssl_ ? ::BIO_new(context.method_.get()) : nullptr;
   if (bio == nullptr) {
     state_ = State::broken;
@@ -206,8 +248,12 @@ TlsStream::State TlsStream::step() noexcept {
   if (code != 1) return fail_handshake(code);
   // S1, once more: a handshake without the key is none, whatever the library thinks.
   if (::SSL_session_reused(ssl_.get()) != 1) return state_ = State::refused;
-  if (!sending_ || !receiving_) return state_ = State::broken;
-  ssl_.reset();
+  if (records_by_ == RecordsBy::weft) {
+    if (!sending_ || !receiving_) return state_ = State::broken;
+    if (::SSL_has_pending(ssl_.get()) != 0)
+      return state_ = State::broken;  // bytes behind the handshake would be lost
+    ssl_.reset();
+  }
   accepts_ = nullptr;
   return state_ = State::open;
 }
@@ -218,11 +264,12 @@ bool TlsStream::is_greeted() const noexcept {
 
 /// "LABEL random secret", the latter two in hexadecimal digits.
 void TlsStream::keep_secret(std::string_view line) noexcept try {
+  if (records_by_ == RecordsBy::openssl) return;
   constexpr std::string_view of_client = "CLIENT_TRAFFIC_SECRET_0 ", of_server = "SERVER_TRAFFIC_SECRET_0 ";
   if (!line.starts_with(of_client) && !line.starts_with(of_server)) return;
   auto& key = line.starts_with(of_client) == is_client_ ? sending_ : receiving_;
   const auto digits = line.substr(line.rfind(' ') + 1);
-  RecordKey::Secret secret;
+  std::array<std::byte, RecordKey::most_secret_bytes> secret;
   std::size_t bytes = 0;
   if (::sodium_hex2bin(reinterpret_cast<unsigned char*>(secret.data()), secret.size(), digits.data(),
                        digits.size(), nullptr, &bytes, nullptr) == 0 &&
@@ -271,7 +318,46 @@ void TlsStream::drop_record(std::size_t bytes) noexcept {
     partial_ = {};
 }
 
+Unexpected TlsStream::broken(const char* why) noexcept {
+  state_ = State::broken;
+  return fail(Errc::corrupt, why);
+}
+
+Result<std::size_t> TlsStream::coming_by_openssl() noexcept {
+  if (const int ready = ::SSL_pending(ssl_.get()); ready > 0) return static_cast<std::size_t>(ready);
+  if (input_.empty()) return 0;
+  const ErrorQueue errors;
+  std::byte first;
+  std::size_t bytes = 0;
+  const int code = ::SSL_peek_ex(ssl_.get(), &first, 1, &bytes);
+  if (code == 1) return static_cast<std::size_t>(::SSL_pending(ssl_.get()));
+  switch (::SSL_get_error(ssl_.get(), code)) {
+    case SSL_ERROR_WANT_READ:
+      return 0;
+    case SSL_ERROR_ZERO_RETURN:
+      return fail(Errc::peer_lost, "the peer has closed the connection");
+    default:
+      return broken("bytes that the peer did not send");
+  }
+}
+
+Result<std::size_t> TlsStream::read_by_openssl(MutableBytes into) noexcept {
+  const ErrorQueue errors;
+  std::size_t bytes = 0;
+  if (::SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes) == 1) return bytes;
+  return broken("bytes that the peer did not send");
+}
+
+Result<void> TlsStream::write_by_openssl(Bytes plain) noexcept {
+  const ErrorQueue errors;
+  std::size_t bytes = 0;
+  if (::SSL_write_ex(ssl_.get(), plain.data(), plain.size(), &bytes) == 1 && bytes == plain.size()) return {};
+  state_ = State::broken;
+  return fail(Errc::no_memory, "no memory for a message's record");
+}
+
 Result<std::size_t> TlsStream::coming() noexcept try {
+  if (records_by_ == RecordsBy::openssl) return coming_by_openssl();
   const auto record = next_record();
   if (!record) {
     state_ = State::broken;
@@ -283,6 +369,7 @@ Result<std::size_t> TlsStream::coming() noexcept try {
 }
 
 Result<std::size_t> TlsStream::read(MutableBytes into) noexcept try {
+  if (records_by_ == RecordsBy::openssl) return read_by_openssl(into);
   const auto record = next_record();
   if (!record) return fail(record.error());
   if (record->empty()) return 0;
@@ -306,14 +393,17 @@ Result<void> TlsStream::heard(Content content, Bytes text) noexcept {
   if (content == Content::handshake &&
       std::equal(text.begin(), text.end(), key_update.begin(), key_update.end()))
     return receiving_->renew();
-  state_ = State::broken;
-  return fail(Errc::corrupt, "the peer says what no endpoint does");
+  return broken("the peer says what no endpoint does");
 }
 
 Result<void> TlsStream::write(Bytes plain) noexcept {
-  if (written_ + plain.size() > bytes_a_key)
+  const auto records = (plain.size() + record_bytes - 1) / record_bytes;
+  const auto& most = context_.most_of_a_key;
+  if (used_.bytes + plain.size() > most.bytes || used_.records + records > most.records)
     if (auto renewed = renew_key(); !renewed) return renewed;
-  written_ += plain.size();
+  used_.bytes += plain.size();
+  used_.records += records;
+  if (records_by_ == RecordsBy::openssl) return plain.empty() ? Result<void>() : write_by_openssl(plain);
   for (Bytes piece; !plain.empty(); plain = plain.subspan(piece.size())) {
     piece = plain.first(std::min(plain.size(), record_bytes));
     if (auto sealed = seal(Content::data, piece); !sealed) return sealed;
@@ -322,7 +412,15 @@ Result<void> TlsStream::write(Bytes plain) noexcept {
 }
 
 Result<void> TlsStream::renew_key() noexcept {
-  written_ = 0;
+  used_ = {};
+  if (records_by_ == RecordsBy::openssl) {
+    const ErrorQueue errors;
+    if (::SSL_key_update(ssl_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) == 1 &&
+        ::SSL_do_handshake(ssl_.get()) == 1)
+      return {};
+    state_ = State::broken;
+    return fail(Errc::no_memory, "no memory for the next key of a connection");
+  }
   if (auto sealed = seal(Content::handshake, key_update); !sealed) return sealed;
   return sending_->renew();
 }

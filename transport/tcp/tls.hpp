@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TLS 1.3 between two endpoints that share a key, without sockets: bytes of the network go in and come out as bytes of
-// the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and records.hpp seals and opens.
+// the caller's, and the other way round. OpenSSL shakes hands; then its part is freed, and records.hpp seals and opens. Or, where
+// that is asked for, OpenSSL stays and does it all.
 //
 // S1  Nothing but OpenSSL looks at what a peer sends until the handshake is complete. It completes only with a peer that
 //     has the key: there are no certificates, so no other way to authenticate.
@@ -41,12 +42,24 @@ struct Introduction {
   EndpointId from{}, to{};
 };
 
+/// Whose code seals and opens what goes through a connection. What is on the wire is the same, and the peer's choice does not matter.
+enum class RecordsBy : std::uint8_t { weft, openssl };
+
+/// What has been sealed under one key.
+struct KeyUse {
+  std::uint64_t bytes = 0, records = 0;
+};
+
 /// What all connections of an endpoint have in common.
 class TlsContext {
  public:
   /// key: any number of bytes, 16 at least; what is used is derived from it. Errors: invalid, not_supported (this OpenSSL
   /// lacks what is needed).
-  static Result<std::unique_ptr<TlsContext>> make(Bytes key);
+  static Result<std::unique_ptr<TlsContext>> make(Bytes key, RecordsBy records = RecordsBy::weft);
+  /// openssl where weft was asked for: what the two seal and open here is not the same.
+  RecordsBy records_by() const noexcept { return records_by_; }
+  /// What would be more goes under another key. AES-GCM is good for 2^24.5 full records under one (RFC 8446, 5.5).
+  KeyUse most_of_a_key{.bytes = std::uint64_t{32} << 30, .records = std::uint64_t{1} << 24};
 
  private:
   friend class TlsStream;
@@ -57,7 +70,10 @@ class TlsContext {
     void operator()(OSSL_LIB_CTX* library) const noexcept;
     void operator()(EVP_CIPHER* cipher) const noexcept;
   };
-  TlsContext() = default;
+  explicit TlsContext(RecordsBy records) noexcept : records_by_(records) {}
+  bool agrees_with_openssl();
+
+  RecordsBy records_by_;
   std::unique_ptr<OSSL_LIB_CTX, Free> library_;
   std::unique_ptr<BIO_METHOD, Free> method_;
   std::unique_ptr<SSL_CTX, Free> context_;
@@ -123,6 +139,10 @@ class TlsStream {
     void operator()(SSL* ssl) const noexcept;
   };
   TlsStream(TlsContext& context);
+  Result<std::size_t> coming_by_openssl() noexcept;
+  Result<std::size_t> read_by_openssl(MutableBytes into) noexcept;
+  Result<void> write_by_openssl(Bytes plain) noexcept;
+  Unexpected broken(const char* why) noexcept;
   State fail_handshake(int code) noexcept;
   void keep_secret(std::string_view line) noexcept;
   Result<Bytes> next_record();
@@ -132,7 +152,8 @@ class TlsStream {
   Result<void> seal(Content content, Bytes text) noexcept;
 
   TlsContext& context_;
-  std::unique_ptr<SSL, Free> ssl_;  ///< until the handshake is complete
+  const RecordsBy records_by_;
+  std::unique_ptr<SSL, Free> ssl_;  ///< until the handshake is complete, where the records are Weft's
   bool is_client_ = false;
   std::unique_ptr<RecordKey> sending_, receiving_;  ///< NULL: the handshake has not come to them
   Bytes input_;
@@ -140,7 +161,7 @@ class TlsStream {
   std::vector<std::byte> output_;   ///< bytes sent_ to said_ are to be sent, those behind are room
   std::size_t sent_ = 0, said_ = 0;
   std::size_t fed_before_proof_ = 0;
-  std::uint64_t written_ = 0;  ///< bytes under the present keys
+  KeyUse used_;  ///< of the key of this direction
   State state_ = State::handshaking;
   Introduction introduction_;
   std::array<unsigned char, Introduction::bytes> identity_{};  ///< of the connecting side, as it travels

@@ -87,7 +87,7 @@ bool TcpEndpoint::handle(Connection& connection, const Frame& frame) {
     case FrameKind::get:
       return handle_get(connection, frame);
     case FrameKind::reply:
-      return handle_reply(frame);
+      return handle_reply(connection, frame);
     case FrameKind::welcome:
       break;
   }
@@ -133,14 +133,21 @@ void TcpEndpoint::serve(Connection& connection) {
   }
 }
 
-MutableBytes TcpEndpoint::landing_of(void* self, std::uint64_t ticket) {
-  TcpOperation* const operation = static_cast<TcpEndpoint*>(self)->find_get(ticket);
-  return operation == nullptr ? MutableBytes() : MutableBytes(operation->into, operation->missing);
+/// The get is one of the connection's peer: a ticket that another peer has guessed is none.
+bool TcpEndpoint::asks(const Connection& connection, const TcpOperation& get) noexcept {
+  return static_cast<const TcpPeer*>(get.peer)->link == connection.link;
 }
 
-bool TcpEndpoint::handle_reply(const Frame& frame) {
+MutableBytes TcpEndpoint::landing_of(void* self, const Connection& connection, std::uint64_t ticket) {
+  TcpOperation* const operation = static_cast<TcpEndpoint*>(self)->find_get(ticket);
+  if (operation == nullptr || !asks(connection, *operation)) return {};
+  return MutableBytes(operation->into, operation->missing);
+}
+
+bool TcpEndpoint::handle_reply(const Connection& connection, const Frame& frame) {
   TcpOperation* const operation = find_get(frame.header.number);
   if (operation == nullptr) return true;  // it was canceled
+  if (!asks(connection, *operation)) return false;
   if (frame.header.failed != 0) {
     finish_get(*operation, weft::fail(Errc::invalid, "outside of the peer's region, or that is gone"));
     return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/tcp/transport.hpp"
 
+#include "base/log.hpp"
 #include "base/settings.hpp"
 #include "transport/tcp/endpoint.hpp"
 
@@ -30,8 +31,15 @@ Result<std::unique_ptr<Endpoint>> TcpTransport::open(const Opening& opening) {
       return fail(Errc::not_found, why_not_.c_str());
     }
   }
-  auto endpoint = TcpEndpoint::open(opening.key, listen_at, *ports);
+  const auto records =
+      base::read(base::Variable::tls_records).text == "openssl" ? RecordsBy::openssl : RecordsBy::weft;
+  auto endpoint = TcpEndpoint::open(opening.key, listen_at, *ports, records);
   if (!endpoint) return fail(endpoint.error());
+  if ((*endpoint)->records_by() != records)
+    base::log(base::LogLevel::warn, base::LogPart::transport,
+              "what Weft and OpenSSL seal is not the same here: OpenSSL seals and opens all (as with "
+              "WEFT_TLS_RECORDS=openssl). "
+              "Please report it with the version of OpenSSL");
   return std::move(*endpoint);
 }
 

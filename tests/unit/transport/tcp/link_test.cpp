@@ -165,36 +165,89 @@ TEST(Links, the_next_place_is_tried) {
   ASSERT_TRUE(until({&a, &b}, [&] { return b.heard.size() == 1; }));
 }
 
+TEST(Links, of_an_endpoint_with_openssls_records) {
+  for (const auto& [one, other] : {std::pair{RecordsBy::openssl, RecordsBy::openssl},
+                                   {RecordsBy::weft, RecordsBy::openssl},
+                                   {RecordsBy::openssl, RecordsBy::weft}}) {
+    Station a(true, 7, one), b(true, 7, other);
+    EXPECT_EQ(a.endpoint->records_by(), one);
+    const auto to_b = a.reach(b);
+    std::vector<std::byte> source(1'000'000), target(source.size());
+    for (std::size_t i = 0; i < source.size(); ++i) source[i] = static_cast<std::byte>(i * 7);
+    const auto exposed = std::move(*b.endpoint->expose(source)),
+               local = std::move(*a.endpoint->expose(target));
+    const auto key = std::move(*a.endpoint->import_key(*to_b, exposed->packed_key()));
+    Sent sent, got, large;
+    ASSERT_TRUE(a.say(*to_b, "first", sent));
+    ASSERT_TRUE(a.endpoint->get({*key, 0}, {*local, 0, target.size()}, got));
+    ASSERT_TRUE(a.say(*to_b, std::string(60'000, 'x'), large));
+    ASSERT_TRUE(
+        until({&a, &b}, [&] { return sent.ended && got.ended && large.ended && b.heard.size() == 2; }));
+    EXPECT_EQ(b.heard[0], "first");
+    EXPECT_EQ(b.heard[1], std::string(60'000, 'x'));
+    EXPECT_EQ(source, target);
+  }
+}
+
+/// A peer that has the key connects and says this. True: the endpoint has ended its connection.
+bool is_hung_up_on(Station& at, Bytes said) {
+  const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
+  TlsStream stream(*context, Introduction{.from = {std::byte{1}}, .to = at.address().id});
+  const auto socket = stranger_at(at.port());
+  stream.step();
+  bool has_written = false;
+  const bool is_over = until({&at}, [&] {
+    throw_bytes(socket, stream.output());
+    stream.sent(stream.output().size());
+    std::byte bytes[4096];
+    const auto count = ::recv(socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+    if (count == 0) return true;
+    if (count > 0) {
+      stream.feed(Bytes(bytes, static_cast<std::size_t>(count)));
+      stream.step();
+    }
+    if (stream.state() != TlsStream::State::open || std::exchange(has_written, true)) return false;
+    EXPECT_TRUE(stream.write(said));
+    return false;
+  });
+  return is_over && has_written;
+}
+
 /// A frame that no endpoint sends, of a peer that has the key.
 TEST(Links, a_peer_that_breaks_the_protocol_is_lost) {
   Station b;
-  const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
   for (const FrameHeader& wrong : {FrameHeader{.body_bytes = 0xffffffff},
                                    {.body_bytes = 10, .number = 11},
                                    {.body_bytes = 1, .kind = FrameKind::get},
                                    {.body_bytes = 0, .kind = static_cast<FrameKind>(9)},
-                                   {.body_bytes = 0, .kind = FrameKind::welcome}}) {
-    TlsStream stream(*context, Introduction{.from = {std::byte{1}}, .to = b.address().id});
-    const auto socket = stranger_at(b.port());
-    stream.step();
-    bool has_written = false;
-    ASSERT_TRUE(until({&b}, [&] {
-      throw_bytes(socket, stream.output());
-      stream.sent(stream.output().size());
-      std::byte bytes[4096];
-      const auto count = ::recv(socket.get(), bytes, sizeof bytes, MSG_DONTWAIT);
-      if (count == 0) return true;
-      if (count > 0) {
-        stream.feed(Bytes(bytes, static_cast<std::size_t>(count)));
-        stream.step();
-      }
-      if (stream.state() != TlsStream::State::open || std::exchange(has_written, true)) return false;
-      EXPECT_TRUE(stream.write(base::encode_fixed(wrong)));
-      return false;
-    }));
-    EXPECT_TRUE(has_written);
-  }
+                                   {.body_bytes = 0, .kind = FrameKind::welcome}})
+    EXPECT_TRUE(is_hung_up_on(b, base::encode_fixed(wrong)));
   EXPECT_TRUE(b.heard.empty());
+}
+
+/// Short ones are copied, long ones opened where they belong.
+TEST(Links, a_reply_counts_from_the_peer_that_was_asked_only) {
+  for (const std::size_t bytes : {50, 10'000}) {
+    Station a, b;
+    const auto to_b = a.reach(b);
+    std::vector<std::byte> source(bytes, std::byte{'b'}), target(bytes);
+    const auto exposed = std::move(*b.endpoint->expose(source)),
+               local = std::move(*a.endpoint->expose(target));
+    const auto key = std::move(*a.endpoint->import_key(*to_b, exposed->packed_key()));
+    Sent got;
+    ASSERT_TRUE(a.endpoint->get({*key, 0}, {*local, 0, bytes}, got));
+    constexpr std::uint64_t ticket = 0;  // an endpoint's first
+    std::vector<std::byte> forged(frame_header_bytes + bytes, std::byte{'c'});
+    base::write_fixed(forged.data(), FrameHeader{.body_bytes = static_cast<std::uint32_t>(bytes),
+                                                 .kind = FrameKind::reply,
+                                                 .number = ticket});
+    EXPECT_TRUE(is_hung_up_on(a, forged));
+    EXPECT_FALSE(got.ended);
+    EXPECT_EQ(target, std::vector<std::byte>(bytes));
+    ASSERT_TRUE(until({&a, &b}, [&] { return got.ended; }));
+    EXPECT_FALSE(got.failed);
+    EXPECT_EQ(target, source);
+  }
 }
 
 TEST(Links, memory_of_an_idle_connected_peer) {

@@ -43,11 +43,11 @@ struct Station {
   std::unique_ptr<TcpEndpoint> endpoint;
   std::vector<std::string> heard;
 
-  explicit Station(bool listens = true, unsigned key_seed = 7) {
+  explicit Station(bool listens = true, unsigned key_seed = 7, RecordsBy records = RecordsBy::weft) {
     const std::vector<std::byte> key(32, static_cast<std::byte>(key_seed));
     std::vector<SocketAddress> places;
     if (listens) places.push_back(loopback());
-    auto opened = TcpEndpoint::open(key, places, {});
+    auto opened = TcpEndpoint::open(key, places, {}, records);
     EXPECT_TRUE(opened) << (opened ? "" : opened.error().what);
     if (!opened) return;
     endpoint = std::move(*opened);

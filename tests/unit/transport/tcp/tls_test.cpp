@@ -24,6 +24,14 @@ const EndpointId client_id = id_of(1), server_id = id_of(2);
 
 class TlsTest : public ::testing::Test {
  protected:
+  /// Where another choice counts than Weft's records on both sides.
+  void use(RecordsBy of_client, RecordsBy of_server) {
+    client_context = std::move(*TlsContext::make(key_of(7), of_client));
+    server_context = std::move(*TlsContext::make(key_of(7), of_server));
+    client = std::make_unique<TlsStream>(*client_context, Introduction{client_id, server_id});
+    server =
+        std::make_unique<TlsStream>(*server_context, server_id, [](const Introduction&) { return true; });
+  }
   std::unique_ptr<TlsContext> client_context = std::move(*TlsContext::make(key_of(7))),
                               server_context = std::move(*TlsContext::make(key_of(7)));
   std::unique_ptr<TlsStream> client =
@@ -224,6 +232,88 @@ TEST_F(TlsTest, a_certificate_is_no_proof) {
   ::SSL_CTX_free(context);
   ::X509_free(certificate);
   ::EVP_PKEY_free(pair);
+}
+
+/// In all four pairs of Weft's records and OpenSSL's.
+class TlsRecords : public TlsTest, public ::testing::WithParamInterface<std::pair<RecordsBy, RecordsBy>> {
+ protected:
+  void SetUp() override { use(GetParam().first, GetParam().second); }
+};
+INSTANTIATE_TEST_SUITE_P(By, TlsRecords,
+                         ::testing::Values(std::pair{RecordsBy::weft, RecordsBy::weft},
+                                           std::pair{RecordsBy::weft, RecordsBy::openssl},
+                                           std::pair{RecordsBy::openssl, RecordsBy::weft},
+                                           std::pair{RecordsBy::openssl, RecordsBy::openssl}));
+
+TEST_P(TlsRecords, go_both_ways_in_pieces_of_every_length) {
+  EXPECT_EQ(client_context->records_by(), GetParam().first) << "what the two seal is not the same";
+  shake_hands();
+  for (const std::size_t most : {SIZE_MAX, std::size_t{1}, std::size_t{4000}})
+    for (const std::size_t length : {1, 80, 512, 513, 16384, 16385, 50'000})
+      for (const bool back : {false, true}) {
+        auto &from = back ? *server : *client, &to = back ? *client : *server;
+        const std::string text(length, 't');
+        ASSERT_TRUE(from.write(as_bytes(text)));
+        const auto wire = take(from);
+        std::string got;
+        for (Bytes rest = wire; !rest.empty(); rest = rest.subspan(std::min(most, rest.size()))) {
+          const auto more = read(to, rest.first(std::min(most, rest.size())));
+          ASSERT_TRUE(more) << length;
+          got += *more;
+        }
+        ASSERT_EQ(got, text) << length << " in pieces of " << most;
+      }
+}
+
+TEST_P(TlsRecords, that_come_with_the_last_of_the_handshake_are_read) {
+  client->step();
+  pass(*client, *server);
+  pass(*server, *client);
+  ASSERT_EQ(client->state(), State::open);
+  ASSERT_TRUE(client->write(as_bytes("at once")));
+  const auto wire = take(*client);  // the proof, and a record
+  server->feed(wire);
+  ASSERT_EQ(server->step(), State::open);
+  std::vector<std::byte> plain(100);
+  ASSERT_EQ(server->coming().value_or(0), 7u);
+  ASSERT_EQ(server->read(plain).value_or(0), 7u);
+  EXPECT_EQ(as_text(Bytes(plain).first(7)), "at once");
+}
+
+TEST_P(TlsRecords, changed_or_repeated_are_refused) {
+  for (const bool is_changed : {true, false}) {
+    SetUp();
+    shake_hands();
+    ASSERT_TRUE(client->write(as_bytes("a message")));
+    auto wire = take(*client);
+    if (is_changed)
+      wire[wire.size() - 3] ^= std::byte{1};
+    else
+      EXPECT_EQ(read(*server, wire), "a message");
+    const auto got = read(*server, wire);
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, Errc::corrupt);
+    EXPECT_EQ(server->state(), State::broken);
+  }
+}
+
+/// So many bytes or so many records, whichever comes first.
+TEST_P(TlsRecords, a_key_is_used_for_so_much) {
+  constexpr std::size_t of_record = 5 + 1 + 16, of_update = 5 + 5 + 1 + 16;
+  const std::string text(100, 'x');
+  for (const KeyUse most : {KeyUse{.bytes = 1000, .records = 3}, {.bytes = 350, .records = 1000}}) {
+    SetUp();
+    shake_hands();
+    client_context->most_of_a_key = most;
+    std::size_t sent = 0;
+    for (int i = 0; i < 9; ++i) {
+      ASSERT_TRUE(client->write(as_bytes(text)));
+      const auto wire = take(*client);
+      sent += wire.size();
+      ASSERT_EQ(read(*server, wire), text) << i;
+    }
+    EXPECT_EQ(sent, 9 * (text.size() + of_record) + 2 * of_update);
+  }
 }
 
 TEST(TlsContext, needs_a_key) {
