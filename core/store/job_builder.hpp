@@ -72,6 +72,8 @@ class JobWriter {
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);
+  /// Nothing is known here any more of the card of a rank on another node.
+  void forget_card(std::uint32_t rank) noexcept;
   /// A full fence of the whole job has ended, and add_card() has had all that it brought.
   void mark_exchanged() noexcept { remote_.mark_exchanged(); }
   /// local: below local_capacity. word: below (local_capacity + 63) / 64.
@@ -80,11 +82,18 @@ class JobWriter {
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
   shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 
+  /// Takes what its ranks could write out of the clients' memory, into the server's, before the first of them has attached: they will
+  /// be served by messages. Views of the job that are open, and boards, fetch cells and rings of it, end. Errors, with nothing changed
+  /// then: no_space, no_memory.
+  Result<void> serve_by_messages(shm::Segment& segment);
+  bool is_by_messages() const noexcept { return header_->by_messages != 0; }
+
   /// Makes the job invisible and frees its memory. Readers that still use it see zeros: no keys.
   void retire(shm::Segment& segment);
 
  private:
   JobWriter() = default;
+  void find_control(std::byte* memory) noexcept;
   std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept { return ranks_[rank].card; }
 
   // Where things lie is kept in this process's own memory: nothing that a client can write leads the server anywhere.

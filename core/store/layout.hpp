@@ -15,6 +15,9 @@
 // | control            | clients' | local clients     | all                        | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
 // | card of a local    | clients' | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
 //
+// The clients' memory is one user's. Control and cards of another user's job lie in the server's memory, and the server writes them for
+// ranks that have no segment.
+//
 // Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the server's memory, which the
 // kernel lets no client write.
 //
@@ -43,7 +46,7 @@ namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell, NoticeRing, Doorbell or the value
 /// encoding changes shape.
-inline constexpr std::uint32_t layout_version = 10;
+inline constexpr std::uint32_t layout_version = 11;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.
@@ -141,7 +144,9 @@ struct JobHeader {
   std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
-  CardKey card_key;               ///< if cards_are_keyed
+  CardKey card_key;  ///< if cards_are_keyed
+  std::uint32_t
+      by_messages;  ///< its ranks are served by messages: control and cards lie in the server's memory, too
   std::uint32_t cards_are_keyed;  ///< the records of cards are checked under card_key (record_check.hpp)
 };
 

@@ -14,6 +14,7 @@
 #include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
+#include "core/server/jobs/unkept_card.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
@@ -39,6 +40,10 @@ class Jobs {
   /// Also one that the host has only announced by registering a client.
   Job* find_announced(std::string_view nspace);
   Job& announce(const std::string& nspace);
+  /// The clients' memory is one user's, whose ranks write it: the first that asks. True: it is this one's.
+  bool has_clients_memory(uid_t user);
+  /// All clients of the job that the host has registered are that user's.
+  bool may_use_clients_memory(const Job& job);
   /// How many clients of this user the host has registered.
   std::size_t count_clients_of(uid_t user) const;
   /// Calls see(job) for each registered namespace, by name.
@@ -77,18 +82,25 @@ class Jobs {
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
   /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-  /// byte, or before the segment was full, is kept. behind: gets the ranks of whose cards something in between is missing
-  /// here, which is no error then. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
-  pmix_status_t take_cards(Bytes blobs, Procs* behind = nullptr);
-  pmix_status_t take_card(const store::Card& card, Procs* behind = nullptr);
+  /// byte is kept. A card that there is no room for is left out, which is no error: a Get of what is in it finds nothing here that is
+  /// older, and fetches it again. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  struct Beside {
+    /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
+    Procs* behind = nullptr;
+    std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
+  };
+  pmix_status_t take_cards(Bytes blobs, Beside beside);
+  pmix_status_t take_card(const store::Card& card, Beside beside);
 
  private:
+  void leave_out(Job& job, const store::Card& card) const;
   void unlearn(Job& job);
   void add_server_keys(store::JobSpec& spec) const;
 
   shm::Segment& segment_;
   const std::string host_name_;
   const store::Limits limits_;
+  std::optional<uid_t> memory_user_;  ///< of the clients' memory
   pmix_proc_t server_{};
   std::string server_uri_;  ///< empty: nothing is told
   std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;
