@@ -80,7 +80,7 @@ pmix_status_t PMIx_Group_invite_nb(const char* group, const pmix_proc_t* procs, 
 /// PMIx_Group_join: answers an invitation; or, without a leader, asks the members of a group to be let in. Accepting returns when the group
 /// is made, or is not; declining at once.
 ///   leader   the process that has invited, as PMIX_GROUP_INVITED says, or that was elected since; NULL: the members are asked with PMIX_GROUP_JOIN_REQUEST, and a
-///            handler that completes with an error refuses
+///            handler that completes with an error refuses; so does a member that has no handler, where this process is another user's
 ///   info     PMIX_TIMEOUT (int, seconds): of an invitation; PMIX_GROUP_INFO, _LOCAL_CID, _ENDPT_DATA
 ///   results  as PMIx_Group_invite
 ///   Events   when the leader fails PMIX_GROUP_LEADER_FAILED to all that were invited and have not declined: a handler that gives
