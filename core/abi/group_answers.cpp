@@ -26,8 +26,8 @@ Result<data::Value> array_of(const link::RankRuns& members) {
   return data::value_of_array(PMIX_PROC, procs->data(), procs->size());
 }
 
-/// Adds the members to what the caller gets.
-void take_group(const std::string& name, std::span<const pmix_proc_t> procs, link::Answer& answer) {
+/// Adds the members to what the caller gets; and the name, where the call is of an invitation: programs read it as in the events of one.
+void take_group(const Membership& asked, link::Answer& answer) {
   auto* client = roles().client();
   const auto& value = answer.value.get();
   if (!is_made(answer.status) || client == nullptr || value.type != PMIX_BYTE_OBJECT) return;
@@ -41,10 +41,11 @@ void take_group(const std::string& name, std::span<const pmix_proc_t> procs, lin
   }
   const auto* context = answer.infos.find(PMIX_GROUP_CONTEXT_ID);
   const auto id = context == nullptr ? fail(Errc::not_found) : data::as_unsigned(context->value);
-  client->groups().add(name, {members->runs, id ? *id : 0, members->fences_by_host != 0});
-  if (!procs.empty()) client->group_meetings().take_seat(procs, *members);
+  client->groups().add(asked.group, {members->runs, id ? *id : 0, members->fences_by_host != 0});
+  if (!asked.procs.empty()) client->group_meetings().take_seat(asked.procs, *members);
   if (answer.infos.find(PMIX_GROUP_MEMBERSHIP) == nullptr)
     answer.infos.add(PMIX_GROUP_MEMBERSHIP, std::move(*array));
+  if (!asked.is_construct) answer.infos.add(PMIX_GROUP_ID, data::Value::of(asked.group));
 }
 
 pmix_status_t hand_over_group(link::Answer answer, pmix_info_t** results, std::size_t* nresults) {

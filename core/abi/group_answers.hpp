@@ -4,7 +4,6 @@
 
 #include <future>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -32,22 +31,27 @@ pmix_status_t ask_to_go_later(const Message& message, pmix_op_cbfunc_t cbfunc, v
 
 // ---- what follows is how
 
-/// What a server's answer does to what this process knows; on the library's thread. procs: of a construct, as the caller gave them: the answer
-/// may offer a board for them.
-void take_group(const std::string& name, std::span<const pmix_proc_t> procs, link::Answer& answer);
+/// What was asked for. procs: of a construct, as the caller gave them: the answer may offer a board for them.
+struct Membership {
+  std::string group;
+  std::vector<pmix_proc_t> procs{};
+  bool is_construct = false;
+};
+inline Membership membership_of(const link::GroupConstruct& message) {
+  return {message.group, message.procs, true};
+}
+template <class Message>
+Membership membership_of(const Message& message) {
+  return {message.group};
+}
+
+/// What a server's answer does to what this process knows; on the library's thread.
+void take_group(const Membership& asked, link::Answer& answer);
 void forget_group(const std::string& name, pmix_status_t status);
 pmix_status_t hand_over_group(link::Answer answer, pmix_info_t** results, std::size_t* nresults);
 
 /// Members as a value for the caller.
 Result<data::Value> array_of(const link::RankRuns& members);
-
-inline std::vector<pmix_proc_t> procs_of_construct(const link::GroupConstruct& message) {
-  return message.procs;
-}
-template <class Message>
-std::vector<pmix_proc_t> procs_of_construct(const Message&) {
-  return {};
-}
 
 /// With `take` called on the library's thread, in the order in which the server sends.
 template <class Message, class Take>
@@ -67,16 +71,15 @@ link::Answer ask_in_order(const Message& message, Take take) {
 
 template <class Message>
 pmix_status_t ask_to_be_member(const Message& message, pmix_info_t** results, std::size_t* nresults) {
-  auto answer = ask_in_order(message, [name = message.group, procs = procs_of_construct(message)](
-                                          link::Answer& came) { take_group(name, procs, came); });
+  auto answer = ask_in_order(
+      message, [asked = membership_of(message)](link::Answer& came) { take_group(asked, came); });
   return hand_over_group(std::move(answer), results, nresults);
 }
 
 template <class Message>
 pmix_status_t ask_to_be_member_later(const Message& message, pmix_info_cbfunc_t cbfunc, void* cbdata) {
-  return ask_later(message, [cbfunc, cbdata, name = message.group,
-                             procs = procs_of_construct(message)](link::Answer answer) {
-    take_group(name, procs, answer);
+  return ask_later(message, [cbfunc, cbdata, asked = membership_of(message)](link::Answer answer) {
+    take_group(asked, answer);
     lend(answer.status, std::move(answer.infos), cbfunc, cbdata);
   });
 }

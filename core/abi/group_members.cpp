@@ -46,7 +46,7 @@ pmix_status_t make_leave(const char* group, const pmix_info_t* directives, size_
 ///   info     PMIX_TIMEOUT (int, seconds); PMIX_GROUP_OPTIONAL (bool): the group is made without those that do not come, where no handler
 ///            decides; PMIX_GROUP_ASSIGN_CONTEXT_ID, PMIX_GROUP_NOTIFY_TERMINATION, PMIX_GROUP_FT_COLLECTIVE, PMIX_GROUP_INFO, _LOCAL_CID,
 ///            _ENDPT_DATA as for PMIx_Group_construct; PMIX_GROUP_NOTIFY_EACH, _NOTIFY_DEPARTURE (weft/pmix_extensions.h)
-///   results  PMIX_GROUP_MEMBERSHIP (by group rank), PMIX_GROUP_CONTEXT_ID
+///   results  PMIX_GROUP_ID (its name), PMIX_GROUP_MEMBERSHIP (by group rank), PMIX_GROUP_CONTEXT_ID
 ///   Events   PMIX_GROUP_INVITED to those invited. To the leader: PMIX_GROUP_INVITE_ACCEPTED, _DECLINED, _FAILED (it has ended, or its
 ///            patience), each with PMIX_GROUP_ID and PMIX_EVENT_AFFECTED_PROC; the handler's status PMIX_GROUP_CONSTRUCT_ABORT ends it for
 ///            all, PMIX_GROUP_ADD_MEMBERS (array of processes) among its results invites these in the place of that process, and anything
@@ -80,7 +80,7 @@ pmix_status_t PMIx_Group_invite_nb(const char* group, const pmix_proc_t* procs, 
 /// PMIx_Group_join: answers an invitation; or, without a leader, asks the members of a group to be let in. Accepting returns when the group
 /// is made, or is not; declining at once.
 ///   leader   the process that has invited, as PMIX_GROUP_INVITED says, or that was elected since; NULL: the members are asked with PMIX_GROUP_JOIN_REQUEST, and a
-///            handler that completes with an error refuses
+///            handler that completes with an error refuses; so does a member that has no handler, where this process is another user's
 ///   info     PMIX_TIMEOUT (int, seconds): of an invitation; PMIX_GROUP_INFO, _LOCAL_CID, _ENDPT_DATA
 ///   results  as PMIx_Group_invite
 ///   Events   when the leader fails PMIX_GROUP_LEADER_FAILED to all that were invited and have not declined: a handler that gives

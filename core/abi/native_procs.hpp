@@ -39,7 +39,7 @@ std::optional<client::Groups::Group> whole_group(const pmix_proc_t* procs, std::
 pmix_status_t make_native(pmix_proc_t& proc);
 /// The processes that infos of an event name: PMIX_EVENT_CUSTOM_RANGE, PMIX_EVENT_AFFECTED_PROC and _PROCS.
 pmix_status_t make_native(data::Infos& infos);
-/// PMIX_GROUP_MEMBERSHIP and PMIX_GROUP_CONTEXT_ID of a group; PMIX_GROUP_NAMES of this process. PMIX_UNDEF: another question.
+/// PMIX_GROUP_MEMBERSHIP and PMIX_GROUP_CONTEXT_ID of a group; PMIX_GROUP_NAMES of this process (another process's server knows those of that process). PMIX_UNDEF: another question.
 data::Value value_of_group(const pmix_proc_t& proc, std::string_view key);
 
 }  // namespace weft::abi

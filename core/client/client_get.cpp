@@ -224,6 +224,9 @@ std::optional<GetStep> Client::step_after(const Error& why, const pmix_proc_t& p
                                           const GetDirectives& how) const {
   if (!is_miss(why)) return std::nullopt;
   auto facts = facts_of(proc, key, how);
+  // The groups of another process are known to its own server, and lie in no segment.
+  const bool is_about_groups = key == PMIX_GROUP_NAMES && proc.rank <= PMIX_RANK_VALID;
+  if (is_about_groups && facts.can_ask && !how.optional && !link::is_same(proc, self_)) return GetStep::ask;
   if (why.code == Errc::outside_scope) facts.lookup = GetFacts::Lookup::hidden;
   return decide_get(facts);
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
 #include "base/log_format.hpp"
+#include "core/data/array.hpp"
 #include "core/data/opaque.hpp"
+#include "core/data/status.hpp"
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/server.hpp"
@@ -28,8 +30,26 @@ void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& 
                         link::encode_got(status, all ? *all : store::Encoded()));
 }
 
+/// PMIX_GROUP_NAMES of a process.
+void send_group_names(Rooms& rooms, const Sender& from, const pmix_proc_t& proc) {
+  rooms.memberships.names_of(
+      proc, [weak = std::weak_ptr(from.connection), tag = from.tag](const std::vector<std::string>& names) {
+        const auto open = weak.lock();
+        if (!open) return;
+        std::vector<const char*> texts;
+        for (const auto& name : names) texts.push_back(name.c_str());
+        auto value = texts.empty() ? fail(Errc::not_found)
+                                   : data::value_of_array(PMIX_STRING, texts.data(), texts.size());
+        const auto status = value ? PMIX_SUCCESS : data::to_status(value.error());
+        open->send(MessageType::value, tag,
+                   link::encode(link::GotValue{status, value ? std::move(*value) : data::Value()}));
+      });
+}
+
 void handle(Rooms& rooms, const Sender& from, link::Get message) {
   if (message.key.empty()) return send_everything(rooms, from, message.proc);
+  const bool is_of_process = message.proc.rank <= PMIX_RANK_VALID;
+  if (message.key == PMIX_GROUP_NAMES && is_of_process) return send_group_names(rooms, from, message.proc);
   const auto& self = from.connection->proc;
   const store::Caller caller{link::nspace_of(self) == link::nspace_of(message.proc), self.rank};
   rooms.gets.get({.proc = message.proc,

@@ -55,12 +55,16 @@ void add_groups(Decoders& to, const std::vector<MemberData>& data) {
   add<InvitationAnswer>(to, "invitation_answer", {&answer});
   const InvitationOver over{3, PMIX_ERR_TIMEOUT};
   add<InvitationOver>(to, "invitation_over", {&over});
-  const ChangeRequest request{ChangeRequest::Kind::extend, "g", runs, data};
+  const ChangeRequest request{ChangeRequest::Kind::extend, "g", runs, data, 1000};
   add<ChangeRequest>(to, "change_request", {&request});
   const ChangedGroup changed{made, {{"job", 2, 2}}, {}};
   add<ChangedGroup>(to, "changed_group", {&changed});
   const GroupInquiry inquiry{"g"};
   add<GroupInquiry>(to, "group_inquiry", {&inquiry});
+  const NamesInquiry names_inquiry{proc};
+  add<NamesInquiry>(to, "names_inquiry", {&names_inquiry});
+  const GroupNames group_names{{"g", "other"}};
+  add<GroupNames>(to, "group_names", {&group_names});
   const AttemptInquiry attempt{{{{"job", 1, 2}}, 1, "construct of group g", 1},
                                {{{"job", 0, 2}}, 3, "construct of group g", 1},
                                {2, 5}};

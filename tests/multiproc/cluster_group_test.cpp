@@ -12,6 +12,9 @@ INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupTest, ::testing::Values("shm", "tcp",
 TEST_P(ClusterGroupTest, its_name_in_every_call) {
   run("uses_a_group");
 }
+TEST_P(ClusterGroupTest, groups_of_other_processes) {
+  run("asks_for_groups_of_all");
+}
 TEST_P(ClusterGroupTest, members_name_it_in_many_ways) {
   run("names_it_in_many_ways");
 }

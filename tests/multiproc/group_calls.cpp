@@ -22,6 +22,14 @@ Made take_results(pmix_status_t status, pmix_info_t* results, std::size_t count)
   return out;
 }
 
+/// Of an invitation: a new member is told the name, too.
+Made take_named_results(const std::string& name, pmix_status_t status, pmix_info_t* results,
+                        std::size_t count) {
+  auto out = take_results(status, results, count);
+  check_equal(out.name, out.members.empty() ? std::string() : name);
+  return out;
+}
+
 GroupEvents::Event read_event(pmix_status_t code, const pmix_proc_t* source, const pmix_info_t* infos,
                               std::size_t ninfo) {
   GroupEvents::Event out;
@@ -99,9 +107,12 @@ std::vector<std::string> operations_open_here() {
 }
 
 Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count) {
-  Made out{status, {}, {}};
+  Made out{status, {}, {}, {}};
   for (std::size_t i = 0; i < count; ++i) {
-    if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
+    if (PMIx_Check_key(results[i].key, PMIX_GROUP_ID)) {
+      check_equal(results[i].value.type, PMIX_STRING);
+      out.name = results[i].value.data.string;
+    } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_MEMBERSHIP)) {
       out.members = procs_in(results[i].value);
     } else if (PMIx_Check_key(results[i].key, PMIX_GROUP_CONTEXT_ID)) {
       check_equal(results[i].value.type, PMIX_SIZE);
@@ -124,7 +135,7 @@ Made invite(const std::string& name, const Procs& procs, const Infos& infos) {
   std::size_t count = 0;
   const auto status = PMIx_Group_invite(name.c_str(), procs.data(), procs.size(), infos.data(), infos.size(),
                                         &results, &count);
-  return take_results(status, results, count);
+  return take_named_results(name, status, results, count);
 }
 
 Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t how, const Infos& infos) {
@@ -132,7 +143,7 @@ Made join(const std::string& name, const pmix_proc_t* leader, pmix_group_opt_t h
   std::size_t count = 0;
   const auto status =
       PMIx_Group_join(name.c_str(), leader, how, infos.data(), infos.size(), &results, &count);
-  return take_results(status, results, count);
+  return take_named_results(name, status, results, count);
 }
 
 pmix_status_t destruct(const std::string& name, const Infos& infos) {

@@ -23,6 +23,7 @@ struct Made {
   pmix_status_t status = PMIX_ERROR;
   Procs members;
   std::optional<std::size_t> context;
+  std::string name;  ///< of an invitation only
 };
 Made read_results(pmix_status_t status, const pmix_info_t* results, std::size_t count);
 Made construct(const std::string& name, const Procs& procs, const Infos& infos = {});

@@ -144,6 +144,44 @@ int uses_a_group(const Words&) {
   return 0;
 }
 
+std::vector<std::string> groups_of(const pmix_proc_t& proc) {
+  const auto got = get(proc, PMIX_GROUP_NAMES);
+  if (got.status == PMIX_ERR_NOT_FOUND) return {};
+  const auto* array = got.value().data.darray;
+  check_equal(array->type, PMIX_STRING);
+  const auto* names = static_cast<char**>(array->array);
+  return {names, names + array->size};
+}
+
+/// All ask which groups each of them is in: of two groups, one of which all but the last are in, and the other the first two.
+int asks_for_groups_of_all(const Words&) {
+  Client client;
+  const auto last = client.size - 1;
+  if (client.me.rank < last)
+    check_status(construct("most", ranks_of(client, 0, last - 1)).status, PMIX_SUCCESS);
+  if (client.me.rank < 2) check_status(construct("few", ranks_of(client, 0, 1)).status, PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  using Names = std::vector<std::string>;
+  for (pmix_rank_t rank = 0; rank <= last; ++rank) {
+    const auto peer = client.peer(rank);
+    const auto expected = rank < 2 ? Names{"few", "most"} : rank < last ? Names{"most"} : Names{};
+    check(groups_of(peer) == expected, "the groups of a process");
+    Waiter later;
+    check_status(PMIx_Get_nb(&peer, PMIX_GROUP_NAMES, nullptr, 0, Waiter::on_value, &later), PMIX_SUCCESS);
+    check_status(later.wait(), rank < last ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND);
+  }
+  check(groups_of(client.peer(last + 7)).empty(), "a rank that is none");
+  check(groups_of(proc_of("no-such-job", 0)).empty(), "a namespace that is none");
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank < 2) check_status(destruct("few"), PMIX_SUCCESS);
+  if (client.me.rank < last) check_status(destruct("most"), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  for (pmix_rank_t rank = 0; rank <= last; ++rank)
+    check(groups_of(client.peer(rank)).empty(), "a group that is no more");
+  client.finalize();
+  return 0;
+}
+
 /// Each member names the group in another way: the first by name has the say of the order.
 int names_it_in_many_ways(const Words&) {
   Client client;
@@ -456,6 +494,7 @@ int makes_and_ends_groups(const Words&) {
 
 void add_group_programs(Programs& programs) {
   programs.add("uses_a_group", uses_a_group);
+  programs.add("asks_for_groups_of_all", asks_for_groups_of_all);
   programs.add("names_it_in_many_ways", names_it_in_many_ways);
   programs.add("makes_many_at_once", makes_many_at_once);
   programs.add("gives_data", gives_data);

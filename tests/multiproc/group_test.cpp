@@ -12,6 +12,9 @@ INSTANTIATE_TEST_SUITE_P(Segment, GroupTest, ::testing::Values(Segment::mapped, 
 TEST_P(GroupTest, its_name_in_every_call) {
   all_run(GetParam(), 5, "uses_a_group");
 }
+TEST_P(GroupTest, groups_of_other_processes) {
+  all_run(GetParam(), 4, "asks_for_groups_of_all");
+}
 TEST_P(GroupTest, members_name_it_in_many_ways) {
   all_run(GetParam(), 5, "names_it_in_many_ways");
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups whose members come and go, on one node and across the nodes of a cluster. The members: membership_programs.cpp.
+#include <unistd.h>
+
 #include "tests/multiproc/cluster.hpp"
 
 namespace weft::test {
@@ -12,6 +14,24 @@ TEST_F(MembershipTest, one_leaves) {
 }
 TEST_F(MembershipTest, all_leave_but_the_last) {
   all_run(Segment::mapped, 4, "all_leave_but_the_last");
+}
+/// The handlers decide; a member without one does not let another user's process in.
+TEST_F(MembershipTest, another_users_process_asks_to_join) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can become another user";
+  for (const char* how : {"approved", "unheard"}) {
+    Host host;
+    Infos infos;
+    infos.number(PMIX_JOB_SIZE, 4);
+    host.add_job("job", 4, infos);
+    for (pmix_rank_t rank = 0; rank < 3; ++rank) host.add_client(proc_of("job", rank));
+    const auto stranger = proc_of("job", 3);
+    ASSERT_EQ(PMIx_server_register_client(&stranger, 54321, ::getgid(), nullptr, nullptr, nullptr),
+              PMIX_OPERATION_SUCCEEDED);
+    std::vector<Child> children;
+    for (pmix_rank_t rank = 0; rank < 4; ++rank)
+      children.push_back(host.start("job", rank, "asks_to_join", {how, "another user"}));
+    expect_success(children);
+  }
 }
 TEST_F(MembershipTest, one_asks_to_join) {
   for (const char* how : {"approved", "refused", "unheard"})

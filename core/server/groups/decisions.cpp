@@ -49,7 +49,7 @@ Election election_of(const std::vector<Questions::Vote>& votes) {
 
 pmix_status_t approval_of(const std::vector<Questions::Vote>& votes) {
   for (const auto& vote : votes)
-    if (vote.verdict.was_heard != 0 && vote.verdict.status != PMIX_SUCCESS) return vote.verdict.status;
+    if (!is_gone(vote.verdict) && vote.verdict.status != PMIX_SUCCESS) return vote.verdict.status;
   return PMIX_SUCCESS;
 }
 

@@ -34,7 +34,7 @@ struct Election {
 Election election_of(const std::vector<Questions::Vote>& votes);
 
 /// Of members that were asked whether a process may join or leave: PMIX_SUCCESS, or the first refusal. A member without a handler, or that
-/// is gone, has nothing against it.
+/// is gone, has nothing against it, unless the process is another user's.
 pmix_status_t approval_of(const std::vector<Questions::Vote>& votes);
 
 }  // namespace weft::server

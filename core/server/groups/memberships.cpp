@@ -50,6 +50,8 @@ Memberships::Memberships(const Jobs& jobs, PeerCalls& peers, Questions& question
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_change(body, reply); });
   peers_.on(RequestType::group_find,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_inquiry(body, reply); });
+  peers_.on(RequestType::group_names,
+            [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_names(body, reply); });
 }
 
 // ---- of a process of this node
@@ -57,7 +59,7 @@ Memberships::Memberships(const Jobs& jobs, PeerCalls& peers, Questions& question
 void Memberships::leave(const Requester& from, const link::GroupLeave& message) {
   const auto* group = groups_.table().find(message.group);
   if (group == nullptr || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
-  ask_keeper({Kind::leave, message.group, link::runs_of({from.proc()}), {}}, {},
+  ask_keeper({Kind::leave, message.group, link::runs_of({from.proc()}), {}, 0}, {},
              [from](pmix_status_t status, const MadeGroup&) { from.reply(status); });
 }
 
@@ -65,7 +67,7 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
   auto given = data_of(from.proc(), message.directives);
   if (from.connection->job == nullptr || message.accepts == 0 || !given)
     return from.reply(PMIX_ERR_BAD_PARAM);
-  ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}};
+  ChangeRequest request{Kind::join, message.group, link::runs_of({from.proc()}), {}, from.connection->uid};
   if (*given) request.data.push_back(std::move(**given));
   ask_keeper(request, {}, [this, from](pmix_status_t status, const MadeGroup& made) {
     groups_.admit(from, status, made);
@@ -74,7 +76,7 @@ void Memberships::join(const Requester& from, const link::GroupJoin& message) {
 
 void Memberships::extend(const std::string& group, const Procs& procs, std::vector<MemberData> data,
                          Changed changed) {
-  ask_keeper({Kind::extend, group, link::runs_of(procs), std::move(data)}, {}, changed);
+  ask_keeper({Kind::extend, group, link::runs_of(procs), std::move(data), 0}, {}, changed);
 }
 
 // ---- the way to the keeper
@@ -147,6 +149,26 @@ void Memberships::answer_inquiry(Bytes body, const Rpc::Reply& reply) const {
   const auto* group = groups_.table().find(inquiry->group);
   if (group == nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
   reply(PMIX_SUCCESS, base::encode(MadeGroup{inquiry->group, *group, {}}));
+}
+
+void Memberships::names_of(const pmix_proc_t& proc,
+                           std::function<void(const std::vector<std::string>& names)> named) {
+  const auto node = peers_.node_of(proc);
+  peers_.send(node.value_or(peers_.self()), RequestType::group_names, base::encode(NamesInquiry{proc}),
+              [named = std::move(named)](pmix_status_t status, Bytes body) {
+                const auto groups = base::decode<GroupNames>(body);
+                named(status == PMIX_SUCCESS && groups ? groups->names : std::vector<std::string>());
+              });
+}
+
+void Memberships::answer_names(Bytes body, const Rpc::Reply& reply) const {
+  const auto inquiry = base::decode<NamesInquiry>(body);
+  if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
+  GroupNames out;
+  groups_.table().each([&](const std::string& name, const Group& group) {
+    if (link::holds(group.members, inquiry->proc)) out.names.push_back(name);
+  });
+  reply(PMIX_SUCCESS, base::encode(out));
 }
 
 bool Memberships::is_being_made(const std::string& group) const {
@@ -248,7 +270,8 @@ void Memberships::change(const std::string& name, Group& group) {
   }
 }
 
-/// All members but the process itself are asked; the first that refuses decides.
+/// All members but the process itself are asked; the first that refuses decides. A question that names a user is refused for each process
+/// of another user that has no handler (Questions).
 void Memberships::approve(const std::string& name, const Group& group, pmix_status_t code) {
   auto& queue = queues_[name];
   const auto& request = queue.waiting.front().request;
@@ -264,6 +287,7 @@ void Memberships::approve(const std::string& name, const Group& group, pmix_stat
     out.codes = {code};
     out.source = who;
     out.infos = GroupEvents::infos_of({code, who, name, &group.members, &who});
+    if (request.kind == Kind::join) out.infos.add(PMIX_USERID, data::Value::of(request.uid));
     return out;
   };
   queue.poll = ++last_poll_;

@@ -28,16 +28,17 @@ namespace weft::server {
 
 /// To the keeper. What it has decided comes with the group as a MadeGroup, also a refusal: the status of that is a handler's own.
 struct ChangeRequest {
-  static constexpr std::uint16_t wire_version = 1;
+  static constexpr std::uint16_t wire_version = 2;
   enum class Kind : std::uint8_t { leave, join, extend };
   Kind kind = Kind::leave;
   std::string group;
   link::RankRuns procs;  ///< that leave or join
   std::vector<MemberData> data;
+  std::uint32_t uid = 0;  ///< the user of a process that asks to join
 };
 template <class Archive>
 void fields(Archive& archive, ChangeRequest& m) {
-  archive(m.kind, m.group, m.procs, m.data);
+  archive(m.kind, m.group, m.procs, m.data, m.uid);
 }
 inline bool is_valid(const ChangeRequest& request) {
   return request.kind <= ChangeRequest::Kind::extend;
@@ -64,6 +65,25 @@ void fields(Archive& archive, GroupInquiry& m) {
   archive(m.group);
 }
 
+/// Which groups is this process of the receiver's node a member of? Replied to with their names.
+struct NamesInquiry {
+  static constexpr std::uint16_t wire_version = 1;
+  pmix_proc_t proc{};
+};
+template <class Archive>
+void fields(Archive& archive, NamesInquiry& m) {
+  archive(m.proc);
+}
+
+struct GroupNames {
+  static constexpr std::uint16_t wire_version = 1;
+  std::vector<std::string> names;
+};
+template <class Archive>
+void fields(Archive& archive, GroupNames& m) {
+  archive(m.names);
+}
+
 class Memberships {
  public:
   using Changed = std::function<void(pmix_status_t, const MadeGroup&)>;
@@ -79,6 +99,9 @@ class Memberships {
   void take_early(const std::string& group);
   /// These have accepted an invitation of a member.
   void extend(const std::string& group, const Procs& procs, std::vector<MemberData> data, Changed changed);
+  /// The names of the groups that a process of any node is a member of, as its own server knows them. named: once, never before this
+  /// returns; none: of a process that is in none, or that no way leads to.
+  void names_of(const pmix_proc_t& proc, std::function<void(const std::vector<std::string>& names)> named);
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
   void lose(const pmix_proc_t& proc);
 
@@ -141,6 +164,7 @@ class Memberships {
   void end(const std::string& name, pmix_status_t status, const MadeGroup& made);
   void take_change(Bytes body, const Rpc::Reply& reply);
   void answer_inquiry(Bytes body, const Rpc::Reply& reply) const;
+  void answer_names(Bytes body, const Rpc::Reply& reply) const;
   FencePart part_of(const Queue& queue) const;
 
   const Jobs& jobs_;

@@ -17,6 +17,10 @@ link::GroupVerdict unheard() {
   return {0, 0, PMIX_SUCCESS, {}};
 }
 
+link::GroupVerdict refused() {
+  return {0, 0, PMIX_ERR_NO_PERMISSIONS, {}};
+}
+
 }  // namespace
 
 Questions::Questions(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers)
@@ -58,14 +62,28 @@ void Questions::ask_all(const Procs& procs, const std::function<link::GroupQuest
     });
 }
 
+bool Questions::is_of_another_user(const pmix_proc_t& proc, const link::GroupQuestion& question) const {
+  const auto* asker = question.infos.find(PMIX_USERID);
+  const auto* job = jobs_.find(link::nspace_of(proc));
+  if (asker == nullptr || job == nullptr) return false;
+  const auto uid = data::as_unsigned(asker->value);
+  const auto client = job->clients.find(proc.rank);
+  return uid && client != job->clients.end() && client->second.uid != *uid;
+}
+
 void Questions::ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered) {
   const auto connection = jobs_.connection_of(proc);
-  if (connection == nullptr || connection->finalized)
-    return asio::post(loop_, [answered = std::move(answered)] { answered(gone()); });
-  const auto& wishes = connection->subscription.wishes();
-  const bool is_wanted = std::any_of(question.codes.begin(), question.codes.end(),
-                                     [&](pmix_status_t code) { return holds(wishes.codes, code); });
-  if (!is_wanted) return asio::post(loop_, [answered = std::move(answered)] { answered(unheard()); });
+  const bool is_there = connection != nullptr && !connection->finalized;
+  const auto* wishes = is_there ? &connection->subscription.wishes() : nullptr;
+  const bool is_wanted =
+      wishes != nullptr && std::any_of(question.codes.begin(), question.codes.end(),
+                                       [&](pmix_status_t code) { return holds(wishes->codes, code); });
+  if (!is_wanted) {
+    auto verdict = is_of_another_user(proc, question) ? refused() : is_there ? unheard() : gone();
+    return asio::post(
+        loop_, [answered = std::move(answered),
+                verdict = std::make_shared<link::GroupVerdict>(std::move(verdict))] { answered(*verdict); });
+  }
   question.number = ++last_;
   open_.emplace(last_, Open{connection.get(), proc, question.operation, std::move(answered)});
   connection->send(link::MessageType::group_question, 0, link::encode(question));

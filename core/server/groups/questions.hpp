@@ -26,7 +26,8 @@ void fields(Archive& archive, PeerQuestion& m) {
 
 class Questions {
  public:
-  /// Of a process that is gone, or that no way leads to: status PMIX_ERR_UNREACH, and not heard.
+  /// Of a process that is gone, or that no way leads to: status PMIX_ERR_UNREACH, and not heard. Of one that has no handler, or is gone, and is
+  /// another user's than PMIX_USERID of the question says: PMIX_ERR_NO_PERMISSIONS, and not heard.
   using Answered = std::function<void(const link::GroupVerdict&)>;
 
   Questions(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers);
@@ -57,6 +58,7 @@ class Questions {
     Answered answered;
   };
   void end_all(const ClientConnection* client);
+  bool is_of_another_user(const pmix_proc_t& proc, const link::GroupQuestion& question) const;
   void ask_here(const pmix_proc_t& proc, link::GroupQuestion question, Answered answered);
   void answer_peer(Bytes body, const Rpc::Reply& reply);
 

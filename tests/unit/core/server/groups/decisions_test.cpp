@@ -86,6 +86,10 @@ TEST(Decisions, of_an_approval) {
   votes.push_back(of(1, unheard()));
   votes.push_back(of(2, heard()));
   EXPECT_EQ(approval_of(votes), PMIX_SUCCESS);
+  Votes of_users;  // a member without a handler is another user's than the process that asks
+  of_users.push_back(of(0, heard()));
+  of_users.push_back(of(1, {0, 0, PMIX_ERR_NO_PERMISSIONS, {}}));
+  EXPECT_EQ(approval_of(of_users), PMIX_ERR_NO_PERMISSIONS);
   votes.push_back(of(3, heard(PMIX_ERR_NO_PERMISSIONS)));
   votes.push_back(of(4, heard(PMIX_ERROR)));
   EXPECT_EQ(approval_of(votes), PMIX_ERR_NO_PERMISSIONS);
