@@ -142,6 +142,7 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
   for (const auto& addition : additions) set_variable(environment, addition);
   auto path = find_program(app, environment);
   interfaces_.push_back(interface_of(path, app.directory, environment, pmi));
+  may_lose_library_ = may_lose_library_ || may_lose_library(app, path, interfaces_.back(), environment);
   commands_.push_back(command_for(app, std::move(path), interfaces_.back()));
   additions_.push_back(std::move(additions));
 }
@@ -163,8 +164,9 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
 std::optional<LocalRanks::Failure> LocalRanks::start(const std::function<Streams(Rank)>& connect) {
   const unsigned long descriptor_limit = raise_descriptor_limit();
   // After all programs have been looked at, which opens their libraries.
-  libraries_.emplace(libraries::other_pmix_files(library_file(), value_of(inherited_, "LD_LIBRARY_PATH"),
-                                                 value_of(inherited_, "PATH")));
+  if (may_lose_library_)
+    libraries_.emplace(libraries::other_pmix_files(library_file(), value_of(inherited_, "LD_LIBRARY_PATH"),
+                                                   value_of(inherited_, "PATH")));
   processes_ = std::make_unique<Processes>(spawner_, map_.size);
   for (std::size_t index_here = 0; index_here < ranks_.size(); ++index_here) {
     try {

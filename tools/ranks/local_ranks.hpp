@@ -128,6 +128,8 @@ class LocalRanks {
   std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_
   std::vector<job::Interface> interfaces_;  // one an app
   std::vector<Command> commands_;           // one an app
+  bool may_lose_library_ =
+      false;  // an app may, so that it is watched: the kernel takes milliseconds to end that
   std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   host::Server* server_ = nullptr;

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "tools/libraries/command_look.hpp"
 #include "tools/libraries/program_look.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
@@ -102,6 +103,18 @@ std::string find_program(const job::App& app, const Variables& environment) {
   }
   const std::string from = app.directory.empty() ? "the current directory" : app.directory;
   throw Stop(exit_status::not_found, messages::program_not_found(name, from, false));
+}
+
+bool may_lose_library(const job::App& app, const std::string& path, const job::Interface& interface,
+                      const Variables& environment) {
+  if (!interface.mpi.empty() || !interface.pmix.empty()) {
+    struct stat status {};
+    return ::stat(seen_from_here(path, app.directory).c_str(), &status) == 0 &&
+           (status.st_mode & (S_ISUID | S_ISGID)) != 0;
+  }
+  const libraries::LoaderSettings settings{value_of(environment, "LD_LIBRARY_PATH"),
+                                           app.directory.empty() ? "." : app.directory};
+  return !libraries::user_of_pmix(app.argv, value_of(environment, "PATH"), settings).empty();
 }
 
 std::string unusable_interpreter(const std::string& path, const std::string& directory, int error) {

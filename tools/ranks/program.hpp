@@ -22,6 +22,11 @@ std::string find_program(const job::App& app, const Variables& environment);
 job::Interface interface_of(const std::string& path, const std::string& directory,
                             const Variables& environment, job::Pmi pmi);
 
+/// Whether LD_LIBRARY_PATH may be lost before the library is loaded: the command starts a program of MPI or PMIx by another one, or the
+/// loader does not heed it, for the program becomes another user (setuid).
+bool may_lose_library(const job::App& app, const std::string& path, const job::Interface& interface,
+                      const Variables& environment);
+
 /// For a program that could not be executed (error: of execve): the interpreter that its first line names, if that is why; else empty.
 std::string unusable_interpreter(const std::string& path, const std::string& directory, int error);
 
