@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   weft::test::add_group_loss_programs(programs);
   weft::test::add_construct_programs(programs);
   weft::test::add_uncalled_programs(programs);
+  weft::test::add_bootstrap_name_programs(programs);
   weft::test::add_invitation_programs(programs);
   weft::test::add_membership_programs(programs);
   weft::test::add_host_group_programs(programs);

@@ -20,6 +20,7 @@ add_executable(multiproc_test
   host_events_test.cpp
   construct_programs.cpp
   construct_test.cpp
+  group/bootstrap_names_test.cpp
   group/uncalled_test.cpp
   group_calls.cpp
   group_board_programs.cpp

@@ -6,6 +6,7 @@
 
 namespace weft::test {
 
+void add_bootstrap_name_programs(Programs& programs);
 void add_uncalled_programs(Programs& programs);
 
 }  // namespace weft::test
