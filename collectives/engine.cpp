@@ -205,8 +205,11 @@ void Engine::start_phase(Collective& c, const Choice& choice) {
   }
   const auto early = early_.take(c.key());
   if (early.is_incomplete) return end_at_all(c, {Errc::no_space}, std::nullopt);
-  for (const auto& message : early.messages)
-    if (!c.is_over) take(c, message.from, message.header, message.payload);
+  // An abort first: no member has ended it well without this one, though the parts of all others may be here.
+  for (const bool is_abort : {true, false})
+    for (const auto& message : early.messages)
+      if (!c.is_over && (message.header.type == MessageHeader::Type::abort) == is_abort)
+        take(c, message.from, message.header, message.payload);
   advance(c);
 }
 

@@ -93,7 +93,9 @@ GroupMeetings::Outcome GroupMeetings::meet(const SeatRef& seat, Act act, std::st
                                            const data::Infos& directives) {
   const auto timeout = timeout_if_simple(act, seat->is_remote, directives);
   if (!timeout) return {};
-  auto ticket = seat->board->take_group_ticket(store::tag_of(act, name));
+  const auto* adjusts = directives.find(PMIX_GROUP_FT_COLLECTIVE);
+  auto ticket = seat->board->take_group_ticket(
+      store::tag_of(act, name, adjusts != nullptr && data::is_true(adjusts->value)));
   if (!ticket) return leave(seat), Outcome();
   write_record(*seat, *ticket, act, name);
   const auto since = Connection::Clock::now();

@@ -5,8 +5,9 @@
 
 namespace weft::store {
 
-std::uint64_t tag_of(GroupAct act, std::string_view name) noexcept {
-  return XXH3_64bits_withSeed(name.data(), name.size(), static_cast<XXH64_hash_t>(act)) | 1;
+std::uint64_t tag_of(GroupAct act, std::string_view name, bool adjusts) noexcept {
+  const auto seed = static_cast<XXH64_hash_t>(act) | (adjusts ? 0x100 : 0);
+  return XXH3_64bits_withSeed(name.data(), name.size(), seed) | 1;
 }
 
 }  // namespace weft::store

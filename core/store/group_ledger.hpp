@@ -32,8 +32,9 @@ struct GroupRecord {
   std::string name;
 };
 
-/// What the members say with their arrival; never 0.
-std::uint64_t tag_of(GroupAct act, std::string_view name) noexcept;
+/// What the members say with their arrival; never 0. adjusts: a fence that goes on without members that leave (PMIX_GROUP_FT_COLLECTIVE), by
+/// the caller's directive.
+std::uint64_t tag_of(GroupAct act, std::string_view name, bool adjusts = false) noexcept;
 
 class GroupLedger {
  public:

@@ -195,7 +195,7 @@ void add_servers(Decoders& to) {
   const FenceName fence{{{"job", PMIX_RANK_WILDCARD, PMIX_RANK_WILDCARD}}, 1};
   const FenceName set{{{"job", 1, 2}}, 1};
   const FenceName construct{{{"job", 1, 2}}, 1, "construct of group ours", 1};
-  const Rival rival{{7, 8}, 1};
+  const Rival rival{{7, 8}, 1, {7, 9}, 2};
   ReportRequest everything, part;
   part.everything = 0;
   part.fences = {set};
@@ -212,7 +212,8 @@ void add_servers(Decoders& to) {
       {"group_request",
        {request(RequestType::group_invitation, InvitationMessage{3, "g", proc, runs, runs, {}}),
         request(RequestType::group_adopted, OrphanAdopted{{1, 4}, 0, {}}),
-        request(RequestType::group_facts, construct), request(RequestType::group_over, InvitationOver{3, 0}),
+        request(RequestType::group_facts, construct), request(RequestType::group_aborted, construct),
+        request(RequestType::group_over, InvitationOver{3, 0}),
         request(RequestType::group_changed, ChangedGroup{{"g", {runs, 0, {}, 0, 2}, {}}, runs, {}}),
         request(RequestType::group_notice, link::EventMessage{PMIX_GROUP_LEFT, proc, PMIX_RANGE_CUSTOM, {}})},
        &asked,

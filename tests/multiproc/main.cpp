@@ -24,6 +24,9 @@ int main(int argc, char** argv) {
   weft::test::add_group_loss_programs(programs);
   weft::test::add_construct_programs(programs);
   weft::test::add_uncalled_programs(programs);
+  weft::test::add_agreement_programs(programs);
+  weft::test::add_bootstrap_name_programs(programs);
+  weft::test::add_departure_programs(programs);
   weft::test::add_invitation_programs(programs);
   weft::test::add_membership_programs(programs);
   weft::test::add_host_group_programs(programs);

@@ -20,6 +20,9 @@ add_executable(multiproc_test
   host_events_test.cpp
   construct_programs.cpp
   construct_test.cpp
+  group/agreement_test.cpp
+  group/bootstrap_names_test.cpp
+  group/departure_test.cpp
   group/uncalled_test.cpp
   group_calls.cpp
   group_board_programs.cpp
@@ -58,7 +61,8 @@ add_executable(multiproc_test
   tool_servers_test.cpp
   topology_program.cpp
   values.cpp)
-weft_compile_alone(asks_programs.cpp group_board_programs.cpp group_soak_programs.cpp group_soak_test.cpp group_death_programs.cpp group/uncalled_test.cpp)
+weft_compile_alone(asks_programs.cpp group_board_programs.cpp group_soak_programs.cpp group_soak_test.cpp group_death_programs.cpp group/agreement_test.cpp group/departure_test.cpp
+  group/uncalled_test.cpp)
 weft_compile_alone(cluster_fence_test.cpp)
 target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_store GTest::gtest Threads::Threads)
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>" WEFTRUN="$<TARGET_FILE:weftrun>")

@@ -27,6 +27,8 @@ Errc code_of(pmix_status_t why) noexcept {
       return Errc::invalid;
     case Exchanges::rivals:
       return Errc::type_mismatch;
+    case Exchanges::changed:
+      return Errc::outside_scope;
     case PMIX_GROUP_CONSTRUCT_ABORT:
       return Errc::denied;
     default:
@@ -49,6 +51,8 @@ pmix_status_t status_of(Errc code) noexcept {
       return PMIX_ERR_BAD_PARAM;
     case Errc::type_mismatch:
       return Exchanges::rivals;
+    case Errc::outside_scope:
+      return Exchanges::changed;
     case Errc::denied:
       return PMIX_GROUP_CONSTRUCT_ABORT;
     case Errc::corrupt:
@@ -67,16 +71,51 @@ Exchanges::Exchanges(Cluster& cluster, Jobs& jobs) : cluster_(cluster), jobs_(jo
     const Key key{rival->signature, rival->generation};
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
-    if (open != open_.end() && !open->second.procs.operation().empty()) abort(key, rivals);
+    const bool is_fence = open != open_.end() && open->second.procs.operation().empty();
+    const bool has_gone_over = std::find(gone_over_.begin(), gone_over_.end(), key) != gone_over_.end();
+    if (is_fence || has_gone_over) return reply(PMIX_ERR_NOT_FOUND, {});
+    pass_over({rival->own_signature, rival->own_generation});
+    abort(key, rivals);
     reply(PMIX_SUCCESS, {});
   });
 }
 
+/// The node of a rival is asked, and not told: it may have gone over to this collective, which then ends well. Whichever set the
+/// participants have in the end, the node that waits in the other one has not begun this generation of it: so that cannot end well anywhere while
+/// it is ended here.
 void Exchanges::end_rivals(const Key& key) {
-  const auto others = cluster_.engine().rivals_of(key.first);
-  for (const auto& [rival, node] : others)
-    cluster_.rpc().send(node, RequestType::rival, encode(Rival{rival.first, rival.second}), nullptr);
-  if (!others.empty()) abort(key, rivals);
+  for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
+    const auto passed = passed_.find(rival.first);
+    if (passed != passed_.end() && rival.second <= passed->second) continue;
+    cluster_.rpc().send(node, RequestType::rival,
+                        encode(Rival{rival.first, rival.second, key.first, key.second}),
+                        [this, key, rival = rival](pmix_status_t status, Bytes) {
+                          if (status != PMIX_SUCCESS) return;
+                          pass_over(rival);
+                          abort(key, rivals);
+                        });
+  }
+}
+
+void Exchanges::go_over(const Key& key) {
+  if (gone_over_.size() == most_rivals) gone_over_.pop_front();
+  gone_over_.push_back(key);
+}
+
+void Exchanges::pass_over(const Key& key) {
+  if (passed_.size() == most_rivals && passed_.count(key.first) == 0) passed_.erase(passed_.begin());
+  auto& newest = passed_[key.first];
+  newest = std::max(newest, key.second);
+}
+
+/// The part of this node in what ends as rivals was not sent, and is not.
+void Exchanges::refuse_passed(const Participants& procs) {
+  const auto passed = passed_.find(procs.signature());
+  if (passed == passed_.end()) return;
+  const auto begun = attempts(procs);
+  const auto end = std::min<collectives::Generation>(passed->second, begun + most_rivals);  // more is damage
+  for (auto next = begun; next < end; ++next) refuse(procs, rivals);
+  passed_.erase(passed);
 }
 
 Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect, Blob contribution,
@@ -85,6 +124,7 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   const auto self = std::lower_bound(members.begin(), members.end(), cluster_.self());
   if (self == members.end() || *self != cluster_.self())
     return fail(Errc::not_found, "a participant is not known");
+  refuse_passed(procs);
   const auto key = std::make_shared<Key>(procs.signature(), 0);
   const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
     open_.erase(*key);

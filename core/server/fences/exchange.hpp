@@ -11,6 +11,7 @@
 #pragma once
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -24,15 +25,18 @@
 
 namespace weft::server {
 
-/// The request `rival`: what another node calls a collective that is to end there.
+/// The request `rival`: what another node calls a collective that is to end there, and what the sender is in. The reply: PMIX_SUCCESS: it ends, or
+/// has ended with an error; PMIX_ERR_NOT_FOUND: the node has gone over from it to another set, perhaps that of the sender.
 struct Rival {
   static constexpr auto wire_version = report_version;
   collectives::Signature signature;
   collectives::Generation generation = 0;
+  collectives::Signature own_signature{};
+  collectives::Generation own_generation = 0;
 };
 template <class Archive>
 void fields(Archive& archive, Rival& m) {
-  archive(m.signature, m.generation);
+  archive(m.signature, m.generation, m.own_signature, m.own_generation);
 }
 
 class Exchanges {
@@ -63,9 +67,13 @@ class Exchanges {
   void refuse(const Participants& procs, pmix_status_t why);
 
   /// Nodes do not agree on the set of an operation: one of the same name and of another set waits for this node. Then both end, at all
-  /// nodes, with `rivals`.
+  /// nodes, with `rivals`, and no node that learns of it takes part in either any more: it begins with the next generation.
   static constexpr pmix_status_t rivals = PMIX_ERR_TYPE_MISMATCH;
   void end_rivals(const Key& key);
+  /// It has ended with `rivals`, and this node goes on in one with another set.
+  void go_over(const Key& key);
+  /// A member has left the group that an operation was of: PMIX_ERR_UNREACH for the members that were in it.
+  static constexpr pmix_status_t changed = PMIX_GROUP_LEFT;
 
   /// A process of another node has died: its node is asked about every exchange with it. False: that was known.
   bool process_died(const pmix_proc_t& proc);
@@ -90,9 +98,16 @@ class Exchanges {
   void describe(const Key& key, FencePart& part) const;
 
  private:
+  void pass_over(const Key& key);
+  void refuse_passed(const Participants& procs);
+
+  static constexpr std::size_t most_rivals = 1024;  ///< that are remembered of either kind
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;
+  std::map<collectives::Signature, collectives::Generation>
+      passed_;  ///< of collectives that end as rivals: the newest
+  std::deque<Key> gone_over_;
   std::set<std::pair<std::string, std::uint32_t>> dead_;  ///< processes of other nodes
 };
 

@@ -48,6 +48,16 @@ void BoardMeetings::answer(std::uint64_t number, const pmix_proc_t& member, pmix
   if (entry.waiting.empty()) open_.erase(found);
 }
 
+bool BoardMeetings::holds(const pmix_proc_t& member, Meeting::Kind kind, const std::string& group) const {
+  return std::any_of(open_.begin(), open_.end(), [&](const auto& each) {
+    const auto& [number, entry] = each;
+    return entry.kind == kind && entry.group == group &&
+           std::any_of(entry.waiting.begin(), entry.waiting.end(), [&](const Member& one) {
+             return one.from.connection == nullptr && link::is_same(one.proc, member);
+           });
+  });
+}
+
 std::uint64_t BoardMeetings::claim(const Requester& from, Meeting::Kind kind, const std::string& group,
                                    const Procs* set) {
   for (auto each = open_.begin(); each != open_.end(); ++each) {

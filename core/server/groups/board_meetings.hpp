@@ -28,6 +28,8 @@ class BoardMeetings {
   /// For this member only, which takes no part any more.
   void answer(std::uint64_t number, const pmix_proc_t& member, pmix_status_t status);
 
+  /// It is in an operation of that group at a board, and has not its answer yet.
+  bool holds(const pmix_proc_t& member, Meeting::Kind kind, const std::string& group) const;
   /// A member's call has come as a message: it gets the answer of the meeting that it has been in at the board, now or at its end.
   /// set: of a construct. Returns the number of the meeting; 0: it has been in none such.
   std::uint64_t claim(const Requester& from, Meeting::Kind kind, const std::string& group, const Procs* set);

@@ -17,6 +17,29 @@ namespace {
 
 constexpr unsigned most_tries = 8;
 
+/// A server's reply to a call of a process whose job it does not know.
+constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
+/// Until a node of the job is asked once more, where the job is not registered yet.
+constexpr std::chrono::milliseconds registration_pause{20};
+
+/// Takes out the entry that was added first.
+template <class Entry>
+void make_room(std::map<std::string, Entry>& entries, std::size_t most) {
+  if (entries.size() < most) return;
+  entries.erase(std::min_element(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
+    return a.second.number < b.second.number;
+  }));
+}
+
+/// As part_of() names it: the group's name, and perhaps which leaders have called. A name may hold such brackets itself.
+bool is_of(std::string_view operation, std::string_view group) {
+  const auto name = bootstrap_of(group);
+  if (!operation.starts_with(name)) return false;
+  operation.remove_prefix(name.size());
+  return operation.empty() || (operation.starts_with(" (") && operation.ends_with(" called)") &&
+                               operation.find(" (", 1) == std::string_view::npos);
+}
+
 }  // namespace
 
 Bootstraps::Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups)
@@ -69,7 +92,7 @@ void Bootstraps::enter(const Requester& from, link::GroupConstruct message) {
 }
 
 void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
-  waiting->place = place_of(waiting->call.group);
+  waiting->place = place_of(*waiting);
   peers_.send(
       waiting->place, RequestType::group_bootstrap, base::encode(waiting->call),
       [this, waiting, tries](pmix_status_t status, Bytes body) { ready(waiting, status, body, tries); });
@@ -77,6 +100,7 @@ void Bootstraps::send(const WaitingRef& waiting, unsigned tries) {
 
 void Bootstraps::ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries) {
   if (!waiting->at) return;  // it has given up
+  if (status == job_unknown && body.empty()) return look_elsewhere(waiting, tries);
   if (status == PMIX_ERR_UNREACH && tries < most_tries) {
     waiting->call.is_again = true;
     waiting->call.lost = waiting->place;
@@ -98,19 +122,34 @@ void Bootstraps::erase(const WaitingRef& waiting) {
   waiting->at.reset();
 }
 
+/// The server of a node of the job will know it; any other is passed over, by all callers of the job alike.
+void Bootstraps::look_elsewhere(const WaitingRef& waiting, unsigned tries) {
+  const auto nodes = jobs_.nodes_of(whole_job(link::nspace_of(waiting->call.proc)));
+  if (!std::binary_search(nodes.begin(), nodes.end(), waiting->place)) {
+    waiting->passed_over.insert(waiting->place);
+    return send(waiting, tries);
+  }
+  waiting->pause = std::make_unique<asio::steady_timer>(loop_, registration_pause);
+  waiting->pause->async_wait([this, weak = std::weak_ptr(waiting), tries](const std::error_code& error) {
+    const auto open = weak.lock();
+    if (!error && open && open->at) send(open, tries);
+  });
+}
+
 /// The others are told, too: they wait for this process.
 void Bootstraps::give_up(const WaitingRef& waiting, pmix_status_t status) {
   if (!waiting->at) return;  // it has ended in the same round
   erase(waiting);
   waiting->from.reply(status);
   waiting->call.status = status;
-  peers_.send(place_of(waiting->call.group), RequestType::group_bootstrap, base::encode(waiting->call),
-              nullptr);
+  peers_.send(waiting->place, RequestType::group_bootstrap, base::encode(waiting->call), nullptr);
 }
 
-/// The same at all nodes, and another only where the node is not there: of all that are, that with the highest hash.
-NodeNumber Bootstraps::place_of(std::string_view group) const {
-  const auto nodes = peers_.nodes();
+/// The same at all nodes, and another only where the node is not there: of all that are and that know the job, that with the highest hash.
+NodeNumber Bootstraps::place_of(const Waiting& waiting) const {
+  const auto& group = waiting.call.group;
+  auto nodes = peers_.nodes();
+  std::erase_if(nodes, [&](NodeNumber node) { return waiting.passed_over.count(node) != 0; });
   return *std::max_element(nodes.begin(), nodes.end(), [&](NodeNumber a, NodeNumber b) {
     const auto of = [&](NodeNumber node) {
       return std::pair(XXH3_64bits_withSeed(group.data(), group.size(), node), node);
@@ -124,6 +163,7 @@ NodeNumber Bootstraps::place_of(std::string_view group) const {
 void Bootstraps::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   auto call = base::decode<BootstrapCall>(body);
   const auto members = call ? link::procs_of(call->members) : weft::fail(Errc::corrupt);
+  if (members && jobs_.find(link::nspace_of(call->proc)) == nullptr) return reply(job_unknown, {});
   if (!members || peers_.node_of(call->proc) != from) return reply(PMIX_ERR_BAD_PARAM, {});
   if (call->status != PMIX_SUCCESS) {
     const auto search = std::find_if(searches_.begin(), searches_.end(), [&](const auto& each) {
@@ -166,8 +206,10 @@ void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
 
 void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
   if (latest_members_.size() == most_ready)
-    std::erase_if(latest_members_, [&](const auto& each) { return !is_under_way(each.first, each.second); });
-  if (latest_members_.size() < most_ready) latest_members_.insert_or_assign(group, members);
+    std::erase_if(latest_members_,
+                  [&](const auto& each) { return !is_under_way(each.first, each.second.members); });
+  make_room(latest_members_, most_ready);
+  latest_members_.insert_or_assign(group, Ready{members, ++last_number_});
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
@@ -180,9 +222,9 @@ void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
   if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
     const auto known = latest_members_.find(group);
-    if (known == latest_members_.end() || !is_under_way(group, known->second))
+    if (known == latest_members_.end() || !is_under_way(group, known->second.members))
       return reply(PMIX_ERR_NOT_FOUND, {});
-    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(known->second)}));
+    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(known->second.members)}));
   };
   peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
 }
@@ -289,8 +331,9 @@ void Bootstraps::end(const std::string& group, pmix_status_t status) {
     std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
     caller.reply(status, {});
   }
-  if (owed.empty() || failed_.size() == most_failed) return;
-  failed_.insert_or_assign(name, Failed{status, std::move(owed)});
+  if (owed.empty()) return;
+  make_room(failed_, most_failed);
+  failed_.insert_or_assign(name, Failed{status, std::move(owed), ++last_number_});
 }
 
 std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
@@ -378,9 +421,7 @@ FencePart Bootstraps::part_in(const FenceName& name) const {
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
-      const auto operation = bootstrap_of(waiting->call.group);
-      const bool is_it = name.operation == operation || name.operation.starts_with(operation + " (");
-      return is_it && link::is_same(waiting->call.proc, proc);
+      return is_of(name.operation, waiting->call.group) && link::is_same(waiting->call.proc, proc);
     });
   });
 }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Groups whose members do not know each other: each leader knows how many leaders there are, and its own members (PMIX_GROUP_BOOTSTRAP,
-// PMIX_GROUP_ADD_MEMBERS); these know the name alone. They are brought together by the server that the name itself names among all, and with
-// all members known the construct is one like any other. The loop's thread only.
+// PMIX_GROUP_ADD_MEMBERS); these know the name alone. They are brought together by the server that the name itself names among all that know
+// their job, and with all members known the construct is one like any other. The loop's thread only.
 //
 //   PMIx_Group_construct -> group_bootstrap to that server -> all leaders and all that they name are there -> the replies, with all members
 //   -> each server has its own enter the construct (Gatherings)
 //
+// Place     Each name puts the nodes in an order of its own, and a call goes to the first one whose server knows the caller's job: a server without
+//           processes, as weftrun's own, hears of no death. So callers of one job meet, and those of several jobs where all of their servers
+//           know these jobs.
 // Order     Leaders by namespace and rank, each before the members that it has added.
 // Loss      A caller that ends or gives up, and a process that a leader has named and that ends, end it for all; with PMIX_GROUP_OPTIONAL
 //           a named process is left out. When that server's node is lost, the callers' servers begin again with the next. Some of them may
@@ -74,8 +77,8 @@ class Bootstraps {
   Bootstraps(asio::io_context& loop, const Jobs& jobs, PeerCalls& peers, const Groups& groups);
 
   /// The members are known: message.procs names them all.
-  using Ready = std::function<void(const Requester&, link::GroupConstruct message)>;
-  void on_ready(Ready ready) { ready_ = std::move(ready); }
+  using OnReady = std::function<void(const Requester&, link::GroupConstruct message)>;
+  void on_ready(OnReady ready) { ready_ = std::move(ready); }
   /// Whether processes of this node wait in a construct of that group, with these members (Groups::set_of_group()).
   using IsConstructing = std::function<bool(const std::string& group, const link::RankRuns& members)>;
   void on_look(IsConstructing is_constructing) { is_constructing_ = std::move(is_constructing); }
@@ -103,6 +106,8 @@ class Bootstraps {
     NodeNumber place = 0;
     std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
         at{};  ///< in waiting_; nothing: it has ended
+    std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
+    std::unique_ptr<asio::steady_timer> pause{};
   };
   using WaitingRef = std::shared_ptr<Waiting>;
   /// At the server that brings them together.
@@ -122,7 +127,15 @@ class Bootstraps {
   struct Failed {
     pmix_status_t status;
     Procs owed;
+    std::uint64_t number;
   };
+  /// The members of the latest of a name.
+  struct Ready {
+    Procs members;
+    std::uint64_t number;
+  };
+  // Names that are remembered. Of more the oldest is forgotten: a process that calls for that attempt begins another, and of a lost server's group
+  // the next server does not know.
   static constexpr std::size_t most_failed = 1024;
   static constexpr std::size_t most_ready = 1024;
   /// Whether a call that another server was to bring together belongs to a group that it has.
@@ -138,7 +151,8 @@ class Bootstraps {
   void ready(const WaitingRef& waiting, pmix_status_t status, Bytes body, unsigned tries);
   void give_up(const WaitingRef& waiting, pmix_status_t status);
   void erase(const WaitingRef& waiting);
-  NodeNumber place_of(std::string_view group) const;
+  NodeNumber place_of(const Waiting& waiting) const;
+  void look_elsewhere(const WaitingRef& waiting, unsigned tries);
   void take(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void follow(BootstrapCall call, const Rpc::Reply& reply);
   void add(BootstrapCall call, const Rpc::Reply& reply);
@@ -157,12 +171,13 @@ class Bootstraps {
   const Jobs& jobs_;
   PeerCalls& peers_;
   const Groups& groups_;
-  Ready ready_;
+  OnReady ready_;
   std::list<WaitingRef> waiting_;
   std::map<std::string, Boot> boots_;
   std::map<std::string, Failed> failed_;
   std::list<std::shared_ptr<Search>> searches_;
-  std::map<std::string, Procs> latest_members_;  ///< the members of the latest of that name
+  std::map<std::string, Ready> latest_members_;
+  std::uint64_t last_number_ = 0;
   IsConstructing is_constructing_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };

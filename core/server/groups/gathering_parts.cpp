@@ -122,6 +122,24 @@ void Gatherings::answer_part(Bytes body, const Rpc::Reply& reply) {
   reply(PMIX_SUCCESS, encode(*part));
 }
 
+/// Handlers have aborted a construct at another node. Its members of this node that have called hear it at once, and the others when they call. Where
+/// this node's part is with the others it is too late here, and another node may end it, or none.
+void Gatherings::take_abort(Bytes body, const Rpc::Reply& reply) {
+  const auto name = decode<FenceName>(body);
+  const auto set = name ? jobs_.procs_of(name->procs) : weft::fail(Errc::corrupt);
+  Meeting meeting;
+  const bool is_valid = set && !jobs_.nodes_of(*set).empty() && read_operation(name->operation, meeting) &&
+                        meeting.kind == Kind::construct;
+  if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
+  meeting.set = *set;
+  if (name->generation == groups_.attempts(groups_.participants_of(meeting)) + 1) {
+    const auto* known = find(*name, meeting.set);
+    fail_for_all(known != nullptr ? by_number(known->number) : add(std::move(meeting)),
+                 PMIX_GROUP_CONSTRUCT_ABORT, {});
+  }
+  reply(PMIX_SUCCESS, {});
+}
+
 /// The operation that another node is in has participants here that were lost, and none that has called: it never can, or goes on without
 /// them, or a handler decides.
 void Gatherings::take_part_without(const FenceName& name, const Participants& participants) {

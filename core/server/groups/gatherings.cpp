@@ -52,20 +52,24 @@ Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms roo
     });
   });
   rooms_.losses.on_facts([this](const FenceName& construct) { return facts_of(construct); });
-  rooms_.memberships.on_left(
-      [this](const std::string& group, const pmix_proc_t& proc) { left(group, proc); });
+  rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc, const Procs& before) {
+    left(group, proc, before);
+  });
   if (cluster != nullptr) join(*cluster);
 }
 
 void Gatherings::join(Cluster& cluster) {
   cluster.rpc().on(RequestType::group_part,
                    [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  cluster.rpc().on(RequestType::group_aborted,
+                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
                        data::Infos directives, std::chrono::milliseconds waited) {
   auto set = group.empty() ? canonical(procs) : groups_.set_of_group(procs);
-  if (!group.empty() && groups_.takes(from, kind, group, &set, deadline_in(directives, waited))) return;
+  if (!group.empty() && groups_.takes(from, kind, group, &set, directives, deadline_in(directives, waited)))
+    return;
   Arrival arrival{from, std::move(procs), std::move(directives), waited};
   const bool goes_on_smaller =
       kind == Kind::construct && (is_set(arrival.directives, PMIX_GROUP_OPTIONAL) ||
@@ -85,7 +89,7 @@ void Gatherings::enter_fence(const Requester& from, link::GroupFence message) {
 
 void Gatherings::enter_group(const Requester& from, Kind kind, const std::string& name,
                              data::Infos directives, std::chrono::milliseconds waited) {
-  if (groups_.takes(from, kind, name, nullptr, deadline_in(directives, waited))) return;
+  if (groups_.takes(from, kind, name, nullptr, directives, deadline_in(directives, waited))) return;
   const auto* group = groups_.table().find(name);
   auto members = group != nullptr ? link::procs_of(group->members) : weft::fail(Errc::not_found);
   if (!members || !link::holds(group->members, from.proc())) return from.reply(PMIX_ERR_NOT_FOUND);
@@ -230,19 +234,21 @@ void Gatherings::lose_in(Open open, const Lost& lost) {
                        });
 }
 
-/// It has called, and so have all others of this node: it is a member, and those that it led look for another leader, or give up.
+/// It has called, and so have all others of this node: it is a member, and those that it led look for another leader, or give up. This node's part
+/// is with the others, so the construct ends by a node whose part is not: where all have called it is made.
 void Gatherings::lose_leader(const pmix_proc_t& proc, pmix_status_t status) {
-  for (const auto& [key, meeting] : groups_.constructs_led_by(proc))
-    rooms_.losses.decide({name_of(*meeting), meeting->group, proc, status, true, true},
-                         [this, key = key](const Losses::Outcome& outcome) {
-                           if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT)
-                             groups_.abort(key, outcome.status);
+  for (const auto& [name, meeting] : groups_.constructs_led_by(proc))
+    rooms_.losses.decide({name, meeting->group, proc, status, true, true},
+                         [this, name = name, set = meeting->set](const Losses::Outcome& outcome) {
+                           if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT) groups_.tell_aborted(name, set);
                          });
 }
 
 void Gatherings::decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome) {
   const auto open = by_number(number);
   if (open == open_.end()) return;
+  if (outcome.status == PMIX_GROUP_CONSTRUCT_ABORT)
+    groups_.tell_aborted(name_of(open->meeting), open->meeting.set);
   if (outcome.status != PMIX_SUCCESS) return fail_for_all(open, outcome.status, proc);
   std::erase_if(open->undecided, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
   open->meeting.lost.push_back(proc);
@@ -250,18 +256,20 @@ void Gatherings::decided(std::uint64_t number, const pmix_proc_t& proc, Losses::
   if (is_complete(*open)) complete(open);
 }
 
-/// A member has left a group with members here: what the others wait for in it goes on without that member, or fails.
-void Gatherings::left(const std::string& group, const pmix_proc_t& proc) {
+/// A member has left a group with members here: what the others wait for in it, here or at a board until now, goes on without that member, or fails.
+void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const Procs& before) {
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   const auto set = groups_.set_of_group(members ? *members : Procs());
   groups_.end_exchanges_of(group, set, proc);
+  std::set<Kind> failed, going_on;
   for (auto each = open_.begin(); each != open_.end();) {
     const auto open = each++;
     auto& meeting = open->meeting;
     if (meeting.group != group || meeting.kind == Kind::construct || is_by_host(meeting)) continue;
+    (meeting.goes_on_smaller ? going_on : failed).insert(meeting.kind);
     if (!meeting.goes_on_smaller) {
-      fail(open, PMIX_ERR_UNREACH);
+      fail(open, Exchanges::changed);
       continue;
     }
     if (const auto* arrival = meeting.find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
@@ -271,6 +279,12 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc) {
       open_.erase(open);
     else if (is_complete(*open))
       complete(open);
+  }
+  if (now == nullptr || now->options.adjusts) return;
+  const bool tells_ends = now->options.tells_ends;
+  for (const auto kind : {Kind::fence, Kind::destruct}) {
+    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && tells_ends);
+    if (!goes_on) groups_.end_at_boards(kind, group, groups_.set_of_group(before), failed.count(kind) != 0);
   }
 }
 
@@ -389,6 +403,8 @@ void Gatherings::lose_remote(const pmix_proc_t& proc) {
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   groups_.lose_at_boards(proc);
   owed_.lose(proc);
+  // The others hear of it before what waits for this process alone ends, and the group with it.
+  const auto without_members = groups_.process_ended(proc);
   rooms_.bootstraps.lose(proc, status);
   rooms_.invited.lose(proc);
   rooms_.memberships.lose(proc);
@@ -399,17 +415,24 @@ void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
   for (const auto number : of_it)
     if (const auto open = by_number(number); open != open_.end()) lose_in(open, {proc, status});
   lose_leader(proc, status);
-  for (const auto& name : groups_.process_ended(proc)) {
-    const auto* group = groups_.table().find(name);
-    auto members = link::procs_of(group->members);
-    const bool is_awaited = group->options.tells_ends && !host_.does_groups() && members;
-    if (is_awaited)
-      groups_.run({.kind = Kind::destruct,
-                   .group = name,
-                   .set = groups_.set_of_group(*members),
-                   .goes_on_smaller = true});
+  for (const auto& name : without_members) {
+    take_part_in_end(name);
     groups_.drop(name);
   }
+}
+
+/// No member of this node is left, and others may wait for them in the group's end. It may have ended with them, or be under way for them.
+void Gatherings::take_part_in_end(const std::string& name) {
+  const auto* group = groups_.table().find(name);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members || !group->options.tells_ends || host_.does_groups()) return;
+  Meeting meeting{
+      .kind = Kind::destruct, .group = name, .set = groups_.set_of_group(*members), .goes_on_smaller = true};
+  if (!groups_.may_take_part_in(meeting)) return;
+  each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
+    meeting.lost.push_back(link::make_proc(job.nspace, job.rank_of(local)));
+  });
+  groups_.run(std::move(meeting));
 }
 
 }  // namespace weft::server

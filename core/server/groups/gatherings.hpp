@@ -20,6 +20,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -142,8 +143,9 @@ class Gatherings {
   void look_for_lost(Open open);
   void lose_in(Open open, const Lost& lost);
   void lose_leader(const pmix_proc_t& proc, pmix_status_t status);
+  void take_part_in_end(const std::string& group);
   void decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome);
-  void left(const std::string& group, const pmix_proc_t& proc);
+  void left(const std::string& group, const pmix_proc_t& proc, const Procs& before);
   ConstructFacts facts_of(const FenceName& construct) const;
   FenceName name_of(const Meeting& meeting) const;
   void watch_deadline(Open open);
@@ -154,6 +156,7 @@ class Gatherings {
   Blob members_of_host(const Procs& procs) const;
   void call_host(Meeting meeting, Host::Answered done);
   void answer_part(Bytes body, const Rpc::Reply& reply);
+  void take_abort(Bytes body, const Rpc::Reply& reply);
   void take_part_without(const FenceName& name, const Participants& participants);
   const Gathering* find(const FenceName& name, const Procs& set) const;
   FencePart part_of(const Gathering& gathering) const;

@@ -52,7 +52,32 @@ void GroupBoards::dissolve(Place& place) {
   // Where no member is in an operation, closing the board is enough, and costs the members nothing.
   place.is_given_back = pool_.give_back(place.number);
   place.dissolved = place.is_given_back ? board.open_generation() : board.dissolve(by_message);
+  if (!place.is_given_back) keep_arrivals(place);
   read_records(place);
+}
+
+/// Also those that were about to be counted: they find the board dissolved, as the others.
+void GroupBoards::keep_arrivals(const Place& place) {
+  auto& board = pool_.at(place.number);
+  for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {
+    if (!board.arrived(cell, *place.dissolved)) continue;
+    if (sent_away_.size() == most_sent_away) sent_away_.pop_front();
+    sent_away_.push_back({place.here[cell], board.cell(cell).tag.load(std::memory_order_relaxed)});
+  }
+}
+
+Procs GroupBoards::sent_away(std::uint64_t tag) const {
+  Procs out;
+  for (const auto& each : sent_away_)
+    if (each.tag == tag) out.push_back(each.member);
+  return out;
+}
+
+void GroupBoards::came(const pmix_proc_t& member, std::uint64_t tag) {
+  const auto found = std::find_if(sent_away_.begin(), sent_away_.end(), [&](const SentAway& each) {
+    return each.tag == tag && link::is_same(each.member, member);
+  });
+  if (found != sent_away_.end()) sent_away_.erase(found);
 }
 
 void GroupBoards::dissolve(const Procs& set) {
@@ -78,6 +103,11 @@ bool GroupBoards::complete(const BoardTicket& ticket) {
 }
 
 void GroupBoards::lose(const pmix_proc_t& proc) {
+  lose_at_places(proc);
+  std::erase_if(sent_away_, [&](const SentAway& each) { return events::covers(proc, each.member); });
+}
+
+void GroupBoards::lose_at_places(const pmix_proc_t& proc) {
   for (auto& place : places_) {
     if (place.is_given_back) continue;
     for (std::uint32_t cell = 0; cell < place.here.size(); ++cell) {

@@ -14,6 +14,7 @@
 //               groups: what a message tells of has its records before it.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <vector>
 
@@ -68,6 +69,12 @@ class GroupBoards {
   /// It has not, or needs the members' own calls.
   void dissolve(const BoardTicket& ticket);
 
+  // Members that had arrived at a board when it was dissolved: each of them sends a message, and has called before that comes.
+  /// Those whose messages have not come, of the operation with this tag (store::tag_of()).
+  Procs sent_away(std::uint64_t tag) const;
+  /// The message of one of them has come.
+  void came(const pmix_proc_t& member, std::uint64_t tag);
+
   /// What has been made since the last call, board by board.
   std::vector<Made> take_records();
 
@@ -84,7 +91,16 @@ class GroupBoards {
     std::vector<store::GroupRecord> records{};     ///< that were read and not taken
   };
 
+  struct SentAway {
+    pmix_proc_t member;
+    std::uint64_t tag;
+  };
+  /// Beyond that the oldest goes, whose message counts as a call that comes with it.
+  static constexpr std::size_t most_sent_away = 4096;
+
   void dissolve(Place& place);
+  void keep_arrivals(const Place& place);
+  void lose_at_places(const pmix_proc_t& proc);
   void read_records(Place& place);
   std::optional<Full> read_full(Place& place);
   Place* find(const BoardTicket& ticket);
@@ -92,6 +108,7 @@ class GroupBoards {
 
   store::BoardPool pool_;
   std::vector<Place> places_;
+  std::deque<SentAway> sent_away_;
 };
 
 }  // namespace weft::server

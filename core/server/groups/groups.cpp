@@ -67,14 +67,13 @@ void Groups::run(Meeting meeting) {
 void Groups::exchange(const OperationRef& operation) {
   const auto& meeting = operation->meeting;
   if (!may_exchange_) return answer(meeting, {PMIX_ERR_UNREACH, {}, {}});
-  const bool constructs = meeting.kind == Meeting::Kind::construct;
-  const bool brings_data =
-      constructs || meeting.kind == Meeting::Kind::connect || meeting.kind == Meeting::Kind::fence;
+  const bool brings_data = meeting.kind == Meeting::Kind::construct ||
+                           meeting.kind == Meeting::Kind::connect || meeting.kind == Meeting::Kind::fence;
   watch_deadline(operation);
   const auto key = cards_.begin(
       operation->participants, {brings_data, brings_data}, {},
       [this, operation](CardExchange::End ended) { exchanged(operation, std::move(ended)); },
-      constructs ? blob_of(operation->own) : Blob());
+      carries_parts(meeting) ? blob_of(operation->own) : Blob());
   if (!key) return;  // it has failed, and was answered
   operation->key = key;
   operation->was_over = !exchanges_->is_open(*key);
@@ -114,13 +113,18 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
   keep_word(*operation, ended);
-  if (ended.status == Exchanges::rivals && adjust(*operation)) return exchange(operation);
+  if (ended.status == Exchanges::rivals && adjust(*operation)) {
+    if (operation->key) exchanges_->go_over(*operation->key);
+    return exchange(operation);
+  }
   // Members of other nodes have tried before this node did, and have ended that: as on one node, it was no part of this attempt.
-  const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals;
+  const bool was_another = ended.status == PMIX_ERR_TIMEOUT || ended.status == Exchanges::rivals ||
+                           ended.status == Exchanges::changed;
   if (operation->was_over && was_another && !is_of_ended_group(operation->meeting))
     return exchange(operation);
   if (ended.lost) operation->lost.insert(*ended.lost);
   if (may_go_on_without(*operation, ended.status)) return settle(operation);
+  if (ended.status == Exchanges::changed) ended.status = PMIX_ERR_UNREACH;
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;
   finish(operation, ended);
   tell_constructed(operation->meeting);
@@ -132,7 +136,13 @@ void Groups::tell_constructed(const Meeting& meeting) {
   if (meeting.kind == Meeting::Kind::construct) constructed_(meeting.group);
 }
 
-/// Only a construct carries parts.
+/// All nodes say the same: they know the group by the same options.
+bool Groups::carries_parts(const Meeting& meeting) const {
+  if (meeting.kind == Meeting::Kind::construct) return true;
+  const auto* group = meeting.kind == Meeting::Kind::destruct ? table_.find(meeting.group) : nullptr;
+  return group != nullptr && group->options.tells_ends;
+}
+
 void Groups::finish(const OperationRef& operation, const CardExchange::End& ended) {
   if (ended.status != PMIX_SUCCESS) {
     if (operation->key) recent_.add(*operation->key, {ended.status, {}});
@@ -199,15 +209,21 @@ bool Groups::is_open(const std::string& group, std::optional<Meeting::Kind> kind
   });
 }
 
-std::vector<std::pair<Exchanges::Key, const Meeting*>> Groups::constructs_led_by(
-    const pmix_proc_t& proc) const {
-  std::vector<std::pair<Exchanges::Key, const Meeting*>> out;
+std::vector<std::pair<FenceName, const Meeting*>> Groups::constructs_led_by(const pmix_proc_t& proc) const {
+  std::vector<std::pair<FenceName, const Meeting*>> out;
   for (const auto& [key, operation] : open_) {
     const auto& meeting = operation->meeting;
     const auto* arrival = meeting.kind == Meeting::Kind::construct ? meeting.find(proc) : nullptr;
-    if (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER)) out.emplace_back(key, &meeting);
+    if (arrival != nullptr && is_set(arrival->directives, PMIX_GROUP_LEADER))
+      out.emplace_back(Exchanges::name_of(operation->participants, key.second), &meeting);
   }
   return out;
+}
+
+void Groups::tell_aborted(const FenceName& construct, const Procs& set) {
+  for (const auto node : jobs_.nodes_of(set))
+    if (node != peers_.self())
+      peers_.send(node, RequestType::group_aborted, base::encode(construct), nullptr);
 }
 
 void Groups::end_exchanges_of(const std::string& group, const Procs& now, const pmix_proc_t& gone) {
@@ -217,7 +233,7 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
     const auto& meeting = operation->meeting;
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
     if (!is_of_it || is_same(meeting.set, now)) continue;
-    const auto status = meeting.goes_on_smaller ? Exchanges::rivals : PMIX_ERR_UNREACH;
+    const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
     exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
                     [this, key = key, status](const FencePart* part) {
                       const bool has_come = part != nullptr && part->state == FencePart::State::entered;
@@ -252,6 +268,7 @@ void Groups::end(const Meeting& meeting, const std::vector<GroupPart>& parts,
     case Meeting::Kind::fence:
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::destruct:
+      tell_absent(meeting.group, parts);
       table_.erase(meeting.group);
       return answer(meeting, {PMIX_SUCCESS, {}, {}});
     case Meeting::Kind::construct:
@@ -297,7 +314,7 @@ void Groups::tell_made(const std::string& name, const Group& group, pmix_status_
 }
 
 void Groups::fail(const Meeting& meeting, pmix_status_t why) {
-  answer(meeting, {why, {}, {}});
+  answer(meeting, {why == Exchanges::changed ? PMIX_ERR_UNREACH : why, {}, {}});
   if (has_other_nodes(meeting.set)) exchanges_->refuse(participants_of(meeting), why);
 }
 

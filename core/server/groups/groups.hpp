@@ -53,7 +53,10 @@ class Groups {
   void run_at_board(GroupBoards::Full full);
   /// A call by message of a process that has been in that operation at a board: it is taken. set: of a construct, else null.
   bool takes(const Requester& from, Meeting::Kind kind, const std::string& group, const Procs* set,
-             data::Deadline deadline);
+             const data::Infos& directives, data::Deadline deadline);
+  /// A member has left: those that were in that operation at a board, and whose messages have not come, get PMIX_ERR_UNREACH when they come.
+  /// set: of its members before. is_told: the other nodes know already that this attempt has failed here.
+  void end_at_boards(Meeting::Kind kind, const std::string& group, const Procs& set, bool is_told);
   /// A process of this node has ended, or all of a namespace.
   void lose_at_boards(const pmix_proc_t& proc);
   /// A fence of the group is one of its members, which the host carries.
@@ -73,7 +76,9 @@ class Groups {
   /// A meeting of this node that is with the other nodes; null: there is none.
   const Meeting* under_way(const std::string& operation, const Procs& set) const;
   /// Those that are with the other nodes, and in which this process of this node has declared itself leader.
-  std::vector<std::pair<Exchanges::Key, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
+  std::vector<std::pair<FenceName, const Meeting*>> constructs_led_by(const pmix_proc_t& proc) const;
+  /// To all other nodes: handlers have decided that this attempt of a construct is aborted (Gatherings).
+  void tell_aborted(const FenceName& construct, const Procs& set);
   /// One that is with the other nodes ends there, at all of them.
   void abort(const Exchanges::Key& key, pmix_status_t why) {
     if (open_.count(key) != 0) exchanges_->abort(key, why);
@@ -157,6 +162,8 @@ class Groups {
   void conclude(const Meeting& meeting, MadeGroup made, pmix_status_t status,
                 const link::GroupMembers& members);
   void tell_constructed(const Meeting& meeting);
+  void tell_absent(const std::string& name, const std::vector<GroupPart>& parts);
+  bool carries_parts(const Meeting& meeting) const;
   bool may_go_on_without(const Operation& operation, pmix_status_t status) const;
   void settle(const OperationRef& operation);
   static AttemptInquiry inquiry_about(const Operation& operation);

@@ -2,6 +2,7 @@
 // Groups: the members of this node at a board. The offer of one, what they come to there while other nodes take part, and how they hear of its end.
 #include <algorithm>
 
+#include "core/events/range.hpp"
 #include "core/server/groups/groups.hpp"
 
 namespace weft::server {
@@ -10,6 +11,11 @@ namespace {
 Meeting::Kind kind_of(store::GroupAct act) noexcept {
   if (act == store::GroupAct::made) return Meeting::Kind::construct;
   return act == store::GroupAct::ended ? Meeting::Kind::destruct : Meeting::Kind::fence;
+}
+
+store::GroupAct act_of(Meeting::Kind kind) noexcept {
+  if (kind == Meeting::Kind::construct) return store::GroupAct::made;
+  return kind == Meeting::Kind::destruct ? store::GroupAct::ended : store::GroupAct::fenced;
 }
 
 }  // namespace
@@ -67,7 +73,9 @@ void Groups::run_at_board(GroupBoards::Full full) {
 }
 
 bool Groups::takes(const Requester& from, Meeting::Kind kind, const std::string& group, const Procs* set,
-                   data::Deadline deadline) {
+                   const data::Infos& directives, data::Deadline deadline) {
+  const bool adjusts = kind == Meeting::Kind::fence && is_set(directives, PMIX_GROUP_FT_COLLECTIVE);
+  boards_.came(from.proc(), store::tag_of(act_of(kind), group, adjusts));
   const auto number = board_meetings_.claim(from, kind, group, set);
   if (number == 0) return false;
   for (const auto& [key, operation] : open_) {
@@ -78,6 +86,20 @@ bool Groups::takes(const Requester& from, Meeting::Kind kind, const std::string&
     watch_deadline(operation);
   }
   return true;
+}
+
+/// One of them that adjusts has them all go on.
+void Groups::end_at_boards(Meeting::Kind kind, const std::string& group, const Procs& set, bool is_told) {
+  const auto act = act_of(kind);
+  if (!boards_.sent_away(store::tag_of(act, group, true)).empty()) return;
+  auto members = boards_.sent_away(store::tag_of(act, group));
+  std::erase_if(members, [&](const pmix_proc_t& proc) {
+    return !events::covers(set, proc) || board_meetings_.holds(proc, kind, group);
+  });
+  if (members.empty()) return;
+  const GroupBoards::Full full{set, {}, std::move(members), {act, group}, {}};
+  board_meetings_.answer(board_meetings_.add(kind, full, {PMIX_SUCCESS, {}, {}}), {PMIX_ERR_UNREACH, {}, {}});
+  if (!is_told) fail({.kind = kind, .group = group, .set = set}, Exchanges::changed);
 }
 
 void Groups::lose_at_boards(const pmix_proc_t& proc) {

@@ -22,8 +22,8 @@ bool asks_for(const Meeting& meeting, const char* key) {
 
 GroupPart Groups::part_of(const Meeting& meeting) {
   GroupPart out;
-  if (meeting.kind != Meeting::Kind::construct) return out;
   out.absent = link::runs_of(meeting.lost);
+  if (meeting.kind != Meeting::Kind::construct) return out;
   if (asks_for(meeting, PMIX_GROUP_ASSIGN_CONTEXT_ID)) out.context_id = next_context();
   const Arrival* first = nullptr;
   for (const auto& arrival : meeting.arrived) {
@@ -158,6 +158,19 @@ std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
     if (!has_live_members(group, proc)) to_end.push_back(name);
   });
   return to_end;
+}
+
+/// The group ends without these members, and this node may hear of their ends later than of that. Of its own, and of those that it knows to be
+/// dead, it has told.
+void Groups::tell_absent(const std::string& name, const std::vector<GroupPart>& parts) {
+  const auto* group = table_.find(name);
+  if (group == nullptr || !group->options.tells_ends) return;
+  for (const auto& part : parts)
+    for (const auto& proc : link::procs_of(part.absent).value_or(Procs())) {
+      const bool is_known =
+          peers_.node_of(proc) == peers_.self() || (exchanges_ != nullptr && exchanges_->is_dead(proc));
+      if (!is_known) tell_members(PMIX_GROUP_MEMBER_FAILED, name, *group, proc);
+    }
 }
 
 /// Those of this node: each server tells its own.

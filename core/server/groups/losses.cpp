@@ -63,7 +63,11 @@ void Losses::answer_verdict(Bytes body, const Rpc::Reply& reply) {
     if (const auto status = (*known)->status) return reply(*status, {});
     return (*known)->waiting.push_back(reply);
   }
-  if (verdicts_.size() == most_verdicts && verdicts_.front()->status) verdicts_.pop_front();
+  if (verdicts_.size() >= most_verdicts) {
+    const auto oldest = std::find_if(verdicts_.begin(), verdicts_.end(),
+                                     [](const VerdictRef& each) { return each->status.has_value(); });
+    if (oldest != verdicts_.end()) verdicts_.erase(oldest);
+  }
   const auto verdict = std::make_shared<Verdict>(
       Verdict{inquiry->attempt, meeting.group, members_on(inquiry->lost, *set), std::nullopt, {reply}});
   verdicts_.push_back(verdict);

@@ -74,7 +74,8 @@ class Losses {
     std::optional<pmix_status_t> status{};
     std::vector<Rpc::Reply> waiting{};
   };
-  static constexpr std::size_t most_verdicts = 256;  ///< that are remembered, for nodes that ask late
+  static constexpr std::size_t most_verdicts =
+      256;  ///< that are remembered, for nodes that ask late; those that are open, besides
   using VerdictRef = std::shared_ptr<Verdict>;
   void answer_verdict(Bytes body, const Rpc::Reply& reply);
   void decide_next(const VerdictRef& verdict, std::size_t decided);

@@ -374,11 +374,13 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
                       }});
     return;
   }
+  const auto* known = groups_.table().find(made.name);
+  const auto before = known == nullptr ? Procs() : link::procs_of(known->members).value_or(Procs());
   if (groups_.take_change(made, *left)) {
     auto members = link::procs_of(made.group.members);
     auto here = members ? peers_.by_node(*members)[peers_.self()] : Procs();
     for (const auto& proc : *left) {
-      if (left_) left_(made.name, proc);
+      if (left_) left_(made.name, proc, before);
       events_.tell({PMIX_GROUP_LEFT, proc, made.name, &made.group.members, &proc}, here);
     }
     for (const auto& proc : *joined)

@@ -105,8 +105,8 @@ class Memberships {
   /// A process of any node has ended, or has finalized: members need not answer for it any more.
   void lose(const pmix_proc_t& proc);
 
-  /// Called for each process that has left a group with members here.
-  void on_left(std::function<void(const std::string& group, const pmix_proc_t&)> left) {
+  /// Called for each process that has left a group with members here. before: the members until then.
+  void on_left(std::function<void(const std::string& group, const pmix_proc_t&, const Procs& before)> left) {
     left_ = std::move(left);
   }
 
@@ -175,7 +175,7 @@ class Memberships {
   std::map<std::string, Queue> queues_;
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
-  std::function<void(const std::string&, const pmix_proc_t&)> left_;
+  std::function<void(const std::string&, const pmix_proc_t&, const Procs&)> left_;
   std::function<bool(const std::string&)> awaits_;
 };
 

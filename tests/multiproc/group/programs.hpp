@@ -6,6 +6,9 @@
 
 namespace weft::test {
 
+void add_agreement_programs(Programs& programs);
+void add_bootstrap_name_programs(Programs& programs);
+void add_departure_programs(Programs& programs);
 void add_uncalled_programs(Programs& programs);
 
 }  // namespace weft::test

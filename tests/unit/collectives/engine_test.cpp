@@ -192,6 +192,25 @@ TEST_F(EngineTest, one_member_ends_it_for_all) {
   for (const auto& node : all) EXPECT_TRUE(node->told[1].result);
 }
 
+/// The parts of all others, which came first, would make an end of it.
+TEST_F(EngineTest, what_the_others_have_ended_does_not_end_well_at_a_late_member) {
+  for (const NodeNumber nodes : {2u, 3u, 4u, 7u})
+    for (const auto kind : {Kind::barrier, Kind::exchange}) {
+      start(nodes);
+      for (NodeNumber n = 0; n + 1 < nodes; ++n) all[n]->begin(world, kind, all_nodes(), {});
+      for (int i = 0; i < 100; ++i) turn();
+      all[0]->engine->abort(world, 1, Errc::timeout);
+      ASSERT_TRUE(until([&] { return all_told(); }));
+      for (int i = 0; i < 100; ++i) turn();
+      auto& late = all[nodes - 1]->begin(world, kind, all_nodes(), {});
+      EXPECT_FALSE(all[nodes - 1]->engine->is_open(world, 1));
+      ASSERT_TRUE(until([&] { return all_told(); }));
+      ASSERT_FALSE(late.result) << nodes;
+      EXPECT_EQ(late.result.error().code, Errc::timeout);
+      all.clear();
+    }
+}
+
 TEST_F(EngineTest, members_that_do_not_agree_are_told_so) {
   start(3);
   all[0]->begin(world, Kind::exchange, all_nodes(), {});

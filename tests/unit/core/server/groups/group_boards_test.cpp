@@ -261,6 +261,32 @@ TEST_F(FarBoardTest, what_has_become_messages_does_not_end_there) {
   boards.dissolve(full[0].ticket);  // and once more
 }
 
+TEST_F(FarBoardTest, members_that_are_sent_away_are_known_until_their_messages_come) {
+  const auto made = tag_of(GroupAct::made, "a"), ended = tag_of(GroupAct::ended, "a");
+  come("a");
+  EXPECT_TRUE(boards.sent_away(made).empty());
+  boards.dissolve(*link::procs_of(ranks(0, 3)));
+  EXPECT_EQ(link::runs_of(boards.sent_away(made)), here);
+  EXPECT_TRUE(boards.sent_away(ended).empty());
+  boards.came(rank(3), ended);  // a message about something else
+  boards.came(rank(3), made);
+  ASSERT_EQ(boards.sent_away(made).size(), 1u);
+  EXPECT_TRUE(link::is_same(boards.sent_away(made)[0], rank(2)));
+  boards.lose(rank(2));
+  EXPECT_TRUE(boards.sent_away(made).empty());
+}
+
+TEST_F(FarBoardTest, of_members_that_are_sent_away_only_those_that_had_arrived_are_known) {
+  const auto tag = tag_of(GroupAct::fenced, "a"), adjusting = tag_of(GroupAct::fenced, "a", true);
+  EXPECT_NE(tag, adjusting);
+  ASSERT_TRUE(members.board.hold(1, members.incarnation));
+  (void)members.board.arrive_alike(1, members.next, adjusting, 2, members.incarnation);
+  boards.dissolve(*link::procs_of(ranks(0, 3)));
+  EXPECT_TRUE(boards.sent_away(tag).empty());
+  ASSERT_EQ(boards.sent_away(adjusting).size(), 1u);
+  EXPECT_TRUE(link::is_same(boards.sent_away(adjusting)[0], rank(2)));
+}
+
 TEST_F(FarBoardTest, damage_ends_in_a_message_or_a_name) {
   ::testing::Test::RecordProperty("kind", "bytes written wrong");
   weft::testing::Watchdog watchdog;
