@@ -250,6 +250,7 @@ void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
     reply(PMIX_ERR_BAD_PARAM, {});
     return end(group, PMIX_ERR_BAD_PARAM);
   }
+  watch();
   const bool is_leader = call.leaders != 0;
   boot.callers.push_back({std::move(call), reply});
   if (is_leader) {
@@ -346,6 +347,35 @@ std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call)
 }
 
 // ---- losses
+
+/// Of a named process that has finalized on another node, or has ended before its PMIx_Init, no server may have told this one.
+void Bootstraps::watch() {
+  if (watch_timer_ || boots_.empty()) return;
+  watch_timer_ = std::make_unique<asio::steady_timer>(loop_, watch_period);
+  watch_timer_->async_wait([this](const std::error_code& error) {
+    if (error) return;
+    watch_timer_.reset();
+    for (const auto& [group, boot] : boots_) ask_for_ended(group, boot);
+    watch();
+  });
+}
+
+void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
+  const auto name = part_of(group, boot).name;
+  const auto by_node = peers_.by_node(link::procs_of(name.procs).value_or(Procs()));
+  for (const auto& [node, procs] : by_node) {
+    if (node == peers_.self()) continue;
+    peers_.send(node, RequestType::group_part, encode(name), [this](pmix_status_t status, Bytes body) {
+      const auto part = status == PMIX_SUCCESS ? decode<FencePart>(body) : weft::fail(Errc::not_found);
+      if (!part) return;
+      for (const auto& rank : part->missing) {
+        const bool has_died = rank.state == store::Local::gone;
+        if (has_died || rank.state == store::Local::finalized)
+          lose(link::make_proc(rank.nspace, rank.rank), has_died ? PMIX_ERR_PROC_ABORTED : PMIX_ERR_UNREACH);
+      }
+    });
+  }
+}
 
 void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
   gone_.emplace(link::nspace_of(proc), proc.rank);

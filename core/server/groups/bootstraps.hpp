@@ -105,7 +105,7 @@ class Bootstraps {
     std::unique_ptr<asio::steady_timer> deadline{};
     NodeNumber place = 0;
     std::optional<std::list<std::shared_ptr<Waiting>>::iterator>
-        at{};  ///< in waiting_; nothing: it has ended
+        at{};                            ///< in waiting_; nothing: it has ended
     std::set<NodeNumber> passed_over{};  ///< nodes whose servers do not know the process's job
     std::unique_ptr<asio::steady_timer> pause{};
   };
@@ -137,6 +137,7 @@ class Bootstraps {
   // Names that are remembered. Of more the oldest is forgotten: a process that calls for that attempt begins another, and of a lost server's group
   // the next server does not know.
   static constexpr std::size_t most_failed = 1024;
+  static constexpr std::chrono::seconds watch_period{2};
   static constexpr std::size_t most_ready = 1024;
   /// Whether a call that another server was to bring together belongs to a group that it has.
   struct Search {
@@ -161,6 +162,8 @@ class Bootstraps {
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
   void look(const std::string& group);
+  void watch();
+  void ask_for_ended(const std::string& group, const Boot& boot);
   static Procs members_of(const Boot& boot);
   static std::uint64_t wanted_leaders(const Boot& boot);
   FencePart part_of(const std::string& group, const Boot& boot) const;
@@ -174,6 +177,7 @@ class Bootstraps {
   OnReady ready_;
   std::list<WaitingRef> waiting_;
   std::map<std::string, Boot> boots_;
+  std::unique_ptr<asio::steady_timer> watch_timer_;  ///< while there are some
   std::map<std::string, Failed> failed_;
   std::list<std::shared_ptr<Search>> searches_;
   std::map<std::string, Ready> latest_members_;
