@@ -43,18 +43,35 @@ void read_all(KeyedLog& log, const shm::PartialWindow& parts, std::uint64_t offs
   log.read_up_to(parts.reach(offset, sizeof(KeyedLog::Header) + end) ? end : 0);
 }
 
-/// Calls find(log) with what of a log is readable now. The writer may go on meanwhile: then a chain begins behind that, and the log
-/// is taken again, a number of times that no writer decides.
+/// The index led behind what is readable of a log: its writer has gone on meanwhile.
+bool is_behind(const Result<Record>& found, const KeyedLog& log) noexcept {
+  return !found && found.error().code == Errc::corrupt && log.has_more();
+}
+
+/// Calls find(log) with what is readable now of the log that `log()` takes, and again while the writer goes on, a number of times that
+/// no writer decides.
 template <class Log, class Find>
-Result<Record> find_in(const Log& log, Find&& find) noexcept {
+[[gnu::noinline, gnu::cold]] Result<Record> find_again(const Log& log, const Find& find) noexcept {
   constexpr int most_tries = 1000;
   auto readable = log();
-  auto found = find(readable);  // the one that is returned, so that a hit is not copied
-  for (int tries = 1;
-       tries < most_tries && !found && found.error().code == Errc::corrupt && readable.has_more(); ++tries) {
+  auto found = find(readable);
+  for (int tries = 1; tries < most_tries && is_behind(found, readable); ++tries) {
     readable = log();
     found = find(readable);
   }
+  return found;
+}
+
+/// One variable, which is returned where it was made: every Get of a card comes through here.
+inline Result<Record> find_in_card(const JobView& job, std::uint32_t local, std::string_view key,
+                                   std::uint64_t hash, std::uint32_t scopes) noexcept {
+  const auto log = job.card(local);
+  auto found = log.find({Realm::rank, 0}, key, hash, scopes);
+  if (is_behind(found, log)) [[unlikely]]
+    found = find_again([&] { return job.card(local); },
+                       [&](const KeyedLog& now) {
+                         return now.find({Realm::rank, 0}, key, hash, scopes);
+                       });
   return found;
 }
 
@@ -208,8 +225,9 @@ KeyedLog JobView::card_to_write(std::uint32_t local) const noexcept {
 Result<Record> JobView::find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept {
   // Few keys come after a process has opened its job.
   auto found = info_.find(owner, key, hash);
-  if (info_.has_more())
-    found = find_in([&] { return info(); }, [&](const KeyedLog& log) { return log.find(owner, key, hash); });
+  if (info_.has_more()) [[unlikely]]
+    found =
+        find_again([&] { return info(); }, [&](const KeyedLog& log) { return log.find(owner, key, hash); });
   return found;
 }
 
@@ -220,10 +238,7 @@ Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::ui
   if (at >= RankEntry::local_card) {
     const auto index = at - RankEntry::local_card;
     if (index >= local_capacity_) return fail(Errc::corrupt, "local index");
-    return find_in([&] { return card(index); },
-                   [&](const KeyedLog& log) {
-                     return log.find({Realm::rank, 0}, key, hash, scopes);
-                   });
+    return find_in_card(*this, index, key, hash, scopes);
   }
   const auto found = remote().find(at, key, hash, scopes);
   if (!found) return fail(found.error());

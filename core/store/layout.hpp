@@ -144,9 +144,8 @@ struct JobHeader {
   std::uint64_t dirty;        ///< offset of atomic<u64>[], a bit a ring with notices; inside control_area
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
-  CardKey card_key;  ///< if cards_are_keyed
-  std::uint32_t
-      by_messages;  ///< its ranks are served by messages: control and cards lie in the server's memory, too
+  CardKey card_key;               ///< if cards_are_keyed
+  std::uint32_t by_messages;      ///< its ranks have no segment: control and cards lie in the server's memory
   std::uint32_t cards_are_keyed;  ///< the records of cards are checked under card_key (record_check.hpp)
 };
 

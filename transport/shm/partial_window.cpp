@@ -129,6 +129,7 @@ Result<PartialWindow> PartialWindow::map(Fd fd) {
   }
   PartialWindow out;
   out.bits_ = parts->bits;
+  out.incomplete_ = &parts->is_incomplete;
   out.base_ = parts->base;
   out.bytes_ = parts->bytes;
   out.parts_ = std::move(parts);
@@ -156,10 +157,6 @@ bool PartialWindow::reach_parts(std::uint64_t first, std::uint64_t last) const n
   }
   if (!is_good) parts_->is_incomplete.store(true, std::memory_order_relaxed);
   return is_good;
-}
-
-bool PartialWindow::is_incomplete() const noexcept {
-  return parts_ != nullptr && parts_->is_incomplete.load(std::memory_order_relaxed);
 }
 
 Result<void> PartialWindow::make_writable(std::uint64_t offset, std::uint64_t bytes) noexcept {

@@ -38,7 +38,9 @@ class PartialWindow {
     return (first == last && is_mapped(first)) || reach_parts(first, last);
   }
   /// A part could not be mapped: what is read here may be less than there is.
-  bool is_incomplete() const noexcept;
+  bool is_incomplete() const noexcept {
+    return incomplete_ != nullptr && incomplete_->load(std::memory_order_relaxed);
+  }
   /// reach(), and lets whole pages be written too, if the descriptor allows it. Errors: os.
   Result<void> make_writable(std::uint64_t offset, std::uint64_t bytes) noexcept;
 
@@ -59,6 +61,7 @@ class PartialWindow {
 
   std::unique_ptr<Parts, Unmap> parts_;
   const std::atomic<std::uint64_t>* bits_ = nullptr;  ///< a bit a part, in parts_
+  const std::atomic<bool>* incomplete_ = nullptr;     ///< in parts_
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
 };

@@ -81,14 +81,15 @@ class Jobs {
   /// Of a client of this node. Null: it is not connected, or lives elsewhere.
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
-  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-  /// byte is kept. A card that there is no room for is left out, which is no error: a Get of what is in it finds nothing here that is
-  /// older, and fetches it again. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  /// What take_cards() has to say beside its status.
   struct Beside {
     /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
     Procs* behind = nullptr;
     std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
   };
+  /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
+  /// byte is kept. A card that there is no room for is left out, which is no error: a Get of what is in it finds nothing here that is
+  /// older, and fetches it again. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
   pmix_status_t take_cards(Bytes blobs, Beside beside);
   pmix_status_t take_card(const store::Card& card, Beside beside);
 
