@@ -13,6 +13,7 @@
 #include "core/store/board_member.hpp"
 #include "core/store/board_pool.hpp"
 #include "core/store/job_view.hpp"
+#include "transport/shm/partial_window.hpp"
 
 namespace weft::client {
 

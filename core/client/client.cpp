@@ -40,9 +40,9 @@ bool segment_wanted() {
 
 /// The server's segment, found without its help. Errors: the kernel keeps it from this process, or it is another server's.
 Result<shm::SegmentWindows> open_segment(const link::Identity& identity) {
-  const auto fds = link::open_segment(identity.segment);
+  auto fds = link::open_segment(identity.segment);
   if (!fds) return fail(fds.error());
-  auto all = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
+  auto all = shm::SegmentWindows::map(std::move(fds->server), std::move(fds->clients));
   if (!all) return fail(all.error());
   if (store::check_segment(all->bytes()) != store::Attach::ready) return fail(Errc::not_found, "segment");
   const auto& header = *reinterpret_cast<const store::SegmentHeader*>(all->server.base());
@@ -164,8 +164,10 @@ Result<void> Client::shake_hands(const link::Identity& identity) {
   local_ = welcome->local;
   // A segment that cannot be mapped (address space limits) is no reason to fail: the server answers everything.
   if (welcome->segment_bytes == 0) return {};
-  if (!segment) segment = shm::SegmentWindows::map(fds[0].get(), fds[1].get());
-  if (segment) (void)enter(std::move(*segment), welcome->job);
+  if (!segment) segment = shm::SegmentWindows::map(std::move(fds[0]), std::move(fds[1]));
+  if (!segment) return {};
+  segment_ = std::move(*segment);
+  if (!enter(welcome->job)) segment_ = {};
   return {};
 }
 
@@ -178,20 +180,23 @@ void Client::connect_through(shm::Fd socket) {
   group_meetings_.emplace(self_, *connection_);
 }
 
-/// Takes the place `local_` of a job in a mapped segment: the server has let this process in, and no other as this rank. Errors leave a
-/// client without a segment.
-Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
-  const auto bytes = all.bytes();
+/// Takes the place `local_` of a job in the mapped segment: the server has let this process in, and no other as this rank. After an error
+/// nothing refers to the segment.
+Result<void> Client::enter(std::uint64_t job) {
+  const auto bytes = segment_.bytes();
   if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::corrupt, "segment");
   auto view = store::JobView::open(bytes, job);
   if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
   const auto& place = view->local(local_);
-  for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes},
-                           store::Area{place.card_rest, h.card_rest_bytes}})
-    if (auto ok = all.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
+  for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes}})
+    if (auto ok = segment_.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;
+  auto card = view->card_to_write(local_);
+  rest_ = {.at = place.card_rest, .first = h.card_first, .most = h.card_rest_bytes};
+  if (auto ok = make_card_writable(card.published()); !ok) return ok;
+  if (auto ok = card.adopt(); !ok) return ok;
 
-  auto* const memory = all.clients.base();
+  auto* const memory = segment_.clients.base();
   auto& board = view->board();
   control_.ring = reinterpret_cast<shm::NoticeRing*>(memory + h.rings) + local_;
   control_.fetch = reinterpret_cast<store::FetchCell*>(memory + h.fetch_cells) + local_;
@@ -199,14 +204,24 @@ Result<void> Client::enter(shm::SegmentWindows all, std::uint64_t job) {
   control_.dirty_bit = std::uint64_t{1} << (local_ % 64);
   control_.doorbell = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
   control_.connection = connection_.get();
-  card_ = view->card_to_write(local_);
-  if (auto ok = card_.adopt(); !ok) return ok;
+  card_ = card;
   has_card_ = true;
   own_job_ = *view;
-  segment_ = std::move(all);
   wait_ = wait_policy(own_job_, board, h.nodes > 1, 0);
   fences_->attach(segment_, own_job_, board, local_, control_);
   group_meetings_->attach(segment_, own_job_, control_);
+  return {};
+}
+
+/// What of the card's second piece a log that ends at `end` has. Errors: os.
+Result<void> Client::make_card_writable(std::uint64_t end) {
+  if (end <= rest_.first) return {};
+  constexpr std::uint64_t part = shm::PartialWindow::part_bytes;  // as KeyedLog::back() takes pages
+  const auto wanted = std::min((end - rest_.first + part - 1) / part * part, rest_.most);
+  if (wanted <= rest_.writable) return {};
+  if (auto ok = segment_.clients.make_writable(rest_.at + rest_.writable, wanted - rest_.writable); !ok)
+    return ok;
+  rest_.writable = wanted;
   return {};
 }
 

@@ -23,6 +23,7 @@
 #include "core/store/job_view.hpp"
 #include "core/store/local_values.hpp"
 #include "core/store/lookup.hpp"
+#include "transport/shm/partial_window.hpp"
 
 namespace weft::client {
 
@@ -99,10 +100,13 @@ class Client {
   Result<void> shake_hands(const link::Identity& identity);
   void connect_through(shm::Fd socket);
   void open_events();
-  Result<void> enter(shm::SegmentWindows segment, std::uint64_t job);
+  Result<void> enter(std::uint64_t job);
+  Result<void> make_card_writable(std::uint64_t end);
   void on_push(link::Frame frame);
   void on_lost();
 
+  /// All of the segment that a lookup may come to. Else the server is asked, as it is without one.
+  bool sees_segment() const noexcept { return segment_ && !segment_.is_incomplete(); }
   std::optional<store::JobView> job(std::string_view nspace) const;
   // What this process reads by itself; each says where it looks.
   Result<data::Value> known_value(const pmix_proc_t& proc, std::string_view key,
@@ -157,6 +161,13 @@ class Client {
   std::atomic<std::size_t> staged_count_{0};
   std::uint64_t staged_end_ = 0;  ///< where the card will end with all of staged_ in it
   store::KeyedLog card_;
+  struct Rest {
+    std::uint64_t at = 0;        ///< offset
+    std::uint64_t first = 0;     ///< bytes of the card that lie elsewhere
+    std::uint64_t most = 0;      ///< bytes
+    std::uint64_t writable = 0;  ///< bytes of it, from its start
+  };
+  Rest rest_;  ///< the second piece of the card
   bool has_card_ = false;
 
   store::LocalValues private_;

@@ -59,7 +59,7 @@ pmix_status_t Client::put(pmix_scope_t scope, std::string_view key, const pmix_v
 pmix_status_t Client::commit() {
   std::unique_lock lock(own_mutex_);
   if (has_card_ && !staged_.empty())
-    if (auto ok = card_.back(staged_end_); !ok) return data::to_status(ok.error());
+    if (!make_card_writable(staged_end_) || !card_.back(staged_end_)) return PMIX_ERR_OUT_OF_RESOURCE;
   link::Store message;
   for (auto& put : staged_) {
     if (has_card_) {
@@ -114,7 +114,7 @@ pmix_status_t Client::resolve_peers(std::string_view node, std::string_view nspa
   if (const auto group = groups_.find(nspace))
     return resolve_group_peers(*group, node, peers_of_namespaces(), out);
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
-  if (!view && !singleton_ && !segment_)
+  if (!view && !singleton_ && !sees_segment())
     return resolve_peers_by(getter(), node, nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     if (!singleton_ || (!nspace.empty() && nspace != link::nspace_of(self_))) return PMIX_ERR_NOT_FOUND;
@@ -135,7 +135,7 @@ pmix_status_t Client::resolve_nodes(std::string_view nspace, std::string& out) {
     return resolve_group_nodes(*group, peers_of_namespaces(), nodes_of, out);
   }
   const auto view = job(nspace.empty() ? link::nspace_of(self_) : nspace);
-  if (!view && !singleton_ && !segment_)
+  if (!view && !singleton_ && !sees_segment())
     return resolve_nodes_by(getter(), nspace.empty() ? link::nspace_of(self_) : nspace, out);
   if (!view) {
     auto host = singleton_ ? private_.find(link::nspace_of(self_), 0, PMIX_HOSTNAME) : fail(Errc::not_found);

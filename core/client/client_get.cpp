@@ -58,20 +58,25 @@ Result<data::Value> Client::private_value(const pmix_proc_t& proc, std::string_v
 
 Result<data::Value> Client::segment_value(const pmix_proc_t& proc, std::string_view key,
                                           const GetDirectives& how) const {
-  if (own_job_ && link::is_of(proc, own_job_.nspace()))
-    return store::lookup(own_job_, proc.rank, key, how, {true, self_.rank});
-  const auto other = job(link::nspace_of(proc));
-  return other ? store::lookup(*other, proc.rank, key, how, {}) : fail(Errc::not_found);
+  const bool is_of_own_job = own_job_ && link::is_of(proc, own_job_.nspace());
+  const auto other = is_of_own_job ? std::nullopt : job(link::nspace_of(proc));
+  auto value = is_of_own_job ? store::lookup(own_job_, proc.rank, key, how, {true, self_.rank})
+               : other       ? store::lookup(*other, proc.rank, key, how, {})
+                             : fail(Errc::not_found);
+  // What is missing, or an array of what is there, the server knows better. Assigned, so that a hit is not moved.
+  if ((!value || value->get().type == PMIX_DATA_ARRAY) && segment_.is_incomplete())
+    value = fail(Errc::not_found);
+  return value;
 }
 
 Result<data::Value> Client::segment_or_private_value(const pmix_proc_t& proc, std::string_view key,
                                                      const GetDirectives& how) const {
   auto value = segment_value(proc, key, how);
   if (value || value.error().code != Errc::not_found) return value;
-  if (how.realm == store::Realm::session && how.session && segment_)
+  if (how.realm == store::Realm::session && how.session && sees_segment())
     if (auto other = store::lookup_session(segment_.bytes(), *how.session, key)) return other;
   // Of what was put without a card the server knows the scope, and this process only the value.
-  if (segment_ || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
+  if (sees_segment() || singleton_ || how.scope == PMIX_SCOPE_UNDEF) value = private_value(proc, key);
   return value;
 }
 
@@ -88,11 +93,13 @@ Result<data::Value> Client::known_value(const pmix_proc_t& proc, std::string_vie
 }
 
 Result<data::Value> Client::all_known_values(const pmix_proc_t& proc) const {
-  if (!segment_ && !singleton_) return fail(Errc::not_found);  // the server knows them
+  if (!sees_segment() && !singleton_) return fail(Errc::not_found);  // the server knows them
   const auto view = job(link::nspace_of(proc));
   if (view) {
     const bool same = view->nspace() == link::nspace_of(self_);
-    if (auto all = store::lookup_all(*view, proc.rank, {same, self_.rank})) return all;
+    auto all = store::lookup_all(*view, proc.rank, {same, self_.rank});
+    if (segment_.is_incomplete()) return fail(Errc::not_found);
+    if (all) return all;
   }
   data::Infos mine;
   private_.collect(link::nspace_of(proc), proc.rank, mine);
@@ -126,13 +133,13 @@ GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const G
   auto facts = is_of_own_job ? store::facts_of(own_job_, proc.rank, key, how)
                : view        ? store::facts_of(*view, proc.rank, key, how)
                              : store::facts_of(proc.rank, key, how);
-  facts.sees_jobs = segment_ || singleton_;
+  facts.sees_jobs = sees_segment() || singleton_;
   facts.can_ask = !singleton_;
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));
   // Without the segment the server knows more of this process: the scopes of its puts, what the host registered, and what it gave to groups.
-  facts.own = is_self && (facts.sees_jobs ||
-                          (how.scope == PMIX_SCOPE_UNDEF && !key.empty() && !data::is_qualified(key)));
+  facts.own = is_self && (facts.sees_jobs || (!has_card_ && how.scope == PMIX_SCOPE_UNDEF && !key.empty() &&
+                                              !data::is_qualified(key)));
   facts.waits_for_keys = key_wait_ != std::chrono::milliseconds(0);
   return facts;
 }
@@ -147,7 +154,7 @@ Result<data::Infos> Client::directives_for_server(const pmix_info_t* infos, std:
 
 /// Is the card of this rank brought through the FetchCell? It knows no deadline, one thread at a time, and this job.
 bool Client::has_fetch_cell_for(const pmix_proc_t& proc, const GetDirectives& how) const {
-  return segment_ && own_job_ && link::is_of(proc, own_job_.nspace()) && !connection_->on_thread() &&
+  return sees_segment() && own_job_ && link::is_of(proc, own_job_.nspace()) && !connection_->on_thread() &&
          !how.timeout && !how.refresh && proc.rank < own_job_.ranks() &&
          own_job_.local_index(proc.rank) == store::none;
 }

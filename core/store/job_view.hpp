@@ -19,8 +19,8 @@ namespace weft::store {
 class JobView {
  public:
   JobView() = default;
-  /// segment: all of both memories; job: the offset of a JobHeader that was live.
-  /// Errors: corrupt (an area leaves its memory).
+  /// segment: all of both memories, or windows of them that stay where they are; job: the offset of a JobHeader that was live.
+  /// Errors: corrupt (an area leaves its memory), os (it cannot be mapped).
   static Result<JobView> open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
@@ -45,7 +45,10 @@ class JobView {
     return card < RankEntry::local_card ? card : 0;
   }
   /// The position up to which the log of a rank on another node is known here (RemoteCards::known).
-  std::uint64_t remote_known(std::uint32_t r) const noexcept { return remote_.known(remote_link(r)); }
+  std::uint64_t remote_known(std::uint32_t r) const noexcept {
+    const auto link = remote_link(r);
+    return remote().known(link);
+  }
   /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
   bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
@@ -56,8 +59,9 @@ class JobView {
   std::string_view node_name(std::uint32_t node) const noexcept { return index_.name_of(node); }
   AppEntry app(std::uint32_t app) const noexcept { return index_.app(app); }
 
-  const KeyedLog& info() const noexcept { return info_; }
-  const RemoteCards& remote() const noexcept { return remote_; }
+  KeyedLog info() const noexcept;
+  /// To be read after the link that is followed: it has what was there then.
+  RemoteCards remote() const noexcept;
   /// All records known here of a rank on another node, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
   /// The card of a local rank. local: below local_capacity of the header.
@@ -67,15 +71,14 @@ class JobView {
   Board& board() const noexcept { return *board_; }
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
-  Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept {
-    return info_.find(owner, key, hash);
-  }
+  Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept;
   /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found,
   /// corrupt.
   Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
+  KeyedLog whole_card(std::uint32_t local) const noexcept;
   /// RankEntry::card; 0 if there is no such rank.
   std::uint32_t card_of(std::uint32_t r) const noexcept {
     return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
@@ -95,6 +98,9 @@ class JobView {
   KeyedLog info_;
   RemoteCards remote_;
   std::string_view nspace_;
+  const shm::PartialWindow* server_parts_ = nullptr;  ///< null: all is mapped
+  const shm::PartialWindow* clients_parts_ = nullptr;
+  std::uint64_t info_at_ = 0, remote_at_ = 0, card_rests_at_ = 0;  ///< offsets
 };
 
 /// The offsets of the JobHeaders of all jobs that are there.

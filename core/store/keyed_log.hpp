@@ -28,6 +28,7 @@
 // to. The former are never read; the latter is visited by visit(), and the next writer's adopt() links it.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -148,8 +149,12 @@ class KeyedLog {
   Result<void> adopt() noexcept;
 
   std::uint64_t published() const noexcept {
-    return header_->published.load(std::memory_order_acquire);  // KL.P2 <- P1
+    return std::min(header_->published.load(std::memory_order_acquire), readable_);  // KL.P2 <- P1
   }
+  /// For a reader that has no more than the first `end` bytes of the data mapped: what is published behind them does not count.
+  void read_up_to(std::uint64_t end) noexcept { readable_ = end; }
+  /// There is more by now than read_up_to() allows, so that a find() may have come to a record behind it.
+  bool has_more() const noexcept { return header_->published.load(std::memory_order_relaxed) > readable_; }
   std::uint64_t capacity() const noexcept { return capacity_; }
   bool empty() const noexcept { return published() == 0; }
 
@@ -197,6 +202,7 @@ class KeyedLog {
   std::byte* rest_ = nullptr;
   std::uint64_t first_ = 0;  ///< bytes in data_; the whole capacity if there is one piece
   std::uint64_t capacity_ = 0;
+  std::uint64_t readable_ = ~std::uint64_t{0};
   std::uint32_t mask_ = 0;
   RecordCheck check_;
 };

@@ -35,6 +35,7 @@
 // and that no later writer overwrites.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -95,6 +96,13 @@ class RemoteCards {
 
   /// Any process. All records of a rank, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> all(Link link) const;
+
+  /// The same for a reader that has no more than the first `bytes` of them mapped.
+  RemoteCards up_to(std::uint64_t bytes) const noexcept {
+    auto out = *this;
+    out.capacity_ = std::min(capacity_, bytes);
+    return out;
+  }
 
   const Header& header() const noexcept { return *header_; }
   std::uint64_t capacity() const noexcept { return capacity_; }

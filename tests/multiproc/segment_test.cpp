@@ -12,6 +12,7 @@
 #include "core/store/job_view.hpp"
 #include "tests/multiproc/cluster.hpp"
 #include "tests/multiproc/host.hpp"
+#include "transport/shm/partial_window.hpp"
 
 namespace weft::test {
 namespace {
@@ -21,7 +22,7 @@ struct Reach {
   explicit Reach(const Client& client) {
     auto fds = link::open_segment(std::getenv(link::env_segment));
     check(fds.has_value(), "no segment");
-    auto mapped = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
+    auto mapped = shm::SegmentWindows::map(shm::Fd(::dup(fds->server.get())), std::move(fds->clients));
     check(mapped.has_value(), "no mapping");
     windows = std::move(*mapped);
     check(windows.clients.make_writable(0, windows.clients.size()).has_value(),

@@ -85,7 +85,7 @@ class Descriptors(unittest.TestCase):
         self.check("--host", ",".join(names), "--agent", self.agent, "--agent-arity", "2", ranks=5)
         self.assertEqual(self.agents(), {name: STREAMS for name in names})
 
-    def test_of_a_client_there_is_a_socket_too(self):
+    def test_of_a_client_there_are_a_socket_and_the_segment_too(self):
         for transport in transports():
             for words in ([], ["--virtual-nodes", "2"]):
                 with self.subTest(transport=transport, words=words):
@@ -93,7 +93,7 @@ class Descriptors(unittest.TestCase):
                     result = run(*words, "-n", "2", CLIENT, "init", "descriptors", "finalize", env=env)
                     self.assertEqual(result.returncode, 0, result.stderr)
                     held = result.stdout.decode().splitlines()
-                    self.assertEqual([line.split(":")[0] for line in held], ["3 socket"] * 2, held)
+                    self.assertEqual([line.split(":")[0] for line in held], ["3 socket", "4 /memfd", "5 /memfd"] * 2, held)
 
     def test_what_the_user_passed_is_there(self):
         ends = [end for _ in range(2) for end in os.pipe()]

@@ -42,20 +42,6 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   return Window(static_cast<std::byte*>(at), bytes);
 }
 
-Result<void> Window::make_writable(std::size_t offset, std::size_t bytes) noexcept {
-  if (offset > bytes_ || bytes > bytes_ - offset ||
-      ::mprotect(base_ + offset, bytes, PROT_READ | PROT_WRITE) != 0)
-    return fail(Errc::os, "mprotect of the node segment", errno);
-  return {};
-}
-
-Result<Window> Window::map_all(int fd) {
-  struct stat facts {};
-  if (!has_fixed_size(fd) || ::fstat(fd, &facts) != 0)
-    return fail(Errc::denied, "a node segment that could shrink");
-  return map(fd, 0, static_cast<std::size_t>(facts.st_size), Access::read);
-}
-
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & size_seals) == size_seals;
@@ -157,14 +143,6 @@ Result<Segment> Segment::create(std::size_t bytes) {
   auto clients = Memory::create(bytes / 2, Memory::Writers::several);
   if (!clients) return fail(clients.error());
   return Segment{std::move(*server), std::move(*clients)};
-}
-
-Result<SegmentWindows> SegmentWindows::map(int server_fd, int clients_fd) {
-  auto server = Window::map_all(server_fd);
-  if (!server) return fail(server.error());
-  auto clients = Window::map_all(clients_fd);
-  if (!clients) return fail(clients.error());
-  return SegmentWindows{std::move(*server), std::move(*clients)};
 }
 
 }  // namespace weft::shm

@@ -4,8 +4,9 @@
 //   server's    only the process that made it ever writes it: the kernel refuses any other writable mapping
 //   clients'    what clients and server write: each client its own parts, by convention of what it makes writable
 //
-// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps both read-only and makes
-// writable the few bytes of the clients' memory that it owns, so a stray store in a client cannot reach the data of another.
+// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps parts of both, read-only,
+// and makes writable the few bytes of the clients' memory that it owns, so a stray store in a client cannot reach the data of another
+// (partial_window.hpp).
 #pragma once
 
 #include <cstddef>
@@ -44,13 +45,11 @@ class Window {
 
   /// offset: a multiple of page_bytes. Errors: os (errno of mmap).
   static Result<Window> map(int fd, std::uint64_t offset, std::size_t bytes, Access access);
-  /// All of a memory that another process made, for reading. Errors: denied (it could shrink, which kills its
-  /// readers), os.
-  static Result<Window> map_all(int fd);
-
-  /// Lets [offset, offset + bytes), whole pages, of a window for reading be written too, if the descriptor that it was mapped
-  /// from allows it. Errors: os.
-  Result<void> make_writable(std::size_t offset, std::size_t bytes) noexcept;
+  /// The mapping is the caller's from now on.
+  std::byte* release() noexcept {
+    bytes_ = 0;
+    return std::exchange(base_, nullptr);
+  }
 
   /// populate() of bytes [offset, offset + bytes) of it, less what lies behind its end.
   Result<void> populate(std::size_t offset, std::size_t bytes) noexcept;
@@ -68,9 +67,14 @@ class Window {
 /// The file is sealed: no process can make it shorter or longer, nor take the seals off.
 bool has_fixed_size(int fd) noexcept;
 
+class PartialWindow;
+
 /// Both memories as a process has them mapped.
 struct SegmentBytes {
   MutableBytes server, clients;
+  /// Where parts are mapped when they are asked for; null: all is mapped.
+  const PartialWindow* server_parts = nullptr;
+  const PartialWindow* clients_parts = nullptr;
 };
 
 /// The creator's side of one memory: the descriptor, a writable mapping of all of it, and an allocator of pages.
@@ -116,18 +120,6 @@ struct Segment {
   /// bytes: of both together, half each. Errors: os.
   static Result<Segment> create(std::size_t bytes);
   SegmentBytes bytes() const noexcept { return {server.bytes(), clients.bytes()}; }
-};
-
-/// A client's side of it: both memories, for reading until a part is made writable.
-struct SegmentWindows {
-  Window server, clients;
-
-  /// Errors: as Window::map_all().
-  static Result<SegmentWindows> map(int server_fd, int clients_fd);
-  SegmentBytes bytes() const noexcept {
-    return {{server.base(), server.size()}, {clients.base(), clients.size()}};
-  }
-  explicit operator bool() const noexcept { return bool(server); }
 };
 
 }  // namespace weft::shm

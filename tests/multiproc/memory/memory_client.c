@@ -2,9 +2,13 @@
 // memory_client WORD...: a rank that does what its words say, in their order:
 //   unprivileged           gives up CAP_IPC_LOCK, so that the limit on locked memory counts
 //   memlock:MIB            the most memory that this process may lock
+//   reserve:BYTES          lets the allocator keep so many free bytes
 //   lock                   locks all memory of this process, that of today and of later
+//   locked_below:MIB       has locked something, and less than that
 //   init finalize          PMIx_Init, PMIx_Finalize
+//   listen                 registers a handler of events, so that the library's thread is there
 //   put:BYTES              so many bytes under the key "key BYTES", and commits them
+//   age:N                  from now on all values, put and expected, are others
 //   fence collect          PMIx_Fence without data, with data
 //   get:BYTES              reads the key "key BYTES" of every rank of the job, and compares all bytes
 //   say:TEXT               prints "RANK PID TEXT"
@@ -23,6 +27,7 @@
 #include <unistd.h>
 
 static pmix_proc_t me;
+static size_t age;
 
 static void fail(const char* what, const char* why) {
   fprintf(stderr, "memory_client: rank %u: %s: %s\n", me.rank, what, why);
@@ -52,8 +57,49 @@ static void limit_locking(size_t mib) {
   expect_zero("setrlimit", setrlimit(RLIMIT_MEMLOCK, &limit));
 }
 
+static void expect_locked_below(size_t mib) {
+  FILE* const status = fopen("/proc/self/status", "r");
+  char line[256];
+  size_t kib = 0;
+  while (status != NULL && fgets(line, sizeof line, status) != NULL) sscanf(line, "VmLck: %zu", &kib);
+  if (status == NULL || kib == 0 || kib >= mib << 10) {
+    fprintf(stderr, "%zu kB are locked\n", kib);
+    fail("VmLck", "too much or nothing");
+  }
+  fclose(status);
+}
+
+static void reserve(size_t bytes) {
+  const size_t piece = 4096;
+  void** last = NULL;
+  for (size_t done = 0; done < bytes; done += piece) {
+    void** const one = malloc(piece);
+    if (one == NULL) fail("malloc", "no memory");
+    *one = last;
+    last = one;
+  }
+  static void* top;
+  top = malloc(piece);  // stays, so that what lies below it is not given back to the system
+  for (void** next; last != NULL && top != NULL; last = next) {
+    next = *last;
+    free(last);
+  }
+}
+
+static void on_event(size_t handler, pmix_status_t code, const pmix_proc_t* source, pmix_info_t infos[],
+                     size_t count, pmix_info_t* results, size_t result_count,
+                     pmix_event_notification_cbfunc_fn_t answer, void* cookie) {
+  (void)handler, (void)code, (void)source, (void)infos, (void)count, (void)results, (void)result_count;
+  if (answer != NULL) answer(PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, cookie);
+}
+
+static void listen_to_events(void) {
+  if (PMIx_Register_event_handler(NULL, 0, NULL, 0, on_event, NULL, NULL) < 0)
+    fail("PMIx_Register_event_handler", "refused");
+}
+
 static void fill(unsigned char* bytes, size_t count, pmix_rank_t rank) {
-  for (size_t i = 0; i < count; ++i) bytes[i] = (unsigned char)(i * 7 + i / 4096 + rank * 13 + 1);
+  for (size_t i = 0; i < count; ++i) bytes[i] = (unsigned char)(i * 7 + i / 4096 + rank * 13 + age * 3 + 1);
 }
 
 static void name_key(char* key, size_t bytes) {
@@ -123,14 +169,22 @@ int main(int count, char** words) {
       give_up_locking();
     else if (strcmp(word, "memlock") == 0)
       limit_locking(number);
+    else if (strcmp(word, "reserve") == 0)
+      reserve(number);
     else if (strcmp(word, "lock") == 0)
       expect_zero("mlockall", mlockall(MCL_CURRENT | MCL_FUTURE));
+    else if (strcmp(word, "locked_below") == 0)
+      expect_locked_below(number);
     else if (strcmp(word, "init") == 0)
       expect("PMIx_Init", PMIx_Init(&me, NULL, 0));
+    else if (strcmp(word, "listen") == 0)
+      listen_to_events();
     else if (strcmp(word, "finalize") == 0)
       expect("PMIx_Finalize", PMIx_Finalize(NULL, 0));
     else if (strcmp(word, "put") == 0)
       put(number);
+    else if (strcmp(word, "age") == 0)
+      age = number;
     else if (strcmp(word, "fence") == 0 || strcmp(word, "collect") == 0)
       fence(word[0] == 'c');
     else if (strcmp(word, "get") == 0)

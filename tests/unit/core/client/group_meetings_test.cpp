@@ -30,7 +30,9 @@ TEST(GroupTag, is_of_the_operation_and_the_name) {
 
 struct Member {
   Member(const store::Node& node, const store::JobView& job, std::uint32_t rank)
-      : windows(shm::SegmentWindows::map(node.segment.server.fd(), node.segment.clients.fd()).value()),
+      : windows(shm::SegmentWindows::map(shm::Fd(::dup(node.segment.server.fd())),
+                                         shm::Fd(::dup(node.segment.clients.fd())))
+                    .value()),
         meetings(link::make_proc("job", rank), wired.connection) {
     meetings.attach(windows, job, wired.control);
   }

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tests/unit/transport/shm/testing.hpp"
+#include "transport/shm/partial_window.hpp"
 
 namespace weft::link {
 namespace {
@@ -207,7 +208,8 @@ TEST(OpenSegment, of_a_process_of_the_same_user) {
     if (!fds) return false;
     for (const auto* fd : {&fds->server, &fds->clients})
       if ((::fcntl(fd->get(), F_GETFD) & FD_CLOEXEC) == 0) return false;
-    auto windows = shm::SegmentWindows::map(fds->server.get(), fds->clients.get());
+    auto windows =
+        shm::SegmentWindows::map(shm::Fd(::dup(fds->server.get())), shm::Fd(::dup(fds->clients.get())));
     if (!windows || windows->server.base()[7] != std::byte{42} || windows->clients.base()[7] != std::byte{42})
       return false;
     if (!windows->clients.make_writable(0, shm::page_bytes)) return false;

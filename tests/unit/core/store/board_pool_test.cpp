@@ -93,7 +93,8 @@ TEST(BoardPool, a_reader_finds_the_slots_and_nothing_else) {
   EXPECT_FALSE(pool_slot(node.segment.bytes(), own_job_board));
   EXPECT_FALSE(pool_slot(node.segment.bytes(), most_pool_boards + most_group_boards + 1));
   EXPECT_FALSE(pool_slot(node.segment.bytes(), 0xffffffff));
-  const auto [server, clients] = node.segment.bytes();  // a header that points outside
+  const auto server = node.segment.bytes().server,
+             clients = node.segment.bytes().clients;  // a header that points outside
   EXPECT_FALSE(pool_slot({server, clients.first(slot->offset + slot->bytes - 1)}, number));
   EXPECT_FALSE(pool_slot({server, clients.first(4096)}, number));
 }

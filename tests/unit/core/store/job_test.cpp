@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laying jobs out, finding them, and taking them away again.
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <thread>
 
 #include "core/data/wire.hpp"
 #include "tests/unit/core/store/jobs.hpp"
+#include "transport/shm/partial_window.hpp"
 
 namespace weft::store {
 namespace {
@@ -12,7 +16,7 @@ TEST(Segment, says_what_it_is) {
   EXPECT_EQ(check_segment({}), Attach::absent);
   auto raw = shm::Segment::create(1 << 20);
   ASSERT_TRUE(raw);
-  const auto [server, clients] = raw->bytes();
+  const auto server = raw->bytes().server, clients = raw->bytes().clients;
   EXPECT_EQ(check_segment({server.first(100), clients}), Attach::too_short);
   EXPECT_EQ(check_segment({server, {}}), Attach::absent);
   EXPECT_EQ(check_segment({server, clients}), Attach::not_ready);
@@ -229,6 +233,87 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
   }
   for (auto& job : running) job.retire(node.segment);
   EXPECT_EQ(node.left(), start);
+}
+
+/// A job as a client sees it, which maps of the segment what it follows.
+struct Parts {
+  Parts(const Node& node, const JobWriter& job)
+      : windows(shm::SegmentWindows::map(shm::Fd(::dup(node.segment.server.fd())),
+                                         shm::Fd(::dup(node.segment.clients.fd())))
+                    .value()),
+        view(JobView::open(windows.bytes(), job.offset()).value()) {}
+  shm::SegmentWindows windows;
+  JobView view;
+};
+
+TEST(Job, is_found_through_windows_that_follow_what_grows) {
+  Node node;
+  auto job = node.add(two_node_job(), {.card_bytes = 1 << 20});
+  ASSERT_TRUE(job);
+  const Parts client(node, *job);
+  const std::string text(9000, 'x');
+  for (unsigned i = 0; i < 80; ++i) {
+    const auto key = "key " + std::to_string(i);
+    ASSERT_TRUE(put(job->view(), 2, key, Value::of(text + key)));
+    ASSERT_TRUE(job->add_info({{Realm::job, 0}, key, Value::of("info of " + key)}));
+    data::Writer bytes;
+    ASSERT_TRUE(data::encode_value(bytes, Value::of(text + "far " + key).get()));
+    const std::vector<CardRecord> records{{PMIX_GLOBAL, key, bytes.view()}};
+    ASSERT_TRUE(job->add_card({"job", 1, i * 8u, (i + 1) * 8u, records}));
+    EXPECT_EQ(words(lookup(client.view, 2, key, {}, {})), "s " + text + key);
+    EXPECT_EQ(words(lookup(client.view, PMIX_RANK_WILDCARD, key, {}, {})), "s info of " + key);
+    EXPECT_EQ(words(lookup(client.view, 1, key, {}, {})), "s " + text + "far " + key);
+  }
+  EXPECT_EQ(words(lookup(client.view, 2, "key 0", {}, {})), "s " + text + "key 0");
+  EXPECT_EQ(words(lookup(client.view, 1, "key 0", {}, {})), "s " + text + "far key 0");
+  EXPECT_EQ(words(lookup(client.view, 2, "nowhere", {}, {})), "-" + std::to_string(int(Errc::not_found)));
+  const auto all = lookup_all(client.view, 2, {});
+  ASSERT_TRUE(all);
+  EXPECT_GE(all->get().data.darray->size, 80u);
+  EXPECT_FALSE(client.windows.is_incomplete());
+}
+
+/// What a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
+TEST(Job, of_which_a_part_cannot_be_mapped) {
+  if (testing::thread_sanitized) GTEST_SKIP() << "the sanitizer allows no addresses to be chosen";
+  Node node;
+  auto job = node.add(two_node_job(), {.card_bytes = 1 << 20});
+  ASSERT_TRUE(job);
+  const Parts client(node, *job);
+  ASSERT_TRUE(put(job->view(), 2, "small", Value::of(1u)));
+  ASSERT_TRUE(put(job->view(), 2, "large", Value::of(std::string(9000, 'x'))));
+  const auto rest = job->view().local(1).card_rest;
+  void* const taken = ::mmap(client.windows.clients.base() + rest, shm::page_bytes, PROT_NONE,
+                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  ASSERT_NE(taken, MAP_FAILED);
+  EXPECT_FALSE(lookup(client.view, 2, "large", {}, {}));
+  EXPECT_TRUE(client.windows.is_incomplete());
+  EXPECT_EQ(words(lookup(client.view, 2, "small", {}, {})), "u32 1");
+  (void)lookup_all(client.view, 2, {});
+  ::munmap(taken, shm::page_bytes);
+}
+
+/// A writer that goes on between a reader's look at the end of a card and its look at the index.
+TEST(Job, a_card_that_grows_while_it_is_read_through_a_window) {
+  testing::Watchdog watchdog;
+  Node node;
+  auto job = node.add(two_node_job(), {.card_bytes = 8 << 20});
+  ASSERT_TRUE(job);
+  const Parts client(node, *job);
+  std::atomic<bool> is_over{false};
+  ASSERT_TRUE(put(job->view(), 2, "key", Value::of(0u)));
+  std::thread writer([&] {
+    for (std::uint32_t i = 1; put(job->view(), 2, "key", Value::of(i)).has_value(); ++i) continue;
+    is_over = true;
+  });
+  std::uint32_t last = 0;
+  while (!is_over) {
+    const auto value = lookup(client.view, 2, "key", {}, {});
+    ASSERT_TRUE(value) << value.error().what;
+    ASSERT_GE(value->get().data.uint32, last);
+    last = value->get().data.uint32;
+  }
+  writer.join();
 }
 
 // Processes of other namespaces look while a job goes and the next one takes its place: they find it, or nothing.

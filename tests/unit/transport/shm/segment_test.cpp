@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/shm/segment.hpp"
+#include "transport/shm/partial_window.hpp"
 
 #include <fcntl.h>
 #include <sched.h>
@@ -155,7 +155,7 @@ TEST(Memory, of_one_writer_is_written_by_no_descriptor_and_no_mapping) {
   ASSERT_TRUE(reopened);
   for (const auto* fd : {&handed, &reopened}) {
     EXPECT_FALSE(Window::map(fd->get(), 0, page, Window::Access::write));
-    auto window = Window::map_all(fd->get());
+    auto window = PartialWindow::map(Fd(::dup(fd->get())));
     ASSERT_TRUE(window);
     EXPECT_EQ(window->base()[page], std::byte{7});
     EXPECT_FALSE(window->make_writable(0, page));
@@ -169,10 +169,9 @@ TEST(Memory, of_one_writer_is_written_by_no_descriptor_and_no_mapping) {
 TEST(Memory, that_could_shrink_is_mapped_by_no_client) {
   const Fd loose(::memfd_create("weft-node", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   ASSERT_EQ(::ftruncate(loose.get(), page), 0);
-  EXPECT_EQ(Window::map_all(loose.get()).error().code, Errc::denied);
   const auto memory = made(page, Writers::several);
-  EXPECT_EQ(SegmentWindows::map(loose.get(), memory.fd()).error().code, Errc::denied);
-  EXPECT_EQ(SegmentWindows::map(memory.fd(), loose.get()).error().code, Errc::denied);
+  EXPECT_EQ(SegmentWindows::map(Fd(::dup(loose.get())), Fd(::dup(memory.fd()))).error().code, Errc::denied);
+  EXPECT_EQ(SegmentWindows::map(Fd(::dup(memory.fd())), Fd(::dup(loose.get()))).error().code, Errc::denied);
 }
 
 /// A file system of its own with room for one page. It needs root; a child gives up its mounts with its life.
