@@ -13,6 +13,7 @@ constexpr std::uint32_t card_buckets = 128;
 constexpr std::uint64_t info_slack = 4u << 20;           // keys that arrive after registration
 constexpr std::uint64_t remote_bytes_a_rank = 1u << 20;  // virtual; a page is allocated when a card arrives
 constexpr std::uint64_t least_remote_bytes = 16u << 20;
+constexpr std::uint64_t addresses_for_jobs = 16;  // a job's share of what is left of the server's memory
 
 std::uint32_t buckets_for(std::uint64_t keys) {
   return static_cast<std::uint32_t>(std::bit_ceil(std::clamp<std::uint64_t>(keys, 64, 1u << 22)));
@@ -111,9 +112,13 @@ struct Layout {
 void size_cards(JobHeader& h, const JobSpec& spec, Left left, const Limits& limits) {
   const std::uint64_t elsewhere = h.ranks - std::min<std::uint64_t>(h.ranks, spec.local_ranks.size());
   const auto remote_share = std::max<std::uint64_t>(left.server / 2, least_remote_bytes);
-  h.remote_capacity = std::clamp<std::uint64_t>(
-      shm::page_aligned(elsewhere * remote_bytes_a_rank), elsewhere == 0 ? 64u << 10 : least_remote_bytes,
-      std::min(shm::page_aligned(remote_share), RemoteCards::most_bytes));
+  // All that the ranks elsewhere may put, where that leaves addresses for many jobs more; else what most of them put.
+  const auto all = std::min(elsewhere * std::min<std::uint64_t>(limits.card_bytes, RemoteCards::most_bytes),
+                            left.server / addresses_for_jobs);
+  h.remote_capacity =
+      std::clamp<std::uint64_t>(shm::page_aligned(std::max(elsewhere * remote_bytes_a_rank, all)),
+                                elsewhere == 0 ? 64u << 10 : least_remote_bytes,
+                                std::min(shm::page_aligned(remote_share), RemoteCards::most_bytes));
   h.card_buckets = card_buckets;
   const std::uint64_t share =
       (left.clients / 2 / std::max<std::uint64_t>(h.local_capacity, 1)) & ~std::uint64_t{shm::page_bytes - 1};
@@ -314,6 +319,10 @@ Result<void> JobWriter::add_card(const Card& card) {
   if (card.rank >= view_.ranks()) return fail(Errc::invalid, "rank outside the job");
   if (view_.local_index(card.rank) != none) return fail(Errc::invalid, "the card of a rank of this node");
   return remote_.append(card_of(card.rank), card);
+}
+
+void JobWriter::forget_card(std::uint32_t rank) noexcept {
+  card_of(rank).store(0, std::memory_order_release);  // RC.R1 -> R2
 }
 
 Result<void> JobWriter::add_info(const KeySpec& key) {

@@ -72,6 +72,8 @@ class JobWriter {
   /// Adds what a fence or a fetch brought of a rank on another node; its new records hide older ones. Errors,
   /// with nothing changed then: again (a part before it is missing), no_space, invalid.
   Result<void> add_card(const Card& card);
+  /// Nothing is known here any more of the card of a rank on another node.
+  void forget_card(std::uint32_t rank) noexcept;
   /// A full fence of the whole job has ended, and add_card() has had all that it brought.
   void mark_exchanged() noexcept { remote_.mark_exchanged(); }
   /// local: below local_capacity. word: below (local_capacity + 63) / 64.

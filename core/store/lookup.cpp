@@ -257,6 +257,10 @@ Result<Found> find_value_or_array(const JobView& job, std::uint32_t rank, std::s
 
 }  // namespace
 
+bool is_for_others(std::uint8_t scope, pmix_scope_t wanted) noexcept {
+  return visible(scope, wanted, false, false);
+}
+
 std::uint32_t node_of_get(const JobView& job, std::uint32_t rank, const GetDirectives& how) noexcept {
   const auto* entry = job.rank(rank);
   const auto of_rank = entry != nullptr ? entry->node : none;

@@ -45,6 +45,9 @@ inline bool is_deletion(Bytes value) noexcept {
   return in.u16() == PMIX_UNDEF;
 }
 
+/// May a process on another node see what was put with this scope, if its Get names the scope `wanted` (PMIX_SCOPE_UNDEF: none)?
+bool is_for_others(std::uint8_t scope, pmix_scope_t wanted) noexcept;
+
 /// A value of the session with this id, as it was registered with this job: its own session, or another one.
 /// Errors: not_found, corrupt.
 Result<data::Value> lookup_in_session(const JobView& job, std::uint32_t session, std::string_view key);

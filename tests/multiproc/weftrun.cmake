@@ -52,7 +52,7 @@ set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 
 # What the segment costs a process beside its own memory.
 add_executable(memory_client ${CMAKE_CURRENT_LIST_DIR}/memory/memory_client.c)
 target_link_libraries(memory_client PRIVATE weft_flags pmix)
-foreach(part core_files locked_memory)
+foreach(part core_files large_cards locked_memory)
   add_test(NAME multiproc.memory.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/memory/${part}_test.py)
   set_tests_properties(multiproc.memory.${part} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT

@@ -54,10 +54,12 @@ void Cards::await_more(const pmix_proc_t& proc, std::uint64_t beyond, FetchDone 
 void Cards::fetch_by_host(const pmix_proc_t& proc, Wanted wanted, FetchDone done) {
   auto deliver = [this, proc](pmix_status_t status, const Blob& card) {
     const bool is_job = proc.rank == PMIX_RANK_WILDCARD;
+    std::vector<UnkeptCard> unkept;
     if (status == PMIX_SUCCESS)
-      status = is_job ? jobs_.learn(std::string(link::nspace_of(proc)), card) : jobs_.take_cards(card);
+      status = is_job ? jobs_.learn(std::string(link::nspace_of(proc)), card)
+                      : jobs_.take_cards(card, {.unkept = &unkept});
     // A host knows no positions: its reply says that the rank has committed.
-    return Fetched{status, status == PMIX_SUCCESS ? std::uint64_t{1} : 0};
+    return Fetched{status, status == PMIX_SUCCESS ? std::uint64_t{1} : 0, std::move(unkept)};
   };
   // Only what the host cannot tell apart is shared: a Get's directives may end it before another's.
   const bool is_shared = wanted.directives.size() == 0;
@@ -94,8 +96,9 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
                 [this, nspace = job.nspace, local, n = number](const Fetched& fetched) {
                   auto* open = jobs_.find(nspace);
                   if (open == nullptr) return;
+                  const auto good = fetched.unkept.empty() ? Cell::fetched : Cell::by_message;
                   open->writer->fetch_cell(local).reply(
-                      n, fetched.status == PMIX_SUCCESS ? Cell::fetched : fetched.status);
+                      n, fetched.status == PMIX_SUCCESS ? good : fetched.status);
                 });
 }
 

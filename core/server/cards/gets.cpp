@@ -198,6 +198,9 @@ void Gets::on_fetched(Number number, const Fetched& fetched) {
   if (!std::exchange(get.fetches_job, false)) {
     get.was_asked = true;
     get.end = std::max(get.end, fetched.end);
+    if (!fetched.unkept.empty() && !get.request.key.empty())
+      if (auto value = find_in(fetched.unkept, get.request.proc.rank, get.request.key, get.how))
+        return end(number, PMIX_SUCCESS, std::move(*value));
   }
   go_on(number);
 }

@@ -218,8 +218,9 @@ void Modex::request(NodeNumber node, const pmix_proc_t& proc, std::uint64_t beyo
     if (status != PMIX_SUCCESS) return done({status});
     const auto reply = base::decode<CardMessageReply>(body);
     if (!reply || reply->end <= beyond) return done({PMIX_ERR_UNPACK_FAILURE});
-    status = modex->jobs_.take_cards(reply->cards);
-    done({status, status == PMIX_SUCCESS ? reply->end : 0});
+    std::vector<UnkeptCard> unkept;
+    status = modex->jobs_.take_cards(reply->cards, {.unkept = &unkept});
+    done({status, status == PMIX_SUCCESS ? reply->end : 0, std::move(unkept)});
   };
   cluster_.rpc().send(node, RequestType::card, base::encode(message), replied);
 }
@@ -364,9 +365,10 @@ void Modex::go_on(Fetch& fetch) {
   if (image->published == 0) return ask_for_card(fetch);
   if (!image->whole) return read_all(fetch, *place, *image);
   const auto& proc = fetch.proc;
-  const auto status =
-      jobs_.take_card({link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records});
-  end(fetch, {status, status == PMIX_SUCCESS ? image->published : 0});
+  std::vector<UnkeptCard> unkept;
+  const auto status = jobs_.take_card(
+      {link::nspace_of(proc), proc.rank, fetch.from, image->published, image->records}, {.unkept = &unkept});
+  end(fetch, {status, status == PMIX_SUCCESS ? image->published : 0, std::move(unkept)});
 }
 
 /// Takes the fetch out of the tables; its caller ends it.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log_format.hpp"
 #include "core/server/jobs/members.hpp"
 #include "core/store/blob.hpp"
 #include "core/store/card.hpp"
@@ -17,6 +18,9 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
     if (!collected) {
       const auto status =
           collected.error().code == Errc::no_space ? PMIX_ERR_OUT_OF_RESOURCE : PMIX_ERR_INVALID_VAL;
+      base::warn(base::LogPart::fences, "a fence with data fails: {}. WEFT_FENCE=sparse fences without them",
+                 status == PMIX_ERR_OUT_OF_RESOURCE ? "the cards of this node's ranks are more than 4 GiB"
+                                                    : "a card of a rank of this node is damaged");
       if (is_ours()) exchanges_->refuse(procs, status);
       done({status});
       return std::nullopt;
@@ -181,7 +185,7 @@ void CardExchange::fetch_missing(const Procs& behind, const Done& done) {
 
 pmix_status_t CardExchange::take_blobs(Bytes blobs, Procs& behind) {
   const auto taken = generated_.take(blobs);
-  const auto cards = jobs_.take_cards(blobs, &behind);
+  const auto cards = jobs_.take_cards(blobs, {.behind = &behind});
   return taken == PMIX_SUCCESS ? cards : taken;
 }
 

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Job {
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
   std::uint64_t info_at_registration = 0;              ///< where the keys begin that were added later
   std::vector<NodeNumber> nodes;                       ///< that have ranks of it, ascending
+
+  std::set<std::uint32_t>
+      unkept;  ///< ranks of other nodes whose cards the segment has no room for, all or the last of them
 
   const store::JobView& view() const { return writer->view(); }
   std::uint32_t rank_of(std::uint32_t local) const {

@@ -14,6 +14,7 @@
 #include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
+#include "core/server/jobs/unkept_card.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
@@ -73,13 +74,20 @@ class Jobs {
   /// Of a client of this node. Null: it is not connected, or lives elsewhere.
   ConnectionRef connection_of(const pmix_proc_t& proc) const;
 
+  /// What take_cards() has to say beside its status.
+  struct Beside {
+    /// Gets the ranks of whose cards something in between is missing here; without it that is an error.
+    Procs* behind = nullptr;
+    std::vector<UnkeptCard>* unkept = nullptr;  ///< gets what is left out
+  };
   /// Cards of other nodes, from a fence or a fetch: appended for every client of this node. What came before a malformed
-  /// byte, or before the segment was full, is kept. behind: gets the ranks of whose cards something in between is missing
-  /// here, which is no error then. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
-  pmix_status_t take_cards(Bytes blobs, Procs* behind = nullptr);
-  pmix_status_t take_card(const store::Card& card, Procs* behind = nullptr);
+  /// byte is kept. A card that there is no room for is left out, which is no error: a Get of what is in it finds nothing here that is
+  /// older, and fetches it again. PMIX_ERR_UNPACK_FAILURE, PMIX_ERR_OUT_OF_RESOURCE.
+  pmix_status_t take_cards(Bytes blobs, Beside beside);
+  pmix_status_t take_card(const store::Card& card, Beside beside);
 
  private:
+  void leave_out(Job& job, const store::Card& card) const;
   void unlearn(Job& job);
   void add_server_keys(store::JobSpec& spec) const;
 

@@ -329,7 +329,7 @@ TEST_F(ByHost, a_deadline_waits_for_a_fence_that_brings_the_key) {
   DirectModex::end(PMIX_SUCCESS, {});
   turn();
   EXPECT_FALSE(waiting->status);
-  EXPECT_EQ(jobs.take_cards(far_card(far, "key")), PMIX_SUCCESS);
+  EXPECT_EQ(jobs.take_cards(far_card(far, "key"), {}), PMIX_SUCCESS);
   gets.retry_all(job_name);
   EXPECT_EQ(waiting->status, PMIX_SUCCESS);
 }
