@@ -269,10 +269,7 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   job.offset_ = at;
   job.header_ = &header;
   job.ranks_ = reinterpret_cast<RankEntry*>(server + h.rank_area.offset);
-  job.rings_ = reinterpret_cast<shm::NoticeRing*>(clients + h.rings);
-  job.fetch_cells_ = reinterpret_cast<FetchCell*>(clients + h.fetch_cells);
-  job.dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(clients + h.dirty);
-  job.doorbell_ = reinterpret_cast<shm::Doorbell*>(clients + h.doorbell);
+  job.find_control(clients);
   job.info_ = KeyedLog(server + h.info_area.offset, h.info_capacity, h.info_buckets);
   job.remote_ = RemoteCards(server + h.remote_area.offset, h.remote_capacity);
   if (auto ok = job.info_.back(keys->record_bytes); !ok) return fail(ok.error());
@@ -295,6 +292,43 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   segment_header.jobs[slot].store(at, std::memory_order_release);  // SH.J1 -> J2
   if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);  // SH.C1 -> C2
   return job;
+}
+
+/// memory: where the control area lies.
+void JobWriter::find_control(std::byte* memory) noexcept {
+  const auto& h = *header_;
+  rings_ = reinterpret_cast<shm::NoticeRing*>(memory + h.rings);
+  fetch_cells_ = reinterpret_cast<FetchCell*>(memory + h.fetch_cells);
+  dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty);
+  doorbell_ = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
+}
+
+Result<void> JobWriter::serve_by_messages(shm::Segment& segment) {
+  if (is_by_messages()) return {};
+  auto& h = *header_;
+  Allocation there(segment.server, clients_.bytes);
+  if (!there.at()) return fail(there.at().error());
+  auto* const memory = segment.server.base();
+  const auto move = *there.at() - clients_.offset;  // modulo 2^64
+  for (const Area area : {h.control_area, h.card_area})
+    if (auto ok = shm::populate(memory + area.offset + move, area.bytes); !ok) return ok;
+  h.state.store(JobHeader::gone, std::memory_order_release);  // JH.S1 -> S2
+  for (Area* area : {&h.control_area, &h.card_area, &h.card_rest_area}) area->offset += move;
+  for (auto* inside : {&h.board, &h.rings, &h.fetch_cells, &h.dirty, &h.doorbell}) *inside += move;
+  h.by_messages = 1;
+  for (std::uint32_t i = 0; i < h.local_capacity; ++i) {
+    view_.local(i).card += move;
+    view_.local(i).card_rest += move;
+  }
+  Board::create(memory + h.board, h.local_capacity, h.nodes > 1);
+  find_control(memory);
+  segment.clients.release(clients_.offset, clients_.bytes);
+  clients_ = there.keep();
+  auto view = JobView::open(segment.bytes(), offset_);
+  if (!view) return fail(view.error());
+  view_ = *view;
+  h.state.store(JobHeader::live, std::memory_order_release);  // JH.S1 -> S2: all else first
+  return {};
 }
 
 void JobWriter::check_cards_with(const CardKey& key) noexcept {
@@ -345,8 +379,8 @@ void JobWriter::retire(shm::Segment& segment) {
   for (auto& slot : segment_header.jobs)
     if (slot.load(std::memory_order_relaxed) == offset_)
       slot.store(0, std::memory_order_release);  // SH.J1 -> J2
+  (is_by_messages() ? segment.server : segment.clients).release(clients_.offset, clients_.bytes);
   segment.server.release(server_.offset, server_.bytes);
-  segment.clients.release(clients_.offset, clients_.bytes);
 }
 
 }  // namespace weft::store

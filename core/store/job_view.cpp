@@ -117,7 +117,6 @@ std::optional<std::uint64_t> find_job(const shm::SegmentBytes& segment, std::str
 
 Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept {
   auto* const base = segment.server.data();
-  auto* const clients = segment.clients.data();
   if (job > segment.server.size() - sizeof(JobHeader)) return fail(Errc::corrupt, "job offset");
   if (!reach(segment.server_parts, {job, sizeof(JobHeader)}))
     return fail(Errc::os, "a job that is not mapped");
@@ -139,8 +138,12 @@ Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t jo
   const std::uint64_t board = h.board;
   for (const Area area : {ranks, index, info, remote, locals})
     if (!inside(area, segment.server.size())) return fail(Errc::corrupt, "job area");
+  const bool by_messages = h.by_messages != 0;
+  const auto clients_memory = by_messages ? segment.server : segment.clients;
+  const auto* const clients_parts = by_messages ? segment.server_parts : segment.clients_parts;
+  auto* const clients = clients_memory.data();
   for (const Area area : {control, cards, rests})
-    if (!inside(area, segment.clients.size())) return fail(Errc::corrupt, "job area");
+    if (!inside(area, clients_memory.size())) return fail(Errc::corrupt, "job area");
   const std::uint64_t most = view.local_capacity_;
   if (board < control.offset || board - control.offset > control.bytes ||
       control.bytes - (board - control.offset) < Board::footprint(view.local_capacity_))
@@ -163,9 +166,9 @@ Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t jo
   for (const Area area : {ranks, index, locals, info_header, info_heads, remote_header})
     if (!reach(segment.server_parts, area)) return fail(Errc::os, "a job that is not mapped");
   for (const Area area : {control, cards})
-    if (!reach(segment.clients_parts, area)) return fail(Errc::os, "a job that is not mapped");
+    if (!reach(clients_parts, area)) return fail(Errc::os, "a job that is not mapped");
   view.server_parts_ = segment.server_parts;
-  view.clients_parts_ = segment.clients_parts;
+  view.clients_parts_ = clients_parts;
   view.info_at_ = info.offset;
   view.remote_at_ = remote.offset;
   view.card_rests_at_ = rests.offset;

@@ -15,6 +15,9 @@
 // | control            | clients' | local clients     | all                        | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
 // | card of a local    | clients' | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
 //
+// The clients' memory is one user's. Control and cards of another user's job lie in the server's memory, and the server writes them for
+// ranks that have no segment.
+//
 // Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the server's memory, which the
 // kernel lets no client write.
 //
@@ -142,6 +145,7 @@ struct JobHeader {
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
   CardKey card_key;               ///< if cards_are_keyed
+  std::uint32_t by_messages;      ///< its ranks have no segment: control and cards lie in the server's memory
   std::uint32_t cards_are_keyed;  ///< the records of cards are checked under card_key (record_check.hpp)
 };
 

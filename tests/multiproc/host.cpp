@@ -137,9 +137,10 @@ void Host::remove_job(const std::string& nspace) {
   PMIx_server_deregister_nspace(nspace.c_str(), nullptr, nullptr);
 }
 
-void Host::add_client(const pmix_proc_t& proc, void* object) {
-  expect_done(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), object, nullptr, nullptr),
-              "register_client");
+void Host::add_client(const pmix_proc_t& proc, void* object, std::optional<uid_t> user) {
+  expect_done(
+      PMIx_server_register_client(&proc, user.value_or(::getuid()), ::getgid(), object, nullptr, nullptr),
+      "register_client");
 }
 
 void Host::remove_client(const pmix_proc_t& proc) {

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "tests/multiproc/harness.hpp"
@@ -62,7 +63,7 @@ class Host {
   void add_job(const std::string& nspace, std::uint32_t ranks);
   void add_job(const std::string& nspace, int local, Infos& infos);
   void remove_job(const std::string& nspace);
-  void add_client(const pmix_proc_t& proc, void* object = nullptr);
+  void add_client(const pmix_proc_t& proc, void* object = nullptr, std::optional<uid_t> user = {});
   void remove_client(const pmix_proc_t& proc);
 
   /// setup_fork, and our program as that rank.

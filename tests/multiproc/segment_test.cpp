@@ -143,6 +143,26 @@ int waits_for_commits(const Words&) {
   return 0;
 }
 
+/// A rank of that user, which can or cannot write the clients' memory; reads what rank 0 of another user's job has put.
+int is_of_user(const Words& words) {
+  const auto user = static_cast<uid_t>(std::stoul(words[0]));
+  check(::setresuid(user, user, user) == 0, "not another user");
+  Client client;
+  check_status(put("user", std::uint64_t{user}), PMIX_SUCCESS);
+  check_status(PMIx_Commit(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  const pmix_proc_t both[] = {client.peer(0), client.peer(1)};
+  for (int round = 0; round < 3; ++round) check_status(PMIx_Fence(both, 2, nullptr, 0), PMIX_SUCCESS);
+  for (const pmix_rank_t rank : {0u, 1u})
+    check_equal(get(client.peer(rank), "user").u64(), std::uint64_t{user});
+  say("here");
+  await("look");
+  check_equal(get(proc_of(words[1], 0), "user").u64(), std::uint64_t{std::stoul(words[2])});
+  check((mappings_of("weft-shared") != 0) == (words[3] == "maps"), "the clients' memory");
+  client.finalize();
+  return 0;
+}
+
 }  // namespace
 
 void add_segment_programs(Programs& programs) {
@@ -150,6 +170,7 @@ void add_segment_programs(Programs& programs) {
   programs.add("scribbles_on_the_board", scribbles_on_the_board);
   programs.add("silences_the_doorbell", silences_the_doorbell);
   programs.add("waits_for_commits", waits_for_commits);
+  programs.add("is_of_user", is_of_user);
 }
 
 // ---- tests
@@ -158,6 +179,43 @@ class SegmentTest : public Multiproc {};
 
 TEST_F(SegmentTest, no_client_gets_the_servers_memory_writable) {
   all_run(Segment::mapped, 2, "reaches_for_the_servers_memory");
+}
+
+/// Jobs of two users under one host; the namespace is registered before its clients, and after them.
+TEST_F(SegmentTest, one_users_ranks_cannot_write_what_anothers_read) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can be two users";
+  constexpr uid_t first = 54321, second = 54322;
+  for (const bool is_nspace_first : {true, false}) {
+    Host host;
+    std::vector<Child> children;
+    const auto add = [&](const std::string& name, uid_t user, const Words& words) {
+      Infos infos;
+      infos.number(PMIX_JOB_SIZE, 2);
+      if (is_nspace_first) host.add_job(name, 2, infos);
+      for (const pmix_rank_t rank : {0u, 1u}) host.add_client(proc_of(name, rank), nullptr, user);
+      if (!is_nspace_first) host.add_job(name, 2, infos);
+      for (auto& child : host.start_all(name, 2, "is_of_user", words)) children.push_back(std::move(child));
+    };
+    add("first", first, {std::to_string(first), "second", std::to_string(second), "maps"});
+    add("second", second, {std::to_string(second), "first", std::to_string(first), "maps nothing"});
+    for (auto& child : children) child.expect("here");
+    for (auto& child : children) child.tell("look");
+    for (auto& child : children) child.expect_success();
+  }
+}
+
+/// Ranks of one job that share memory are one user's.
+TEST_F(SegmentTest, a_job_that_runs_gets_no_client_of_another_user) {
+  if (::getuid() != 0) GTEST_SKIP() << "only root can be two users";
+  Host host;
+  host.add_job("job", 2);
+  auto child = host.start("job", 0, "silences_the_doorbell");
+  child.expect("silent");
+  const auto other = proc_of("job", 1);
+  EXPECT_EQ(PMIx_server_register_client(&other, 54321, 54321, nullptr, nullptr, nullptr),
+            PMIX_ERR_NOT_SUPPORTED);
+  child.tell("end");
+  child.expect_success();
 }
 
 TEST_F(SegmentTest, a_servers_loop_ends_whatever_a_board_says) {

@@ -103,7 +103,8 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
 }
 
 void Cards::offer(const Job& job) {
-  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), segment_.clients.base());
+  const auto& memory = job.writer->is_by_messages() ? segment_.server : segment_.clients;
+  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), memory.base());
 }
 
 void Cards::withdraw(const std::string& nspace) {

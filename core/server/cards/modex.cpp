@@ -98,15 +98,15 @@ Modex::~Modex() = default;
 
 // ---- places
 
-void Modex::offer(const store::JobView& job, std::byte* clients) {
+void Modex::offer(const store::JobView& job, std::byte* memory) {
   const auto& header = job.header();
   auto made = std::make_unique<Offer>();
   auto& endpoint = cluster_.endpoint();
-  if (auto pages = endpoint.expose({clients + header.card_area.offset, header.card_area.bytes}))
+  if (auto pages = endpoint.expose({memory + header.card_area.offset, header.card_area.bytes}))
     made->pages = std::move(*pages);
   // The rests are mostly addresses without memory behind them, and stay so.
   if (made->pages && !endpoint.capabilities().backs_memory)
-    if (auto rests = endpoint.expose({clients + header.card_rest_area.offset, header.card_rest_area.bytes}))
+    if (auto rests = endpoint.expose({memory + header.card_rest_area.offset, header.card_rest_area.bytes}))
       made->rests = std::move(*rests);
   if (made->pages) {
     CardRegions regions{.first = header.card_first,

@@ -72,7 +72,9 @@ void Clients::handshake(const ConnectionRef& connection, const link::Frame& fram
   connection->is_known = true;
   connection->job = job;
   connection->local = *local;
-  connection->has_segment = hello->layout == store::layout_version;
+  connection->has_segment =
+      hello->layout == store::layout_version && !job->writer->is_by_messages() &&
+      (connection->uid == ::getuid() || rooms_.jobs.has_clients_memory(connection->uid));
   connection->attached = connection->has_segment && hello->attached != 0;
   job->connections[*local] = connection;
   (void)connection->watch_process();  // without pidfd the closing socket says the same

@@ -50,6 +50,7 @@ Fences::~Fences() = default;
 // ---- jobs and their processes
 
 void Fences::open_job(const Job& job) {
+  std::erase(boards_, board_of(job));  // of the same job where it lay before, at which no member has been
   FenceBoard::Shape shape{Participants(whole_job(job.nspace)), {}, job.view().nodes() > 1};
   for (std::uint32_t local = 0; local < job.view().header().local_capacity; ++local)
     shape.members.push_back({job.nspace, local});
@@ -182,6 +183,10 @@ std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) con
 /// A slot of the pool. Where none is free: one whose set has not fenced since the last time that one was wanted.
 std::optional<store::BoardNumber> Fences::take_slot(const FenceBoard::Shape& shape) {
   const auto members = static_cast<std::uint32_t>(shape.members.size());
+  // The pool is in the clients' memory, in which no other user's fence may be spoilt.
+  if (std::any_of(shape.members.begin(), shape.members.end(),
+                  [this](const auto& member) { return jobs_.find(member.nspace)->writer->is_by_messages(); }))
+    return std::nullopt;
   std::erase_if(held_slots_, [&](store::BoardNumber slot) { return pool_.give_back(slot); });
   for (std::size_t tried = 0; tried <= 2 * pool_.capacity(); ++tried) {
     if (const auto slot = pool_.take(members, shape.is_remote)) return slot;
