@@ -35,6 +35,15 @@ class CommandLine(unittest.TestCase):
             self.refused(2, f"--pset '{name}' is no name of a process set", "--pset", name, "true")
         self.refused(2, "--stdin 4 is not a rank", "-n", "4", "--stdin", "4", "true")
 
+    def test_a_reader_that_has_gone_changes_no_status(self):
+        """weftrun ... 2>&1 | head -1"""
+        read_end, write_end = os.pipe()
+        os.close(read_end)
+        result = subprocess.run([WEFTRUN, "-n", "1", "--wdir", "/no/such/place", "true"], stdin=subprocess.DEVNULL,
+                                stdout=write_end, stderr=write_end, timeout=WATCHDOG, check=False)
+        os.close(write_end)
+        self.assertEqual(result.returncode, 125)
+
     def test_program_not_found(self):
         self.refused(127, "'no-such-program'", "-n", "2", "no-such-program")
         self.refused(127, "'./no-such-program' does not exist", "./no-such-program")

@@ -57,9 +57,11 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace weft::weftd;
-  const auto print = [](const char* line) {
-    fmt::print(stderr, "weftd: [{}] {}\n", weft::allocation::OwnNames::here().host,
-               weft::messages::with_descriptor_limit(line, weft::process::descriptor_limit()));
+  const auto print = [](const char* line) {  // not by fmt::print, which throws where the reader has gone
+    const auto told =
+        fmt::format("weftd: [{}] {}\n", weft::allocation::OwnNames::here().host,
+                    weft::messages::with_descriptor_limit(line, weft::process::descriptor_limit()));
+    (void)std::fputs(told.c_str(), stderr);
   };
   try {
     return run(argc, argv);

@@ -30,8 +30,9 @@ int print(const std::string& text) {
   return std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0 ? exit_status::own_failure : 0;
 }
 
+/// Not by fmt::print, which throws where the reader has gone (2>&1 | head -1).
 void say(const std::string& line) {
-  fmt::print(stderr, "weftrun: {}\n", line);
+  (void)std::fputs(fmt::format("weftrun: {}\n", line).c_str(), stderr);
 }
 
 void say_failure(const std::string& line) {
