@@ -17,33 +17,47 @@
 namespace weft::test {
 namespace {
 
-/// The thread sleeps, and on a word of the segment: it has arrived at a board.
-bool sleeps_at_a_board(pid_t thread) {
+enum class Sleep { none, at_a_board, elsewhere };
+
+/// On a word of the segment it has arrived at a board.
+Sleep sleep_of(pid_t thread) {
   std::ifstream call("/proc/self/task/" + std::to_string(thread) + "/syscall");
   long number = -1;
   std::string word;
-  if (!(call >> number >> word) || number != SYS_futex) return false;
+  if (!(call >> number >> word) || number != SYS_futex) return Sleep::none;
   const auto address = std::stoull(word, nullptr, 16);
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     const auto dash = line.find('-');
     const auto first = std::stoull(line.substr(0, dash), nullptr, 16);
     const auto end = std::stoull(line.substr(dash + 1), nullptr, 16);
-    if (first <= address && address < end) return line.find("weft") != std::string::npos;
+    const bool is_it = first <= address && address < end;
+    if (is_it) return line.find("weft") != std::string::npos ? Sleep::at_a_board : Sleep::elsewhere;
   }
-  return false;
+  return Sleep::elsewhere;
 }
 
-/// A blocking call in a thread of its own, which waits at a board when this is made.
+/// A blocking call of an operation of a group in a thread of its own. When this is made it waits at a board; or for the server, which has it, where a
+/// slow machine has left the board's patience no time.
 class CallAtBoard {
  public:
-  explicit CallAtBoard(std::function<pmix_status_t()> call)
+  CallAtBoard(const std::string& operation, std::function<pmix_status_t()> call)
       : thread_([this, call = std::move(call)] {
           number_ = static_cast<pid_t>(::syscall(SYS_gettid));
           status_ = call();
           is_over_ = true;
         }) {
-    check(eventually([&] { return is_over_ || (number_ != 0 && sleeps_at_a_board(number_)); }), "no board");
+    const auto is_at_the_server = [&] {
+      const auto open = operations_open_here();
+      return std::any_of(open.begin(), open.end(),
+                         [&](const std::string& each) { return each.starts_with(operation); });
+    };
+    check(eventually([&] {
+            const auto sleep = number_ == 0 ? Sleep::none : sleep_of(number_);
+            return is_over_ || sleep == Sleep::at_a_board ||
+                   (sleep == Sleep::elsewhere && is_at_the_server());
+          }),
+          "it does not wait");
   }
   pmix_status_t wait() {
     thread_.join();
@@ -74,7 +88,8 @@ int leaves_while_others_are_at_a_board(const Words& words) {
     check_status(construct("stiff", {client.job}).status, PMIX_SUCCESS);
     check_status(fence({group}), PMIX_SUCCESS);
     std::optional<CallAtBoard> call;
-    if (calls) call.emplace([&] { return is_fence ? fence({group}, infos) : destruct("stiff"); });
+    const auto* operation = is_fence ? "fence of group stiff" : "destruct of group stiff";
+    if (calls) call.emplace(operation, [&] { return is_fence ? fence({group}, infos) : destruct("stiff"); });
     check_status(fence(), PMIX_SUCCESS);  // behind their arrivals
     if (leaves) check_status(leave("stiff"), PMIX_SUCCESS);
     if (calls) check_status(call->wait(), adjusts ? PMIX_SUCCESS : PMIX_ERR_UNREACH);
