@@ -165,7 +165,7 @@ std::size_t room_of(const ClientConnection& from) {
 bool may_open(const Sender& sender, const link::Frame& frame, const MessageRule& rule) {
   using Outcome = OpenRequests::Outcome;
   auto& from = *sender.connection;
-  const auto bytes = frame.payload.size() / (rule.carries_data ? OpenRequests::data_weight : 1);
+  const auto bytes = frame.payload.size() / rule.counted;
   const auto outcome = OpenRequests::is_silent(frame.tag)
                            ? Outcome::repeated
                            : from.requests.take(sender.tag, bytes, room_of(from));

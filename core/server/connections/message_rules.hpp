@@ -3,6 +3,8 @@
 // is not named here is refused: the compiler asks for the rule of a new one.
 #pragma once
 
+#include <cstddef>
+
 #include "core/link/frame.hpp"
 
 namespace weft::server {
@@ -15,9 +17,13 @@ struct MessageRule {
     all
   };
   Senders senders = Senders::nobody;
-  bool may_wait = false;      ///< until its reply it counts among the open requests (open_requests.hpp)
-  bool carries_data = false;  ///< of the program's own, of any length; the others carry names and directives
+  bool may_wait = false;  ///< until its reply it counts among the open requests (open_requests.hpp)
+  /// One byte in so many counts: most messages carry names and directives alone, some data of the program's own.
+  std::size_t counted = 1;
 };
+
+/// Data for other processes: 64 MiB of one client may be open. Data on its way to the host: 1 GiB.
+inline constexpr std::size_t for_processes = 64, for_host = 1024;
 
 /// Members have a job: a card, fences, a place in the segment, groups, an end that others wait for. A tool
 /// has none of it.
@@ -38,18 +44,18 @@ constexpr MessageRule rule_of(link::MessageType type) noexcept {
       return {Senders::members, true};
     case MessageType::connect:
     case MessageType::disconnect:
-    case MessageType::group_construct:
     case MessageType::group_destruct:
-    case MessageType::group_invite:
-    case MessageType::group_join:
     case MessageType::group_leave:
     case MessageType::group_fence:
       return {Senders::members_tools_refused, true};
+    case MessageType::group_construct:
+    case MessageType::group_invite:
+    case MessageType::group_join:
+      return {Senders::members_tools_refused, true, for_processes};
     case MessageType::unsubscribe:
       return {Senders::all, false};
     case MessageType::get:
     case MessageType::subscribe:
-    case MessageType::notify:
     case MessageType::query:
     case MessageType::lookup:
     case MessageType::unpublish:
@@ -66,7 +72,9 @@ constexpr MessageRule rule_of(link::MessageType type) noexcept {
     case MessageType::spawn:
     case MessageType::job_control:
     case MessageType::push_input:
-      return {Senders::all, true, true};
+      return {Senders::all, true, for_host};
+    case MessageType::notify:
+      return {Senders::all, true, for_processes};
     case MessageType::hello:
     case MessageType::hello_tool:
     case MessageType::welcome:

@@ -17,8 +17,6 @@ class OpenRequests {
   static constexpr std::size_t most_bytes = std::size_t{1} << 20;
   /// Besides, for each process of the client's job: requests may name them all, one by one.
   static constexpr std::size_t bytes_for_process = 256;
-  /// Data of the program's own on its way to the host counts for so much less: a GiB of it may be under way.
-  static constexpr std::size_t data_weight = 1024;
 
   enum class Outcome {
     taken,

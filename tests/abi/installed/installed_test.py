@@ -43,7 +43,7 @@ def run_paths(path):
 class Installed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="weft_installed_")).resolve()
+        cls.scratch = pathlib.Path(tempfile.mkdtemp(prefix="weftrun_installed_")).resolve()
         cls.addClassCleanup(shutil.rmtree, cls.scratch)
         cls.prefix = cls.scratch / "prefix"
         run(CMAKE, "--install", BUILD, "--prefix", cls.prefix)
@@ -52,6 +52,7 @@ class Installed(unittest.TestCase):
         # Nothing of what ctest or a user has set says where the library is.
         cls.env = {name: value for name, value in os.environ.items()
                    if name not in ("LD_LIBRARY_PATH", "LD_RUN_PATH", "LIBRARY_PATH", "CPATH", "PKG_CONFIG_PATH", "LDFLAGS")}
+        cls.env["TMPDIR"] = str(cls.scratch)  # folders of the jobs
 
     def flags(self, *which):
         return run("pkg-config", *which, "pmix", env={**self.env, "PKG_CONFIG_PATH": str(self.pc.parent)}).split()

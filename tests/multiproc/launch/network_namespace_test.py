@@ -19,7 +19,7 @@ SHAPES = ((), ("--virtual-nodes", "2"))
 
 class InANamespace(unittest.TestCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="weft-sockets-", dir="/tmp")
+        self.folder = tempfile.mkdtemp(prefix="weftrun-sockets-", dir="/tmp")
         self.env = {**os.environ, "WEFT_SOCKET_DIR": self.folder}
 
     def tearDown(self):

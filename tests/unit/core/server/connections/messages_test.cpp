@@ -168,6 +168,19 @@ TEST_F(Messages, a_client_has_a_bounded_number_of_bytes_open) {
   EXPECT_EQ(refused_of(rank, MessageType::get, link::encode(get), 20, 10), 10u);
 }
 
+TEST_F(Messages, what_members_give_to_a_group_leaves_room_for_other_requests) {
+  link::GroupConstruct construct{"large", {link::make_proc("job", 0), link::make_proc("job", 1)}, {}};
+  construct.directives.add(PMIX_GROUP_INFO, data::Value::of(std::string(std::size_t{8} << 20, 'x')));
+  const auto rank = client();
+  ASSERT_TRUE(link::send_frame(rank.get(), MessageType::group_construct, 1000, link::encode(construct)));
+  EXPECT_TRUE(link::send_frame(rank.get(), MessageType::query, 7, {}));
+  const auto frame = link::receive_frame(rank.get());
+  ASSERT_TRUE(frame);
+  EXPECT_EQ(frame->tag, 7u);
+  const auto done = link::decode<link::Done>(frame->payload);
+  EXPECT_TRUE(done && done->status == PMIX_ERR_BAD_PARAM) << "it was looked at";
+}
+
 TEST_F(Messages, without_a_tag_count_and_are_not_answered) {
   const link::Get get{link::make_proc("job", 1), "is.never.put", {}};
   const auto rank = client();
