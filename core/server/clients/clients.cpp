@@ -251,9 +251,10 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   if (connection->finalized || is_expected) return;
   base::info(base::LogPart::clients, "rank {} of {} (pid {}) has ended without PMIx_Finalize",
              connection->proc.rank, job->nspace, connection->pid);
-  leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
-  rooms_.events.announce_loss(connection->proc);
+  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
   tell_other_nodes({connection->proc, true}, *job);
+  rooms_.events.announce_loss(connection->proc);
+  leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
 }
 
 // ---- clean-up, when the process has ended
