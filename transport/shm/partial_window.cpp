@@ -30,8 +30,12 @@ constexpr std::uint64_t mix(std::uint64_t n) noexcept {
 std::byte* choose_addresses(std::uint64_t salt) noexcept {
   constexpr std::uint64_t huge_page = std::uint64_t{2} << 20;
   const auto stack = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  const std::uint64_t quarter = stack / 4;
-  return reinterpret_cast<std::byte*>((quarter + mix(stack + salt) % quarter) / huge_page * huge_page);
+#ifdef __SANITIZE_THREAD__  // leaves a program the lowest 512 GiB, and its heap and stacks
+  constexpr std::uint64_t first = std::uint64_t{64} << 30, range = 5 * first;
+#else
+  const std::uint64_t first = stack / 4, range = first;
+#endif
+  return reinterpret_cast<std::byte*>((first + mix(stack + salt) % range) / huge_page * huge_page);
 }
 
 /// Of a memory, where it is to be. False: the kernel does not, or has something there.

@@ -275,7 +275,6 @@ TEST(Job, is_found_through_windows_that_follow_what_grows) {
 
 /// What a client has not mapped is an error to it, or a miss, and nothing that it stumbles over.
 TEST(Job, of_which_a_part_cannot_be_mapped) {
-  if (testing::thread_sanitized) GTEST_SKIP() << "the sanitizer allows no addresses to be chosen";
   Node node;
   auto job = node.add(two_node_job(), {.card_bytes = 1 << 20});
   ASSERT_TRUE(job);

@@ -21,12 +21,8 @@ constexpr std::size_t large = std::size_t{8} << 30;
 
 struct PartialWindowTest : ::testing::Test {
   PartialWindowTest() {
-    if (testing::thread_sanitized) return;  // it allows no addresses to be chosen
     memory.emplace(std::move(*Memory::create(large, Memory::Writers::several)));
     window = std::move(*PartialWindow::map(Fd(::dup(memory->fd()))));
-  }
-  void SetUp() override {
-    if (testing::thread_sanitized) GTEST_SKIP() << "the sanitizer allows no addresses to be chosen";
   }
   bool is_mapped(std::size_t offset) const {
     unsigned char page = 0;
