@@ -97,9 +97,9 @@ std::string proc_path(pid_t pid, const char* what) {
 
 int patience() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return 60;
+  return 150;
 #else
-  return 20;
+  return 60;
 #endif
 }
 

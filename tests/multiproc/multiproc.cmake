@@ -68,7 +68,7 @@ target_link_libraries(multiproc_test PRIVATE weft_flags pmix weft_link weft_stor
 target_compile_definitions(multiproc_test PRIVATE WEFTINFO="$<TARGET_FILE:weftinfo>" WEFTRUN="$<TARGET_FILE:weftrun>")
 add_dependencies(multiproc_test weftinfo weftrun)
 weft_test_program(multiproc_test)
-gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 90 DISCOVERY_TIMEOUT 60)
+gtest_discover_tests(multiproc_test TEST_PREFIX multiproc. PROPERTIES LABELS multiproc TIMEOUT 240 DISCOVERY_TIMEOUT 60)
 
 foreach(segment "" "WEFT_NO_SEGMENT=1")
   add_test(NAME multiproc.keys_under_weftrun${segment} COMMAND weftrun -n 4 $<TARGET_FILE:multiproc_test> --program all_keys)
