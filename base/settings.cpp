@@ -147,8 +147,9 @@ constexpr std::array<Setting, variable_count> table{{
      .fallback = "",
      .is_internal = true,
      .readers = by_client,
-     .text = "the server's process and its descriptors of the segment's two memories, which a client opens "
-             "through /proc"},
+     .text = "the server's process, and its descriptors of its own memory and of that of the job's clients, "
+             "which a "
+             "client opens through /proc"},
     {.variable = Variable::segment_bytes,
      .name = "WEFT_SEGMENT_BYTES",
      .kind = Kind::number,

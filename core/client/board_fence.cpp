@@ -113,8 +113,8 @@ void BoardFence::board_moved() {
   }
 }
 
-std::byte* writable_slot(shm::SegmentWindows& segment, store::BoardNumber number) {
-  const auto slot = store::pool_slot(segment.bytes(), number);
+std::byte* writable_slot(shm::SegmentWindows& segment, const store::JobView& job, store::BoardNumber number) {
+  const auto slot = store::pool_slot(job.header(), number);
   if (!slot || !segment.clients.make_writable(slot->offset, slot->bytes)) return nullptr;
   return segment.clients.base() + slot->offset;
 }

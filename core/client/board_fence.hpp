@@ -79,8 +79,8 @@ class BoardFence : public std::enable_shared_from_this<BoardFence> {
   std::list<Async> open_;  // the connection's thread only
 };
 
-/// A slot of the pool, which becomes writable when this process becomes a member, not before. Null: there is no such slot, or no memory.
-std::byte* writable_slot(shm::SegmentWindows& segment, store::BoardNumber number);
+/// A slot of the pool in the job's memory, which becomes writable when this process becomes a member, not before. Null: there is no such slot, or no memory.
+std::byte* writable_slot(shm::SegmentWindows& segment, const store::JobView& job, store::BoardNumber number);
 
 /// How a process of that job waits at that board. remote: some of its members are on other nodes; members: how many are
 /// here, 0 for the job's own.

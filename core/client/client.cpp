@@ -199,11 +199,13 @@ void Client::connect_through(shm::Fd socket) {
 /// Takes the place `local_` of a job in the mapped segment: the server has let this process in, and no other as this rank. After an error
 /// nothing refers to the segment.
 Result<void> Client::enter(std::uint64_t job) {
+  segment_.own_job = job;
   const auto bytes = segment_.bytes();
   if (store::check_segment(bytes) != store::Attach::ready) return fail(Errc::corrupt, "segment");
   auto view = store::JobView::open(bytes, job);
   if (!view || local_ >= view->header().local_capacity) return fail(Errc::corrupt, "job");
   const auto& h = view->header();
+  if (h.clients_inode != segment_.clients.inode()) return fail(Errc::corrupt, "another job's memory");
   const auto& place = view->local(local_);
   for (const auto& mine : {h.control_area, store::Area{place.card, shm::page_bytes}})
     if (auto ok = segment_.clients.make_writable(mine.offset, mine.bytes); !ok) return ok;

@@ -22,6 +22,11 @@ bool is_miss(const Error& error) noexcept {
   return error.code == Errc::not_found || error.code == Errc::outside_scope;
 }
 
+/// The rank is one of this node, of another job: its card lies in a memory that is not this process's.
+bool has_hidden_card(const store::JobView& job, std::uint32_t rank) noexcept {
+  return !job.has_cards() && job.local_index(rank) != store::none;
+}
+
 }  // namespace
 
 // ---- what this process reads by itself
@@ -64,7 +69,8 @@ Result<data::Value> Client::segment_value(const pmix_proc_t& proc, std::string_v
                : other       ? store::lookup(*other, proc.rank, key, how, {})
                              : fail(Errc::not_found);
   // What is missing, or an array of what is there, the server knows better. Assigned, so that a hit is not moved.
-  if ((!value || value->get().type == PMIX_DATA_ARRAY) && segment_.is_incomplete())
+  if ((!value || value->get().type == PMIX_DATA_ARRAY) &&
+      (segment_.is_incomplete() || (other && has_hidden_card(*other, proc.rank))))
     value = fail(Errc::not_found);
   return value;
 }
@@ -98,7 +104,7 @@ Result<data::Value> Client::all_known_values(const pmix_proc_t& proc) const {
   if (view) {
     const bool same = view->nspace() == link::nspace_of(self_);
     auto all = store::lookup_all(*view, proc.rank, {same, self_.rank});
-    if (segment_.is_incomplete()) return fail(Errc::not_found);
+    if (segment_.is_incomplete() || has_hidden_card(*view, proc.rank)) return fail(Errc::not_found);
     if (all) return all;
   }
   data::Infos mine;
@@ -133,7 +139,7 @@ GetFacts Client::facts_of(const pmix_proc_t& proc, std::string_view key, const G
   auto facts = is_of_own_job ? store::facts_of(own_job_, proc.rank, key, how)
                : view        ? store::facts_of(*view, proc.rank, key, how)
                              : store::facts_of(proc.rank, key, how);
-  facts.sees_jobs = sees_segment() || singleton_;
+  facts.sees_jobs &= sees_segment() || singleton_;
   facts.can_ask = !singleton_;
   const bool is_self =
       proc.rank == self_.rank && (is_of_own_job || link::is_of(proc, link::nspace_of(self_)));

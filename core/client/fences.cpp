@@ -215,7 +215,7 @@ pmix_status_t Fences::send_fence(const std::shared_ptr<SetFence>& set, const Fen
 /// The place at a board that the server offered.
 std::shared_ptr<BoardFence> Fences::open_board(const link::BoardOffer& offer) {
   if (offer.member >= store::most_pool_members || offer.incarnation == 0) return nullptr;
-  auto* const memory = writable_slot(*segment_, offer.board);
+  auto* const memory = writable_slot(*segment_, job_, offer.board);
   if (memory == nullptr) return nullptr;
   auto& board = store::Board::at(memory);
   return std::make_shared<BoardFence>(BoardFence::Place{.board = &board,

@@ -120,7 +120,7 @@ void GroupMeetings::take_seat(Procs procs, const link::GroupMembers& offer) {
   const auto me = link::place_in(offer.cells, self_);
   const auto here = count_of(offer.cells);
   if (!me || here > store::most_group_members || offer.incarnation == 0) return;
-  auto* const memory = writable_slot(*segment_, offer.board);
+  auto* const memory = writable_slot(*segment_, job_, offer.board);
   if (memory == nullptr) return;
   auto& board = store::Board::at(memory);
   const bool is_remote = offer.cells != offer.runs;

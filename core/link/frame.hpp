@@ -106,7 +106,7 @@ struct Frame {
   std::vector<std::byte> payload;
 };
 
-inline constexpr std::size_t welcome_fds = 2;  ///< the segment's two memories: the server's, the clients'
+inline constexpr std::size_t welcome_fds = 2;  ///< the server's memory, and that of the job's clients
 
 /// Header and payload as one buffer.
 std::vector<std::byte> make_frame(MessageType type, std::uint64_t tag, Bytes payload);

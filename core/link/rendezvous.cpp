@@ -151,9 +151,8 @@ Result<shm::Fd> open_memory(std::string_view pid, std::string_view number, std::
 
 }  // namespace
 
-std::string segment_place(const shm::Segment& segment) {
-  return std::to_string(::getpid()) + ':' + std::to_string(segment.server.fd()) + ':' +
-         std::to_string(segment.clients.fd());
+std::string segment_place(pid_t server, int server_fd, int clients_fd) {
+  return std::to_string(server) + ':' + std::to_string(server_fd) + ':' + std::to_string(clients_fd);
 }
 
 Result<SegmentFds> open_segment(std::string_view where) {

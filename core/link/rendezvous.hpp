@@ -26,7 +26,7 @@ inline constexpr const char* env_server =
 /// the same server's socket that is a file; not set: it has none
 inline constexpr const char* env_server_file = "WEFT_SERVER_FILE";
 inline constexpr const char* env_server_uid = "WEFT_SERVER_UID";
-/// "<pid>:<descriptor>:<descriptor>": the server's memory and the clients' memory of the server's segment
+/// "<pid>:<descriptor>:<descriptor>": the server's memory, and that of the clients of this rank's job; not set: the server hands them over
 inline constexpr const char* env_segment = "WEFT_SEGMENT";
 inline constexpr const char* env_token = "WEFT_TOKEN";  ///< 32 hex digits, known to this rank and its server
 
@@ -67,8 +67,8 @@ bool is_server_name(std::string_view name) noexcept;
 struct SegmentFds {
   shm::Fd server, clients;
 };
-/// What WEFT_SEGMENT says of a segment of this process.
-std::string segment_place(const shm::Segment& segment);
+/// What WEFT_SEGMENT says of these descriptors of a server.
+std::string segment_place(pid_t server, int server_fd, int clients_fd);
 /// Opens a server's segment through /proc, as its user may. Errors: not_found (another pid namespace, another user,
 /// /proc hidden, or what is there is no segment): then the server hands it over itself.
 Result<SegmentFds> open_segment(std::string_view where);

@@ -51,34 +51,10 @@ void Server::register_nspace(std::string nspace, int local_size, data::Infos inf
     if (is_new) {
       rooms_->cards.offer(job);
       rooms_->fences.open_job(job);
-      if (const auto status = keep_apart(job); status != PMIX_SUCCESS) {
-        forget_nspace(nspace, [](pmix_status_t) {});
-        return done(status);
-      }
       rooms_->jobs.announce_registered(nspace);
     }
     done(PMIX_SUCCESS);
   });
-}
-
-/// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so ranks of several users share none.
-pmix_status_t Server::keep_apart(Job& job) {
-  if (job.writer->is_by_messages() || rooms_->jobs.may_use_clients_memory(job)) return PMIX_SUCCESS;
-  if (!job.connections.empty()) {
-    base::warn(base::LogPart::clients,
-               "{}: a client of another user than that of the ranks that run is not registered: ranks of one "
-               "job that share memory "
-               "are one user's",
-               job.nspace);
-    return PMIX_ERR_NOT_SUPPORTED;
-  }
-  base::info(base::LogPart::jobs,
-             "{} has ranks of another user than other jobs have: it is served by messages", job.nspace);
-  rooms_->cards.withdraw(job.nspace);
-  const auto moved = job.writer->serve_by_messages(*segment_);
-  rooms_->cards.offer(job);
-  rooms_->fences.open_job(job);
-  return moved ? PMIX_SUCCESS : data::to_status(moved.error());
 }
 
 void Server::deregister_nspace(std::string nspace, Done done) {
@@ -152,10 +128,6 @@ void Server::register_client(pmix_proc_t proc, Registered client, Done done) {
     auto& job = rooms_->jobs.announce(std::string(link::nspace_of(proc)));
     job.clients[proc.rank] = client;
     if (!job.writer || job.is_learned) return done(PMIX_SUCCESS);
-    if (const auto status = keep_apart(job); status != PMIX_SUCCESS) {
-      job.clients.erase(proc.rank);
-      return done(status);
-    }
     done(job.writer->add_local(proc.rank) ? PMIX_SUCCESS : PMIX_ERR_OUT_OF_RESOURCE);
   });
 }

@@ -37,7 +37,7 @@ struct Rooms {
         host_attributes(module),
         jobs(segment, settings.host_name, settings.limits),
         process_sets(jobs),
-        cards(jobs, host, cluster, segment),
+        cards(jobs, host, cluster),
         gets(loop, jobs, cards, cluster, settings.key_wait),
         exchanges(cluster != nullptr ? std::make_optional<Exchanges>(*cluster, jobs) : std::nullopt),
         card_exchange(jobs, host, cards, gets, exchanges ? &*exchanges : nullptr),

@@ -110,7 +110,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   if (auto ok = server->listener_->listen_in(folder, server->socket_name_); !ok) return fail(ok.error());
   server->children_ =
       std::make_unique<ChildEnvironment>(server->tokens_, server->socket_name_, server->listener_->file(),
-                                         link::segment_place(*server->segment_), server->segment_->bytes());
+                                         server->segment_->server.fd(), server->segment_->bytes());
   if (spec->has_others())
     if (auto ok = server->open_cluster(*spec); !ok) return fail(ok.error());
   server->rooms_ =
@@ -149,8 +149,11 @@ Result<void> Server::open_segment() {
   if (!segment) return fail(segment.error());
   segment_ = std::move(*segment);
   // Before the first touch; a machine of one NUMA node answers with one name and nothing is done.
-  for (const auto* memory : {&segment_->server, &segment_->clients})
-    (void)topology::interleave_memory(memory->base(), memory->size(), topology::usable_numa_nodes());
+  const auto interleave = [nodes = topology::usable_numa_nodes()](MutableBytes memory) {
+    (void)topology::interleave_memory(memory.data(), memory.size(), nodes);
+  };
+  interleave(segment_->server.bytes());
+  segment_->clients.on_new(interleave);
   return store::format_segment(*segment_, {socket_name_, link::nspace_of(self_), self_.rank});
 }
 

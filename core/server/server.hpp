@@ -115,7 +115,6 @@ class Server final : ClientConnection::Owner {
   Server() = default;
   ~Server();
   Result<void> open_segment();
-  pmix_status_t keep_apart(Job& job);
   Result<void> open_cluster(const ClusterSpec& spec);
 
   // The way into a cluster that launch information names (launch.cpp).

@@ -16,44 +16,44 @@ std::uint32_t fence_slots(const shm::Segment& segment) noexcept {
 
 }  // namespace
 
-std::optional<Area> pool_slot(const shm::SegmentBytes& segment, BoardNumber number) noexcept {
-  const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
-  if (number == own_job_board || number > header.board_slots) return std::nullopt;
-  const std::uint64_t before = std::uint64_t{number - 1} * pool_board_bytes;
-  const std::uint64_t bytes = segment.clients.size();
-  if (header.boards > bytes || bytes - header.boards < before + pool_board_bytes) return std::nullopt;
-  return Area{header.boards + before, pool_board_bytes};
+std::optional<Area> pool_slot(const JobHeader& job, BoardNumber number) noexcept {
+  const auto area = job.board_area;
+  if (number == own_job_board || number > area.bytes / pool_board_bytes) return std::nullopt;
+  return Area{area.offset + std::uint64_t{number - 1} * pool_board_bytes, pool_board_bytes};
 }
 
 BoardPool::BoardPool(shm::Segment& segment, PoolPart part) noexcept
-    : base_(segment.clients.base() + header_of(segment).boards),
-      first_(part == PoolPart::fences ? 1 : 1 + fence_slots(segment)) {
+    : first_(part == PoolPart::fences ? 1 : 1 + fence_slots(segment)) {
   slots_.resize(part == PoolPart::fences ? fence_slots(segment)
                                          : group_slots_of(header_of(segment).board_slots));
 }
 
-std::optional<BoardNumber> BoardPool::take(std::uint32_t members, bool remote) noexcept {
+std::optional<BoardNumber> BoardPool::take(const JobView& job, std::uint32_t members, bool remote) noexcept {
   if (members == 0 || members > most_pool_members) return std::nullopt;
   // The first free one: slots that were never used have no memory yet.
   const auto slot = std::find_if(slots_.begin(), slots_.end(), [](const Slot& s) { return s.members == 0; });
   if (slot == slots_.end()) return std::nullopt;
   const auto free = static_cast<BoardNumber>(slot - slots_.begin()) + first_;
-  if (!shm::populate(reinterpret_cast<std::byte*>(&at(free)), Board::footprint(members))) return std::nullopt;
+  const auto place = pool_slot(job.header(), free);
+  if (!place) return std::nullopt;
+  auto* const memory = job.clients_memory().data() + place->offset;
+  if (!shm::populate(memory, Board::footprint(members))) return std::nullopt;
+  slot->board = &Board::at(memory);
   slot->members = members;
   slot->incarnation = slot->incarnation % Board::last_incarnation + 1;
-  at(free).reopen(members, remote, slot->incarnation);
+  slot->board->reopen(members, remote, slot->incarnation);
   return free;
 }
 
 bool BoardPool::give_back(BoardNumber number) noexcept {
   auto& slot = slots_[number - first_];
-  if (!at(number).close(slot.members)) return false;
+  if (!slot.board->close(slot.members)) return false;
   slot.members = 0;
   return true;
 }
 
-Board& BoardPool::at(BoardNumber number) const noexcept {
-  return Board::at(base_ + std::uint64_t{number - 1} * pool_board_bytes);
+void BoardPool::drop(BoardNumber number) noexcept {
+  if (!give_back(number)) slots_[number - first_].members = 0;
 }
 
 }  // namespace weft::store

@@ -94,6 +94,7 @@ GetFacts facts_of(std::uint32_t rank, std::string_view key, const GetDirectives&
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept {
   auto facts = facts_of(rank, key, how);
+  facts.sees_jobs = job.has_cards() || facts.about != About::any_rank;
   if (facts.reserved) {
     const auto node = node_of_get(job, rank, how);
     facts.kept_afar = node != none && node != job.my_node();
@@ -108,7 +109,9 @@ GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
     return facts;
   }
   facts.where = Where::here;
-  if (how.optional) return facts;  // such a Get ends before what the rank has done matters
+  facts.sees_jobs = job.has_cards();
+  if (how.optional || !facts.sees_jobs)
+    return facts;  // such a Get ends, or is asked of the server, before what the rank has done matters
   // The state first: a rank commits before it ends, so one that is seen to have ended has its last commit seen, too.
   const auto state = job.local(index).state.load(std::memory_order_acquire);  // LO.S2 <- S1
   facts.ended = state == Local::gone || state == Local::finalized;

@@ -42,9 +42,10 @@ struct GetFacts {
   bool names_scope = false;  ///< PMIX_DATA_SCOPE
 
   // The process that decides.
-  bool sees_jobs = true;       ///< false: a client without the segment, which sees only its own values
-  bool can_ask = false;        ///< there is a server that may know more
-  bool asked = false;          ///< that server has answered since the Get began
+  bool sees_jobs =
+      true;              ///< false: a client that has not mapped what the Get is about: its server knows more
+  bool can_ask = false;  ///< there is a server that may know more
+  bool asked = false;    ///< that server has answered since the Get began
   bool waits_for_keys = true;  ///< KeyWait is not 0
   bool late = false;           ///< the Get's deadline has passed
 
@@ -63,7 +64,8 @@ constexpr bool is_end(GetStep step) noexcept {
 /// What the caller gets. step: an end.
 pmix_status_t status_of(GetStep step) noexcept;
 
-/// The facts that stand in the segment and in the request. Left to the caller: lookup, own, can_ask, asked, late, waits_for_keys.
+/// The facts that stand in the segment and in the request. Left to the caller: lookup, own, can_ask, asked, late, waits_for_keys, and a
+/// sees_jobs of false where it has no segment.
 GetFacts facts_of(const JobView& job, std::uint32_t rank, std::string_view key,
                   const GetDirectives& how) noexcept;
 /// The same where the job is not known, or the process that decides has no segment.

@@ -23,26 +23,30 @@ std::uint64_t aligned(std::uint64_t n) {
   return (n + 63) & ~std::uint64_t{63};
 }
 
-/// An allocation of a memory; freed unless keep() was called.
+/// What a job has of a segment; freed unless keep() was called.
 class Allocation {
  public:
-  Allocation(shm::Memory& memory, std::uint64_t bytes)
-      : memory_(&memory), at_(memory.allocate(bytes)), bytes_(bytes) {}
+  Allocation(shm::Segment& segment, std::uint64_t server_bytes, std::uint64_t clients_bytes)
+      : segment_(&segment),
+        bytes_(server_bytes),
+        server_(segment.server.allocate(server_bytes)),
+        clients_(server_ ? segment.clients.make(clients_bytes) : fail(server_.error())) {}
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation() {
-    if (memory_ != nullptr && at_) memory_->release(*at_, bytes_);
+    if (segment_ == nullptr) return;
+    if (clients_) segment_->clients.release(*clients_);
+    if (server_) segment_->server.release(*server_, bytes_);
   }
-  const Result<std::uint64_t>& at() const noexcept { return at_; }
-  Area keep() {
-    memory_ = nullptr;
-    return {*at_, bytes_};
-  }
+  /// Where it lies in the server's memory, and among the clients' memories.
+  const Result<std::uint64_t>& server() const noexcept { return server_; }
+  const Result<std::uint64_t>& clients() const noexcept { return clients_; }
+  void keep() noexcept { segment_ = nullptr; }
 
  private:
-  shm::Memory* memory_;
-  Result<std::uint64_t> at_;
+  shm::Segment* segment_;
   std::uint64_t bytes_;
+  Result<std::uint64_t> server_, clients_;
 };
 
 /// Adds areas one after the other, each on a page of its own.
@@ -88,23 +92,28 @@ Result<void> check(const JobSpec& spec, std::uint32_t locals) {
   return {};
 }
 
-/// Bytes that the two memories have.
+/// What a segment has for one more job.
 struct Left {
-  std::uint64_t server, clients;
+  std::uint64_t server, clients;  ///< bytes
+  std::uint32_t board_slots;
 };
+
+/// A sixteenth of the addresses that are left: a segment of a few MiB, as in tests, and one of many jobs keep room for more.
+std::uint32_t board_slots_in(const shm::Memories& clients) noexcept {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(most_pool_boards + most_group_boards, clients.left() / 16 / pool_board_bytes));
+}
 
 /// Where everything of a job lies, in bytes from its start in each memory, and how large each piece is.
 struct Layout {
   Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_bytes, Left left, const Limits& limits);
   JobHeader header{};
-  std::uint64_t server_bytes = 0, clients_bytes = 0;
+  std::uint64_t server_bytes = 0;
 
-  void move_to(std::uint64_t server, std::uint64_t clients) {
+  void move_to(std::uint64_t server) {
     auto& h = header;
     for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area})
       area->offset += server;
-    for (Area* area : {&h.control_area, &h.card_area, &h.card_rest_area}) area->offset += clients;
-    for (auto* inside : {&h.board, &h.rings, &h.fetch_cells, &h.dirty, &h.doorbell}) *inside += clients;
   }
 };
 
@@ -166,32 +175,27 @@ Layout::Layout(const JobSpec& spec, std::uint32_t locals, std::uint64_t key_byte
   h.doorbell = h.control_area.offset + doorbell_at;
   h.card_area = theirs.area(std::uint64_t{shm::page_bytes} * locals);
   h.card_rest_area = theirs.area(h.card_rest_bytes * locals);
-  clients_bytes = theirs.bytes();
+  h.board_area = theirs.area(locals == 0 ? 0 : left.board_slots * pool_board_bytes);
+  h.clients_bytes = theirs.bytes();
 }
 
-/// The pages that the server, its clients and readers of the job touch from the first moment on; logs get theirs as they grow.
-Result<void> populate(const shm::SegmentBytes& segment, std::uint64_t at, const JobHeader& h) {
-  const auto server = [&](Area area) {
-    return shm::populate(segment.server.data() + area.offset, area.bytes);
-  };
-  const auto clients = [&](Area area) {
-    return shm::populate(segment.clients.data() + area.offset, area.bytes);
-  };
+/// The pages that the server, its clients and readers of the job touch from the first moment on; logs get theirs as they grow. at: where
+/// the header lies; clients: the job's memory.
+Result<void> populate(std::byte* server, std::byte* clients, std::uint64_t at, const JobHeader& h) {
   const auto log_bytes = KeyedLog::footprint(h.info_capacity, h.info_buckets);
   const auto heads_at = log_bytes - h.info_buckets * sizeof(KeyedLog::Head);
   for (const Area area : {Area{at, sizeof h}, h.rank_area, h.index_area, h.local_area,
                           Area{h.info_area.offset, sizeof(KeyedLog::Header)},
                           Area{h.info_area.offset + heads_at, log_bytes - heads_at},
                           Area{h.remote_area.offset, sizeof(RemoteCards::Header)}})
-    if (auto ok = server(area); !ok) return ok;
+    if (auto ok = shm::populate(server + area.offset, area.bytes); !ok) return ok;
   for (const Area area : {h.control_area, h.card_area})
-    if (auto ok = clients(area); !ok) return ok;
+    if (auto ok = shm::populate(clients + area.offset, area.bytes); !ok) return ok;
   return {};
 }
 
 /// The ranks, their index, the board and the places of local ranks. h: where they lie.
-void fill(const shm::SegmentBytes& segment, const JobHeader& h, const JobSpec& spec) {
-  auto* const base = segment.server.data();
+void fill(std::byte* base, std::byte* clients, const JobHeader& h, const JobSpec& spec) {
   auto* entries = reinterpret_cast<RankEntry*>(base + h.rank_area.offset);
   for (std::uint32_t r = 0; r < h.ranks; ++r) {
     const auto& s = spec.ranks[r];
@@ -203,7 +207,7 @@ void fill(const shm::SegmentBytes& segment, const JobHeader& h, const JobSpec& s
     entries[r].node_rank = s.node_rank;
   }
   JobIndex::fill({base + h.index_area.offset, h.index_area.bytes}, spec);
-  Board::create(segment.clients.data() + h.board, h.local_capacity, spec.nodes > 1);
+  Board::create(clients + h.board, h.local_capacity, spec.nodes > 1);
   auto* locals = reinterpret_cast<Local*>(base + h.local_area.offset);
   for (std::uint32_t i = 0; i < h.local_capacity; ++i) {
     locals[i].rank.store(none, std::memory_order_relaxed);
@@ -215,21 +219,13 @@ void fill(const shm::SegmentBytes& segment, const JobHeader& h, const JobSpec& s
 }  // namespace
 
 Result<void> format_segment(shm::Segment& segment, const ServerName& server) {
-  auto& clients = segment.clients;
   const auto header_at = segment.server.allocate(sizeof(SegmentHeader));
-  // At most an eighth of the clients' memory: a segment of a few MiB, as in tests, keeps its room for jobs.
-  const auto slots =
-      std::min<std::uint64_t>(most_pool_boards + most_group_boards, clients.size() / 8 / pool_board_bytes);
-  const auto boards_at = slots == 0 ? Result<std::uint64_t>(0) : clients.allocate(slots * pool_board_bytes);
-  if (!header_at || !boards_at || *header_at != 0)
-    return fail(Errc::no_space, "the node segment is too small");
+  if (!header_at || *header_at != 0) return fail(Errc::no_space, "the node segment is too small");
   if (auto ok = shm::populate(segment.server.base(), sizeof(SegmentHeader)); !ok) return ok;
   auto& header = *reinterpret_cast<SegmentHeader*>(segment.server.base());
   header.magic = segment_magic;
   header.server_bytes = segment.server.size();
-  header.clients_bytes = clients.size();
-  header.boards = *boards_at;
-  header.board_slots = static_cast<std::uint32_t>(slots);
+  header.board_slots = board_slots_in(segment.clients);
   server.socket.copy(header.socket, sizeof header.socket - 1);
   server.nspace.copy(header.server_nspace, sizeof header.server_nspace - 1);
   header.server_rank = server.rank;
@@ -250,26 +246,33 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
 
   const auto keys = encode(spec.keys);
   if (!keys) return fail(keys.error());
-  Layout layout(spec, locals, keys->record_bytes, {segment.server.left(), segment.clients.left()}, limits);
-  Allocation ours(segment.server, layout.server_bytes), theirs(segment.clients, layout.clients_bytes);
-  for (const auto* memory : {&ours, &theirs})
-    if (!memory->at()) return fail(memory->at().error());
-  const auto at = *ours.at();
-  layout.move_to(at, *theirs.at());
-  const auto& h = layout.header;
+  const Left left{segment.server.left(), segment.clients.left(),
+                  std::min(segment_header.board_slots, board_slots_in(segment.clients))};
+  Layout layout(spec, locals, keys->record_bytes, left, limits);
+  auto& h = layout.header;
+  Allocation allocation(segment, layout.server_bytes, h.clients_bytes);
+  if (!allocation.clients()) return fail(allocation.clients().error());
+  const auto at = *allocation.server();
+  layout.move_to(at);
+  h.clients_at = *allocation.clients();
+  h.clients_fd = segment.clients.fd(h.clients_at);
+  h.clients_inode = shm::inode_of(h.clients_fd);
   const auto bytes = segment.bytes();
-  if (auto ok = populate(bytes, at, h); !ok) return fail(ok.error());
   auto* const server = bytes.server.data();
-  auto* const clients = bytes.clients.data();
+  auto* const clients = bytes.clients.data() + h.clients_at;
+  if (auto ok = populate(server, clients, at, h); !ok) return fail(ok.error());
   auto& header = *new (server + at) JobHeader{};
   std::memcpy(static_cast<void*>(&header), &h, sizeof h);
-  fill(bytes, h, spec);
+  fill(server, clients, h, spec);
 
   JobWriter job;
   job.offset_ = at;
   job.header_ = &header;
   job.ranks_ = reinterpret_cast<RankEntry*>(server + h.rank_area.offset);
-  job.find_control(clients);
+  job.rings_ = reinterpret_cast<shm::NoticeRing*>(clients + h.rings);
+  job.fetch_cells_ = reinterpret_cast<FetchCell*>(clients + h.fetch_cells);
+  job.dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(clients + h.dirty);
+  job.doorbell_ = reinterpret_cast<shm::Doorbell*>(clients + h.doorbell);
   job.info_ = KeyedLog(server + h.info_area.offset, h.info_capacity, h.info_buckets);
   job.remote_ = RemoteCards(server + h.remote_area.offset, h.remote_capacity);
   if (auto ok = job.info_.back(keys->record_bytes); !ok) return fail(ok.error());
@@ -286,49 +289,13 @@ Result<JobWriter> JobWriter::create(shm::Segment& segment, const JobSpec& spec, 
   for (const auto rank : spec.local_ranks)
     if (auto index = job.add_local(rank); !index) return fail(index.error());
 
-  job.server_ = ours.keep();
-  job.clients_ = theirs.keep();
+  allocation.keep();
+  job.bytes_ = layout.server_bytes;
+  job.clients_at_ = h.clients_at;
   header.state.store(JobHeader::live, std::memory_order_release);  // JH.S1 -> S2: all else first
   segment_header.jobs[slot].store(at, std::memory_order_release);  // SH.J1 -> J2
   if (slot == slots) segment_header.job_count.store(slots + 1, std::memory_order_release);  // SH.C1 -> C2
   return job;
-}
-
-/// memory: where the control area lies.
-void JobWriter::find_control(std::byte* memory) noexcept {
-  const auto& h = *header_;
-  rings_ = reinterpret_cast<shm::NoticeRing*>(memory + h.rings);
-  fetch_cells_ = reinterpret_cast<FetchCell*>(memory + h.fetch_cells);
-  dirty_ = reinterpret_cast<std::atomic<std::uint64_t>*>(memory + h.dirty);
-  doorbell_ = reinterpret_cast<shm::Doorbell*>(memory + h.doorbell);
-}
-
-Result<void> JobWriter::serve_by_messages(shm::Segment& segment) {
-  if (is_by_messages()) return {};
-  auto& h = *header_;
-  Allocation there(segment.server, clients_.bytes);
-  if (!there.at()) return fail(there.at().error());
-  auto* const memory = segment.server.base();
-  const auto move = *there.at() - clients_.offset;  // modulo 2^64
-  for (const Area area : {h.control_area, h.card_area})
-    if (auto ok = shm::populate(memory + area.offset + move, area.bytes); !ok) return ok;
-  h.state.store(JobHeader::gone, std::memory_order_release);  // JH.S1 -> S2
-  for (Area* area : {&h.control_area, &h.card_area, &h.card_rest_area}) area->offset += move;
-  for (auto* inside : {&h.board, &h.rings, &h.fetch_cells, &h.dirty, &h.doorbell}) *inside += move;
-  h.by_messages = 1;
-  for (std::uint32_t i = 0; i < h.local_capacity; ++i) {
-    view_.local(i).card += move;
-    view_.local(i).card_rest += move;
-  }
-  Board::create(memory + h.board, h.local_capacity, h.nodes > 1);
-  find_control(memory);
-  segment.clients.release(clients_.offset, clients_.bytes);
-  clients_ = there.keep();
-  auto view = JobView::open(segment.bytes(), offset_);
-  if (!view) return fail(view.error());
-  view_ = *view;
-  h.state.store(JobHeader::live, std::memory_order_release);  // JH.S1 -> S2: all else first
-  return {};
 }
 
 void JobWriter::check_cards_with(const CardKey& key) noexcept {
@@ -379,8 +346,8 @@ void JobWriter::retire(shm::Segment& segment) {
   for (auto& slot : segment_header.jobs)
     if (slot.load(std::memory_order_relaxed) == offset_)
       slot.store(0, std::memory_order_release);  // SH.J1 -> J2
-  (is_by_messages() ? segment.server : segment.clients).release(clients_.offset, clients_.bytes);
-  segment.server.release(server_.offset, server_.bytes);
+  segment.clients.release(clients_at_);
+  segment.server.release(offset_, bytes_);
 }
 
 }  // namespace weft::store

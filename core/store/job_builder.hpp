@@ -82,23 +82,16 @@ class JobWriter {
   std::atomic<std::uint64_t>& dirty(std::uint32_t word) noexcept { return dirty_[word]; }
   shm::Doorbell& doorbell() noexcept { return *doorbell_; }
 
-  /// Takes what its ranks could write out of the clients' memory, into the server's, before the first of them has attached: they will
-  /// be served by messages. Views of the job that are open, and boards, fetch cells and rings of it, end. Errors, with nothing changed
-  /// then: no_space, no_memory.
-  Result<void> serve_by_messages(shm::Segment& segment);
-  bool is_by_messages() const noexcept { return header_->by_messages != 0; }
-
   /// Makes the job invisible and frees its memory. Readers that still use it see zeros: no keys.
   void retire(shm::Segment& segment);
 
  private:
   JobWriter() = default;
-  void find_control(std::byte* memory) noexcept;
   std::atomic<std::uint32_t>& card_of(std::uint32_t rank) noexcept { return ranks_[rank].card; }
 
   // Where things lie is kept in this process's own memory: nothing that a client can write leads the server anywhere.
-  Area server_{}, clients_{};
-  std::uint64_t offset_ = 0;
+  std::uint64_t offset_ = 0, bytes_ = 0;  // in the server's memory
+  std::uint64_t clients_at_ = 0;          // among the clients' memories
   JobHeader* header_ = nullptr;
   RankEntry* ranks_ = nullptr;
   shm::NoticeRing* rings_ = nullptr;

@@ -62,31 +62,16 @@ template <class Log, class Find>
   return found;
 }
 
-/// One variable, which is returned where it was made: every Get of a card comes through here.
-inline Result<Record> find_in_card(const JobView& job, std::uint32_t local, std::string_view key,
-                                   std::uint64_t hash, std::uint32_t scopes) noexcept {
-  const auto log = job.card(local);
-  auto found = log.find({Realm::rank, 0}, key, hash, scopes);
-  if (is_behind(found, log)) [[unlikely]]
-    found = find_again([&] { return job.card(local); },
-                       [&](const KeyedLog& now) {
-                         return now.find({Realm::rank, 0}, key, hash, scopes);
-                       });
-  return found;
-}
-
 }  // namespace
 
 Attach check_segment(const shm::SegmentBytes& segment) noexcept {
-  if (segment.server.data() == nullptr || segment.clients.data() == nullptr) return Attach::absent;
+  if (segment.server.data() == nullptr) return Attach::absent;
   if (segment.server.size() < sizeof(SegmentHeader)) return Attach::too_short;
   const auto& header = *reinterpret_cast<const SegmentHeader*>(segment.server.data());
   const auto version = header.version.load(std::memory_order_acquire);  // SH.V2 <- V1
   if (version == 0) return Attach::not_ready;
   if (version != layout_version || header.magic != segment_magic) return Attach::wrong_version;
-  return header.server_bytes > segment.server.size() || header.clients_bytes > segment.clients.size()
-             ? Attach::too_short
-             : Attach::ready;
+  return header.server_bytes > segment.server.size() ? Attach::too_short : Attach::ready;
 }
 
 std::vector<std::uint64_t> jobs_of(const shm::SegmentBytes& segment) {
@@ -131,19 +116,16 @@ Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t jo
   view.card_rest_bytes_ = h.card_rest_bytes;
   const Area ranks = h.rank_area, index = h.index_area, info = h.info_area, remote = h.remote_area,
              locals = h.local_area;
-  const Area control = h.control_area, cards = h.card_area, rests = h.card_rest_area;
+  const Area control = h.control_area, cards = h.card_area, rests = h.card_rest_area, boards = h.board_area;
   const std::uint64_t info_capacity = h.info_capacity, remote_capacity = h.remote_capacity;
   const std::uint32_t info_buckets = h.info_buckets;
   const std::uint32_t nodes = h.nodes, apps = h.apps;
   const std::uint64_t board = h.board;
   for (const Area area : {ranks, index, info, remote, locals})
     if (!inside(area, segment.server.size())) return fail(Errc::corrupt, "job area");
-  const bool by_messages = h.by_messages != 0;
-  const auto clients_memory = by_messages ? segment.server : segment.clients;
-  const auto* const clients_parts = by_messages ? segment.server_parts : segment.clients_parts;
-  auto* const clients = clients_memory.data();
-  for (const Area area : {control, cards, rests})
-    if (!inside(area, clients_memory.size())) return fail(Errc::corrupt, "job area");
+  const Area of_clients{h.clients_at, h.clients_bytes};
+  for (const Area area : {control, cards, rests, boards})
+    if (!inside(area, of_clients.bytes)) return fail(Errc::corrupt, "job area");
   const std::uint64_t most = view.local_capacity_;
   if (board < control.offset || board - control.offset > control.bytes ||
       control.bytes - (board - control.offset) < Board::footprint(view.local_capacity_))
@@ -165,23 +147,30 @@ Result<JobView> JobView::open(const shm::SegmentBytes& segment, std::uint64_t jo
   const Area remote_header{remote.offset, sizeof(RemoteCards::Header)};
   for (const Area area : {ranks, index, locals, info_header, info_heads, remote_header})
     if (!reach(segment.server_parts, area)) return fail(Errc::os, "a job that is not mapped");
-  for (const Area area : {control, cards})
-    if (!reach(clients_parts, area)) return fail(Errc::os, "a job that is not mapped");
   view.server_parts_ = segment.server_parts;
-  view.clients_parts_ = clients_parts;
   view.info_at_ = info.offset;
   view.remote_at_ = remote.offset;
-  view.card_rests_at_ = rests.offset;
   view.ranks_ = reinterpret_cast<RankEntry*>(base + ranks.offset);
   view.locals_ = reinterpret_cast<Local*>(base + locals.offset);
-  view.board_ = &Board::at(clients + board);
-  view.cards_ = clients + cards.offset;
-  view.card_rests_ = clients + rests.offset;
   view.index_ = JobIndex({base + index.offset, index.bytes}, view.rank_count_, nodes, apps);
   view.info_ = KeyedLog(base + info.offset, info_capacity, info_buckets);
   if (segment.server_parts != nullptr) read_all(view.info_, *segment.server_parts, info.offset);
   view.remote_ = RemoteCards(base + remote.offset, remote_capacity);
   view.nspace_ = name_of(h);
+  // The server has the memories of all jobs, and a client that of its own.
+  const bool is_servers = segment.clients_parts == nullptr;
+  if (!is_servers && segment.own_job != job) return view;
+  const Area memory{is_servers ? of_clients.offset : 0, of_clients.bytes};
+  if (!inside(memory, segment.clients.size())) return fail(Errc::corrupt, "the clients' memory of a job");
+  for (const Area area : {control, cards})
+    if (!reach(segment.clients_parts, area)) return fail(Errc::os, "a job that is not mapped");
+  view.clients_ = segment.clients.subspan(memory.offset, memory.bytes);
+  view.clients_parts_ = segment.clients_parts;
+  view.card_rests_at_ = rests.offset;
+  auto* const clients = view.clients_.data();
+  view.board_ = &Board::at(clients + board);
+  view.cards_ = clients + cards.offset;
+  view.card_rests_ = clients + rests.offset;
   return view;
 }
 
@@ -231,6 +220,21 @@ Result<Record> JobView::find_info(KeyOwner owner, std::string_view key, std::uin
   return found;
 }
 
+/// The first page is mapped, and most cards end there: what leads behind it is looked for again. One variable, which is returned where it
+/// was made: every Get of a card comes through here.
+inline Result<Record> JobView::find_local(std::uint32_t local, std::string_view key, std::uint64_t hash,
+                                          std::uint32_t scopes) const noexcept {
+  auto log = whole_card(local);
+  if (clients_parts_ != nullptr) log.read_up_to(card_first_);
+  auto found = log.find({Realm::rank, 0}, key, hash, scopes);
+  if (is_behind(found, log)) [[unlikely]]
+    found = find_again([&] { return card(local); },
+                       [&](const KeyedLog& now) {
+                         return now.find({Realm::rank, 0}, key, hash, scopes);
+                       });
+  return found;
+}
+
 Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                                   std::uint32_t scopes) const noexcept {
   if (r >= rank_count_) return fail(Errc::not_found);
@@ -238,7 +242,8 @@ Result<Record> JobView::find_card(std::uint32_t r, std::string_view key, std::ui
   if (at >= RankEntry::local_card) {
     const auto index = at - RankEntry::local_card;
     if (index >= local_capacity_) return fail(Errc::corrupt, "local index");
-    return find_in_card(*this, index, key, hash, scopes);
+    if (!has_cards()) return fail(Errc::not_found, "another job's card");
+    return find_local(index, key, hash, scopes);
   }
   const auto found = remote().find(at, key, hash, scopes);
   if (!found) return fail(found.error());

@@ -19,8 +19,8 @@ namespace weft::store {
 class JobView {
  public:
   JobView() = default;
-  /// segment: all of both memories, or windows of them that stay where they are; job: the offset of a JobHeader that was live.
-  /// Errors: corrupt (an area leaves its memory), os (it cannot be mapped).
+  /// segment: all memories, or windows of them that stay where they are; job: the offset of a JobHeader that was live. In a client a
+  /// view of another job than its own has no cards. Errors: corrupt (an area leaves its memory), os (it cannot be mapped).
   static Result<JobView> open(const shm::SegmentBytes& segment, std::uint64_t job) noexcept;
 
   std::string_view nspace() const noexcept { return nspace_; }
@@ -52,6 +52,10 @@ class JobView {
   /// The card of a rank elsewhere is as a full fence of the whole job left it (RemoteCards I6).
   bool is_exchanged(std::uint32_t r) const noexcept { return remote_.is_exchanged(remote_link(r)); }
   explicit operator bool() const noexcept { return header_ != nullptr; }
+  /// False: what its ranks on this node write, their cards and the board, is not mapped here.
+  bool has_cards() const noexcept { return board_ != nullptr; }
+  /// What they write. Needs has_cards().
+  MutableBytes clients_memory() const noexcept { return clients_; }
 
   /// The ranks of a node, ascending; empty if there is no such node.
   std::span<const std::uint32_t> ranks_on(std::uint32_t node) const noexcept { return index_.ranks_on(node); }
@@ -64,7 +68,7 @@ class JobView {
   RemoteCards remote() const noexcept;
   /// All records known here of a rank on another node, oldest first. Errors: corrupt.
   Result<std::vector<CardRecord>> remote_card(std::uint32_t r) const;
-  /// The card of a local rank. local: below local_capacity of the header.
+  /// The card of a local rank. local: below local_capacity of the header. Needs has_cards(), as the next two.
   KeyedLog card(std::uint32_t local) const noexcept;
   /// The same for its writer: append() makes the checks that readers on other nodes expect.
   KeyedLog card_to_write(std::uint32_t local) const noexcept;
@@ -72,13 +76,15 @@ class JobView {
 
   /// Job-level data: what the host registered about this owner. Errors: not_found, corrupt.
   Result<Record> find_info(KeyOwner owner, std::string_view key, std::uint64_t hash) const noexcept;
-  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found,
-  /// corrupt.
+  /// A record that rank r put: from its card if it is local, else from the remote cards. Errors: not_found (also of a local rank where
+  /// has_cards() is false), corrupt.
   Result<Record> find_card(std::uint32_t r, std::string_view key, std::uint64_t hash,
                            std::uint32_t scopes = ~std::uint32_t{0}) const noexcept;
 
  private:
   KeyedLog whole_card(std::uint32_t local) const noexcept;
+  Result<Record> find_local(std::uint32_t local, std::string_view key, std::uint64_t hash,
+                            std::uint32_t scopes) const noexcept;
   /// RankEntry::card; 0 if there is no such rank.
   std::uint32_t card_of(std::uint32_t r) const noexcept {
     return r < rank_count_ ? ranks_[r].card.load(std::memory_order_acquire) : 0;  // RC.R2 <- R1
@@ -89,6 +95,7 @@ class JobView {
   std::uint32_t local_capacity_ = 0;
   std::uint32_t card_buckets_ = 1;
   std::uint64_t card_first_ = 0, card_capacity_ = 0, card_rest_bytes_ = 0;
+  MutableBytes clients_;
   std::byte* cards_ = nullptr;  // their first pages
   std::byte* card_rests_ = nullptr;
   RankEntry* ranks_ = nullptr;

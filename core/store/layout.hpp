@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The map of the node segment: two memories (transport/shm/segment.hpp), everything zero when new.
+// The map of the node segment (transport/shm/segment.hpp), everything zero when new.
 //
-//   server's   SegmentHeader | JobHeader | its areas | JobHeader | its areas | ...
-//   clients'   boards of sets | areas of a job | areas of a job | ...
+//   server's          SegmentHeader | JobHeader | its areas | JobHeader | its areas | ...
+//   clients' of a job control | first pages of its cards | rests of its cards | boards of sets
 //
 // | area of a job      | memory   | writer            | readers                    | protocol                              |
 // |--------------------|----------|-------------------|----------------------------|---------------------------------------|
@@ -12,11 +12,10 @@
 // | info: KeyedLog     | server's | server            | all                        | core/store/keyed_log.hpp              |
 // | remote: RemoteCards| server's | server            | all                        | core/store/remote_cards.hpp           |
 // | locals: Local[]    | server's | server            | all                        | atomics, see Local                    |
-// | control            | clients' | local clients     | all                        | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
-// | card of a local    | clients' | that client       | all, other nodes by reads  | core/store/keyed_log.hpp              |
+// | control            | clients' | local clients     | the job's ranks here       | board.hpp, fetch_cell.hpp, NoticeRing, Doorbell |
+// | card of a local    | clients' | that client       | the same, other nodes by reads | core/store/keyed_log.hpp              |
 //
-// The clients' memory is one user's. Control and cards of another user's job lie in the server's memory, and the server writes them for
-// ranks that have no segment.
+// A client has its own job's memory and no other: of the cards of another job on this node it asks the server.
 //
 // Offsets count from the start of the memory that the thing lies in. All bounds and offsets are in the server's memory, which the
 // kernel lets no client write.
@@ -46,7 +45,7 @@ namespace weft::store {
 
 /// Raised when anything in this file, KeyedLog, RemoteCards, JobIndex, Board, GroupLedger, FetchCell, NoticeRing, Doorbell or the value
 /// encoding changes shape.
-inline constexpr std::uint32_t layout_version = 11;
+inline constexpr std::uint32_t layout_version = 12;
 inline constexpr std::uint64_t segment_magic = 0x544d4753'54464557;  // "WEFTSGMT"
 inline constexpr std::uint32_t max_jobs = 400;
 /// Boards of sets that are not a whole job, and of sets that make groups: slots of one size.
@@ -68,14 +67,15 @@ inline constexpr std::uint16_t none16 = 0xffff;
 
 struct SegmentHeader {
   std::uint64_t magic;
-  std::uint64_t server_bytes, clients_bytes;  ///< of the two memories
-  std::atomic<std::uint32_t> version;         ///< stored last by the creator (release)
-  std::atomic<std::uint32_t> job_count;       ///< jobs[0 .. job_count) may be read
-  char socket[64];                            ///< name of the server's socket, which identifies the server
+  std::uint64_t server_bytes;            ///< of this memory
+  std::atomic<std::uint32_t> version;    ///< stored last by the creator (release)
+  std::atomic<std::uint32_t> job_count;  ///< jobs[0 .. job_count) may be read
+  char socket[64];                       ///< name of the server's socket, which identifies the server
   char server_nspace[256];
   std::uint32_t server_rank;
-  std::uint32_t board_slots;  ///< boards of sets, then those of groups; fewer in a small segment
-  std::uint64_t boards;       ///< offset of the first in the clients' memory, pool_board_bytes each
+  /// Boards of sets, then those of groups, of all jobs together: board n lies at its place in the memory of the job whose set has it.
+  /// Fewer in a small segment.
+  std::uint32_t board_slots;
   std::atomic<std::uint64_t> jobs[max_jobs];
 };
 static_assert(sizeof(SegmentHeader) <= shm::page_bytes);
@@ -137,7 +137,7 @@ struct JobHeader {
   std::uint64_t card_capacity;    ///< bytes of a card's data in all
   std::uint64_t card_rest_bytes;  ///< virtual bytes from the rest of a card to that of the next, whole pages
   Area rank_area, index_area, info_area, remote_area, local_area;  ///< in the server's memory
-  Area control_area, card_area, card_rest_area;                    ///< in the clients' memory
+  Area control_area, card_area, card_rest_area, board_area;        ///< in the job's clients' memory
   std::uint64_t board;                                             ///< offset; inside control_area
   std::uint64_t rings;        ///< offset of NoticeRing[local_capacity]; inside control_area
   std::uint64_t fetch_cells;  ///< offset of FetchCell[local_capacity]; inside control_area
@@ -145,7 +145,10 @@ struct JobHeader {
   std::uint64_t doorbell;     ///< offset; inside control_area: a damaged one silences its own job only
   char nspace[256];
   CardKey card_key;               ///< if cards_are_keyed
-  std::uint32_t by_messages;      ///< its ranks have no segment: control and cards lie in the server's memory
+  std::uint64_t clients_at;       ///< the server: where its clients' memory lies among those of all jobs
+  std::uint64_t clients_bytes;    ///< of that memory
+  std::uint64_t clients_inode;    ///< of its file, by which a client tells it from another
+  std::int32_t clients_fd;        ///< its descriptor in the server's process
   std::uint32_t cards_are_keyed;  ///< the records of cards are checked under card_key (record_check.hpp)
 };
 

@@ -279,7 +279,7 @@ std::vector<Record> newest_records(const JobView& job, KeyOwner owner, Caller ca
   (void)job.info().visit(0, [&](const Record& record) {
     if (record.owner == owner) records.push_back(record);
   });
-  if (const auto local = job.local_index(rank); local != none) {
+  if (const auto local = job.local_index(rank); local != none && job.has_cards()) {
     const bool own = caller.same_job && caller.rank == rank;
     (void)job.card(local).visit(0, [&](const Record& record) {
       if (visible(record.scope, PMIX_SCOPE_UNDEF, own, true)) records.push_back(record);

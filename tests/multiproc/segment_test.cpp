@@ -2,10 +2,14 @@
 // What a process can do to the segment that its server handed it, beside what the library does: the server goes on.
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
+#include <filesystem>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "core/link/rendezvous.hpp"
@@ -17,7 +21,7 @@
 namespace weft::test {
 namespace {
 
-/// The caller's job in the segment that its environment names; the clients' memory is all writable, as any client can have it.
+/// The caller's job in the segment that its environment names; its clients' memory is all writable, as any rank of it can have it.
 struct Reach {
   explicit Reach(const Client& client) {
     auto fds = link::open_segment(std::getenv(link::env_segment));
@@ -29,6 +33,7 @@ struct Reach {
           "the clients' memory is not writable");
     const auto at = store::find_job(windows.bytes(), client.me.nspace);
     check(at.has_value(), "no job");
+    windows.own_job = at;
     auto view = store::JobView::open(windows.bytes(), *at);
     check(view.has_value(), "no view");
     job = *view;
@@ -143,9 +148,25 @@ int waits_for_commits(const Words&) {
   return 0;
 }
 
-/// A rank of that user, which can or cannot write the clients' memory; reads what rank 0 of another user's job has put.
+/// The clients' memories that this process has a descriptor of, by their files' numbers.
+std::string memories() {
+  std::set<ino_t> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    struct stat facts {};
+    const auto target = std::filesystem::read_symlink(entry.path(), gone).string();
+    if (target.starts_with("/memfd:weft-shared") && ::stat(entry.path().c_str(), &facts) == 0)
+      found.insert(facts.st_ino);
+  }
+  std::string out = "memories";
+  for (const auto file : found) out += ' ' + std::to_string(file);
+  return out;
+}
+
+/// A rank of a job of two, each of its user; reads what both have put, and rank 0 of another job. words: the users, that job, its user.
 int is_of_user(const Words& words) {
-  const auto user = static_cast<uid_t>(std::stoul(words[0]));
+  const std::string me = std::getenv("PMIX_RANK");
+  const auto user = static_cast<uid_t>(std::stoul(words[me == "0" ? 0 : 1]));
   check(::setresuid(user, user, user) == 0, "not another user");
   Client client;
   check_status(put("user", std::uint64_t{user}), PMIX_SUCCESS);
@@ -154,11 +175,21 @@ int is_of_user(const Words& words) {
   const pmix_proc_t both[] = {client.peer(0), client.peer(1)};
   for (int round = 0; round < 3; ++round) check_status(PMIx_Fence(both, 2, nullptr, 0), PMIX_SUCCESS);
   for (const pmix_rank_t rank : {0u, 1u})
-    check_equal(get(client.peer(rank), "user").u64(), std::uint64_t{user});
+    check_equal(get(client.peer(rank), "user").u64(), std::uint64_t{std::stoul(words[rank])});
   say("here");
   await("look");
-  check_equal(get(proc_of(words[1], 0), "user").u64(), std::uint64_t{std::stoul(words[2])});
-  check((mappings_of("weft-shared") != 0) == (words[3] == "maps"), "the clients' memory");
+  const auto other = proc_of(words[2], 0);
+  const std::uint64_t its_user = std::stoul(words[3]);
+  check_equal(get(other, "user").u64(), its_user);
+  for (const char* how : {PMIX_OPTIONAL, PMIX_IMMEDIATE}) {
+    check_equal(get(other, "user", std::move(Infos().flag(how))).u64(), its_user);
+    check_status(get(proc_of(words[2], PMIX_RANK_UNDEF), "user", std::move(Infos().flag(how))).status,
+                 PMIX_SUCCESS);
+    check_status(get(other, "none", std::move(Infos().flag(how))).status, PMIX_ERR_NOT_FOUND);
+  }
+  check_status(get(other, nullptr).status, PMIX_SUCCESS);
+  check_status(get(other, PMIX_LOCAL_RANK).status, PMIX_SUCCESS);
+  say(memories());
   client.finalize();
   return 0;
 }
@@ -181,41 +212,40 @@ TEST_F(SegmentTest, no_client_gets_the_servers_memory_writable) {
   all_run(Segment::mapped, 2, "reaches_for_the_servers_memory");
 }
 
-/// Jobs of two users under one host; the namespace is registered before its clients, and after them.
-TEST_F(SegmentTest, one_users_ranks_cannot_write_what_anothers_read) {
+/// Jobs under one host, the last two of one user, and the first with ranks of two; the namespace is registered before its clients, and
+/// after them.
+TEST_F(SegmentTest, a_jobs_memory_is_its_own_ranks_and_one_users) {
   if (::getuid() != 0) GTEST_SKIP() << "only root can be two users";
-  constexpr uid_t first = 54321, second = 54322;
+  const Words first = {"54321", "54322"}, second = {"54322", "54322"};
   for (const bool is_nspace_first : {true, false}) {
     Host host;
     std::vector<Child> children;
-    const auto add = [&](const std::string& name, uid_t user, const Words& words) {
+    const auto add = [&](const std::string& name, Words words, const std::string& other) {
       Infos infos;
       infos.number(PMIX_JOB_SIZE, 2);
       if (is_nspace_first) host.add_job(name, 2, infos);
-      for (const pmix_rank_t rank : {0u, 1u}) host.add_client(proc_of(name, rank), nullptr, user);
+      for (const pmix_rank_t rank : {0u, 1u})
+        host.add_client(proc_of(name, rank), nullptr, static_cast<uid_t>(std::stoul(words[rank])));
       if (!is_nspace_first) host.add_job(name, 2, infos);
+      words.insert(words.end(), {other, other == "first" ? first[0] : second[0]});
       for (auto& child : host.start_all(name, 2, "is_of_user", words)) children.push_back(std::move(child));
     };
-    add("first", first, {std::to_string(first), "second", std::to_string(second), "maps"});
-    add("second", second, {std::to_string(second), "first", std::to_string(first), "maps nothing"});
+    add("first", first, "second");
+    add("second", second, "third");
+    add("third", second, "first");
     for (auto& child : children) child.expect("here");
     for (auto& child : children) child.tell("look");
+    std::vector<std::string> heard;
+    for (auto& child : children) heard.push_back(child.hear());
     for (auto& child : children) child.expect_success();
+    EXPECT_NE(heard[0] == "memories", heard[1] == "memories") << "the user that came first has it";
+    const std::set<std::string> of_jobs{std::max(heard[0], heard[1]), heard[2], heard[4]};
+    EXPECT_EQ(of_jobs.size(), 3u);
+    EXPECT_EQ(heard[2], heard[3]);
+    EXPECT_EQ(heard[4], heard[5]);
+    for (const auto& memory : of_jobs)
+      EXPECT_EQ(std::count(memory.begin(), memory.end(), ' '), 1) << memory << ": one each";
   }
-}
-
-/// Ranks of one job that share memory are one user's.
-TEST_F(SegmentTest, a_job_that_runs_gets_no_client_of_another_user) {
-  if (::getuid() != 0) GTEST_SKIP() << "only root can be two users";
-  Host host;
-  host.add_job("job", 2);
-  auto child = host.start("job", 0, "silences_the_doorbell");
-  child.expect("silent");
-  const auto other = proc_of("job", 1);
-  EXPECT_EQ(PMIx_server_register_client(&other, 54321, 54321, nullptr, nullptr, nullptr),
-            PMIX_ERR_NOT_SUPPORTED);
-  child.tell("end");
-  child.expect_success();
 }
 
 TEST_F(SegmentTest, a_servers_loop_ends_whatever_a_board_says) {

@@ -136,6 +136,7 @@ Result<PartialWindow> PartialWindow::map(Fd fd) {
   out.incomplete_ = &parts->is_incomplete;
   out.base_ = parts->base;
   out.bytes_ = parts->bytes;
+  out.inode_ = parts->inode;
   out.parts_ = std::move(parts);
   return out;
 }
@@ -177,7 +178,7 @@ Result<SegmentWindows> SegmentWindows::map(Fd server_fd, Fd clients_fd) {
   if (!server) return fail(server.error());
   auto clients = PartialWindow::map(std::move(clients_fd));
   if (!clients) return fail(clients.error());
-  return SegmentWindows{std::move(*server), std::move(*clients)};
+  return SegmentWindows{std::move(*server), std::move(*clients), {}};
 }
 
 }  // namespace weft::shm

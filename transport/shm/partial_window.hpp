@@ -46,6 +46,8 @@ class PartialWindow {
 
   std::byte* base() const noexcept { return base_; }
   std::size_t size() const noexcept { return bytes_; }
+  /// As inode_of() of its descriptor.
+  std::uint64_t inode() const noexcept { return inode_; }
   explicit operator bool() const noexcept { return parts_ != nullptr; }
 
  private:
@@ -64,17 +66,19 @@ class PartialWindow {
   const std::atomic<bool>* incomplete_ = nullptr;     ///< in parts_
   std::byte* base_ = nullptr;
   std::size_t bytes_ = 0;
+  std::uint64_t inode_ = 0;
 };
 
-/// A client's side of a segment: both memories, for reading until a part is made writable.
+/// A client's side of a segment: the server's memory and that of its own job's clients, for reading until a part is made writable.
 struct SegmentWindows {
   PartialWindow server, clients;
+  std::optional<std::uint64_t> own_job{};  ///< as SegmentBytes
 
   /// Errors: as PartialWindow::map().
   static Result<SegmentWindows> map(Fd server, Fd clients);
   /// Good for as long as this object stays in its place.
   SegmentBytes bytes() const noexcept {
-    return {{server.base(), server.size()}, {clients.base(), clients.size()}, &server, &clients};
+    return {{server.base(), server.size()}, {clients.base(), clients.size()}, &server, &clients, own_job};
   }
   bool is_incomplete() const noexcept { return server.is_incomplete() || clients.is_incomplete(); }
   explicit operator bool() const noexcept { return bool(server); }

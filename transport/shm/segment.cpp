@@ -42,9 +42,35 @@ Result<Window> Window::map(int fd, std::uint64_t offset, std::size_t bytes, Acce
   return Window(static_cast<std::byte*>(at), bytes);
 }
 
+std::size_t allowed_file_bytes(std::size_t bytes) noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
+    bytes = limit.rlim_cur;
+  return bytes & ~(page_bytes - 1);
+}
+
+Result<Fd> make_memfd(const char* name, std::size_t bytes) {
+  Fd fd(::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd) return fail(Errc::os, "memfd_create", errno);
+  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
+    return fail(Errc::os, "ftruncate of the node segment", errno);
+  return fd;
+}
+
+Result<void> seal_size(int fd, int further) noexcept {
+  if (::fcntl(fd, F_ADD_SEALS, size_seals | further) != 0)
+    return fail(Errc::os, "sealing the node segment", errno);
+  return {};
+}
+
 bool has_fixed_size(int fd) noexcept {
   const int seals = ::fcntl(fd, F_GET_SEALS);
   return seals >= 0 && (seals & size_seals) == size_seals;
+}
+
+std::uint64_t inode_of(int fd) noexcept {
+  struct stat facts {};
+  return ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
 }
 
 Result<void> populate(std::byte* at, std::size_t bytes) noexcept {
@@ -62,45 +88,19 @@ Result<void> Window::populate(std::size_t offset, std::size_t bytes) noexcept {
 }
 
 Result<Memory> Memory::create(std::size_t bytes, Writers writers) {
-  // Growing a file past RLIMIT_FSIZE raises a signal that kills the process, so the limit is read first.
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < bytes)
-    bytes = limit.rlim_cur;
-  bytes &= ~(page_bytes - 1);
-  Fd fd(::memfd_create(writers == Writers::creator ? "weft-node" : "weft-shared",
-                       MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!fd) return fail(Errc::os, "memfd_create", errno);
-  if (::ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0)
-    return fail(Errc::os, "ftruncate of the node segment", errno);
-  auto window = Window::map(fd.get(), 0, bytes, Window::Access::write);
+  const bool is_sealed = writers == Writers::creator;
+  bytes = allowed_file_bytes(bytes);
+  auto fd = make_memfd(is_sealed ? "weft-node" : "weft-shared", bytes);
+  if (!fd) return fail(fd.error());
+  auto window = Window::map(fd->get(), 0, bytes, Window::Access::write);
   if (!window) return fail(window.error());
-  // If a peer could shrink the file, the next load of every reader would raise SIGBUS. The creator's own mapping, made before
-  // the seal, stays writable.
-  if (::fcntl(fd.get(), F_ADD_SEALS,
-              writers == Writers::creator ? size_seals | F_SEAL_FUTURE_WRITE : size_seals) != 0)
-    return fail(Errc::os, "sealing the node segment", errno);
-  return Memory(std::move(fd), std::move(*window), writers);
-}
-
-Result<std::uint64_t> Memory::allocate(std::size_t bytes) noexcept {
-  const std::uint64_t need = page_aligned(bytes);
-  if (need < bytes) return fail(Errc::no_space, "the node segment is full");
-  for (auto range = free_.begin(); range != free_.end(); ++range)
-    if (range->bytes >= need) {
-      const auto at = std::exchange(range->offset, range->offset + need);
-      range->bytes -= need;
-      if (range->bytes == 0) free_.erase(range);
-      return at;
-    }
-  if (need > left()) return fail(Errc::no_space, "the node segment is full");
-  return std::exchange(next_, next_ + need);
+  // The creator's own mapping, made before the seal, stays writable.
+  if (auto ok = seal_size(fd->get(), is_sealed ? F_SEAL_FUTURE_WRITE : 0); !ok) return fail(ok.error());
+  return Memory(std::move(*fd), std::move(*window));
 }
 
 /// False: the next user would see old bytes.
 bool Memory::clear(std::uint64_t offset, std::uint64_t bytes) noexcept {
-  if (writers_ == Writers::several)
-    return ::fallocate(fd_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
-                       static_cast<off_t>(bytes)) == 0;
   // The seal that keeps others from writing keeps the creator from punching holes: zeros go where pages are.
   const auto end = static_cast<off_t>(offset + bytes);
   for (auto at = static_cast<off_t>(offset); at < end;) {
@@ -116,31 +116,14 @@ bool Memory::clear(std::uint64_t offset, std::uint64_t bytes) noexcept {
 }
 
 void Memory::release(std::uint64_t offset, std::size_t bytes) {
-  const std::uint64_t whole = page_aligned(bytes);
-  if (!clear(offset, whole)) return;  // the addresses are given up instead
-  // Merges neighbouring ranges, and returns a range that ends at next_ to the unused part: otherwise jobs of
-  // many sizes would fragment the segment.
-  const auto after =
-      std::find_if(free_.begin(), free_.end(), [&](const Range& r) { return r.offset > offset; });
-  auto range = free_.insert(after, {offset, whole});
-  if (const auto next = range + 1; next != free_.end() && range->offset + range->bytes == next->offset) {
-    range->bytes += next->bytes;
-    free_.erase(next);
-  }
-  if (range != free_.begin() && (range - 1)->offset + (range - 1)->bytes == range->offset) {
-    (range - 1)->bytes += range->bytes;
-    range = free_.erase(range) - 1;
-  }
-  if (range->offset + range->bytes == next_) {
-    next_ = range->offset;
-    free_.erase(range);
-  }
+  // Addresses with old bytes are given up.
+  if (clear(offset, page_aligned(bytes))) range_.release(offset, bytes);
 }
 
 Result<Segment> Segment::create(std::size_t bytes) {
   auto server = Memory::create(bytes / 2, Memory::Writers::creator);
   if (!server) return fail(server.error());
-  auto clients = Memory::create(bytes / 2, Memory::Writers::several);
+  auto clients = Memories::create(bytes / 2);
   if (!clients) return fail(clients.error());
   return Segment{std::move(*server), std::move(*clients)};
 }

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A node's shared memory: two sparse memfds without a name in any file system.
+// A node's shared memory: sparse memfds without a name in any file system.
 //
-//   server's    only the process that made it ever writes it: the kernel refuses any other writable mapping
-//   clients'    what clients and server write: each client its own parts, by convention of what it makes writable
+//   server's    one; only the process that made it ever writes it: the kernel refuses any other writable mapping
+//   clients'    one for each job (memories.hpp): what its clients and the server write, each client its own parts, by convention of what
+//               it makes writable
 //
-// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps parts of both, read-only,
-// and makes writable the few bytes of the clients' memory that it owns, so a stray store in a client cannot reach the data of another
-// (partial_window.hpp).
+// Nothing in them depends on the address where they are mapped: all references are offsets. A client maps parts of the server's and of
+// its own job's, read-only, and makes writable the few bytes of the latter that it owns, so a stray store in a client cannot reach
+// the data of another (partial_window.hpp).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/fd.hpp"
+#include "transport/shm/address_range.hpp"
+#include "transport/shm/memories.hpp"
 #include "weft/bytes.hpp"
 #include "weft/result.hpp"
 
 namespace weft::shm {
-
-inline constexpr std::size_t page_bytes = 4096;
-constexpr std::uint64_t page_aligned(std::uint64_t n) {
-  return (n + page_bytes - 1) & ~std::uint64_t{page_bytes - 1};
-}
 
 using base::Fd;
 
@@ -64,17 +62,28 @@ class Window {
   std::size_t bytes_ = 0;
 };
 
-/// The file is sealed: no process can make it shorter or longer, nor take the seals off.
+/// What a file may have at most: growing one past RLIMIT_FSIZE raises a signal that ends the process. Whole pages.
+std::size_t allowed_file_bytes(std::size_t bytes) noexcept;
+/// A memory without a name, of zeros. Errors: os.
+Result<Fd> make_memfd(const char* name, std::size_t bytes);
+/// Seals it: no process can make it shorter or longer, nor take the seals off. further: more seals. Errors: os.
+Result<void> seal_size(int fd, int further = 0) noexcept;
+/// It is sealed so.
 bool has_fixed_size(int fd) noexcept;
+/// The file's number, by which two descriptors are told to be of one memory; 0: there is no such descriptor.
+std::uint64_t inode_of(int fd) noexcept;
 
 class PartialWindow;
 
-/// Both memories as a process has them mapped.
+/// The memories as a process has them mapped.
 struct SegmentBytes {
-  MutableBytes server, clients;
+  MutableBytes server;
+  MutableBytes clients;  ///< the server: of all jobs; a client: of its own
   /// Where parts are mapped when they are asked for; null: all is mapped.
   const PartialWindow* server_parts = nullptr;
   const PartialWindow* clients_parts = nullptr;
+  /// A client: where its own job begins in the server's memory; nothing: it knows none yet.
+  std::optional<std::uint64_t> own_job{};
 };
 
 /// The creator's side of one memory: the descriptor, a writable mapping of all of it, and an allocator of pages.
@@ -87,9 +96,9 @@ class Memory {
   static Result<Memory> create(std::size_t bytes, Writers writers);
 
   /// Page-aligned, zeroed. Errors: no_space.
-  Result<std::uint64_t> allocate(std::size_t bytes) noexcept;
-  /// Ends an allocation: its bytes read as zero at once, its addresses serve a later allocate(). The kernel gets the pages
-  /// of the clients' memory back; those of the creator's, which it may not free either, stay for the next allocation there.
+  Result<std::uint64_t> allocate(std::size_t bytes) noexcept { return range_.allocate(bytes); }
+  /// Ends an allocation: its bytes read as zero at once, its addresses serve a later allocate(). The pages stay for that: the
+  /// seal that keeps others from writing keeps the creator from freeing.
   void release(std::uint64_t offset, std::size_t bytes);
 
   int fd() const noexcept { return fd_.get(); }
@@ -97,27 +106,23 @@ class Memory {
   std::size_t size() const noexcept { return window_.size(); }
   MutableBytes bytes() const noexcept { return {base(), size()}; }
   /// Bytes behind the last allocation.
-  std::size_t left() const noexcept { return window_.size() - next_; }
+  std::size_t left() const noexcept { return range_.left(); }
 
  private:
-  Memory(Fd fd, Window window, Writers writers) noexcept
-      : fd_(std::move(fd)), window_(std::move(window)), writers_(writers) {}
+  Memory(Fd fd, Window window) noexcept
+      : fd_(std::move(fd)), window_(std::move(window)), range_(window_.size()) {}
   bool clear(std::uint64_t offset, std::uint64_t bytes) noexcept;
-  struct Range {
-    std::uint64_t offset, bytes;
-  };
   Fd fd_;
   Window window_;
-  Writers writers_;
-  std::uint64_t next_ = 0;
-  std::vector<Range> free_;  // by offset, none touching another or next_
+  AddressRange range_;
 };
 
 /// The server's side of a node's segment.
 struct Segment {
-  Memory server, clients;
+  Memory server;
+  Memories clients;
 
-  /// bytes: of both together, half each. Errors: os.
+  /// bytes: of addresses in all, half for the server's memory and half for those of clients. Errors: os.
   static Result<Segment> create(std::size_t bytes);
   SegmentBytes bytes() const noexcept { return {server.bytes(), clients.bytes()}; }
 };

@@ -24,8 +24,7 @@ data::Infos directives_for_host(const Cards::Wanted& wanted) {
 
 }  // namespace
 
-Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment)
-    : jobs_(jobs), host_(host), segment_(segment) {
+Cards::Cards(Jobs& jobs, Host& host, Cluster* cluster) : jobs_(jobs), host_(host) {
   if (cluster != nullptr) join(*cluster);
 }
 
@@ -103,8 +102,7 @@ void Cards::answer_cell(Job& job, std::uint32_t local) {
 }
 
 void Cards::offer(const Job& job) {
-  const auto& memory = job.writer->is_by_messages() ? segment_.server : segment_.clients;
-  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view(), memory.base());
+  if (modex_ && job.nodes.size() > 1) modex_->offer(job.view());
 }
 
 void Cards::withdraw(const std::string& nspace) {

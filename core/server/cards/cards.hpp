@@ -18,7 +18,7 @@ namespace weft::server {
 class Cards {
  public:
   /// cluster: null where there is no other node.
-  Cards(Jobs& jobs, Host& host, Cluster* cluster, const shm::Segment& segment);
+  Cards(Jobs& jobs, Host& host, Cluster* cluster);
   /// As Rooms::join(). What is registered is offered at once.
   void join(Cluster& cluster);
 
@@ -60,7 +60,6 @@ class Cards {
   Jobs& jobs_;
   Host& host_;
   Cluster* cluster_ = nullptr;
-  const shm::Segment& segment_;
   std::unique_ptr<Modex> modex_;
   /// Fetches that the host does and that may be shared: by rank and key.
   std::map<std::pair<Name, std::string>, std::vector<FetchDone>> by_host_;

@@ -98,8 +98,9 @@ Modex::~Modex() = default;
 
 // ---- places
 
-void Modex::offer(const store::JobView& job, std::byte* memory) {
+void Modex::offer(const store::JobView& job) {
   const auto& header = job.header();
+  auto* const memory = job.clients_memory().data();
   auto made = std::make_unique<Offer>();
   auto& endpoint = cluster_.endpoint();
   if (auto pages = endpoint.expose({memory + header.card_area.offset, header.card_area.bytes}))

@@ -37,8 +37,7 @@ class Modex {
   Modex& operator=(const Modex&) = delete;
 
   /// A job with ranks on other nodes is there: its cards may be read from now on.
-  /// memory: where its cards lie.
-  void offer(const store::JobView& job, std::byte* memory);
+  void offer(const store::JobView& job);
   void withdraw(std::string_view nspace);
   /// Where the cards of that job lie here, for take_place() of other nodes; nothing if they may not be read.
   Blob place(std::string_view nspace) const;

@@ -76,9 +76,7 @@ void Clients::handshake(const ConnectionRef& connection, const link::Frame& fram
   connection->is_known = true;
   connection->job = job;
   connection->local = *local;
-  connection->has_segment =
-      hello->layout == store::layout_version && !job->writer->is_by_messages() &&
-      (connection->uid == ::getuid() || rooms_.jobs.has_clients_memory(connection->uid));
+  connection->has_segment = hello->layout == store::layout_version && job->gives_memory_to(connection->uid);
   connection->attached = connection->has_segment && hello->attached != 0;
   job->connections[*local] = connection;
   (void)connection->watch_process();  // without pidfd the closing socket says the same
@@ -108,7 +106,7 @@ void Clients::welcome(const ConnectionRef& connection) {
   if (connection->has_segment) {
     message.segment_bytes = segment_.server.size();
     message.job = job.writer->offset();
-    if (!connection->attached) fds = {segment_.server.fd(), segment_.clients.fd()};
+    if (!connection->attached) fds = {segment_.server.fd(), job.view().header().clients_fd};
   }
   // The first bytes on an empty socket: they fit, so the blocking form does not block.
   if (!link::send_frame(connection->native_handle(), MessageType::welcome, 0, link::encode(message), fds))

@@ -69,8 +69,7 @@ void Fences::close_job(const std::string& nspace) {
     auto& members = fence->members();
     for (std::uint32_t member = 0; member < members.size() && !fence->is_of_job(); ++member)
       if (members[member].nspace == nspace) step(fence, FenceEvent::member_lost, {PMIX_ERR_UNREACH, member});
-    // A member of another namespace that is just leaving may hold the board.
-    if (fence->is_pooled() && !pool_.give_back(fence->number())) held_slots_.push_back(fence->number());
+    if (fence->is_pooled()) pool_.drop(fence->number());
     std::erase(boards_, fence);
   }
   cards_.forget(nspace);
@@ -183,16 +182,17 @@ std::optional<FenceBoard::Shape> Fences::shape_of(const Participants& procs) con
 /// A slot of the pool. Where none is free: one whose set has not fenced since the last time that one was wanted.
 std::optional<store::BoardNumber> Fences::take_slot(const FenceBoard::Shape& shape) {
   const auto members = static_cast<std::uint32_t>(shape.members.size());
-  // The pool is in the clients' memory, in which no other user's fence may be spoilt.
+  // Each job has a memory of its own, so processes of several have none in which they could meet.
   if (std::any_of(shape.members.begin(), shape.members.end(),
-                  [this](const auto& member) { return jobs_.find(member.nspace)->writer->is_by_messages(); }))
+                  [&](const auto& member) { return member.nspace != shape.members.front().nspace; }))
     return std::nullopt;
-  std::erase_if(held_slots_, [&](store::BoardNumber slot) { return pool_.give_back(slot); });
-  for (std::size_t tried = 0; tried <= 2 * pool_.capacity(); ++tried) {
-    if (const auto slot = pool_.take(members, shape.is_remote)) return slot;
-    if (members == 0 || members > store::most_pool_members || pool_.capacity() == 0) return std::nullopt;
+  for (std::size_t tried = 0; tried <= 2 * pool_.capacity() && members != 0; ++tried) {
+    const auto& job = jobs_.find(shape.members.front().nspace)->view();
+    if (const auto slot = pool_.take(job, members, shape.is_remote)) return slot;
+    if (members > store::most_pool_members || pool_.capacity() == 0) return std::nullopt;
     const auto victim = next_victim_++ % pool_.capacity();
     const auto number = static_cast<store::BoardNumber>(victim + 1);
+    if (!pool_.is_taken(number)) continue;
     const auto now = pool_.at(number).open_generation();
     if (std::exchange(seen_[victim], now) != now) continue;
     const auto owner = std::find_if(boards_.begin(), boards_.end(),

@@ -144,8 +144,6 @@ class Fences {
   std::vector<BoardRef> boards_;
   std::vector<store::Generation> seen_;  ///< by pool slot: its open generation when it was last wanted back
   std::size_t next_victim_ = 0;
-  std::vector<store::BoardNumber>
-      held_slots_;  ///< of sets that are no more, until the last member has let go
   Counters counters_;
 };
 

@@ -18,19 +18,20 @@ store::GroupLedger& ledger_of(store::Board& board) noexcept {
 
 }  // namespace
 
-std::optional<link::GroupMembers> GroupBoards::open(const Procs& set, const link::RankRuns& members,
+std::optional<link::GroupMembers> GroupBoards::open(const store::JobView& job, const Procs& set,
+                                                    const link::RankRuns& members,
                                                     const link::RankRuns& here) {
   sweep();
   auto procs = link::procs_of(here);
   if (!procs || procs->empty() || procs->size() > store::most_group_members) return std::nullopt;
   const auto count = static_cast<std::uint32_t>(procs->size());
   const bool is_remote = here != members;
-  auto slot = pool_.take(count, is_remote);
+  auto slot = pool_.take(job, count, is_remote);
   // The one that was opened first makes room: its set gets another with its next construct.
   if (!slot && !places_.empty()) {
     dissolve(places_.front());
     sweep();
-    slot = pool_.take(count, is_remote);
+    slot = pool_.take(job, count, is_remote);
   }
   if (!slot) return std::nullopt;
   auto& board = pool_.at(*slot);
@@ -114,6 +115,11 @@ void GroupBoards::lose_at_places(const pmix_proc_t& proc) {
       if (!events::covers(proc, place.here[cell])) continue;
       dissolve(place);
       if (!place.is_given_back) pool_.at(place.number).forget_hold(cell, by_message);
+    }
+    if (proc.rank == PMIX_RANK_WILDCARD && place.dissolved && !place.is_given_back &&
+        events::covers(proc, place.here.front())) {
+      pool_.drop(place.number);
+      place.is_given_back = true;
     }
   }
 }

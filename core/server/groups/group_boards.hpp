@@ -49,13 +49,13 @@ class GroupBoards {
     BoardTicket ticket;
   };
 
-  /// A board for the set, which has none; members: all of it, by group rank; here: those of this node, in the same order, all with the
-  /// segment. Nothing: there is none to spare.
-  std::optional<link::GroupMembers> open(const Procs& set, const link::RankRuns& members,
-                                         const link::RankRuns& here);
+  /// A board for the set, which has none; members: all of it, by group rank; here: those of this node, in the same order, all of this
+  /// job and with the segment. Nothing: there is none to spare.
+  std::optional<link::GroupMembers> open(const store::JobView& job, const Procs& set,
+                                         const link::RankRuns& members, const link::RankRuns& here);
   /// What is under way at the board of this set becomes messages; the set has no board any more.
   void dissolve(const Procs& set);
-  /// A process has ended, or all of a namespace: the same for all its sets.
+  /// A process has ended, or a namespace whose memory goes: the same for all its sets.
   void lose(const pmix_proc_t& proc);
 
   bool owns(store::BoardNumber number) const noexcept { return pool_.owns(number); }

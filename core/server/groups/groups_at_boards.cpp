@@ -26,7 +26,7 @@ bool leaves_a_board_of_use(std::string_view key) noexcept {
          key == PMIX_GROUP_INFO || key == PMIX_GROUP_LOCAL_CID || key == PMIX_GROUP_ENDPT_DATA;
 }
 
-/// The members of this node have brought the same array and no word about how the group lives, and can read the segment.
+/// The members of this node are of one job, can read the segment, and have brought the same array and no word about how the group lives.
 std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, const GroupOutcome& outcome) {
   const bool waits_for_all = outcome.status == PMIX_SUCCESS && outcome.options.waits_for_all();
   if (!waits_for_all || meeting.at_board != 0 || meeting.arrived.empty() || is_gathering_(meeting.set))
@@ -45,7 +45,11 @@ std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, co
   }
   Procs here;
   for (const auto& [place, proc] : by_place) here.push_back(proc);
-  return boards_.open(meeting.set, outcome.members, link::runs_of(here));
+  const auto nspace = link::nspace_of(here.front());
+  const bool is_of_one_job =
+      std::all_of(here.begin(), here.end(), [&](const auto& proc) { return link::is_of(proc, nspace); });
+  if (!is_of_one_job) return std::nullopt;
+  return boards_.open(jobs_.find(nspace)->view(), meeting.set, outcome.members, link::runs_of(here));
 }
 
 /// Plain is what needs no word of the server: a group that is new, or one whose collectives wait for all its members.

@@ -25,9 +25,13 @@ void ChildEnvironment::forget(std::string_view nspace) {
   by_namespace_.change([&](ByNamespace& all) { all.erase(all.find(nspace)); });
 }
 
-std::optional<std::uint32_t> ChildEnvironment::application_of(const pmix_proc_t& proc) const {
+Result<store::JobView> ChildEnvironment::job_of(const pmix_proc_t& proc) const {
   const auto at = store::find_job(jobs_, link::nspace_of(proc));
-  const auto job = at ? store::JobView::open(jobs_, *at) : fail(Errc::not_found);
+  return at ? store::JobView::open(jobs_, *at) : fail(Errc::not_found);
+}
+
+std::optional<std::uint32_t> ChildEnvironment::application_of(const pmix_proc_t& proc) const {
+  const auto job = job_of(proc);
   const auto* rank = job ? job->rank(proc.rank) : nullptr;
   return rank != nullptr ? std::optional(rank->appnum) : std::nullopt;
 }
@@ -50,6 +54,10 @@ pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) con
     return found == all.end() ? PMIX_SUCCESS : change(found->second, proc, env);
   });
   if (changed != PMIX_SUCCESS) return changed;
+  // A child of a job that is not registered yet gets its memory from the server.
+  const auto job = job_of(proc);
+  const auto segment =
+      job ? link::segment_place(server_, server_fd_, job->header().clients_fd) : std::string();
   // Last: nothing that a launcher says of the environment makes a process another one.
   const Envars own{
       {EnvarChange::set, link::env_nspace, std::string(nspace)},
@@ -57,7 +65,7 @@ pmix_status_t ChildEnvironment::set_up(const pmix_proc_t& proc, char*** env) con
       {EnvarChange::set, link::env_server, socket_},
       {socket_file_.empty() ? EnvarChange::unset : EnvarChange::set, link::env_server_file, socket_file_},
       {EnvarChange::set, link::env_server_uid, std::to_string(user_)},
-      {EnvarChange::set, link::env_segment, segment_},
+      {segment.empty() ? EnvarChange::unset : EnvarChange::set, link::env_segment, segment},
       {EnvarChange::set, link::env_token, tokens_.token_of(proc).hex()}};
   return change(own, proc, env);
 }

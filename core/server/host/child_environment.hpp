@@ -13,21 +13,22 @@
 #include "base/published.hpp"
 #include "core/server/connections/tokens.hpp"
 #include "core/server/host/launch_info.hpp"
-#include "transport/shm/segment.hpp"
+#include "core/store/job_view.hpp"
 
 namespace weft::server {
 
 class ChildEnvironment {
  public:
-  /// socket: name of the server's; socket_file: path of that which is a file, or empty; segment: where it is
-  /// (link::segment_place); jobs: the segment itself.
-  ChildEnvironment(const Tokens& tokens, std::string socket, std::string socket_file, std::string segment,
+  /// socket: name of the server's; socket_file: path of that which is a file, or empty; server_fd: of the server's memory; jobs: the
+  /// segment itself.
+  ChildEnvironment(const Tokens& tokens, std::string socket, std::string socket_file, int server_fd,
                    shm::SegmentBytes jobs)
       : tokens_(tokens),
         socket_(std::move(socket)),
         socket_file_(std::move(socket_file)),
         user_(::geteuid()),
-        segment_(std::move(segment)),
+        server_(::getpid()),
+        server_fd_(server_fd),
         jobs_(jobs) {}
 
   /// The children of `nspace` get these, too (RFC 0029): what is for one application, its processes only.
@@ -40,6 +41,8 @@ class ChildEnvironment {
 
  private:
   using ByNamespace = std::map<std::string, Envars, std::less<>>;
+  /// Errors: not_found (it is not registered).
+  Result<store::JobView> job_of(const pmix_proc_t& proc) const;
   /// Nothing: not registered.
   std::optional<std::uint32_t> application_of(const pmix_proc_t& proc) const;
   pmix_status_t change(const Envars& envars, const pmix_proc_t& proc, char*** env) const;
@@ -47,7 +50,8 @@ class ChildEnvironment {
   const Tokens& tokens_;
   const std::string socket_, socket_file_;
   const uid_t user_;  ///< as which the server listens
-  const std::string segment_;
+  const pid_t server_;  ///< set_up() may run in a child
+  const int server_fd_;
   const shm::SegmentBytes jobs_;
   base::Published<ByNamespace> by_namespace_;
 };

@@ -30,8 +30,9 @@ struct Job {
   std::optional<store::JobWriter> writer;       ///< once the namespace is registered
   bool is_learned = false;                      ///< the host brought it for a Get, and has not registered it
   std::map<std::uint32_t, ConnectionRef> connections;  ///< by local index
-  std::uint64_t info_at_registration = 0;              ///< where the keys begin that were added later
-  std::vector<NodeNumber> nodes;                       ///< that have ranks of it, ascending
+  std::optional<uid_t> memory_user{};      ///< whose ranks write its clients' memory: the first that came
+  std::uint64_t info_at_registration = 0;  ///< where the keys begin that were added later
+  std::vector<NodeNumber> nodes;           ///< that have ranks of it, ascending
 
   std::set<std::uint32_t>
       unkept;  ///< ranks of other nodes whose cards the segment has no room for, all or the last of them
@@ -39,6 +40,12 @@ struct Job {
   const store::JobView& view() const { return writer->view(); }
   std::uint32_t rank_of(std::uint32_t local) const {
     return view().local(local).rank.load(std::memory_order_relaxed);
+  }
+  /// A process can write all of a memory that its descriptor is open for, whatever it has mapped: so this one is one user's. Ranks of
+  /// another user are served by messages.
+  bool gives_memory_to(uid_t user) {
+    if (!memory_user) memory_user = user;
+    return *memory_user == user;
   }
   /// Of a registered client; null for others.
   void* object_of(std::uint32_t rank) const {

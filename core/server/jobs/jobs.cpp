@@ -27,16 +27,6 @@ Job* Jobs::find_announced(std::string_view nspace) {
   return found == jobs_.end() ? nullptr : found->second.get();
 }
 
-bool Jobs::has_clients_memory(uid_t user) {
-  if (!memory_user_) memory_user_ = user;
-  return *memory_user_ == user;
-}
-
-bool Jobs::may_use_clients_memory(const Job& job) {
-  return std::all_of(job.clients.begin(), job.clients.end(),
-                     [&](const auto& client) { return has_clients_memory(client.second.uid); });
-}
-
 std::size_t Jobs::count_clients_of(uid_t user) const {
   std::size_t count = 0;
   for (const auto& [name, job] : jobs_)

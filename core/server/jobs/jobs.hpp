@@ -40,10 +40,6 @@ class Jobs {
   /// Also one that the host has only announced by registering a client.
   Job* find_announced(std::string_view nspace);
   Job& announce(const std::string& nspace);
-  /// The clients' memory is one user's, whose ranks write it: the first that asks. True: it is this one's.
-  bool has_clients_memory(uid_t user);
-  /// All clients of the job that the host has registered are that user's.
-  bool may_use_clients_memory(const Job& job);
   /// How many clients of this user the host has registered.
   std::size_t count_clients_of(uid_t user) const;
   /// Calls see(job) for each registered namespace, by name.
@@ -101,7 +97,6 @@ class Jobs {
   shm::Segment& segment_;
   const std::string host_name_;
   const store::Limits limits_;
-  std::optional<uid_t> memory_user_;  ///< of the clients' memory
   pmix_proc_t server_{};
   std::string server_uri_;  ///< empty: nothing is told
   std::map<std::string, std::unique_ptr<Job>, std::less<>> jobs_;

@@ -31,7 +31,7 @@ TEST(GroupTag, is_of_the_operation_and_the_name) {
 struct Member {
   Member(const store::Node& node, const store::JobView& job, std::uint32_t rank)
       : windows(shm::SegmentWindows::map(shm::Fd(::dup(node.segment.server.fd())),
-                                         shm::Fd(::dup(node.segment.clients.fd())))
+                                         shm::Fd(::dup(job.header().clients_fd)))
                     .value()),
         meetings(link::make_proc("job", rank), wired.connection) {
     meetings.attach(windows, job, wired.control);
@@ -43,7 +43,7 @@ struct Member {
 
 struct GroupMeetingsTest : ::testing::Test {
   GroupMeetingsTest() {
-    number = pool.take(2, false).value();
+    number = pool.take(job.view(), 2, false).value();
     ledger().set_read(board().open_generation() - 1);
     const link::RankRuns runs{{"job", 1, 1}, {"job", 0, 0}};  // rank 1 comes first
     const link::GroupMembers offer{.runs = runs,

@@ -231,10 +231,12 @@ TEST(Rendezvous, names_of_all_lengths) {
 }
 
 TEST(OpenSegment, of_a_process_of_the_same_user) {
-  const auto segment = shm::Segment::create(1 << 20);
+  auto segment = shm::Segment::create(1 << 20);
   ASSERT_TRUE(segment);
-  segment->clients.base()[7] = segment->server.base()[7] = std::byte{42};
-  const auto where = segment_place(*segment);
+  const auto at = segment->clients.make(2 * shm::page_bytes).value();
+  auto* const clients = segment->clients.base() + at;
+  clients[7] = segment->server.base()[7] = std::byte{42};
+  const auto where = segment_place(::getpid(), segment->server.fd(), segment->clients.fd(at));
   const auto child = testing::start_child([&] {
     const auto fds = open_segment(where);
     if (!fds) return false;
@@ -249,15 +251,16 @@ TEST(OpenSegment, of_a_process_of_the_same_user) {
     return !windows->server.make_writable(0, shm::page_bytes);
   });
   EXPECT_TRUE(testing::ended_well(testing::reap(child)));
-  EXPECT_EQ(segment->clients.base()[8], std::byte{43});
+  EXPECT_EQ(clients[8], std::byte{43});
 }
 
 TEST(OpenSegment, opens_nothing_but_a_segment) {
   const shm::Fd null(::open("/dev/null", O_RDWR | O_CLOEXEC));
   const auto me = std::to_string(::getpid());
-  const auto segment = shm::Segment::create(1 << 20);
+  auto segment = shm::Segment::create(1 << 20);
   ASSERT_TRUE(segment);
-  const auto server = std::to_string(segment->server.fd()), clients = std::to_string(segment->clients.fd());
+  const auto at = segment->clients.make(shm::page_bytes).value();
+  const auto server = std::to_string(segment->server.fd()), clients = std::to_string(segment->clients.fd(at));
   ASSERT_TRUE(open_segment(me + ':' + server + ':' + clients));
   for (const auto& where :
        {me + ':' + std::to_string(null.get()), me + ':' + server, me + ':' + clients + ':' + server,

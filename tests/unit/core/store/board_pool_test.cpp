@@ -12,17 +12,18 @@ namespace {
 
 TEST(BoardPool, gives_each_set_a_board_of_its_own) {
   Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
   BoardPool pool(node.segment);
   EXPECT_EQ(pool.capacity(), most_pool_boards);
   std::set<BoardNumber> numbers;
   for (std::size_t i = 0; i < pool.capacity(); ++i) {
-    const auto number = pool.take(2, false);
+    const auto number = pool.take(job.view(), 2, false);
     ASSERT_TRUE(number);
     EXPECT_NE(*number, own_job_board);
     EXPECT_TRUE(numbers.insert(*number).second);
     EXPECT_TRUE(pool.is_taken(*number));
   }
-  EXPECT_FALSE(pool.take(2, false));
+  EXPECT_FALSE(pool.take(job.view(), 2, false));
   for (const auto number : numbers) {  // all of them at once, and none disturbs another
     auto& board = pool.at(number);
     ASSERT_EQ(board.arrive(0, board.open_generation(), false, pool.incarnation(number)),
@@ -37,10 +38,11 @@ TEST(BoardPool, gives_each_set_a_board_of_its_own) {
 
 TEST(BoardPool, a_board_has_room_for_the_most_members_and_no_more) {
   Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
   BoardPool pool(node.segment);
-  EXPECT_FALSE(pool.take(0, false));
-  EXPECT_FALSE(pool.take(most_pool_members + 1, false));
-  const auto one = pool.take(most_pool_members, false), next = pool.take(1, false);
+  EXPECT_FALSE(pool.take(job.view(), 0, false));
+  EXPECT_FALSE(pool.take(job.view(), most_pool_members + 1, false));
+  const auto one = pool.take(job.view(), most_pool_members, false), next = pool.take(job.view(), 1, false);
   ASSERT_TRUE(one && next);
   auto* last_cell = reinterpret_cast<std::byte*>(&pool.at(*one).cell(most_pool_members - 1));
   EXPECT_LE(last_cell + sizeof(Board::Cell), reinterpret_cast<std::byte*>(&pool.at(*next)));
@@ -48,8 +50,9 @@ TEST(BoardPool, a_board_has_room_for_the_most_members_and_no_more) {
 
 TEST(BoardPool, a_board_in_use_is_not_given_back) {
   Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
   BoardPool pool(node.segment);
-  const auto number = *pool.take(2, true);
+  const auto number = *pool.take(job.view(), 2, true);
   EXPECT_TRUE(pool.at(number).remote());
   EXPECT_EQ(pool.members(number), 2u);
   BoardMember member(pool.at(number), 1, pool.incarnation(number), pool.at(number).open_generation());
@@ -65,11 +68,12 @@ TEST(BoardPool, a_board_in_use_is_not_given_back) {
 
 TEST(BoardPool, a_slot_serves_set_after_set) {
   Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
   BoardPool pool(node.segment);
   Incarnation before = 0;
   for (std::uint32_t round = 0; round < 20; ++round) {
     const auto members = round % 5 + 1;
-    const auto number = *pool.take(members, false);
+    const auto number = *pool.take(job.view(), members, false);
     EXPECT_EQ(number, 1u);  // memory that was used is used again
     EXPECT_NE(pool.incarnation(number), before);
     before = pool.incarnation(number);
@@ -83,32 +87,51 @@ TEST(BoardPool, a_slot_serves_set_after_set) {
 
 TEST(BoardPool, a_reader_finds_the_slots_and_nothing_else) {
   Node node;
+  const auto job = node.add(flat_job("job", 2, 2)).value();
   BoardPool pool(node.segment);
-  const auto number = *pool.take(1, false);
-  const auto slot = pool_slot(node.segment.bytes(), number);
+  const auto number = *pool.take(job.view(), 1, false);
+  const auto& header = job.view().header();
+  const auto slot = pool_slot(header, number);
   ASSERT_TRUE(slot);
-  EXPECT_EQ(node.segment.clients.base() + slot->offset, reinterpret_cast<std::byte*>(&pool.at(number)));
+  EXPECT_EQ(job.view().clients_memory().data() + slot->offset,
+            reinterpret_cast<std::byte*>(&pool.at(number)));
   EXPECT_EQ(slot->offset % shm::page_bytes, 0u);
-  EXPECT_TRUE(pool_slot(node.segment.bytes(), most_pool_boards + most_group_boards));
-  EXPECT_FALSE(pool_slot(node.segment.bytes(), own_job_board));
-  EXPECT_FALSE(pool_slot(node.segment.bytes(), most_pool_boards + most_group_boards + 1));
-  EXPECT_FALSE(pool_slot(node.segment.bytes(), 0xffffffff));
-  const auto server = node.segment.bytes().server,
-             clients = node.segment.bytes().clients;  // a header that points outside
-  EXPECT_FALSE(pool_slot({server, clients.first(slot->offset + slot->bytes - 1)}, number));
-  EXPECT_FALSE(pool_slot({server, clients.first(4096)}, number));
+  const auto last = pool_slot(header, most_pool_boards + most_group_boards);
+  ASSERT_TRUE(last);
+  EXPECT_LE(last->offset + last->bytes, header.clients_bytes);
+  EXPECT_FALSE(pool_slot(header, own_job_board));
+  EXPECT_FALSE(pool_slot(header, most_pool_boards + most_group_boards + 1));
+  EXPECT_FALSE(pool_slot(header, 0xffffffff));
+}
+
+// A member that has not let go keeps a slot from other sets, but not longer than there is a memory.
+TEST(BoardPool, the_slot_of_a_job_that_ends_serves_another_job) {
+  Node node;
+  auto job = node.add(flat_job("job", 2, 2)).value();
+  const auto other = node.add(flat_job("other", 2, 2)).value();
+  BoardPool pool(node.segment);
+  const auto number = *pool.take(job.view(), 2, false);
+  const auto before = pool.incarnation(number);
+  ASSERT_TRUE(pool.at(number).hold(0, before));
+  EXPECT_FALSE(pool.give_back(number));
+  pool.drop(number);
+  job.retire(node.segment);
+  EXPECT_FALSE(pool.is_taken(number));
+  EXPECT_EQ(pool.take(other.view(), 2, false), number);
+  EXPECT_NE(pool.incarnation(number), before);
+  EXPECT_TRUE(pool.at(number).hold(0, pool.incarnation(number)));
 }
 
 TEST(BoardPool, a_small_segment_has_fewer_boards) {
-  Node small(16 * 3 * pool_board_bytes + shm::page_bytes);
+  Node small(2 * 16 * 9 * pool_board_bytes + shm::page_bytes);
+  const auto job = small.add(flat_job("job", 1, 1)).value();
   BoardPool few(small.segment);
-  EXPECT_EQ(few.capacity(), 3u);
-  EXPECT_TRUE(few.take(1, false));
+  EXPECT_EQ(few.capacity(), 8u) << "and one for groups";
+  EXPECT_TRUE(few.take(job.view(), 1, false));
   Node tiny(1 << 20);
   BoardPool none_at_all(tiny.segment);
   EXPECT_EQ(none_at_all.capacity(), 0u);
-  EXPECT_FALSE(none_at_all.take(1, false));
-  EXPECT_FALSE(pool_slot(tiny.segment.bytes(), 1));
+  EXPECT_FALSE(none_at_all.take(job.view(), 1, false));
 }
 
 }  // namespace

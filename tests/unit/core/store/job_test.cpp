@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laying jobs out, finding them, and taking them away again.
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <thread>
 
 #include "core/data/wire.hpp"
+#include "core/store/get_decision.hpp"
 #include "tests/unit/core/store/jobs.hpp"
 #include "transport/shm/partial_window.hpp"
 
@@ -16,20 +19,18 @@ TEST(Segment, says_what_it_is) {
   EXPECT_EQ(check_segment({}), Attach::absent);
   auto raw = shm::Segment::create(1 << 20);
   ASSERT_TRUE(raw);
-  const auto server = raw->bytes().server, clients = raw->bytes().clients;
-  EXPECT_EQ(check_segment({server.first(100), clients}), Attach::too_short);
-  EXPECT_EQ(check_segment({server, {}}), Attach::absent);
-  EXPECT_EQ(check_segment({server, clients}), Attach::not_ready);
+  const auto server = raw->bytes().server;
+  EXPECT_EQ(check_segment({server.first(100), {}}), Attach::too_short);
+  EXPECT_EQ(check_segment({server, {}}), Attach::not_ready);
   ASSERT_TRUE(format_segment(*raw));
-  EXPECT_EQ(check_segment({server, clients}), Attach::ready);
-  EXPECT_EQ(check_segment({server.first(server.size() / 2), clients}), Attach::too_short);
-  EXPECT_EQ(check_segment({server, clients.first(clients.size() / 2)}), Attach::too_short);
+  EXPECT_EQ(check_segment({server, {}}), Attach::ready);
+  EXPECT_EQ(check_segment({server.first(server.size() / 2), {}}), Attach::too_short);
   auto& header = *reinterpret_cast<SegmentHeader*>(server.data());
   header.version.store(layout_version + 1);
-  EXPECT_EQ(check_segment({server, clients}), Attach::wrong_version);
+  EXPECT_EQ(check_segment({server, {}}), Attach::wrong_version);
   header.version.store(layout_version);
   header.magic = 0;
-  EXPECT_EQ(check_segment({server, clients}), Attach::wrong_version);
+  EXPECT_EQ(check_segment({server, {}}), Attach::wrong_version);
 }
 
 TEST(Segment, too_small_for_its_header_is_an_error) {
@@ -239,12 +240,55 @@ TEST(Job, many_of_different_sizes_do_not_wear_the_segment_out) {
 struct Parts {
   Parts(const Node& node, const JobWriter& job)
       : windows(shm::SegmentWindows::map(shm::Fd(::dup(node.segment.server.fd())),
-                                         shm::Fd(::dup(node.segment.clients.fd())))
-                    .value()),
-        view(JobView::open(windows.bytes(), job.offset()).value()) {}
+                                         shm::Fd(::dup(job.view().header().clients_fd)))
+                    .value()) {
+    windows.own_job = job.offset();
+    view = JobView::open(windows.bytes(), job.offset()).value();
+  }
   shm::SegmentWindows windows;
   JobView view;
 };
+
+// The descriptor of a job's memory leads to no other job's: what that has put the server tells.
+TEST(Job, of_which_a_client_of_another_job_sees_all_but_the_cards_of_its_ranks_here) {
+  Node node;
+  const auto mine = node.add(flat_job("mine", 2, 2)).value();
+  auto other = node.add(two_node_job("other")).value();
+  data::Writer bytes;
+  ASSERT_TRUE(data::encode_value(bytes, Value::of(7u).get()));
+  const std::vector<CardRecord> records{{PMIX_GLOBAL, "key", bytes.view()}};
+  ASSERT_TRUE(put(other.view(), 2, "key", Value::of(7u)));
+  ASSERT_TRUE(other.add_card({"other", 1, 0, 8, records}));
+  ASSERT_TRUE(put(mine.view(), 1, "key", Value::of(8u)));
+  const Parts client(node, mine);
+  EXPECT_EQ(words(lookup(client.view, 1, "key", {}, {})), "u32 8");
+  const auto view = JobView::open(client.windows.bytes(), other.offset()).value();
+  EXPECT_FALSE(view.has_cards());
+  EXPECT_EQ(words(lookup(view, 1, "key", {}, {})), "u32 7") << "of another node, in the server's memory";
+  EXPECT_EQ(words(lookup(view, PMIX_RANK_WILDCARD, PMIX_JOB_SIZE, {}, {})), "u32 6");
+  EXPECT_EQ(words(lookup(view, 2, "key", {}, {})), not_found());
+  EXPECT_TRUE(facts_of(view, 1, "key", {}).sees_jobs);
+  for (const std::uint32_t rank : {2u, PMIX_RANK_UNDEF})
+    EXPECT_FALSE(facts_of(view, rank, "key", {}).sees_jobs);
+  const auto all = lookup_all(view, 2, {});
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(facts_of(other.view(), 2, "key", {}).sees_jobs);
+}
+
+TEST(Job, that_ends_gives_the_pages_of_its_memory_back) {
+  Node node;
+  auto job = node.add(flat_job("job", 1, 1)).value();
+  const shm::Fd clients(::dup(job.view().header().clients_fd));
+  ASSERT_TRUE(put(job.view(), 0, "key", Value::of(std::string(9000, 'x'))));
+  const auto view = job.view();
+  job.retire(node.segment);
+  EXPECT_TRUE(view.card(0).empty()) << "a reader of the host's finds zeros";
+  struct stat facts {};
+  ASSERT_EQ(::fstat(clients.get(), &facts), 0);
+  EXPECT_GT(facts.st_blocks, 0) << "a client that is still there keeps what it has";
+  EXPECT_FALSE(std::filesystem::exists("/proc/self/fd/" + std::to_string(view.header().clients_fd)) &&
+               shm::inode_of(view.header().clients_fd) == facts.st_ino);
+}
 
 TEST(Job, is_found_through_windows_that_follow_what_grows) {
   Node node;
@@ -366,7 +410,7 @@ TEST(JobView, refuses_bounds_that_leave_the_segment) {
     return out;
   };
   for (Area* area : {&h.rank_area, &h.index_area, &h.info_area, &h.remote_area, &h.local_area,
-                     &h.control_area, &h.card_area, &h.card_rest_area}) {
+                     &h.control_area, &h.card_area, &h.card_rest_area, &h.board_area}) {
     EXPECT_TRUE(refused(area->offset, size));
     EXPECT_TRUE(refused(area->offset, ~std::uint64_t{0}));
     EXPECT_TRUE(refused(area->bytes, size));
@@ -384,9 +428,13 @@ TEST(JobView, refuses_bounds_that_leave_the_segment) {
   EXPECT_TRUE(refused(h.nodes, 0xffffffffu));
   EXPECT_TRUE(refused(h.apps, 0xffffffffu));
   EXPECT_TRUE(refused(h.local_capacity, 0x10000000u));
-  for (const std::uint64_t lie : {std::uint64_t{0}, h.control_area.offset - 1,
+  for (const std::uint64_t lie : {h.control_area.offset + h.control_area.bytes - 64,
                                   h.control_area.offset + h.control_area.bytes, ~std::uint64_t{0}})
     EXPECT_TRUE(refused(h.board, lie)) << lie;
+  for (const std::uint64_t lie : {std::uint64_t{size} + 1, ~std::uint64_t{0}}) {
+    EXPECT_TRUE(refused(h.clients_at, lie)) << lie;
+    EXPECT_TRUE(refused(h.clients_bytes, lie)) << lie;
+  }
   EXPECT_TRUE(JobView::open(segment, job->offset()));
 }
 

@@ -22,7 +22,7 @@ struct Node {
   std::optional<std::uint64_t> find(std::string_view nspace) const {
     return find_job(segment.bytes(), nspace);
   }
-  /// Bytes behind what is allocated, in both memories.
+  /// Bytes behind what is allocated, in the server's memory and of the addresses of clients' memories.
   std::size_t left() const { return segment.server.left() + segment.clients.left(); }
   shm::Segment segment;
 

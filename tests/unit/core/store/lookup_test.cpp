@@ -188,7 +188,7 @@ TEST_F(Lookup, any_rank_looks_past_what_is_out_of_scope) {
 }
 
 TEST_F(Lookup, a_corrupt_card_is_said_to_be_corrupt) {
-  auto* published = reinterpret_cast<std::uint64_t*>(node.segment.clients.base() + view.local(1).card);
+  auto* published = reinterpret_cast<std::uint64_t*>(view.clients_memory().data() + view.local(1).card);
   *published = ~std::uint64_t{0};
   EXPECT_EQ(get(2, "local"), "-" + std::to_string(static_cast<int>(Errc::corrupt)));
   EXPECT_EQ(get(0, "local"), not_found());  // the others' are whole

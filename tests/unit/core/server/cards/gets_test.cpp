@@ -140,7 +140,7 @@ struct GetsTest : ::testing::Test {
   pmix_server_module_t module{};
   Host host;
   Jobs jobs{node.segment, "alpha", {.card_bytes = 64 << 10}};
-  Cards cards{jobs, host, nullptr, node.segment};
+  Cards cards{jobs, host, nullptr};
   Gets gets;
 };
 

@@ -13,9 +13,9 @@ struct BoardMeetingsTest : ::testing::Test {
   using Outcome = store::Board::Outcome;
   BoardMeetingsTest() {
     const link::RankRuns all{{"job", 0, 3}}, here{{"job", 0, 1}};
-    const auto offer = boards.open(set, all, here).value();
-    auto* const memory =
-        node.segment.clients.base() + store::pool_slot(node.segment.bytes(), offer.board)->offset;
+    const auto& view = job.view();
+    const auto offer = boards.open(view, set, all, here).value();
+    auto* const memory = view.clients_memory().data() + store::pool_slot(view.header(), offer.board)->offset;
     board = &store::Board::at(memory);
     auto& ledger = store::GroupLedger::at(memory + store::group_ledger_at);
     EXPECT_TRUE(ledger.write(offer.next, store::GroupAct::ended, "group"));
@@ -49,6 +49,7 @@ struct BoardMeetingsTest : ::testing::Test {
   std::vector<Line> lines;
   const Procs set{link::make_proc("job", PMIX_RANK_WILDCARD)};
   store::Node node;
+  store::JobWriter job{node.add(store::flat_job("job", 4, 2)).value()};
   GroupBoards boards{node.segment};
   BoardMeetings meetings{boards};
   store::Board* board = nullptr;

@@ -21,10 +21,10 @@ pmix_proc_t rank(std::uint32_t rank) {
 
 /// All members of one board.
 struct Members {
-  Members(store::Node& node, const link::GroupMembers& offer)
+  Members(const store::JobView& job, const link::GroupMembers& offer)
       : count(offer.runs.front().last - offer.runs.front().first + 1),
-        board(store::Board::at(node.segment.clients.base() +
-                               store::pool_slot(node.segment.bytes(), offer.board)->offset)),
+        board(store::Board::at(job.clients_memory().data() +
+                               store::pool_slot(job.header(), offer.board)->offset)),
         ledger(store::GroupLedger::at(reinterpret_cast<std::byte*>(&board) + store::group_ledger_at)),
         incarnation(offer.incarnation),
         next(offer.next) {}
@@ -56,7 +56,7 @@ struct Members {
 struct GroupBoardsTest : ::testing::Test {
   Members open(std::uint32_t first, std::uint32_t last) {
     const auto runs = ranks(first, last);
-    return Members(node, boards.open(*link::procs_of(runs), runs, runs).value());
+    return Members(job.view(), boards.open(job.view(), *link::procs_of(runs), runs, runs).value());
   }
   std::vector<std::string> names() const {
     std::vector<std::string> out;
@@ -66,6 +66,7 @@ struct GroupBoardsTest : ::testing::Test {
   using Names = std::vector<std::string>;
 
   store::Node node;
+  store::JobWriter job{node.add(store::flat_job("job", 4096, 4096), {.card_bytes = 4096}).value()};
   GroupBoards boards{node.segment};
   GroupTable table{boards};
 };
@@ -188,7 +189,9 @@ TEST_F(GroupBoardsTest, a_full_board_of_tags_that_differ_is_dissolved) {
 
 /// Ranks 2 and 3 are here, 0 and 1 elsewhere; group ranks are the other way round.
 struct FarBoardTest : GroupBoardsTest {
-  FarBoardTest() : offer(boards.open(*link::procs_of(ranks(0, 3)), all, here).value()), members(node, offer) {
+  FarBoardTest()
+      : offer(boards.open(job.view(), *link::procs_of(ranks(0, 3)), all, here).value()),
+        members(job.view(), offer) {
     members.count = 2;
   }
   /// Both come.
@@ -292,9 +295,9 @@ TEST_F(FarBoardTest, damage_ends_in_a_message_or_a_name) {
   weft::testing::Watchdog watchdog;
   weft::testing::Random random;
   for (unsigned round = 0; round < weft::testing::rounds(2'000); ++round) {
-    const auto made = boards.open(*link::procs_of(ranks(0, 3)), all, here);
+    const auto made = boards.open(job.view(), *link::procs_of(ranks(0, 3)), all, here);
     if (!made) break;  // all slots are held by members that never let go
-    Members some(node, *made);
+    Members some(job.view(), *made);
     (void)some.ledger.write(some.next, GroupAct::made, "a");
     for (std::uint32_t me = 0; me < 2; ++me) {
       (void)some.board.hold(me, some.incarnation);
@@ -306,7 +309,7 @@ TEST_F(FarBoardTest, damage_ends_in_a_message_or_a_name) {
       EXPECT_LE(full.record.name.size(), store::GroupLedger::longest_name);
       (void)boards.complete(full.ticket);
     }
-    boards.lose(link::make_proc("job", PMIX_RANK_WILDCARD));
+    for (const std::uint32_t member : {2u, 3u}) boards.lose(rank(member));
   }
 }
 
@@ -317,9 +320,9 @@ TEST_F(GroupBoardsTest, the_oldest_makes_room) {
   EXPECT_TRUE(all.back().come_to(GroupAct::made, "last"));
   EXPECT_TRUE(all[1].come_to(GroupAct::made, "second"));
   const auto many = ranks(0, store::most_group_members);
-  EXPECT_FALSE(boards.open(*link::procs_of(many), many, many));
+  EXPECT_FALSE(boards.open(job.view(), *link::procs_of(many), many, many));
   const auto most = ranks(1, store::most_group_members);
-  EXPECT_TRUE(boards.open(*link::procs_of(most), most, most));
+  EXPECT_TRUE(boards.open(job.view(), *link::procs_of(most), most, most));
 }
 
 TEST_F(GroupBoardsTest, damage_ends_in_some_table) {

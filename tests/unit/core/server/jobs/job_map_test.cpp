@@ -184,17 +184,19 @@ TEST(JobMap, a_million_ranks_on_ten_thousand_nodes_take_32_bytes_each) {
     for (std::uint32_t r = 0; r < ranks; ++r) ranks_of_node[by_node ? r % nodes : r / each].push_back(r);
     const auto infos =
         compact_map(4711, names, ranks_of_node, {{0, ranks / 2, ""}, {ranks / 2, ranks / 2, ""}});
-    const auto touched = [](const shm::Segment& segment) {
+    const auto touched = [](const shm::Segment& segment, const store::JobView& job) {
       struct stat ours {
       }, theirs{};
       EXPECT_EQ(::fstat(segment.server.fd(), &ours), 0);
-      EXPECT_EQ(::fstat(segment.clients.fd(), &theirs), 0);
+      EXPECT_EQ(::fstat(job.header().clients_fd, &theirs), 0);
       return static_cast<std::uint64_t>(ours.st_blocks + theirs.st_blocks) * 512;
     };
     const RegisteredJob job(each, infos, std::size_t{16} << 30);
     ASSERT_TRUE(job.view);
-    EXPECT_LE(touched(*job.segment), std::uint64_t{32} * ranks);  // of the whole segment, all else included
-    RecordProperty(by_node ? "bytes_by_node" : "bytes_by_slot", std::to_string(touched(*job.segment)));
+    EXPECT_LE(touched(*job.segment, job.view),
+              std::uint64_t{32} * ranks);  // of the whole segment, all else included
+    RecordProperty(by_node ? "bytes_by_node" : "bytes_by_slot",
+                   std::to_string(touched(*job.segment, job.view)));
     const auto last = ranks - 1;
     EXPECT_EQ(job.text(last, PMIX_HOSTNAME), "node19999");
     EXPECT_EQ(job.number(last, PMIX_LOCAL_RANK), each - 1);
