@@ -9,6 +9,7 @@ using link::MessageType;
 
 void Client::open_events() {
   events_ = std::make_unique<events::Registry>(events::Identity{self_, {}});
+  events_->run_later_by([this](std::function<void()> task) { connection_->run_later(std::move(task)); });
   server_events_.emplace(*connection_, *events_);
   if (singleton_) return;
   events_->on_removed([this](std::size_t handler) {

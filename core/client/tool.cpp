@@ -32,11 +32,12 @@ Tool::Server::Server(FoundServer found, Tool& tool)
 
 Tool::Tool(const pmix_proc_t& self, std::string version)
     : self_(self),
-      handlers_(std::make_shared<events::Registry>(events::Identity{self, {}})),
       idle_(std::make_shared<Connection>(base::Fd())),
-      version_(std::move(version)) {
+      version_(std::move(version)),
+      handlers_(std::make_shared<events::Registry>(events::Identity{self, {}})) {
   handlers_->on_removed(
       [this](std::size_t handler) { run_later([this, handler] { unsubscribe(handler); }); });
+  handlers_->run_later_by([this](std::function<void()> task) { run_later(std::move(task)); });
 }
 
 Tool::~Tool() {

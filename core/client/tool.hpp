@@ -120,7 +120,6 @@ class Tool {
 
   const pmix_proc_t self_;
   Outputs outputs_;
-  const std::shared_ptr<events::Registry> handlers_;
   store::LocalValues private_;
   KeptValues kept_;
   const std::shared_ptr<Connection> idle_;  ///< the thread of a tool without a server
@@ -134,6 +133,7 @@ class Tool {
   ServerRef primary_;               ///< one of servers_; null: none is chosen
   bool is_driven_by_calls_ = false;
   bool is_stopped_ = false;
+  const std::shared_ptr<events::Registry> handlers_;  ///< last: it ends before what its chains go on by
 };
 
 }  // namespace weft::client

@@ -132,7 +132,7 @@ void Chain::on_completed(pmix_status_t status, pmix_info_t* results, size_t nres
   auto copied = data::Infos::copy_of(results, results == nullptr ? 0 : nresults);
   const StepAction action = chain.completed(step, status, copied ? std::move(*copied) : data::Infos());
   if (release != nullptr) release(PMIX_SUCCESS, release_data);
-  if (advances(action)) chain.advance(step);
+  if (advances(action)) chain.gate_->run_later([keep_alive, &step] { keep_alive->advance(step); });
 }
 
 void Chain::advance(const Step& answered) {

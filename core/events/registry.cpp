@@ -36,6 +36,15 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
     if (drained) drained();
   }
 
+  void run_later(std::function<void()> rest) override {
+    {
+      const std::lock_guard lock(mutex);
+      if (closed) return;
+      if (later) return later(std::move(rest));
+    }
+    rest();
+  }
+
   void chain_ended(const std::shared_ptr<Chain>& chain, Outcome outcome) override {
     const std::lock_guard lock(mutex);
     open.erase(chain);
@@ -98,6 +107,7 @@ class Registry::State final : public Chain::Gate, public std::enable_shared_from
   std::set<std::shared_ptr<Chain>> open;
   std::size_t next_id = 0;
   std::function<void(std::size_t)> removed;
+  std::function<void(std::function<void()>)> later;
   bool closed = false;
 };
 
@@ -122,6 +132,11 @@ void Registry::identify(Identity identity) {
 void Registry::on_removed(std::function<void(std::size_t)> removed) {
   const std::lock_guard lock(state_->mutex);
   state_->removed = std::move(removed);
+}
+
+void Registry::run_later_by(std::function<void(std::function<void()>)> run_later) {
+  const std::lock_guard lock(state_->mutex);
+  state_->later = std::move(run_later);
 }
 
 bool Registry::names(pmix_status_t code) const {

@@ -6,6 +6,7 @@
 #include "core/data/status.hpp"
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
+#include "core/server/jobs/localities.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::server {
@@ -19,8 +20,9 @@ struct Sender {
 };
 
 /// A Get without a key, of a client that cannot read the segment itself.
-void send_everything(const Rooms& rooms, const Sender& from, const pmix_proc_t& proc) {
-  const auto* job = rooms.jobs.find(link::nspace_of(proc));
+void send_everything(Rooms& rooms, const Sender& from, const pmix_proc_t& proc) {
+  auto* job = rooms.jobs.find(link::nspace_of(proc));
+  if (job != nullptr) make_localities(*job);
   const store::Caller caller{link::nspace_of(from.connection->proc) == link::nspace_of(proc),
                              from.connection->proc.rank};
   const auto all =

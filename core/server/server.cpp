@@ -87,6 +87,8 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
     server->handlers_->on_removed([made = server.get()](std::size_t) {
       made->run_later([made] { made->rooms_->services.release_events(); });
     });
+    server->handlers_->run_later_by(
+        [made = server.get()](std::function<void()> task) { made->run_later(std::move(task)); });
   }
   Rooms::Settings settings;
   auto tools = ToolSupport::parse(infos, ninfo);

@@ -159,7 +159,6 @@ class Server final : ClientConnection::Owner {
   pmix_proc_t self_{};
   std::string host_name_;
   std::string socket_name_;
-  std::shared_ptr<events::Registry> handlers_;
   Tokens tokens_;
   std::unique_ptr<ChildEnvironment> children_;
   LaunchInfo launch_info_;
@@ -171,7 +170,8 @@ class Server final : ClientConnection::Owner {
   asio::io_context loop_{1};
   LoopWatch watch_;
   const asio::executor_work_guard<asio::io_context::executor_type> guard_{loop_.get_executor()};
-  base::Driver driver_;  ///< of the loop
+  std::shared_ptr<events::Registry> handlers_;  ///< ends before the loop, by which its chains go on
+  base::Driver driver_;                         ///< of the loop
   std::thread thread_;
   std::atomic<bool> by_calls_{false};  ///< the host turns the loop
   bool is_open_ = false;               ///< start() has ended well, and stop() has not been called

@@ -60,6 +60,18 @@ Result<const void*> local_processors() {
   return here.processors = *processors;
 }
 
+Result<std::string> own_locality() {
+  const auto processors = local_processors();
+  if (!processors) return fail(processors.error());
+  const Module& module = **load_module();
+  const auto cpuset = module.current_cpuset(false);
+  if (!cpuset) return fail(cpuset.error());
+  const auto text = module.locality(*processors, *cpuset);
+  module.destroy_cpuset(*cpuset);
+  if (!text) return fail(text.error());
+  return std::string(source_name) + ":" + *text;
+}
+
 bool is_local(const void* topology) noexcept {
   return topology != nullptr && topology == local().topology.load(std::memory_order_acquire);
 }

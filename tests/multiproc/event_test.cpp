@@ -315,6 +315,60 @@ int registers_under_a_lock(const Words&) {
   return 0;
 }
 
+/// A handler that leaves its completion to another thread.
+struct LeftOpen {
+  std::atomic<bool> is_open{false};
+  pmix_event_notification_cbfunc_fn_t done = nullptr;
+  void* chain = nullptr;
+
+  static void on_event(size_t, pmix_status_t, const pmix_proc_t*, pmix_info_t* infos, size_t ninfo,
+                       pmix_info_t*, size_t, pmix_event_notification_cbfunc_fn_t done, void* open) {
+    for (size_t i = 0; i < ninfo; ++i) {
+      if (!PMIX_CHECK_KEY(&infos[i], PMIX_EVENT_RETURN_OBJECT)) continue;
+      auto& left = *static_cast<LeftOpen*>(infos[i].value.data.ptr);
+      left.done = done;
+      left.chain = open;
+      left.is_open = true;
+    }
+  }
+};
+
+std::size_t listen_with(pmix_notification_fn_t handler, void* object) {
+  pmix_info_t info;
+  PMIX_INFO_CONSTRUCT(&info);
+  PMIX_INFO_LOAD(&info, PMIX_EVENT_RETURN_OBJECT, object, PMIX_POINTER);
+  pmix_status_t code = code_of_ours;
+  const auto id = PMIx_Register_event_handler(&code, 1, &info, 1, handler, nullptr, nullptr);
+  check(id >= 0, PMIx_Error_string(id));
+  return static_cast<std::size_t>(id);
+}
+
+/// A handler is completed by this thread, under a lock that the next handler takes: that must not run in this thread.
+int completes_under_a_lock(const Words&) {
+  Client client;
+  TakesALock locked;
+  LeftOpen left;
+  const auto later = listen_with(TakesALock::on_event, &locked),
+             earlier = listen_with(LeftOpen::on_event, &left);
+  check_status(
+      PMIx_Notify_event(code_of_ours, &client.me, PMIX_RANGE_PROC_LOCAL, nullptr, 0, nullptr, nullptr),
+      PMIX_OPERATION_SUCCEEDED);
+  check(eventually([&] { return left.is_open.load(); }), "the first handler");
+  // The thread that answers this has returned from the handler.
+  Seen none;
+  stop_listening(listen_for({code_of_ours - 1}, none, false), false);
+  check_equal(static_cast<std::uint64_t>(locked.count.load()), 0);
+  {
+    const std::lock_guard lock(locked.mutex);
+    left.done(PMIX_EVENT_NO_ACTION_TAKEN, nullptr, 0, nullptr, nullptr, left.chain);
+  }
+  check(eventually([&] { return locked.count.load() == 1; }), "the next handler");
+  check(!locked.by_registrar, "the completing thread ran the next handler");
+  for (const auto id : {later, earlier}) stop_listening(id, false);
+  client.finalize();
+  return 0;
+}
+
 /// Directives of all calls of PMIx_Init; each call, from any thread, needs its own PMIx_Finalize.
 int starts_often(const Words&) {
   check_status(init_with(std::move(Infos().text("x.a", "1"))), PMIX_SUCCESS);
@@ -510,6 +564,7 @@ void add_event_programs(Programs& programs) {
   programs.add("declares_model", declares_model);
   programs.add("starts_often", starts_often);
   programs.add("registers_under_a_lock", registers_under_a_lock);
+  programs.add("completes_under_a_lock", completes_under_a_lock);
   programs.add("tells_of_its_phases", tells_of_its_phases);
   programs.add("watches_peers", watches_peers);
   programs.add("just_waits", just_waits);
@@ -541,6 +596,9 @@ TEST_P(EventTest, model_declared) {
 }
 TEST_P(EventTest, what_has_come_runs_in_the_librarys_thread) {
   all_run(GetParam(), 2, "registers_under_a_lock");
+}
+TEST_P(EventTest, what_follows_a_late_completion_runs_in_the_librarys_thread) {
+  all_run(GetParam(), 2, "completes_under_a_lock");
 }
 TEST_P(EventTest, directives_of_every_init) {
   all_run(GetParam(), 2, "starts_often");

@@ -3,6 +3,8 @@
 //   init finalize          the calls
 //   library                this process and its parent must have the file of WEFT_TEST_LIBRARY as their libpmix
 //   keys                   prints what the job says about this rank, one "name=value" a line
+//   localities:N           prints its locality and what it shares with ranks 0 to N - 1
+//   near_locality:R        prints the locality of rank R, with PMIX_OPTIONAL
 //   sets                   prints "RANK NAMES OWN R,R ...": all process sets, its own, and the ranks of each set
 //   folders                prints "RANK TMPDIR NSDIR PROCDIR", or the status where there is no such key
 //   folder_of:R            prints the PROCDIR of that rank
@@ -274,6 +276,20 @@ static void print_localities(pmix_rank_t size) {
     free(other);
   }
   free(own);
+}
+
+/// Only what this process can read by itself, as Open MPI asks.
+static void print_near_locality(pmix_rank_t rank) {
+  pmix_proc_t whose;
+  memcpy(&whose, &me, sizeof whose);
+  whose.rank = rank;
+  const bool yes = true;
+  pmix_info_t info;
+  PMIX_INFO_LOAD(&info, PMIX_OPTIONAL, &yes, PMIX_BOOL);
+  pmix_value_t* value = NULL;
+  expect_success(PMIX_LOCALITY_STRING, PMIx_Get(&whose, PMIX_LOCALITY_STRING, &info, 1, &value));
+  printf("near_%u=%s\n", rank, value->data.string);
+  PMIX_VALUE_RELEASE(value);
 }
 
 static void init(void) {
@@ -713,6 +729,7 @@ int main(int argc, char** argv) {
     if (strcmp(word, "descriptors") == 0) print_descriptors();
     if (strcmp(word, "keys") == 0) print_keys();
     if (strncmp(word, "localities:", 11) == 0) print_localities((pmix_rank_t)atoi(word + 11));
+    if (strncmp(word, "near_locality:", 14) == 0) print_near_locality((pmix_rank_t)atoi(word + 14));
     if (strcmp(word, "folders") == 0) print_folders();
     if (strcmp(word, "sets") == 0) print_sets();
     if (strncmp(word, "folder_of:", 10) == 0) print_folder_of((pmix_rank_t)atoi(word + 10));

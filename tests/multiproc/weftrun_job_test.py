@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the ranks get: their number, place, directory, environment, and the job's data over PMIx."""
 import os
+import pathlib
 import shutil
 import tempfile
 import unittest
@@ -283,6 +284,28 @@ class Job(unittest.TestCase):
                     self.assertTrue(all(text.startswith("node") for text in shared), shared)
                     if bind != ["--bind-to", "core"]:
                         self.assertEqual(set(shared), {"node,core"})
+
+    def test_localities_of_ranks_that_are_not_bound_are_made_when_one_comes(self):
+        """No topology is loaded for programs without PMIx, and a rank has its node's localities from PMIx_Init on."""
+        free = ("--bind-to", "none")
+        nodes = pathlib.Path("/sys/devices/system/node/online")
+        if not nodes.exists() or nodes.read_text().strip() == "0":  # for the memory of several NUMA nodes the library needs that file
+            result = run(*free, "-n", "2", "sh", "-c", "grep -c weft/topology.so /proc/$PPID/maps || true")
+            self.assertEqual(result.stdout.split(), [b"0", b"0"], result.stderr)
+        ranks = self.keys("--tag-output", *free, "-n", "2", CLIENT, "init", "near_locality:0", "near_locality:1", "finalize")
+        for keys in ranks.values():
+            self.assertRegex(keys["near_0"], "^hwloc:")
+            self.assertEqual(keys["near_0"], keys["near_1"])
+        # Of a node where no process ever comes to the server.
+        ranks = self.keys("--tag-output", "--virtual-nodes", "2:1", *free, "-n", "1", CLIENT, "init", "localities:2", "finalize",
+                          ":", "-n", "1", "true")
+        self.assertEqual(ranks[0]["with_1"], "node,core")
+
+    def test_ranks_keep_the_plugins_of_hwloc(self):
+        """What weftrun leaves out for itself, its ranks may need."""
+        for bind in ("none", "core"):
+            result = run("--bind-to", bind, "-n", "1", "sh", "-c", "echo ${HWLOC_PLUGINS_PATH-unset}")
+            self.assertEqual(result.stdout, b"unset\n", result.stderr)
 
 
 if __name__ == "__main__":

@@ -60,6 +60,7 @@ void add_job_level(InfoList& infos, const JobMap& map, const std::string& node_m
   infos.add_string(PMIX_BINDTO, name_of(map.policy.bind));
   infos.add_bool(PMIX_JOB_RECOVERABLE, map.is_recoverable);
   if (!map.session_folder.empty()) infos.add_string("weft.tmpdir", map.session_folder);
+  if (map.policy.bind == job::BindTo::none) infos.add_bool("weft.unbound", true);
 }
 
 InfoList session_level(const JobMap& map) {
@@ -101,7 +102,6 @@ InfoList app_level(const JobMap& map, std::size_t a) {
   return infos;
 }
 
-/// An unbound rank has no cpuset; where the topology cannot be read, no locality either.
 InfoList rank_level(Rank rank, const Locality& locality) {
   InfoList infos;
   infos.add_rank(PMIX_RANK, rank);  // first: the rank that the others belong to

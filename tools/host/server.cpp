@@ -77,17 +77,12 @@ std::string generated(pmix_status_t (*generate)(const pmix_cpuset_t*, char**), h
   return result;
 }
 
-/// A rank that is not bound has no cpuset, and is as near to others as the whole of what the node may use.
-std::vector<Locality> localities_of(const JobMap& map, hwloc_topology_t topology) {
+/// Of ranks that are bound; those of others the library makes (`weft.unbound`).
+std::vector<Locality> localities_of(const JobMap& map) {
   std::vector<Locality> localities;
-  const Locality anywhere{
-      {}, generated(&PMIx_server_generate_locality_string, hwloc_get_root_obj(topology)->cpuset)};
+  if (map.policy.bind == job::BindTo::none) return localities;
   hwloc_bitmap_t bits = hwloc_bitmap_alloc();
   for (const auto& binding : map.bindings) {
-    if (binding.processors.empty()) {
-      localities.push_back(anywhere);
-      continue;
-    }
     hwloc_bitmap_zero(bits);
     for (const unsigned processor : binding.processors) hwloc_bitmap_set(bits, processor);
     localities.push_back({generated(&PMIx_server_generate_cpuset_string, bits),
@@ -238,8 +233,7 @@ Server::~Server() {
   current.store(nullptr, std::memory_order_release);
 }
 
-void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwloc_topology_t topology,
-                          Events events) {
+void Server::register_job(const JobMap& map, const std::vector<Rank>& local, Events events) {
   nspace_ = map.nspace;
   is_recoverable_ = map.is_recoverable;
   size_ = map.size;
@@ -248,7 +242,7 @@ void Server::register_job(const JobMap& map, const std::vector<Rank>& local, hwl
   events_ = std::move(events);
   current.store(this, std::memory_order_release);
   watch_losses();
-  register_map(map, topology);
+  register_map(map);
   define_process_sets(map);
   register_ranks();
 }
@@ -259,11 +253,10 @@ void Server::watch_losses() {
   require(id < 0 ? id : PMIX_SUCCESS, "PMIx_Register_event_handler");
 }
 
-void Server::register_map(const JobMap& map, hwloc_topology_t topology) {
+void Server::register_map(const JobMap& map) {
   const auto node_map = map_text(&PMIx_generate_regex, node_list(map), "PMIx_generate_regex");
   const auto proc_map = map_text(&PMIx_generate_ppn, rank_list(map), "PMIx_generate_ppn");
-  auto infos = job_info(map, topology == nullptr ? std::vector<Locality>() : localities_of(map, topology),
-                        node_map, proc_map);
+  auto infos = job_info(map, localities_of(map), node_map, proc_map);
   const auto name = name_of_rank(Rank{0});
   require(PMIx_server_register_nspace(name.nspace, static_cast<int>(local_.size()), infos.data(),
                                       infos.size(), nullptr, nullptr),

@@ -43,10 +43,9 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Registers the job, and its ranks on this node (local). topology: null where it cannot be read. Once.
+  /// Registers the job, and its ranks on this node (local). Once.
   /// Throws Stop (own_failure).
-  void register_job(const JobMap& map, const std::vector<job::Rank>& local, hwloc_topology_t topology,
-                    Events events);
+  void register_job(const JobMap& map, const std::vector<job::Rank>& local, Events events);
 
   /// `inherited` as it is to be for a process of this rank, which may be on another node: with the changes of the launch information, and with
   /// what the process needs to find the server. Each "NAME=VALUE". Throws Stop (own_failure).
@@ -91,7 +90,7 @@ class Server {
   };
   using Marks = std::atomic<std::uint8_t>;
 
-  void register_map(const JobMap& map, hwloc_topology_t topology);
+  void register_map(const JobMap& map);
   void register_ranks();
   void watch_losses();
   void define_process_sets(const JobMap& map);

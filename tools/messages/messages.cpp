@@ -124,8 +124,10 @@ std::string with_descriptor_limit(std::string line, unsigned long limit) {
       64;  // a launcher of several nodes needs some thirty, and two more for each rank
   const bool says_so = line.find("Too many open files") != std::string::npos;
   if (line.find("ulimit -n") != std::string::npos || limit == 0 || (limit >= few && !says_so)) return line;
-  return fmt::format("{}. What to do: raise the limit of open files, which is {} here: ulimit -n {}", line,
-                     limit, std::max(1024UL, 4 * limit));
+  const bool has_advice = line.find("What to do: ") != std::string::npos;
+  return fmt::format("{}{} the limit of open files, which is {} here: ulimit -n {}", line,
+                     has_advice ? "; and first of all raise" : ". What to do: raise", limit,
+                     std::max(1024UL, 4 * limit));
 }
 
 std::string no_guard(int error) {

@@ -153,21 +153,6 @@ std::vector<Binding> equal_parts(hwloc_topology_t topology, std::uint32_t ranks,
   return bindings;
 }
 
-/// hwloc's plugins find devices (PCI, GPUs). Loading them takes longer than all that is asked here.
-class WithoutPlugins {
- public:
-  WithoutPlugins() : was_set_(::getenv(name) != nullptr) { ::setenv(name, "/dev/null", 0); }
-  ~WithoutPlugins() {
-    if (!was_set_) ::unsetenv(name);
-  }
-  WithoutPlugins(const WithoutPlugins&) = delete;
-  WithoutPlugins& operator=(const WithoutPlugins&) = delete;
-
- private:
-  static constexpr const char* name = "HWLOC_PLUGINS_PATH";
-  bool was_set_;
-};
-
 }  // namespace
 
 Policy choose_policy(const Share& share, const Processors& processors, job::BindTo bind,
@@ -212,8 +197,12 @@ std::string words_for(const Policy& policy, const Share& share, std::uint32_t co
   return {};
 }
 
+void leave_out_plugins() {
+  ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
+}
+
 Topology load_topology() {
-  const WithoutPlugins no_devices;
+  leave_out_plugins();
   hwloc_topology_t raw = nullptr;
   if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
   Topology topology(raw);

@@ -52,6 +52,11 @@ struct TopologyCloser {
 };
 using Topology = std::unique_ptr<hwloc_topology, TopologyCloser>;
 
+/// From here on hwloc opens none of its plugins in this process, also for the PMIx server in it, unless the user has named a folder of them: they
+/// find devices (PCI, GPUs), and to open them takes longer than all that is asked of hwloc here. Sets a variable of the environment: call it while
+/// the process has one thread.
+void leave_out_plugins();
+
 /// The machine as far as this process may use it (cgroup and affinity mask). Takes milliseconds. Throws Stop.
 /// Call while the process has one thread.
 Topology load_topology();

@@ -108,17 +108,14 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
                                                              : 1};
   map_.policy = placement::choose_policy(share, processors, launch.bind, launch.map);
   binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
-  load_topology();
-  map_.bindings = topology_ ? placement::bind_ranks(topology_.get(), local, map_.policy, before)
-                            : std::vector<placement::Binding>(local);
+  if (map_.policy.bind != job::BindTo::none)
+    topology_ = placement::load_topology();
+  else
+    placement::leave_out_plugins();  // the PMIx server loads a topology when a rank has come to it
+  map_.bindings = placement::bind_ranks(topology_.get(), local, map_.policy, before);
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   name_session_folder(notes);
   inherited_ = without_other_jobs(launch.environment);
-}
-
-/// Also where no rank is bound: each has a locality string. A job whose ranks are not bound does without.
-void LocalRanks::load_topology() try { topology_ = placement::load_topology(); } catch (const Stop&) {
-  if (map_.policy.bind != job::BindTo::none) throw;
 }
 
 /// A job does without: few programs look for such folders, and those that do have to get on where there are none.
@@ -156,7 +153,7 @@ void LocalRanks::register_with(host::Server& server, job::Pmi pmi) {
   events.connected_late = [this](Rank rank) {
     asio::post(loop_, [this, rank] { events_.connected_late(rank); });
   };
-  server.register_job(map_, ranks_, topology_.get(), std::move(events));
+  server.register_job(map_, ranks_, std::move(events));
   const auto library_path = library_directory();
   for (std::size_t app = 0; app < map_.apps.size(); ++app) plan_app(app, library_path, pmi);
 }

@@ -60,7 +60,7 @@ class LocalRanks {
   void plan(const channel::order::Launch& launch, const placement::RankTable& table,
             std::vector<std::string>& notes);
 
-  /// For the PMIx server; null where this machine's cannot be read.
+  /// For the PMIx server; null where no rank is bound.
   hwloc_topology_t topology() const noexcept { return topology_.get(); }
 
   /// Registers the job with the PMIx server, which has its launch information and must end before this object, and finds the programs, for
@@ -98,7 +98,6 @@ class LocalRanks {
   std::vector<std::string> description() const;
 
  private:
-  void load_topology();
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
   Variables own_variables(std::size_t index_here) const;

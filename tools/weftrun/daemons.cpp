@@ -19,6 +19,7 @@
 #include "tools/launch/settings.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/process/fd.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -348,7 +349,10 @@ void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::stri
   for (const auto number : nodes) {
     auto& node = nodes_[number];
     if (std::exchange(node.is_lost, true)) continue;
-    watcher_.on_node_lost(number, std::exchange(is_told, true) ? std::string() : line);
+    // Without a descriptor this process hears nothing of a node, whose end looks then as if it came from there.
+    watcher_.on_node_lost(number, std::exchange(is_told, true)
+                                      ? std::string()
+                                      : messages::with_descriptor_limit(line, process::descriptor_limit()));
     if (is_launched_ && !node.is_started) on_started(number, {});  // the job does not wait for its ranks
     settle(number);
   }

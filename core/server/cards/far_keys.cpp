@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/data/status.hpp"
+#include "core/server/jobs/localities.hpp"
 
 namespace weft::server {
 
@@ -26,8 +27,9 @@ void FarKeys::join(Cluster& cluster) {
 }
 
 Result<store::Encoded> FarKeys::answer(const FarKeyMessage& message) const {
-  const auto* job = jobs_.find(message.nspace);
+  auto* job = jobs_.find(message.nspace);
   if (job == nullptr) return fail(Errc::not_found);
+  make_localities(*job);
   store::GetDirectives how;
   if (message.is_of_node) {
     how.realm = store::Realm::node;

@@ -7,6 +7,7 @@
 #include "base/log_format.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
+#include "core/server/jobs/localities.hpp"
 #include "core/store/card.hpp"
 
 namespace weft::server {
@@ -61,6 +62,7 @@ void Gets::get(Request request, Got done) {
       store::GetDirectives::parse(get->request.directives.data(), get->request.directives.size());
   if (!how) return get->done(PMIX_ERR_BAD_PARAM, {});
   get->how = *how;
+  if (auto* job = jobs_.find(link::nspace_of(get->request.proc)); job != nullptr) make_localities(*job);
   const auto number = next_++;
   waiting_.emplace(number, std::move(get));
   go_on(number);

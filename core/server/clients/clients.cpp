@@ -10,6 +10,7 @@
 
 #include "base/log_format.hpp"
 #include "core/server/clients/refusal.hpp"
+#include "core/server/jobs/localities.hpp"
 #include "core/server/jobs/members.hpp"
 
 namespace weft::server {
@@ -80,6 +81,7 @@ void Clients::handshake(const ConnectionRef& connection, const link::Frame& fram
   connection->attached = connection->has_segment && hello->attached != 0;
   job->connections[*local] = connection;
   (void)connection->watch_process();  // without pidfd the closing socket says the same
+  make_localities(*job);
   rooms_.host.client_connected(connection->proc, job->object_of(hello->rank),
                                [this, connection](pmix_status_t status) {
                                  if (status == PMIX_SUCCESS) return welcome(connection);

@@ -55,6 +55,8 @@ Gatherings::Gatherings(asio::io_context& loop, Jobs& jobs, Host& host, Rooms roo
   rooms_.memberships.on_left([this](const std::string& group, const pmix_proc_t& proc, const Procs& before) {
     left(group, proc, before);
   });
+  rooms_.memberships.on_joined(
+      [this](const std::string& group, const Procs& before) { joined(group, before); });
   if (cluster != nullptr) join(*cluster);
 }
 
@@ -122,7 +124,9 @@ void Gatherings::enter(Kind kind, std::string group, Procs set, Arrival arrival,
     meeting.deadline = deadline;
   meeting.arrived.push_back(std::move(arrival));
   meeting.goes_on_smaller |= goes_on_smaller && !is_by_host(meeting);
-  if (!is_same(meeting.set, set)) return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
+  const bool may_differ = kind == Kind::fence;  // one that has begun before a process joined
+  if (!may_differ && !is_same(meeting.set, set))
+    return fail(open, PMIX_ERR_BAD_PARAM);  // they do not agree on the group
   if (meeting.goes_on_smaller) leave_out_lost(meeting);
   if (is_complete(*open)) return complete(open);
   watch_deadline(open);
@@ -142,15 +146,17 @@ void Gatherings::tell_others(const Meeting& meeting, const Arrival& arrival) {
   if (requests) rooms_.events.tell({PMIX_GROUP_REQUESTED, proc, meeting.group, &members, nullptr}, others);
 }
 
-/// Calls of one kind and set belong together; of a group, those of its name. Threads of one process may be in two of the same: each call
-/// of a process belongs to another one.
+/// Calls of one kind and set belong together; of a group, those of its name, and of its fences those of the members that a fence has begun with.
+/// Threads of one process may be in two of the same: each call of a process belongs to another one.
 Gatherings::Open Gatherings::find(const Meeting& meeting, const Requester& from) {
   auto oldest = open_.end();
   const auto [first, last] = open_.by_hash(hash_of(meeting));
   for (auto each = first; each != last; ++each) {
     const auto& open = each->second->meeting;
-    const bool is_it = open.kind == meeting.kind && open.group == meeting.group &&
-                       (!meeting.group.empty() || is_same(open.set, meeting.set));
+    const bool is_of_its_members = meeting.group.empty()         ? is_same(open.set, meeting.set)
+                                   : meeting.kind == Kind::fence ? events::covers(open.set, from.proc())
+                                                                 : true;
+    const bool is_it = open.kind == meeting.kind && open.group == meeting.group && is_of_its_members;
     if (!is_it || has_arrived(open, *from.connection->job, from.connection->local)) continue;
     if (oldest == open_.end() || each->second->number < oldest->number) oldest = each->second;
   }
@@ -267,6 +273,10 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     const auto open = each++;
     auto& meeting = open->meeting;
     if (meeting.group != group || meeting.kind == Kind::construct || is_by_host(meeting)) continue;
+    if (!events::covers(meeting.set, proc)) {  // it has begun before that process had joined
+      going_on.insert(meeting.kind);
+      continue;
+    }
     (meeting.goes_on_smaller ? going_on : failed).insert(meeting.kind);
     if (!meeting.goes_on_smaller) {
       fail(open, Exchanges::changed);
@@ -274,7 +284,7 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     }
     if (const auto* arrival = meeting.find(proc)) arrival->from.reply(PMIX_ERR_NOT_A_MEMBER);
     std::erase_if(meeting.arrived, [&](const Arrival& one) { return link::is_same(one.from.proc(), proc); });
-    meeting.set = set;
+    meeting.set = is_same(meeting.set, groups_.set_of_group(before)) ? set : without(meeting.set, proc);
     if (meeting.arrived.empty())
       open_.erase(open);
     else if (is_complete(*open))
@@ -286,6 +296,30 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && tells_ends);
     if (!goes_on) groups_.end_at_boards(kind, group, groups_.set_of_group(before), failed.count(kind) != 0);
   }
+}
+
+/// Processes have joined a group with members here. A fence that has begun here ends among the members that it has begun with, also where these were
+/// at a board until now: it is open from here on, for those of them that have not called. The end of the group waits for the new members, too.
+void Gatherings::joined(const std::string& group, const Procs& before) {
+  const auto* now = groups_.table().find(group);
+  const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
+  if (!members || before.empty()) return;
+  Meeting fence{.kind = Kind::fence, .group = group, .set = groups_.set_of_group(before)};
+  bool is_open = false;
+  for (auto& open : open_) {
+    auto& meeting = open.meeting;
+    if (meeting.group != group || is_by_host(meeting)) continue;
+    if (meeting.kind == Kind::destruct) meeting.set = groups_.set_of_group(*members);
+    is_open |= meeting.kind == Kind::fence && is_same(meeting.set, fence.set);
+  }
+  if (!is_open && groups_.has_fence_from_boards(group, fence.set)) add(std::move(fence));
+}
+
+/// The members of a group's set but one.
+Procs Gatherings::without(const Procs& set, const pmix_proc_t& proc) const {
+  auto procs = link::procs_of(groups_.by_rank(set)).value_or(Procs());
+  std::erase_if(procs, [&](const pmix_proc_t& each) { return link::is_same(each, proc); });
+  return groups_.set_of_group(procs);
 }
 
 void Gatherings::watch_deadline(Open open) {

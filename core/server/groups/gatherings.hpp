@@ -146,6 +146,8 @@ class Gatherings {
   void take_part_in_end(const std::string& group);
   void decided(std::uint64_t number, const pmix_proc_t& proc, Losses::Outcome outcome);
   void left(const std::string& group, const pmix_proc_t& proc, const Procs& before);
+  void joined(const std::string& group, const Procs& before);
+  Procs without(const Procs& set, const pmix_proc_t& proc) const;
   ConstructFacts facts_of(const FenceName& construct) const;
   FenceName name_of(const Meeting& meeting) const;
   void watch_deadline(Open open);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "core/events/range.hpp"
 #include "core/link/requests.hpp"
 
 namespace weft::server {
@@ -232,7 +233,7 @@ void Groups::end_exchanges_of(const std::string& group, const Procs& now, const 
   for (const auto& [key, operation] : open_) {
     const auto& meeting = operation->meeting;
     const bool is_of_it = meeting.group == group && meeting.kind != Meeting::Kind::construct;
-    if (!is_of_it || is_same(meeting.set, now)) continue;
+    if (!is_of_it || is_same(meeting.set, now) || !events::covers(meeting.set, gone)) continue;
     const auto status = meeting.goes_on_smaller ? Exchanges::rivals : Exchanges::changed;
     exchanges_->ask(Exchanges::name_of(operation->participants, key.second), *node,
                     [this, key = key, status](const FencePart* part) {

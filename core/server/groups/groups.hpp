@@ -57,6 +57,8 @@ class Groups {
   /// A member has left: those that were in that operation at a board, and whose messages have not come, get PMIX_ERR_UNREACH when they come.
   /// set: of its members before. is_told: the other nodes know already that this attempt has failed here.
   void end_at_boards(Meeting::Kind kind, const std::string& group, const Procs& set, bool is_told);
+  /// Members of the set were at a board with a fence of the group, and their messages for it are to come.
+  bool has_fence_from_boards(const std::string& group, const Procs& set) const;
   /// A process of this node has ended, or all of a namespace.
   void lose_at_boards(const pmix_proc_t& proc);
   /// A fence of the group is one of its members, which the host carries.
@@ -144,6 +146,7 @@ class Groups {
   using OperationRef = std::shared_ptr<Operation>;
 
   bool are_all_here(const Procs& set) const;
+  Procs sent_away(std::uint64_t tag, Meeting::Kind kind, const std::string& group, const Procs& set) const;
   GroupPart part_of(const Meeting& meeting);
   void exchange(const OperationRef& operation);
   void watch_deadline(const OperationRef& operation);

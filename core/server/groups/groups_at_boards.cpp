@@ -92,14 +92,30 @@ bool Groups::takes(const Requester& from, Meeting::Kind kind, const std::string&
   return true;
 }
 
+/// Of the members that were at a board with this tag those whose messages are to come, and are not of a meeting that the board has had.
+Procs Groups::sent_away(std::uint64_t tag, Meeting::Kind kind, const std::string& group,
+                        const Procs& set) const {
+  auto members = boards_.sent_away(tag);
+  std::erase_if(members, [&](const pmix_proc_t& proc) {
+    return !events::covers(set, proc) || board_meetings_.holds(proc, kind, group);
+  });
+  return members;
+}
+
+bool Groups::has_fence_from_boards(const std::string& group, const Procs& set) const {
+  const auto is_there = [&](bool adjusts) {
+    return !sent_away(store::tag_of(store::GroupAct::fenced, group, adjusts), Meeting::Kind::fence, group,
+                      set)
+                .empty();
+  };
+  return is_there(false) || is_there(true);
+}
+
 /// One of them that adjusts has them all go on.
 void Groups::end_at_boards(Meeting::Kind kind, const std::string& group, const Procs& set, bool is_told) {
   const auto act = act_of(kind);
   if (!boards_.sent_away(store::tag_of(act, group, true)).empty()) return;
-  auto members = boards_.sent_away(store::tag_of(act, group));
-  std::erase_if(members, [&](const pmix_proc_t& proc) {
-    return !events::covers(set, proc) || board_meetings_.holds(proc, kind, group);
-  });
+  auto members = sent_away(store::tag_of(act, group), kind, group, set);
   if (members.empty()) return;
   const GroupBoards::Full full{set, {}, std::move(members), {act, group}, {}};
   board_meetings_.answer(board_meetings_.add(kind, full, {PMIX_SUCCESS, {}, {}}), {PMIX_ERR_UNREACH, {}, {}});

@@ -383,6 +383,7 @@ void Memberships::take_change(Bytes body, const Rpc::Reply& reply) {
       if (left_) left_(made.name, proc, before);
       events_.tell({PMIX_GROUP_LEFT, proc, made.name, &made.group.members, &proc}, here);
     }
+    if (!joined->empty() && joined_) joined_(made.name, before);
     for (const auto& proc : *joined)
       if (made.group.options.tells_joins)
         events_.tell({PMIX_PROC_HAS_JOINED, proc, made.name, &made.group.members, &proc}, here);

@@ -109,6 +109,10 @@ class Memberships {
   void on_left(std::function<void(const std::string& group, const pmix_proc_t&, const Procs& before)> left) {
     left_ = std::move(left);
   }
+  /// Called when processes have joined a group with members here. before: the members until then.
+  void on_joined(std::function<void(const std::string& group, const Procs& before)> joined) {
+    joined_ = std::move(joined);
+  }
 
   /// As Gatherings: requests that wait for members' handlers.
   std::vector<FencePart> open_parts() const;
@@ -176,6 +180,7 @@ class Memberships {
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
   std::function<void(const std::string&, const pmix_proc_t&, const Procs&)> left_;
+  std::function<void(const std::string&, const Procs&)> joined_;
   std::function<bool(const std::string&)> awaits_;
 };
 

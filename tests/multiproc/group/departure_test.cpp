@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Members that leave a group, or die, while the others wait in a fence or in the end of it.
+// Members that leave a group, or die, and processes that join it, while others wait in a fence or in the end of it.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -109,6 +109,69 @@ int leaves_while_others_are_at_a_board(const Words& words) {
   return 0;
 }
 
+/// The last rank joins while those with even ranks are in a fence of the group, on every node: that ends among the members before the join, also for
+/// those that call later, and the one that has joined is in the next. Words: board: they wait at their boards; message: for the server.
+int joins_while_others_fence(const Words& words) {
+  Client client;
+  const bool is_at_board = words.at(0) == "board";
+  const auto last = client.size - 1;
+  const bool joins = client.me.rank == last;
+  const bool calls_before = !joins && client.me.rank % 2 == 0;
+  const auto group = all_of("grows");
+  const auto members = ranks_of(client, 0, last - 1), all = ranks_of(client, 0, last);
+  for (int round = 0; round < 3; ++round) {
+    if (!joins) {
+      check_status(construct("grows", members).status, PMIX_SUCCESS);
+      check_status(fence({group}), PMIX_SUCCESS);
+    }
+    std::optional<CallAtBoard> call;
+    Waiter ended;
+    if (calls_before && is_at_board) {
+      call.emplace("fence of group grows", [&] { return fence({group}); });
+    } else if (calls_before) {
+      check_status(PMIx_Fence_nb(&group, 1, nullptr, 0, Waiter::on_status, &ended), PMIX_SUCCESS);
+      hear_from_server();
+    }
+    check_status(fence(), PMIX_SUCCESS);  // behind their arrivals
+    if (joins) check_status(join("grows", nullptr).status, PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    check(eventually([&] { return is_same(members_of("grows"), all); }), "the members");
+    if (!joins && !calls_before) check_status(fence({group}), PMIX_SUCCESS);
+    if (calls_before) check_status(is_at_board ? call->wait() : ended.wait(), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+    check_status(put("round", static_cast<std::uint64_t>(round)), PMIX_SUCCESS);
+    check_status(PMIx_Commit(), PMIX_SUCCESS);
+    for (int again = 0; again < 2; ++again) check_status(fence({group}), PMIX_SUCCESS);
+    for (const auto& proc : all) check_equal(get(proc, "round").u64(), static_cast<std::uint64_t>(round));
+    check_status(destruct("grows"), PMIX_SUCCESS);
+    check_status(fence(), PMIX_SUCCESS);
+  }
+  client.finalize();
+  return 0;
+}
+
+/// A process joins while members wait in the end of the group: it is waited for.
+int joins_while_others_end_the_group(const Words&) {
+  Client client;
+  const auto last = client.size - 1;
+  const bool joins = client.me.rank == last;
+  if (!joins) check_status(construct("ends", ranks_of(client, 0, last - 1)).status, PMIX_SUCCESS);
+  Waiter ended;
+  if (client.me.rank == 0) {
+    check_status(PMIx_Group_destruct_nb("ends", nullptr, 0, Waiter::on_status, &ended), PMIX_SUCCESS);
+    hear_from_server();
+  }
+  check_status(fence(), PMIX_SUCCESS);
+  if (joins) check_status(join("ends", nullptr).status, PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  if (client.me.rank != 0) check_status(destruct("ends"), PMIX_SUCCESS);
+  if (client.me.rank == 0) check_status(ended.wait(), PMIX_SUCCESS);
+  check_status(fence(), PMIX_SUCCESS);
+  check_equal(groups_known_here(), 0);
+  client.finalize();
+  return 0;
+}
+
 /// All but the last wait in the end of a group that tells of ends, and the last dies: that completes it, and all that wait hear of the death, once.
 int dies_when_the_others_end_the_group(const Words&) {
   Client client;
@@ -150,6 +213,15 @@ TEST_F(DepartureTest, one_leaves_while_others_are_at_a_board) {
   }
   all_run(Segment::mapped, 4, "leaves_while_others_are_at_a_board", {"adjusts", "all"});
 }
+TEST_F(DepartureTest, one_joins_while_others_fence) {
+  for (const char* where : {"message", "board"}) {
+    SCOPED_TRACE(where);
+    all_run(Segment::mapped, 4, "joins_while_others_fence", {where});
+  }
+}
+TEST_F(DepartureTest, one_joins_while_others_end_the_group) {
+  all_run(Segment::mapped, 4, "joins_while_others_end_the_group");
+}
 TEST_F(DepartureTest, one_dies_when_the_others_end_the_group) {
   Host host;
   host.add_job("job", 4);
@@ -170,6 +242,15 @@ TEST_P(ClusterDepartureTest, one_leaves_while_others_are_at_a_board) {
       run("leaves_while_others_are_at_a_board", nodes, Segment::mapped, {what, who});
     }
 }
+TEST_P(ClusterDepartureTest, one_joins_while_others_fence) {
+  for (const char* where : {"message", "board"}) {
+    SCOPED_TRACE(where);
+    run("joins_while_others_fence", 3, Segment::mapped, {where});
+  }
+}
+TEST_P(ClusterDepartureTest, one_joins_while_others_end_the_group) {
+  run("joins_while_others_end_the_group");
+}
 TEST_P(ClusterDepartureTest, one_dies_when_the_others_end_the_group) {
   run("dies_when_the_others_end_the_group");
 }
@@ -178,6 +259,8 @@ TEST_P(ClusterDepartureTest, one_dies_when_the_others_end_the_group) {
 
 void add_departure_programs(Programs& programs) {
   programs.add("leaves_while_others_are_at_a_board", leaves_while_others_are_at_a_board);
+  programs.add("joins_while_others_fence", joins_while_others_fence);
+  programs.add("joins_while_others_end_the_group", joins_while_others_end_the_group);
   programs.add("dies_when_the_others_end_the_group", dies_when_the_others_end_the_group);
 }
 

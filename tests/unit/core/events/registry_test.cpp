@@ -212,6 +212,44 @@ TEST_F(RegistryTest, a_late_answer_from_another_thread_continues_there) {
   EXPECT_EQ(registry_->counters().open_chains, 0U);
 }
 
+TEST_F(RegistryTest, a_late_answer_continues_where_the_role_says) {
+  std::vector<std::function<void()>> tasks;
+  registry_->run_later_by([&](std::function<void()> task) { tasks.push_back(std::move(task)); });
+  std::vector<Call> parked;
+  for (const auto* name : {"third", "second", "first"})
+    handler(name, [&](const Call& c) { parked.push_back(c); }).add_active(*registry_, {code});
+  registry_->deliver(event_of(code), note());
+  std::thread([&] { parked.at(0).answer(); }).join();
+  EXPECT_EQ(Recorder::take_log(), (Log{"first"}));
+  ASSERT_EQ(tasks.size(), 1U);
+  std::exchange(tasks, {}).front()();
+  EXPECT_EQ(Recorder::take_log(), (Log{"second"}));
+  std::thread([&] { parked.at(1).answer(PMIX_EVENT_ACTION_COMPLETE); }).join();
+  EXPECT_TRUE(outcomes_.empty()) << "the end belongs to that thread, too";
+  ASSERT_EQ(tasks.size(), 1U);
+  tasks.front()();
+  EXPECT_EQ(outcomes_, (Outcomes{Outcome::ended_by_handler}));
+}
+
+TEST_F(RegistryTest, a_task_that_never_runs_leaves_the_chain_to_the_end_of_the_registry) {
+  std::vector<std::function<void()>> tasks;
+  registry_->run_later_by([&](std::function<void()> task) { tasks.push_back(std::move(task)); });
+  std::vector<Call> parked;
+  handler("second").add_active(*registry_, {code});
+  handler("first", [&](const Call& c) { parked.push_back(c); }).add_active(*registry_, {code});
+  registry_->deliver(event_of(code), note());
+  registry_->deliver(event_of(code), note());
+  parked.at(0).answer();
+  ASSERT_EQ(tasks.size(), 1U);
+  registry_.reset();
+  EXPECT_EQ(outcomes_, (Outcomes{Outcome::closed, Outcome::closed}));
+  parked.at(1).answer();
+  EXPECT_EQ(tasks.size(), 1U) << "what ran them may be gone";
+  tasks.front()();
+  EXPECT_EQ(Recorder::take_log(), (Log{"first", "first"}));
+  EXPECT_EQ(outcomes_.size(), 2U);
+}
+
 TEST_F(RegistryTest, an_answer_from_another_thread_during_the_call_waits_for_the_return) {
   bool returned = false;
   handler("second", [&](const Call& c) {

@@ -70,6 +70,7 @@ TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
   for (std::uint32_t node = 0; node < 3; ++node) {
     auto infos = job_info(three_nodes(node), {}, "node map", "proc map");
     EXPECT_TRUE(arrays(infos, PMIX_PROC_INFO_ARRAY).empty());
+    EXPECT_TRUE(find(infos.data(), infos.size(), "weft.unbound")->value.data.flag);
     EXPECT_EQ(arrays(infos, PMIX_APP_INFO_ARRAY).size(), 2u);
     EXPECT_EQ(find(infos.data(), infos.size(), PMIX_NODEID)->value.data.uint32, node);
     EXPECT_EQ(find(infos.data(), infos.size(), PMIX_NUM_NODES)->value.data.uint32, 3u);
@@ -91,7 +92,10 @@ TEST(NodeJobInfo, no_single_rank_where_nothing_is_bound) {
 }
 
 TEST(NodeJobInfo, of_its_own_ranks_what_they_are_bound_to) {
-  auto infos = job_info(three_nodes(1), {{"hwloc:0", "hwloc:NM0"}, {"hwloc:1", ""}}, "node map", "proc map");
+  auto map = three_nodes(1);
+  map.policy.bind = job::BindTo::core;
+  auto infos = job_info(map, {{"hwloc:0", "hwloc:NM0"}, {"hwloc:1", ""}}, "node map", "proc map");
+  EXPECT_EQ(find(infos.data(), infos.size(), "weft.unbound"), nullptr);
   const auto ranks = arrays(infos, PMIX_PROC_INFO_ARRAY);
   ASSERT_EQ(ranks.size(), 2u);
   EXPECT_EQ(in(ranks[0], PMIX_RANK)->value.data.rank, 1u);

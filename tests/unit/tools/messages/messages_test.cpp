@@ -28,6 +28,11 @@ TEST(Wording, few_descriptors_are_named_with_their_limit) {
   EXPECT_EQ(with_descriptor_limit("no transport works", 64), "no transport works");
   EXPECT_EQ(with_descriptor_limit("no transport works", 0), "no transport works");
   EXPECT_EQ(with_descriptor_limit("Raise ulimit -n", 20), "Raise ulimit -n");
+  EXPECT_EQ(
+      with_descriptor_limit("lost. What to do: look", 32),
+      "lost. What to do: look; and first of all raise the limit of open files, which is 32 here: ulimit -n "
+      "1024");
+  EXPECT_EQ(with_descriptor_limit("lost. What to do: look", 64), "lost. What to do: look");
 }
 
 TEST(Wording, a_lost_library_names_both_files_and_the_folder_to_set) {
