@@ -26,8 +26,8 @@ def run(*args, data=b"", env=None, cwd=None, stdin=None, pass_fds=(), before=())
 
 
 def start(*args, **options):
-    """weftrun with pipes, left running."""
-    defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    """weftrun with pipes, left running. Without buffers: communicate() loses what readline() has read ahead."""
+    defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0}
     return subprocess.Popen([WEFTRUN, *args], **{**defaults, **options})
 
 

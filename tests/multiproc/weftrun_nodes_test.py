@@ -46,7 +46,7 @@ class Nodes(unittest.TestCase):
         return run(*args, env=self.env, **options)
 
     def start(self, *args, **options):
-        defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+        defaults = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "bufsize": 0,
                     "env": self.env}
         self.jobs.append(subprocess.Popen([WEFTRUN, *args], **{**defaults, **options}))
         return self.jobs[-1]

@@ -30,11 +30,13 @@ static void on_job(size_t id, pmix_status_t code, const pmix_proc_t* source, pmi
                        find(infos, count, PMIX_EVENT_TIMESTAMP) != NULL &&
                        affected->value.data.proc->rank == PMIX_RANK_WILDCARD &&
                        strcmp(nspace->value.data.string, affected->value.data.proc->nspace) == 0;
+  flockfile(stdout);  // the other thread prints no line into this one
   printf("%s %s", PMIx_Error_string(code), is_whole ? "of a job" : "incomplete");
   if (status != NULL) printf(" %s", PMIx_Error_string(status->value.data.status));
   if (failed != NULL && exit_code != NULL)
     printf(" rank %u exit %d", failed->value.data.proc->rank, exit_code->value.data.integer);
   printf("\n"), fflush(stdout);
+  funlockfile(stdout);
   done(PMIX_EVENT_NO_ACTION_TAKEN, NULL, 0, NULL, NULL, open);
 }
 

@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import CLIENT, WATCHDOG, finish, kill_quietly, name_of, parent, start, wait_until
+from weftrun_common import CLIENT, WATCHDOG, finish, kill_quietly, name_of, parent, read_lines, start, wait_until
 
 TOOL = os.environ["WEFTRUN_TOOL"]
 STARTED, COMPLETE, ENDED = "PMIX_EVENT_JOB_START of a job", "PMIX_LAUNCH_COMPLETE of a job", "PMIX_EVENT_JOB_END of a job "
@@ -21,22 +21,25 @@ class Tools(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             go = pathlib.Path(folder) / "go"
             job = start("-n", "2", *args, CLIENT, "init", "say:up", f"until:{go}", *steps)
+            running = [job]
             try:
-                for _ in range(2):
-                    self.assertEqual(job.stdout.readline(), b"up\n")
-                with subprocess.Popen([TOOL, str(server(job))], stdout=subprocess.PIPE, text=True) as tool:
-                    lines = []
-                    while "connected" not in lines:
-                        lines.append(tool.stdout.readline().strip())
-                        self.assertTrue(lines[-1], "the tool has ended")
-                    if end:
-                        end(job)
-                    go.touch()
-                    status = finish(job)[0]
-                    lines += tool.communicate(timeout=WATCHDOG)[0].splitlines()
-                    self.assertEqual(tool.returncode, 0)
+                self.assertEqual(read_lines(job.stdout, 2), ["up"] * 2)
+                # Without a buffer, as start(): what came before the tool connected is told by a thread of its own, perhaps behind "connected".
+                tool = subprocess.Popen([TOOL, str(server(job))], stdout=subprocess.PIPE, bufsize=0)
+                running.append(tool)
+                lines = []
+                while "connected" not in lines:
+                    lines += read_lines(tool.stdout, 1)
+                    self.assertTrue(lines[-1], "the tool has ended")
+                if end:
+                    end(job)
+                go.touch()
+                status = finish(job)[0]
+                lines += tool.communicate(timeout=WATCHDOG)[0].decode().splitlines()
+                self.assertEqual(tool.returncode, 0)
             finally:
-                kill_quietly(job)
+                for process in running:
+                    kill_quietly(process)
         lines.remove("connected")
         return lines, status
 

@@ -20,7 +20,7 @@ struct Known {
 // Besides these, the keys of PMIx_Get that are not of a rank's card: of the job, its session, applications, nodes and ranks.
 constexpr std::array known_keys = {
     Known{PMIX_QUERY_NAMESPACES, PMIX_QUERY_LOCAL_ONLY},
-    Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE},
+    Known{PMIX_QUERY_NAMESPACE_INFO, PMIX_NSPACE "," PMIX_QUERY_LOCAL_ONLY},
     Known{PMIX_SERVER_URI, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
     Known{PMIX_QUERY_JOB_STATUS, PMIX_NSPACE},
     Known{PMIX_QUERY_PROC_TABLE, PMIX_NSPACE "," PMIX_HOSTNAME "," PMIX_NODEID},
@@ -165,7 +165,8 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
 
 bool QueryKeys::needs_report(std::string_view key, const QueryScope& scope) {
   if (scope.asks_for_qualifiers) return false;
-  return key == report_key || (key == PMIX_QUERY_NAMESPACES && !scope.is_local_only);
+  const bool is_of_namespaces = key == PMIX_QUERY_NAMESPACES || key == PMIX_QUERY_NAMESPACE_INFO;
+  return key == report_key || (is_of_namespaces && !scope.is_local_only);
 }
 
 bool QueryKeys::needs_table(std::string_view key, const QueryScope& scope) {
@@ -192,7 +193,7 @@ Result<data::Value> QueryKeys::answer(std::string_view key, const QueryScope& sc
     return of_sets(key, scope);
   if (key == PMIX_QUERY_NUM_GROUPS || key == PMIX_QUERY_GROUP_NAMES || key == PMIX_QUERY_GROUP_MEMBERSHIP)
     return of_groups(key, scope);
-  if (key == PMIX_QUERY_NAMESPACE_INFO) return namespace_info(scope);
+  if (key == PMIX_QUERY_NAMESPACE_INFO) return namespace_info(scope, gathered);
   if (key == PMIX_SERVER_URI) return server_uri(scope);
   if (key == PMIX_QUERY_JOB_STATUS) return job_status(scope);
   if (key == PMIX_QUERY_MEMORY_USAGE || key == PMIX_DAEMON_MEMORY || key == PMIX_CLIENT_AVG_MEMORY)
@@ -215,23 +216,27 @@ std::string QueryKeys::namespaces(const QueryScope& scope, const Gathered& gathe
   return out;
 }
 
-/// An element for each namespace that is registered here, or for the one that is named: an array of its name
-/// and what runs in it.
-Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope) const {
-  if (scope.names_nspace && jobs_.find(scope.nspace) == nullptr)
-    return fail(Errc::not_found, "no such namespace");
+/// An element for each namespace, or for the one that is named: an array of its name and what runs in it. Of one
+/// that is registered on other nodes only, the name.
+Result<data::Value> QueryKeys::namespace_info(const QueryScope& scope, const Gathered& gathered) const {
   data::Infos out;
   bool is_whole = true;
-  jobs_.each([&](const Job& job) {
-    if (scope.names_nspace && job.nspace != scope.nspace) return;
+  const auto add = [&](const std::string& nspace, const std::string& line) {
+    if (scope.names_nspace && nspace != scope.nspace) return;
     data::Infos one;
-    one.add(PMIX_NSPACE, data::Value::of(job.nspace));
-    if (const auto line = command_line_of(job); !line.empty()) one.add(PMIX_CMD_LINE, data::Value::of(line));
+    one.add(PMIX_NSPACE, data::Value::of(nspace));
+    if (!line.empty()) one.add(PMIX_CMD_LINE, data::Value::of(line));
     auto array = store::array_of(one);
     is_whole &= array.has_value();
     if (array) out.add(PMIX_QUERY_NAMESPACE_INFO, std::move(*array));
-  });
-  return is_whole ? store::array_of(out) : fail(Errc::no_memory);
+  };
+  jobs_.each([&](const Job& job) { add(job.nspace, command_line_of(job)); });
+  if (gathered.report && !scope.is_local_only)
+    for (const auto& job : gathered.report->jobs)
+      if (jobs_.find(job.nspace) == nullptr) add(job.nspace, {});
+  if (!is_whole) return fail(Errc::no_memory);
+  if (scope.names_nspace && out.size() == 0) return fail(Errc::not_found, "no such namespace");
+  return store::array_of(out);
 }
 
 /// Of this server: what a tool connects to. The host may have told a namespace another one.

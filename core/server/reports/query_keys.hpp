@@ -56,7 +56,7 @@ class QueryKeys {
 
  private:
   std::string namespaces(const QueryScope& scope, const Gathered& gathered) const;
-  Result<data::Value> namespace_info(const QueryScope& scope) const;
+  Result<data::Value> namespace_info(const QueryScope& scope, const Gathered& gathered) const;
   Result<data::Value> server_uri(const QueryScope& scope) const;
   Result<data::Value> of_sets(std::string_view key, const QueryScope& scope) const;
   Result<data::Value> of_groups(std::string_view key, const QueryScope& scope) const;

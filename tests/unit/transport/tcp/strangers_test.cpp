@@ -143,6 +143,38 @@ TEST(Strangers, that_have_said_nothing_go_first) {
               std::none_of(begun.begin(), begun.end(), is_closed));
 }
 
+/// They are peers, or a recorder of what peers said: others that have begun to speak end none of them, nor find less room.
+TEST(Strangers, with_a_right_hello_stand_in_a_list_of_their_own) {
+  const auto context = std::move(*TlsContext::make(std::vector<std::byte>(32, std::byte{7})));
+  const auto began = std::chrono::steady_clock::now();
+  Station a;
+  std::vector<Fd> greeted, begun;
+  const auto is_answered = [](const Fd& one) {
+    char byte;
+    return ::recv(one.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1;
+  };
+  for (unsigned i = 0; i < 10; ++i) {
+    greeted.push_back(stranger_at(a.port()));
+    TlsStream stream(*context, Introduction{.from = {static_cast<std::byte>(i)}, .to = a.address().id});
+    stream.step();
+    throw_bytes(greeted.back(), stream.output());
+  }
+  ASSERT_TRUE(until({&a}, [&] { return std::all_of(greeted.begin(), greeted.end(), is_answered); }));
+  for (std::size_t i = 0; i < Strangers::most; ++i) {
+    begun.push_back(stranger_at(a.port()));
+    throw_bytes(begun.back(), as_bytes("\x16\x03"));
+    a.endpoint->progress();
+  }
+  const auto some_are_closed = [&] {
+    return std::any_of(begun.begin(), begun.end(), is_closed) ||
+           std::any_of(greeted.begin(), greeted.end(), is_closed);
+  };
+  ASSERT_TRUE(until(
+      {&a}, [&] { return a.endpoint->strangers() == greeted.size() + begun.size() || some_are_closed(); }));
+  const bool was_slow = std::chrono::steady_clock::now() - began >= TcpEndpoint::handshake_time;
+  EXPECT_TRUE(was_slow || !some_are_closed());
+}
+
 /// The side that connects has sent its proof, and the other drops the connection before it has seen it: with 66 of others, which say
 /// nothing or have a right hello.
 TEST(Strangers, between_the_two_ends_of_a_handshake) {

@@ -3,6 +3,7 @@
 // has not said hello, from a client and from a tool. The server stays, and serves others.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include <future>
 
@@ -44,7 +45,13 @@ class Messages : public ServerHere {
     ASSERT_EQ(known.get_future().get(), PMIX_SUCCESS);
   }
 
-  shm::Fd connect() { return std::move(*link::connect_to(name_)); }
+  /// A reply that does not come is a failure, and no hang.
+  shm::Fd connect() {
+    auto socket = std::move(*link::connect_to(name_));
+    const timeval watchdog{60, 0};
+    (void)::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &watchdog, sizeof watchdog);
+    return socket;
+  }
   /// What the server replies to a hello: nothing, it hung up.
   static bool is_welcome(const shm::Fd& socket) {
     const auto frame = link::receive_frame(socket.get());

@@ -65,31 +65,51 @@ TEST_F(QueriesTest, answers_what_it_knows_and_says_how_much) {
   EXPECT_EQ(ask({PMIX_JOB_SIZE, PMIX_JOB_SIZE}).results.size(), 2u) << "a key twice is answered twice";
 }
 
+using Lines = std::map<std::string, std::string>;
+/// By namespace, what runs in it.
+Lines lines_in(const pmix_value_t* info_of_namespaces) {
+  Lines out;
+  if (info_of_namespaces == nullptr) return out;
+  for (const auto& one : data::elements_of<pmix_info_t>(*info_of_namespaces, PMIX_INFO)) {
+    EXPECT_STREQ(one.key, PMIX_QUERY_NAMESPACE_INFO);
+    std::string name, line;
+    for (const auto& info : data::elements_of<pmix_info_t>(one.value, PMIX_INFO))
+      (data::key_of(info) == PMIX_NSPACE ? name : line) = info.value.data.string;
+    out[name] = line;
+  }
+  return out;
+}
+
 TEST_F(QueriesTest, namespaces_are_told_with_what_runs_in_them) {
   data::Infos infos;
   infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{1}));
   infos.add(PMIX_CMD_LINE, data::Value::of("a.out -x"));
   bool is_new = false;
   ASSERT_TRUE(rooms->jobs.register_job(rooms->jobs.announce("second"), 1, infos, is_new));
-  const auto lines_in = [](const Answer& answer) {
-    std::map<std::string, std::string> out;
-    const auto* value = answer.of(PMIX_QUERY_NAMESPACE_INFO);
-    if (value == nullptr) return out;
-    for (const auto& one : data::elements_of<pmix_info_t>(*value, PMIX_INFO)) {
-      EXPECT_STREQ(one.key, PMIX_QUERY_NAMESPACE_INFO);
-      std::string name, line;
-      for (const auto& info : data::elements_of<pmix_info_t>(one.value, PMIX_INFO))
-        (data::key_of(info) == PMIX_NSPACE ? name : line) = info.value.data.string;
-      out[name] = line;
-    }
-    return out;
-  };
-  using Lines = std::map<std::string, std::string>;
-  EXPECT_EQ(lines_in(ask({PMIX_QUERY_NAMESPACE_INFO})), (Lines{{"job", ""}, {"second", "a.out -x"}}));
-  EXPECT_EQ(lines_in(ask({PMIX_QUERY_NAMESPACE_INFO}, with(PMIX_NSPACE, data::Value::of("second")))),
-            (Lines{{"second", "a.out -x"}}));
+  const auto asked = ask({PMIX_QUERY_NAMESPACE_INFO});
+  EXPECT_EQ(lines_in(asked.of(PMIX_QUERY_NAMESPACE_INFO)), (Lines{{"job", ""}, {"second", "a.out -x"}}));
+  const auto one = ask({PMIX_QUERY_NAMESPACE_INFO}, with(PMIX_NSPACE, data::Value::of("second")));
+  EXPECT_EQ(lines_in(one.of(PMIX_QUERY_NAMESPACE_INFO)), (Lines{{"second", "a.out -x"}}));
   EXPECT_EQ(ask({PMIX_QUERY_NAMESPACE_INFO}, with(PMIX_NSPACE, data::Value::of("third"))).status,
             PMIX_ERR_NOT_FOUND);
+}
+
+TEST_F(QueriesTest, namespaces_of_other_nodes_are_told_by_name) {
+  const Processes processes(rooms->jobs, nullptr);
+  const QueryKeys keys(rooms->jobs, rooms->own_report, rooms->host_attributes, processes, rooms->process_sets,
+                       rooms->groups.table());
+  Gathered gathered;
+  gathered.report.emplace().jobs = {{"job", 3, 2, {}, 0}, {"elsewhere", 2, 1, {}, 0}};
+  const auto told = [&](const data::Infos& qualifiers) {
+    const auto scope = QueryScope::parse(qualifiers, proc(1));
+    const auto value = keys.answer(PMIX_QUERY_NAMESPACE_INFO, *scope, gathered);
+    return value ? lines_in(&value->get()) : Lines{{"none", ""}};
+  };
+  EXPECT_TRUE(QueryKeys::needs_report(PMIX_QUERY_NAMESPACE_INFO, *QueryScope::parse({}, proc(1))));
+  EXPECT_EQ(told({}), (Lines{{"job", ""}, {"elsewhere", ""}}));
+  EXPECT_EQ(told(with(PMIX_NSPACE, data::Value::of("elsewhere"))), (Lines{{"elsewhere", ""}}));
+  EXPECT_EQ(told(with(PMIX_QUERY_LOCAL_ONLY, data::Value::of(true))), (Lines{{"job", ""}}));
+  EXPECT_EQ(told(with(PMIX_NSPACE, data::Value::of("nowhere"))), (Lines{{"none", ""}}));
 }
 
 TEST_F(QueriesTest, the_uri_of_the_server_is_there_for_tools_too) {
