@@ -34,7 +34,7 @@ struct LaunchInfoTest : ::testing::Test {
     return map;
   }
   LaunchInfoTest() : server({"servers", 0, 1, "here", {}, {}, false, {}}, nullptr) {
-    server.register_job(map, {Rank{0}, Rank{1}, Rank{2}}, nullptr, {});
+    server.register_job(map, {Rank{0}, Rank{1}, Rank{2}}, {});
   }
   /// Of the variables of a rank those that do not tell it its server.
   Variables changed(Rank rank) const {
