@@ -180,11 +180,14 @@ class Job:
 
     def daemons(self, count):
         """Pids, once so many run and have their guard; in the order of their start."""
-        def found():
+        found = []
+
+        def are_there():
             all_of_them = [pid for pid in self.marked() if name_of(pid) == "weftd"]
-            return [pid for pid in all_of_them if parent(pid) not in all_of_them]
-        wait_until(lambda: len(found()) == count, f"{count} daemons")
-        return sorted(found())
+            found[:] = sorted(pid for pid in all_of_them if parent(pid) not in all_of_them)
+            return len(found) == count
+        wait_until(are_there, f"{count} daemons")
+        return found
 
     def server_of(self, rank_pid):
         """weftd, or weftrun where it serves the rank."""

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from weftrun_common import (CLIENT, finish, kill_quietly, name_of, own_lines, read_lines, run, start, wait_until,
+from weftrun_common import (CLIENT, finish, kill_quietly, name_of, own_lines, parent, read_lines, run, start, wait_until,
                             with_variable)
 
 TWO_NODES = ["--virtual-nodes", "2", "-n", "4"]
@@ -133,9 +133,12 @@ class Folders(unittest.TestCase):
             with self.subTest(words=words, killed=name):
                 job, folders = self.start(*words, ranks=4)
                 self.fill(folders[3][2])
-                for pid in with_variable(self.mark):
-                    if name_of(pid) == name:
-                        os.kill(pid, signal.SIGKILL)
+
+                def named():
+                    return [pid for pid in with_variable(self.mark) if name_of(pid) == name]
+                wait_until(lambda: all(parent(pid) not in named() for pid in named()), "the guards, by their own name")
+                for pid in named():
+                    os.kill(pid, signal.SIGKILL)
                 finish(job)
                 self.must_be_gone()
                 shutil.rmtree(os.path.join(self.outside, "kept"))

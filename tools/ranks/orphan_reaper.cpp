@@ -113,6 +113,7 @@ void kill_job(const std::string& mark) {
 [[noreturn]] void run_guard(int line, const std::string& mark, const std::vector<std::string>& folders,
                             std::chrono::milliseconds silence) {
   const pid_t guarded = ::getppid();
+  ::prctl(PR_SET_NAME, "weftrun-guard");
   // Out of reach of the terminal's signals, and without descriptors whose end another process might wait for.
   ::setsid();
   sigset_t all;
@@ -196,17 +197,11 @@ void OrphanReaper::reap(const std::vector<pid_t>& ranks) {
 Guard::Guard(const std::string& mark, const std::vector<std::string>& folders,
              std::chrono::milliseconds silence) {
   process::Pipe pipe = process::make_pipe(true, true);
-  // The guard has its name from its first moment on, so that what ends all of the guarded one's name spares it.
-  char name[16] = {};
-  ::prctl(PR_GET_NAME, name);
-  ::prctl(PR_SET_NAME, "weftrun-guard");
   // A fork without an exit signal: wait() neither reports nor finds such a child, so that "no child left" is
   // about ranks and what they started.
   pid_ = static_cast<pid_t>(::syscall(SYS_clone, 0UL, nullptr, nullptr, nullptr, 0UL));
-  const int error = errno;
-  if (pid_ != 0) ::prctl(PR_SET_NAME, name);
   if (pid_ == 0) run_guard(pipe.read.get(), mark, folders, silence);
-  if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(error));
+  if (pid_ < 0) throw Stop(exit_status::own_failure, messages::no_guard(errno));
   line_ = std::move(pipe.write);
   ::fcntl(line_.get(), F_SETFL, O_NONBLOCK);  // a guard that is stopped reads nothing
 }

@@ -11,10 +11,10 @@
 namespace weft::shm {
 namespace {
 
-/// Addresses that read as zeros, and are no mapping of a file: they count against no limit of memory.
-void* map_zeros(std::byte* at, std::size_t bytes) noexcept {
+/// Addresses without memory. rights: PROT_NONE, or PROT_READ: they read as zeros.
+void* map_nothing(std::byte* at, std::size_t bytes, int rights) noexcept {
   const int fixed = at == nullptr ? 0 : MAP_FIXED;
-  void* const got = ::mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
+  void* const got = ::mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | fixed, -1, 0);
   // As Window::map has it: a core file reads what it dumps.
   if (got != MAP_FAILED) (void)::madvise(got, bytes, MADV_DONTDUMP);
   return got;
@@ -24,7 +24,7 @@ void* map_zeros(std::byte* at, std::size_t bytes) noexcept {
 
 Result<Memories> Memories::create(std::size_t bytes) {
   bytes = allowed_file_bytes(bytes);
-  void* const base = map_zeros(nullptr, bytes);
+  void* const base = map_nothing(nullptr, bytes, PROT_NONE);
   if (base == MAP_FAILED) return fail(Errc::os, "addresses for the node segment", errno);
   return Memories(static_cast<std::byte*>(base), bytes);
 }
@@ -73,7 +73,7 @@ Result<std::uint64_t> Memories::make(std::size_t bytes) {
 void Memories::release(std::uint64_t at) {
   const auto gone = live_.extract(at);
   const auto bytes = gone.mapped().bytes;
-  if (map_zeros(base_ + at, bytes) == MAP_FAILED)
+  if (map_nothing(base_ + at, bytes, PROT_READ) == MAP_FAILED)
     return;  // the old bytes stay, and the addresses are given up
   range_.release(at, bytes);
 }

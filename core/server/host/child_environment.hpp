@@ -49,7 +49,7 @@ class ChildEnvironment {
 
   const Tokens& tokens_;
   const std::string socket_, socket_file_;
-  const uid_t user_;  ///< as which the server listens
+  const uid_t user_;    ///< as which the server listens
   const pid_t server_;  ///< set_up() may run in a child
   const int server_fd_;
   const shm::SegmentBytes jobs_;
