@@ -23,7 +23,7 @@ std::optional<std::uint64_t> number_of(std::string_view digits) noexcept {
 }
 
 /// "01-03,7": what stands between two brackets.
-std::optional<Names> numbers_between(std::string_view brackets, std::string& complaint) {
+std::optional<Names> numbers_between(std::string_view brackets, std::string& complaint, std::size_t most) {
   Names numbers;
   for (const auto range : split_hostlist(brackets)) {
     const auto dash = range.find('-');
@@ -34,8 +34,8 @@ std::optional<Names> numbers_between(std::string_view brackets, std::string& com
       complaint = fmt::format("'{}' is no range of numbers", range);
       return std::nullopt;
     }
-    if (*high - *low >= most_hosts - numbers.size()) {
-      complaint = fmt::format("'{}' has more than {} hosts", range, most_hosts);
+    if (*high - *low >= most - numbers.size()) {
+      complaint = fmt::format("'{}' has more than {} hosts", range, most);
       return std::nullopt;
     }
     for (auto value = *low; value <= *high; ++value)
@@ -50,7 +50,7 @@ struct Pattern {
   std::vector<Names> numbers;  // one fewer than texts
 };
 
-std::optional<Pattern> take_apart(std::string_view name, std::string& complaint) {
+std::optional<Pattern> take_apart(std::string_view name, std::string& complaint, std::size_t most) {
   Pattern pattern;
   for (;;) {
     const auto open = name.find_first_of("[]");
@@ -61,7 +61,7 @@ std::optional<Pattern> take_apart(std::string_view name, std::string& complaint)
       complaint = fmt::format("'{}' has brackets that do not match", name);
       return std::nullopt;
     }
-    auto numbers = numbers_between(name.substr(open + 1, close - open - 1), complaint);
+    auto numbers = numbers_between(name.substr(open + 1, close - open - 1), complaint, most);
     if (!numbers) return std::nullopt;
     pattern.numbers.push_back(*std::move(numbers));
     name.remove_prefix(close + 1);
@@ -73,13 +73,14 @@ std::optional<Pattern> take_apart(std::string_view name, std::string& complaint)
   return pattern;
 }
 
-bool append(const Pattern& pattern, Names& names) {
+/// False: there would be more than `most`.
+bool append(const Pattern& pattern, Names& names, std::size_t most) {
   std::size_t count = 1;
   for (const auto& numbers : pattern.numbers) {
-    if (count > most_hosts / numbers.size()) return false;
+    if (count > most / numbers.size()) return false;
     count *= numbers.size();
   }
-  if (count > most_hosts - names.size()) return false;
+  if (count > most - names.size()) return false;
   const std::size_t brackets = pattern.numbers.size();
   for (std::size_t i = 0; i < count; ++i) {
     std::vector<std::size_t> chosen(brackets);
@@ -137,14 +138,14 @@ std::vector<std::string_view> split_hostlist(std::string_view text) {
   return parts;
 }
 
-std::optional<Names> expand_hostlist(std::string_view text, std::string& complaint) {
+std::optional<Names> expand_hostlist(std::string_view text, std::string& complaint, std::size_t most) {
   Names names;
   if (text.empty()) return names;
   for (const auto part : split_hostlist(text)) {
-    const auto pattern = take_apart(part, complaint);
+    const auto pattern = take_apart(part, complaint, most);
     if (!pattern) return std::nullopt;
-    if (!append(*pattern, names)) {
-      complaint = fmt::format("there are more than {} hosts", most_hosts);
+    if (!append(*pattern, names, most)) {
+      complaint = fmt::format("there are more than {} hosts", most);
       return std::nullopt;
     }
   }

@@ -15,8 +15,9 @@ inline constexpr std::size_t most_hosts = 1U << 20;
 
 /// The names in Slurm's order: the last brackets of a name vary fastest, of those before them the first ones.
 /// Numbers have the width of the first of their range. Nothing: the text is no host list, or names more than
-/// most_hosts; complaint is then a line that says what is wrong. The empty text has no names.
-std::optional<std::vector<std::string>> expand_hostlist(std::string_view text, std::string& complaint);
+/// `most`; complaint is then a line that says what is wrong. The empty text has no names.
+std::optional<std::vector<std::string>> expand_hostlist(std::string_view text, std::string& complaint,
+                                                        std::size_t most = most_hosts);
 
 /// The shortest list that expand_hostlist() expands to these names in this order, with brackets only at the
 /// end of names: every release of Slurm reads that.

@@ -48,8 +48,14 @@ TEST(Hostlist, what_is_none_is_named) {
 
 TEST(Hostlist, size_is_bounded) {
   std::string complaint;
-  EXPECT_EQ(expand_hostlist("n[1-1048576]", complaint)->size(), most_hosts);
-  for (const char* text : {"n[0-1048576]", "n[0-999999999999]", "n[1-1048576],m", "a[1-2000]b[1-2000]",
+  EXPECT_EQ(expand_hostlist("n[1-1000]", complaint, 1000)->size(), 1000U);
+  EXPECT_EQ(expand_hostlist("a[1-10]b[1-99],n[1-10]", complaint, 1000)->size(), 1000U);
+  for (const char* text : {"n[0-1000]", "n[1-500,501-1001]", "n[1-1000],m", "a[1-10]b[1-99],n[1-11]"}) {
+    EXPECT_FALSE(expand_hostlist(text, complaint, 1000)) << text;
+    EXPECT_NE(complaint.find("more than 1000 "), std::string::npos) << complaint;
+  }
+  // Refused before there is a name of them.
+  for (const char* text : {"n[0-1048576]", "n[0-999999999999]", "a[1-2000]b[1-2000]",
                            "a[1-1000]b[1-1000]c[1-1000]d[1-1000]e[1-1000]f[1-1000]g[1-1000]h[1-1000]"}) {
     EXPECT_FALSE(expand_hostlist(text, complaint)) << text;
     EXPECT_NE(complaint.find("more than 1048576"), std::string::npos) << complaint;
