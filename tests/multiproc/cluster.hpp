@@ -38,6 +38,15 @@ struct Cluster {
   }
 };
 
+/// What a suite runs over; the first two alone under AddressSanitizer, which sees the other fabrics' own code in tests/conformance, and the server
+/// above them in the tests of weftrun.
+inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "tcp", "ofi", "ucx"}) {
+#if defined(__SANITIZE_ADDRESS__)
+  all.resize(2);
+#endif
+  return all;
+}
+
 class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:
   /// key_wait: WEFT_GET_WAIT; tests about other things do not wait for keys that are missing.

@@ -204,7 +204,7 @@ void add_cluster_fence_programs(Programs& programs) {
   programs.add("mode_of_the_user", mode_of_the_user);
 }
 
-INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterTest, ::testing::ValuesIn(fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterTest, fence_storm) {

@@ -323,7 +323,7 @@ class InfoTest : public Multiproc, public ::testing::WithParamInterface<std::str
   Variables over() const { return {{"WEFT_TRANSPORT", GetParam()}, {"WEFT_NET", "lo"}}; }
 };
 
-INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::Values("shm", "ofi", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Over, InfoTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked) {

@@ -61,7 +61,7 @@ TEST_F(InvitationTest, nonsense) {
 }
 
 class ClusterInvitationTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterInvitationTest, ::testing::Values("shm", "tcp", "ofi", "ucx"),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterInvitationTest, ::testing::ValuesIn(fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterInvitationTest, all_accept) {

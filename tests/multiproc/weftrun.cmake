@@ -84,7 +84,11 @@ add_test(NAME multiproc.weftrun.faults.table
   COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_table.py --check)
 add_test(NAME multiproc.weftrun.faults.network
   COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_faults_network_test.py)
-add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/random_faults 50)
+set(random_jobs 50)
+if(WEFT_SANITIZE)
+  set(random_jobs 20)  # each takes seconds there
+endif()
+add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/random_faults ${random_jobs})
 foreach(name killed limits stopped table network random)
   set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 300
     ENVIRONMENT

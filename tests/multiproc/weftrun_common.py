@@ -31,6 +31,11 @@ def start(*args, **options):
     return subprocess.Popen([WEFTRUN, *args], **{**defaults, **options})
 
 
+def repeated(count):
+    """So often; a fifth of it under a sanitizer, where a launch takes a second and the release's run has all."""
+    return range(count // 5 if os.environ.get("WEFT_TEST_SANITIZE") else count)
+
+
 def with_time_limits(try_limit):
     """Longer and longer time limits, until try_limit(seconds) says that its ranks had got as far as they were to by then."""
     limit = 0.5

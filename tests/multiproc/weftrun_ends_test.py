@@ -8,7 +8,7 @@ import unittest
 
 from weftrun_common import (CLIENT, PYTHON, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, own_lines,
                             parent, python,
-                            read_lines, run, start, wait_until, with_time_limits, with_variable)
+                            read_lines, repeated, run, start, wait_until, with_time_limits, with_variable)
 
 HOST = os.uname().nodename
 
@@ -66,7 +66,7 @@ class Ends(unittest.TestCase):
 
     def test_left_at_once_after_init(self):
         # PMIx_Init does not wait for the server, which has to hear of one that has ended by then, too.
-        for _ in range(20):
+        for _ in repeated(20):
             self.failed(1, "without PMIx_Finalize", "-n", "1", CLIENT, "init", "exit:0")
             line = self.failed(1, "without PMIx_Finalize",
                                "-n", "4", CLIENT, "init", "only:2", "exit:0", "all", "finalize")

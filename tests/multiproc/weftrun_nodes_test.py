@@ -12,7 +12,7 @@ import unittest
 import uuid
 
 from weftrun_common import (CLIENT, WATCHDOG, WEFTRUN, finish, kill_quietly, lives, name_of, own_lines, parent, python,
-                            read_lines, run, wait_until, with_time_limits, with_variable)
+                            read_lines, repeated, run, wait_until, with_time_limits, with_variable)
 
 HOST = os.uname().nodename
 TWO = ["--virtual-nodes", "2"]
@@ -606,7 +606,7 @@ class GoesOn(Nodes):
 
 class Many(Nodes):
     def test_launches_in_a_row(self):
-        for _ in range(20):
+        for _ in repeated(20):
             result = self.run(*TWO, "-n", "4", CLIENT, "init", "keys", "finalize")
             self.assertEqual((result.returncode, result.stderr), (0, b""))
             self.assertEqual(sorted(re.findall(rb"^rank=(\d)", result.stdout, re.M)), [b"0", b"1", b"2", b"3"])
