@@ -132,7 +132,7 @@ class LocalRanks {
   std::optional<libraries::OpenWatch> libraries_;
   std::unique_ptr<Processes> processes_;
   host::Server* server_ = nullptr;
-  bool is_watched_ = false, is_settling_ = false;
+  bool is_settling_ = false;
 };
 
 }  // namespace weft::ranks
