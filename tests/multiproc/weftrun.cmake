@@ -17,7 +17,7 @@ endif()
 foreach(part command_line descriptors ends folders forged input job key nodes output settings signals tools)
   add_test(NAME multiproc.weftrun.${part}
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_${part}_test.py)
-  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTRUN_TOOL=$<TARGET_FILE:weftrun_tool>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
@@ -25,21 +25,21 @@ endforeach()
 # Tests in drawers, with the modules of this folder.
 foreach(part absentees)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
-  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;PYTHONPATH=${CMAKE_CURRENT_LIST_DIR};TRANSPORTS=${transports}")
 endforeach()
 
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
-set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
 add_test(NAME multiproc.weftrun.outbound COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_outbound_test.py)
-set_tests_properties(multiproc.weftrun.outbound PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+set_tests_properties(multiproc.weftrun.outbound PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
 
 add_test(NAME multiproc.weftrun.ssh COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_ssh_test.py)
-set_tests_properties(multiproc.weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+set_tests_properties(multiproc.weftrun.ssh PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>")
 
 add_test(NAME multiproc.weftd.start COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftd_test.py)
@@ -47,30 +47,30 @@ set_tests_properties(multiproc.weftd.start PROPERTIES LABELS multiproc TIMEOUT 1
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo")
 
 add_test(NAME multiproc.second_user COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/second_user_test.py)
-set_tests_properties(multiproc.second_user PROPERTIES LABELS multiproc TIMEOUT 300 SKIP_RETURN_CODE 77
+set_tests_properties(multiproc.second_user PROPERTIES LABELS multiproc TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTINFO=$<TARGET_FILE:weftinfo>;WEFT_NET=lo")
 
 add_test(NAME multiproc.network_stranger COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/network_stranger_test.py)
-set_tests_properties(multiproc.network_stranger PROPERTIES LABELS multiproc TIMEOUT 300
+set_tests_properties(multiproc.network_stranger PROPERTIES LABELS multiproc TIMEOUT 600
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 
 add_test(NAME multiproc.weftrun.network_namespace COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/network_namespace_test.py)
-set_tests_properties(multiproc.weftrun.network_namespace PROPERTIES LABELS "multiproc;hosts" TIMEOUT 300 SKIP_RETURN_CODE 77
+set_tests_properties(multiproc.weftrun.network_namespace PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFTD=$<TARGET_FILE:weftd>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
 add_test(NAME multiproc.attack.frames COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/attack/frames_test.py)
-set_tests_properties(multiproc.attack.frames PROPERTIES LABELS multiproc TIMEOUT 300
+set_tests_properties(multiproc.attack.frames PROPERTIES LABELS multiproc TIMEOUT 600
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 
 add_test(NAME multiproc.weftrun.plan COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_plan_test.py)
-set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 300 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
+set_tests_properties(multiproc.weftrun.plan PROPERTIES LABELS multiproc TIMEOUT 600 ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>")
 
 # What the segment costs a process beside its own memory.
 add_executable(memory_client ${CMAKE_CURRENT_LIST_DIR}/memory/memory_client.c)
 target_link_libraries(memory_client PRIVATE weft_flags pmix)
 foreach(part core_files large_cards locked_memory)
   add_test(NAME multiproc.memory.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/memory/${part}_test.py)
-  set_tests_properties(multiproc.memory.${part} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.memory.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
       "WEFTRUN=$<TARGET_FILE:weftrun>;MEMORY_CLIENT=$<TARGET_FILE:memory_client>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};TRANSPORTS=${transports}")
 endforeach()
@@ -90,7 +90,7 @@ if(WEFT_SANITIZE)
 endif()
 add_test(NAME multiproc.weftrun.faults.random COMMAND ${PROJECT_SOURCE_DIR}/scripts/random_faults ${random_jobs})
 foreach(name killed limits stopped table network random)
-  set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 300
+  set_tests_properties(multiproc.weftrun.faults.${name} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_TEST_SANITIZE=${WEFT_SANITIZE}")
 endforeach()

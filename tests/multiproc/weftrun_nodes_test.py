@@ -126,14 +126,15 @@ class Output(Nodes):
             said.extend(map(int, (job.stderr.read() or b"").split()))
             return said
 
-        # What fits into pipes and buffers on the way is far below the 64 MiB of each rank.
+        # What fits into pipes and buffers on the way, of which the kernel's for a connection grow to 10 MiB, is below half of the 64 MiB of
+        # each rank.
         os.set_blocking(job.stderr.fileno(), False)
         wait_until(has_said, "the first line of a rank")
         begin = time.monotonic()
         while time.monotonic() - begin < 1:
             has_said()
             time.sleep(0.05)
-        self.assertLess(max(said), 100)
+        self.assertLess(max(said), 500)
         os.set_blocking(job.stderr.fileno(), True)
         status, out, _ = finish(job)
         self.assertEqual((status, len(out)), (0, 2 * 1000 * 65536))
