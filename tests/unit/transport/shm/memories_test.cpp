@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 #include <vector>
 
@@ -66,6 +67,20 @@ TEST(Memories, one_that_is_released_reads_as_zero_and_is_no_other_jobs) {
   window->base()[0] = std::byte{8};  // by a process of the job that has ended
   EXPECT_TRUE(is_zero(memories.base() + first, 2 * page));
   EXPECT_NE(inode_of(memories.fd(first)), inode_of(client.get()));
+}
+
+// What reads all that a process can read, a debugger or a scanner, does not go through gigabytes of nothing.
+TEST(Memories, addresses_that_none_has_had_are_not_readable) {
+  auto memories = made(4 * page);
+  const auto is_readable = [&](std::uint64_t at) {
+    return ::access(reinterpret_cast<const char*>(memories.base() + at), F_OK) == 0 || errno != EFAULT;
+  };
+  EXPECT_FALSE(is_readable(0));
+  const auto at = memories.make(page).value();
+  EXPECT_TRUE(is_readable(at));
+  memories.release(at);
+  EXPECT_TRUE(is_readable(at)) << "a thread of the host may look at the job that has gone";
+  EXPECT_FALSE(is_readable(at + page));
 }
 
 TEST(Memories, of_all_sizes_come_back_whole) {
