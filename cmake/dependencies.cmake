@@ -38,6 +38,7 @@ if(WEFT_UCX)
   pkg_check_modules(UCX IMPORTED_TARGET ucx>=1.13)
 endif()
 if(LIBFABRIC_FOUND)
+  pkg_check_modules(VERBS IMPORTED_TARGET libibverbs)  # asked only what a card allows; without it, rxm's defaults stand
   message(STATUS "Transport ofi: libfabric ${LIBFABRIC_VERSION}")
 elseif(WEFT_OFI)
   message(STATUS "Transport ofi: not built, pkg-config knows no libfabric of 1.15 or newer (Debian: libfabric-dev)")

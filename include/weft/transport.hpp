@@ -155,6 +155,7 @@ struct Opening {
   Bytes key{};    ///< a secret that all endpoints of the job have and no other process
   const Address* toward =
       nullptr;  ///< of a peer that is reached first: the way there says which network to use
+  std::uint32_t nodes = 0;  ///< endpoints of the job, this one among them; 0: not known
 };
 
 class Transport {
@@ -167,7 +168,7 @@ class Transport {
 
 /// What a loadable module defines under the name `weft_transport_module`, with C linkage.
 struct TransportModule {
-  static constexpr std::uint32_t current_version = 2;  ///< changes with every change of the types above
+  static constexpr std::uint32_t current_version = 3;  ///< changes with every change of the types above
   std::uint32_t version = current_version;
   const char* name = "";
   /// Returns NULL when out of memory; the caller deletes the object.

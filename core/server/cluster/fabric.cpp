@@ -37,7 +37,7 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
   auto opened = registry.open(options.transport, options.preferred,
-                              {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr});
+                              {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr, .nodes = nodes});
   if (!opened.endpoint)
     return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
 

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The queues of ofi_rxm over verbs, made to fit the card and the cluster.
+//
+// ofi_rxm makes one completion queue for all its connections, with room for (transmits + receives of a connection) x peers, by
+// default 65,536 entries; a card that allows fewer (Soft-RoCE: 32,767) refuses it, and with more than 256 peers it overruns
+// (fi_rxm(7)). It reads these numbers from the environment when libfabric is first asked for anything in the process, and
+// nowhere else: so they stand in the environment during that call, where the user has not chosen them.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace weft::ofi {
+
+/// Entries of a queue, and peers; as the variables name them.
+struct RxmSizes {
+  std::uint32_t peers = 256;   ///< FI_UNIVERSE_SIZE
+  std::uint32_t queue = 128;   ///< FI_OFI_RXM_MSG_TX_SIZE and FI_OFI_RXM_MSG_RX_SIZE, of each connection
+  bool operator==(const RxmSizes&) const = default;
+};
+
+/// Sizes for so many nodes (0: not known) on a card whose completion queues have at most `entries`: room for a third more
+/// connections than there are nodes, since one that is replaced has its entries for a while. Where even the shortest queues do
+/// not fit, the shortest.
+RxmSizes rxm_sizes(std::uint32_t nodes, std::uint32_t entries) noexcept;
+
+/// The least that any verbs device here allows a completion queue (max_cqe); nothing: there is none, or this is built without
+/// libibverbs.
+std::optional<std::uint32_t> entries_of_devices();
+
+/// Sets the variables that are not set as long as it lives. Not to be made while other threads change the environment.
+class RxmEnvironment {
+ public:
+  explicit RxmEnvironment(const RxmSizes& sizes);
+  ~RxmEnvironment();
+  RxmEnvironment(const RxmEnvironment&) = delete;
+  RxmEnvironment& operator=(const RxmEnvironment&) = delete;
+
+ private:
+  std::array<const char*, 3> set_{};  ///< names of those that were not set before
+};
+
+}  // namespace weft::ofi
