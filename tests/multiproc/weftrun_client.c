@@ -40,7 +40,7 @@
 //   stubborn               SIGTERM does not end this rank: it reaches "end"
 //   put:BYTES commit       so many bytes under the key "key"; BYTES 0: until PMIx_Put says that there is no room, or it fails
 //   collect                a fence of the whole job in which the cards travel
-//   get:R                  that key of rank R
+//   get:R                  that key of rank R, whose bytes have to be that rank's
 //   finalize_barrier       PMIx_Finalize with PMIX_EMBED_BARRIER
 //   eat                    memory until there is none; memory_of:N has N MiB of it
 //   write:BYTES            to standard output; 0: without end
@@ -311,13 +311,17 @@ static void call_with_flag(const char* flag) {
   PMIX_INFO_DESTRUCT(&info);
 }
 
+// What a card's key holds, so that no card passes for another's.
+static char byte_of_card(pmix_rank_t rank, size_t at) { return (char)(rank * 131 + at * 7); }
+
 static void put(size_t bytes) {
   const size_t chunk = 1 << 20;
   for (size_t i = 0;; ++i) {
     char key[32];
     snprintf(key, sizeof key, i == 0 ? "key" : "key%zu", i);
     const size_t length = bytes == 0 ? chunk : bytes;
-    pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data = {.bo = {calloc(length, 1), length}}};
+    pmix_value_t value = {.type = PMIX_BYTE_OBJECT, .data = {.bo = {malloc(length), length}}};
+    for (size_t at = 0; at < length; ++at) value.data.bo.bytes[at] = byte_of_card(me.rank, at);
     const pmix_status_t status = PMIx_Put(PMIX_GLOBAL, key, &value);
     free(value.data.bo.bytes);
     if (bytes != 0) return expect_success("PMIx_Put", status);
@@ -333,7 +337,10 @@ static void get_of(pmix_rank_t rank) {
   pmix_value_t* value = NULL;
   const pmix_status_t status = PMIx_Get(&whose, "key", NULL, 0, &value);
   expect_success("PMIx_Get", status);
-  if (status == PMIX_SUCCESS) PMIX_VALUE_RELEASE(value);
+  if (status != PMIX_SUCCESS) return;
+  for (size_t at = 0; at < value->data.bo.size; ++at)
+    if (value->data.bo.bytes[at] != byte_of_card(rank, at)) fail("a card with another rank's bytes", PMIX_ERROR);
+  PMIX_VALUE_RELEASE(value);
 }
 
 static void check_library(void) {

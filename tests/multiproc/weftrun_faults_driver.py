@@ -144,11 +144,11 @@ class Job:
 
     # ---- moments
 
-    def reach(self, moment, count=1):
-        """Waits until so many processes have said so; returns {rank: pid}."""
+    def reach(self, moment, count=1, seconds=WATCHDOG):
+        """Waits until so many processes have said so; returns {rank: pid}. AssertionError: not within that time."""
         word = {"before Init": "before_Init", "in Init": "init", "put and commit": "put",
                 "direct modex": "modex"}.get(moment, moment)
-        end = time.monotonic() + WATCHDOG
+        end = time.monotonic() + seconds
         while True:
             found = {int(rank): int(pid) for name, rank, pid in (line.split() for line in self.heard.decode().splitlines())
                      if name == word}

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests on cards share. They run in a guest of scripts/rdma_lab, with the environment of tests/multiproc."""
+import os
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
+from weftrun_faults_driver import Job, Shape  # noqa: E402  pylint: disable=wrong-import-position
+
+# Nothing here takes so long: an emulated machine, on a busy one.
+LONGEST = 120
+CARD = "rxe0"
+# The transports, as a user asks for them.
+FABRICS = {"ofi": "ofi", "ucx": "ucx:^tcp"}
+
+
+def has_card():
+    return os.path.isdir(f"/sys/class/infiniband/{CARD}")
+
+
+def job(fabric, nodes, words, env=(), options=(), ranks=None):
+    """A job of a rank a node, of virtual nodes, which speak by the fabric."""
+    shape = Shape(("--virtual-nodes", str(nodes)), (("WEFT_TRANSPORT", FABRICS.get(fabric, fabric)), *dict(env).items()))
+    return Job(shape, words, options=options, ranks=ranks or nodes)
+
+
+def good_end(test, of_job):
+    """The job ends well, and with nothing left behind."""
+    outcome = of_job.finish(LONGEST)
+    test.assertEqual(outcome.status, 0, outcome)
+    test.assertEqual(of_job.left(), [])
+    return outcome
