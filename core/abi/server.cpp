@@ -279,7 +279,7 @@ pmix_status_t PMIx_server_setup_local_support(const pmix_nspace_t nspace, pmix_i
 }
 
 /// PMIx_server_collect_inventory: what servers on other nodes have to know of this one; the host carries it there.
-///   answer  "weft.contact" (byte object) and "weft.transport" (string); nothing where there is one node
+///   answer  "weft.contact" (byte object), "weft.transport" and "weft.transport.way" (strings); nothing where there is one node
 /// Source: PMIx Standard, chapter "Server-specific interfaces"; docs/design/nodes.md. Not yet: directives (ignored).
 pmix_status_t PMIx_server_collect_inventory(pmix_info_t directives[], size_t ndirs, pmix_info_cbfunc_t cbfunc,
                                             void* cbdata) {

@@ -285,6 +285,8 @@ void Server::collect_inventory(std::function<void(pmix_status_t, data::Infos)> d
     if (cluster_) {
       out.add(ClusterSpec::contact_attribute, data::Value::of_bytes(cluster_->contact()));
       out.add(ClusterSpec::transport_attribute, data::Value::of(std::string_view(cluster_->transport())));
+      const auto way = cluster_->transport_description();
+      out.add(ClusterSpec::way_attribute, data::Value::of(std::string_view(way)));
     }
     done(PMIX_SUCCESS, std::move(out));
   });

@@ -26,6 +26,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -115,6 +116,8 @@ class Endpoint {
   virtual ~Endpoint() = default;
   virtual const Capabilities& capabilities() const noexcept = 0;
   virtual const Address& address() const noexcept = 0;
+  /// What carries it, for people: provider, device, address; "": nothing that the name of the transport does not say.
+  virtual std::string device() const { return {}; }
 
   /// Connects in the background, at the latest with the first operation, which also shows whether the peer is
   /// alive. Errors: corrupt (not an address of this transport), peer_lost (nothing listens there, where that is known at once), os.

@@ -33,6 +33,7 @@ void add_ucx(std::vector<Choice>& to) {
   add(to, "ucx_tcp", "tcp", Gets::best);
   add(to, "ucx_posix", "posix,self", Gets::best);
   add(to, "ucx_all", "", Gets::best);
+  add(to, "ucx_rc", "rc", Gets::best);  // where there is a card
   // As gets go where a network card reads; UCP's emulation of it does not notice that a region is gone, and cannot
   // pass that test. For machines with such a card.
   if (const char* direct = std::getenv("WEFT_TEST_UCX_DIRECT"); direct != nullptr)

@@ -523,16 +523,8 @@ class DataTest : public Multiproc, public ::testing::WithParamInterface<Segment>
   }
 };
 
-#if defined(__SANITIZE_ADDRESS__)
-INSTANTIATE_TEST_SUITE_P(Segment, DataTest,
-                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+INSTANTIATE_TEST_SUITE_P(Segment, DataTest, ::testing::ValuesIn(ways()),
                          [](const auto& way) { return name_of(way.param); });
-#else
-INSTANTIATE_TEST_SUITE_P(Segment, DataTest,
-                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed,
-                                           Segment::no_room),
-                         [](const auto& way) { return name_of(way.param); });
-#endif
 
 TEST_P(DataTest, scopes) {
   all_run(GetParam(), 2, "scopes");

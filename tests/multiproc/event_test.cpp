@@ -576,7 +576,7 @@ void add_event_programs(Programs& programs) {
 // ---- tests
 
 class EventTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
-INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::Values(Segment::mapped, Segment::mixed),
+INSTANTIATE_TEST_SUITE_P(Segment, EventTest, ::testing::ValuesIn(ways({Segment::mapped, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(EventTest, every_rank_hears_of_it) {

@@ -273,7 +273,7 @@ void add_fence_programs(Programs& programs) {
 
 class FenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
-INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(every_way),
+INSTANTIATE_TEST_SUITE_P(Segment, FenceTest, ::testing::ValuesIn(ways()),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(FenceTest, consecutive_fences_never_mix) {
@@ -318,7 +318,7 @@ TEST_P(FenceTest, timeout_too_long_for_the_clock) {
 }
 
 class FenceEndTest : public FenceTest {};
-INSTANTIATE_TEST_SUITE_P(Segment, FenceEndTest, ::testing::ValuesIn(every_way),
+INSTANTIATE_TEST_SUITE_P(Segment, FenceEndTest, ::testing::ValuesIn(ways()),
                          [](const auto& way) { return name_of(way.param); });
 
 namespace {

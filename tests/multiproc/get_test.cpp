@@ -303,7 +303,7 @@ void add_get_programs(Programs& programs) {
 class GetTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
 INSTANTIATE_TEST_SUITE_P(Segment, GetTest,
-                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+                         ::testing::ValuesIn(ways({Segment::mapped, Segment::refused, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(GetTest, null_is_the_caller) {

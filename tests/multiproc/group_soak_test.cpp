@@ -21,9 +21,12 @@ namespace {
 /// each name and set that spans nodes, 120 bytes for each of 50 names and at most 63 sets.
 constexpr std::size_t kilobytes_kept = 1024;
 
-std::string cycles_or(const char* usual) {
+std::string cycles_or(int usual) {
+#if defined(__SANITIZE_ADDRESS__)
+  usual = std::max(1, usual / 4);
+#endif
   const char* wanted = std::getenv("SOAK_CYCLES");
-  return wanted == nullptr ? usual : wanted;
+  return wanted == nullptr ? std::to_string(usual) : wanted;
 }
 
 /// What a process with a server holds.
@@ -62,7 +65,7 @@ class GroupSoakTest : public Multiproc {
                     tenth.kilobytes, last.kilobytes, last.descriptors);
     }
   }
-  static void run(const std::string& program, const char* seed, const char* cycles) {
+  static void run(const std::string& program, const char* seed, int cycles) {
     constexpr std::uint32_t ranks = 5;
     Host host;
     host.add_job("job", ranks);
@@ -71,7 +74,7 @@ class GroupSoakTest : public Multiproc {
         {::getpid()}, [&] { members.back().expect("rests"); }, [&] { members.back().tell("go on"); });
     expect_success(members);
   }
-  static void run_on_nodes(const std::string& program, const char* seed, const char* cycles) {
+  static void run_on_nodes(const std::string& program, const char* seed, int cycles) {
     const Variables variables = {{"WEFT_TRANSPORT", "shm"}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
     Cluster cluster(3, Segment::mapped, program, variables, false,
                     {seed, cycles_or(cycles), std::to_string(ranks_a_node)});
@@ -91,7 +94,7 @@ class GroupSoakTest : public Multiproc {
 /// Jobs of which all but two processes die, one after the other.
 TEST_F(GroupSoakTest, deaths) {
   constexpr std::uint32_t ranks = 6;
-  const auto jobs = std::max(10ul, std::stoul(cycles_or("15")));
+  const auto jobs = std::max(10ul, std::stoul(cycles_or(15)));
   Host host;
   std::vector<Holdings> seen{Holdings(0)};
   for (unsigned long job = 0; job < jobs; ++job) {
@@ -116,7 +119,7 @@ TEST_F(GroupSoakTest, deaths) {
   std::printf("%zu kB after a tenth, %zu kB at the end\n", seen[1].kilobytes, seen[2].kilobytes);
 }
 TEST_F(GroupSoakTest, deaths_across_nodes) {
-  const auto clusters = std::stoul(cycles_or("6"));
+  const auto clusters = std::stoul(cycles_or(6));
   for (unsigned long i = 0; i < clusters; ++i) {
     const Variables variables = {{"WEFT_TRANSPORT", "shm"}, {"WEFT_NET", "lo"}, {"WEFT_GET_WAIT", "0"}};
     const auto seed = std::to_string(1000 + i);
@@ -128,7 +131,7 @@ TEST_F(GroupSoakTest, deaths_across_nodes) {
 /// Two of four nodes are lost while groups are made, fenced and ended, in rounds that chance names: in each round all survivors have the same
 /// members.
 TEST_F(GroupSoakTest, losses_of_nodes) {
-  const auto clusters = std::stoul(cycles_or("3"));
+  const auto clusters = std::stoul(cycles_or(3));
   std::mt19937 random(std::random_device{}());
   const auto hear = [](Child& node, const char* whom) {
     node.tell(whom);
@@ -163,16 +166,16 @@ TEST_F(GroupSoakTest, losses_of_nodes) {
   }
 }
 TEST_F(GroupSoakTest, constructs) {
-  run("makes_and_ends_many", "1", "2000");
+  run("makes_and_ends_many", "1", 2000);
 }
 TEST_F(GroupSoakTest, constructs_across_nodes) {
-  run_on_nodes("makes_and_ends_many", "2", "500");
+  run_on_nodes("makes_and_ends_many", "2", 500);
 }
 TEST_F(GroupSoakTest, invitations_and_leaves) {
-  run("invites_and_leaves_many", "3", "300");
+  run("invites_and_leaves_many", "3", 300);
 }
 TEST_F(GroupSoakTest, invitations_and_leaves_across_nodes) {
-  run_on_nodes("invites_and_leaves_many", "4", "200");
+  run_on_nodes("invites_and_leaves_many", "4", 200);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace weft::test {
 namespace {
 
 class GroupTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
-INSTANTIATE_TEST_SUITE_P(Segment, GroupTest, ::testing::Values(Segment::mapped, Segment::mixed),
+INSTANTIATE_TEST_SUITE_P(Segment, GroupTest, ::testing::ValuesIn(ways({Segment::mapped, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(GroupTest, its_name_in_every_call) {

@@ -166,7 +166,7 @@ std::string failed(const char* status) {
 class HostFenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
 INSTANTIATE_TEST_SUITE_P(Segment, HostFenceTest,
-                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+                         ::testing::ValuesIn(ways({Segment::mapped, Segment::refused, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(HostFenceTest, directives_of_the_callers_reach_the_host) {

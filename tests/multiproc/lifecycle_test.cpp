@@ -480,7 +480,7 @@ TEST_F(LifecycleTest, malformed_environment) {
 }
 
 TEST_F(LifecycleTest, a_child_of_a_fork_leaves_its_parents_library_alone) {
-  for (const auto segment : every_way)
+  for (const auto segment : ways())
     for (const char* thread : {"with_thread", "without"}) {
       SCOPED_TRACE(name_of(segment) + " " + thread);
       all_run(segment, 2, "forks", {thread});

@@ -693,7 +693,7 @@ class NodesTest : public Multiproc, public ::testing::WithParamInterface<Segment
 };
 
 INSTANTIATE_TEST_SUITE_P(Segment, NodesTest,
-                         ::testing::Values(Segment::mapped, Segment::refused, Segment::mixed),
+                         ::testing::ValuesIn(ways({Segment::mapped, Segment::refused, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(NodesTest, map_of_all) {

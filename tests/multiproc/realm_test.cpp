@@ -154,7 +154,7 @@ void add_realm_programs(Programs& programs) {
 
 class RealmTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
-INSTANTIATE_TEST_SUITE_P(Segment, RealmTest, ::testing::Values(Segment::mapped, Segment::refused),
+INSTANTIATE_TEST_SUITE_P(Segment, RealmTest, ::testing::ValuesIn(ways({Segment::mapped, Segment::refused})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(RealmTest, as_the_standard_has_them) {

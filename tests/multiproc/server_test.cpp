@@ -580,7 +580,7 @@ TEST_F(ServerTest, client_upcalls_in_both_styles) {
 
 /// By the host: that is the end of PMIx_Init, and not of something later.
 TEST_F(ServerTest, a_client_is_refused) {
-  for (const auto segment : every_way)
+  for (const auto segment : ways())
     for (const bool at_once : {true, false}) {
       SCOPED_TRACE(name_of(segment));
       Upcalls upcalls;

@@ -175,7 +175,7 @@ void add_set_fence_programs(Programs& programs) {
 
 class SetFenceTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
 
-INSTANTIATE_TEST_SUITE_P(Segment, SetFenceTest, ::testing::ValuesIn(every_way),
+INSTANTIATE_TEST_SUITE_P(Segment, SetFenceTest, ::testing::ValuesIn(ways()),
                          [](const auto& way) { return name_of(way.param); });
 
 class SetBoardTest : public Multiproc {};

@@ -138,12 +138,14 @@ struct Unreachable {
   static constexpr MessageType type = MessageType::unreachable;
   std::vector<std::uint32_t> nodes;
   std::string line, how;  ///< as Agents::Failure
+  std::int32_t exit_code = 0;
 };
 template <class Archive>
 void fields(Archive& archive, Unreachable& message) {
   archive(message.nodes);
   archive(message.line);
   archive(message.how);
+  archive(message.exit_code);
 }
 
 /// The next bytes of a rank's stream; no bytes: its end. The launcher replies when they are written, and the

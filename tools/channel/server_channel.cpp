@@ -23,6 +23,7 @@ namespace exit_status = messages::exit_status;
 constexpr const char* message_key = "weft.message";
 constexpr const char* contact_key = "weft.contact";
 constexpr const char* transport_key = "weft.transport";
+constexpr const char* way_key = "weft.transport.way";
 constexpr const char* server_key = "weft.server";
 
 [[noreturn]] void stop(const char* step, pmix_status_t status) {
@@ -152,6 +153,7 @@ void ServerChannel::ask_contact() {
     const auto& [channel, promise] = *static_cast<Asked*>(self);
     channel->contact_ = bytes_of(find(infos, count, contact_key, PMIX_BYTE_OBJECT));
     channel->transport_ = text_of(find(infos, count, transport_key, PMIX_STRING));
+    channel->way_ = text_of(find(infos, count, way_key, PMIX_STRING));
     if (release != nullptr) release(held);
     promise->set_value(status);
   };

@@ -33,6 +33,8 @@ class ServerChannel {
   /// What the other servers need to reach this one.
   const std::string& contact() const noexcept { return contact_; }
   const std::string& transport() const noexcept { return transport_; }
+  /// The same, and the device that carries it: "ucx:^tcp over mlx5_0:1".
+  const std::string& way() const noexcept { return way_; }
 
   /// done: on the loop, when messages can be sent to this server; false: the contact cannot be understood.
   void add_contact(const std::string& contact, std::function<void(bool)> done);
@@ -55,7 +57,7 @@ class ServerChannel {
   std::string nspace_;
   std::uint32_t number_;  ///< of this server
   Events events_;
-  std::string contact_, transport_;
+  std::string contact_, transport_, way_;
   std::vector<std::size_t> handlers_;
   PendingReplies pending_replies_;
 };

@@ -48,6 +48,10 @@ std::optional<std::string> find_executable(const std::string& name) {
   return std::nullopt;
 }
 
+int exit_code_of(std::optional<int> wait_status) noexcept {
+  return wait_status && WIFEXITED(*wait_status) ? WEXITSTATUS(*wait_status) : 0;
+}
+
 }  // namespace
 
 /// An agent while its process runs.
@@ -107,7 +111,7 @@ class Agents::Pool : public std::enable_shared_from_this<Pool> {
 void Agents::Pool::start(const StartMessage& message, std::string_view release) {
   const auto words = agent_command(message);
   const auto path = find_executable(words.front());
-  if (!path) return report({message.nodes, agent_missing(message, words, own_node_), {}});
+  if (!path) return report({message.nodes, agent_missing(message, words, own_node_), {}, 0});
   for (auto& part : parts_of(message)) start_agent(std::move(part), *path, release);
 }
 
@@ -130,7 +134,7 @@ void Agents::Pool::start_agent(StartMessage part, const std::string& path, std::
   const process::SpawnResult started = spawner_.spawn(request);
   if (started.pid < 0)
     return report(
-        {agent->part.nodes, agent_not_started(agent->part, agent->words, started.step, started.error), {}});
+        {agent->part.nodes, agent_not_started(agent->part, agent->words, started.step, started.error), {}, 0});
   agent->pid = started.pid;
   agent->input.assign(input.write.release());
   agent->output.assign(output.read.release());
@@ -142,7 +146,8 @@ void Agents::Pool::start_agent(StartMessage part, const std::string& path, std::
     ::waitpid(started.pid, nullptr, 0);
     return report({agent->part.nodes,
                    agent_not_started(agent->part, agent->words, "its end cannot be seen", error),
-                   {}});
+                   {},
+                   0});
   }
   agent->end.assign(static_cast<int>(end));
   agents_.push_back(agent);
@@ -215,7 +220,7 @@ void Agents::Pool::on_end(const AgentPtr& agent) {
   if (!is_expected_)
     report({agent->part.nodes,
             agent_ended(agent->part, agent->words, agent->wait_status, agent->last_line, own_node_),
-            agent_end(agent->words, agent->wait_status, agent->last_line)});
+            agent_end(agent->words, agent->wait_status, agent->last_line), exit_code_of(agent->wait_status)});
   if (is_ending_ && agents_.empty()) report_all_ended();
 }
 

@@ -29,6 +29,7 @@ class Agents {
     std::vector<NodeName> nodes;  ///< that this agent was to bring in; the first is its target
     std::string line;             ///< for the user: node, command, how it ended, its last line, what to do
     std::string how;  ///< the part "agent ... exited with status 3 and said nothing"; empty: it did not run
+    int exit_code = 0;  ///< the status in that part
   };
   struct Events {
     /// An agent could not be started, or ended before end() or expect_end() was called. Once an agent.

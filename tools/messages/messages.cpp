@@ -243,6 +243,13 @@ std::string node_lost(std::string_view host, std::string_view why, std::string_v
       host, why.empty() ? "its daemon does not answer" : why, consequence);
 }
 
+std::string other_transport(std::string_view host, std::string_view here, std::string_view transport) {
+  return fmt::format(
+      "{} is not reached by {}, which {} has chosen for its card: all start again over tcp. What to do: see to the card of {}, or "
+      "set WEFT_TRANSPORT=tcp, which saves the first try",
+      host, transport, here, host);
+}
+
 std::string daemon_ended(std::string_view host, std::string_view how, std::string_view consequence) {
   return fmt::format(
       "node {} is lost: its daemon had been running, then {}; {}. What to do: see there who ended weftd, or "

@@ -63,6 +63,8 @@ std::string node_did_not_report(std::string_view host, double seconds, std::stri
 std::string node_did_not_start(std::string_view host, double seconds,
                                std::string_view consequence = end_of_job);
 std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence = end_of_job);
+/// Of a transport that the user has not asked for, before anything was launched.
+std::string other_transport(std::string_view host, std::string_view here, std::string_view transport);
 /// The daemon had reported before. how: the end of its agent, as launch::agent_end() describes it.
 std::string daemon_ended(std::string_view host, std::string_view how,
                          std::string_view consequence = end_of_job);

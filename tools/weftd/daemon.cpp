@@ -84,7 +84,8 @@ int Daemon::run() {
   loop_.run();
   ranks_.guard().rest();  // clean-up of ranks' files may take long
   ranks_.reap_orphans();  // in case `patience` was too short for an orderly end
-  return has_launcher_ ? 0 : exit_status::own_failure;
+  if (has_launcher_) return 0;
+  return has_heard_launcher_ ? exit_status::own_failure : exit_status::no_transport;
 }
 
 void Daemon::start_server() {
@@ -102,7 +103,7 @@ void Daemon::start_subtree() {
   if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, spawner_,
                   launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
-                                           channel::report::Unreachable report{{}, failure.line, failure.how};
+                                           channel::report::Unreachable report{{}, failure.line, failure.how, failure.exit_code};
                                            for (const auto& node : failure.nodes)
                                              report.nodes.push_back(node.number);
                                            send_report(report);
@@ -162,6 +163,7 @@ void Daemon::receive(std::uint32_t from, channel::MessageType type, const std::s
                             ? channel::parent_of(self_.number, message_.launcher.number)
                             : message_.launcher.number;
   if (from != superior) return reply();
+  has_heard_launcher_ = true;
   if (type == channel::MessageType::input) {
     const auto order = channel::decode<channel::order::Input>(bytes);
     return order ? write_input(*order, std::move(reply)) : reply();

@@ -85,6 +85,7 @@ class Daemon {
   bool is_ending_ = false;    // no rank is started any more; exits when all output is written
   bool is_exiting_ = false;
   bool has_launcher_ = true;
+  bool has_heard_launcher_ = false;  ///< or the server above this one in the tree
 };
 
 }  // namespace weft::weftd

@@ -38,6 +38,11 @@ std::chrono::milliseconds launch_timeout() {
   return std::chrono::milliseconds(timeout.number);
 }
 
+/// Chosen for a card of this node, and not by the user: every node has the others.
+bool is_own_choice(std::string_view transport) {
+  return base::read(base::Variable::transport).text.empty() && transport != "tcp" && transport != "shm";
+}
+
 }  // namespace
 
 Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
@@ -63,7 +68,7 @@ Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
               launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
                                        std::vector<std::uint32_t> numbers;
                                        for (const auto& node : failure.nodes) numbers.push_back(node.number);
-                                       on_agent_failed(std::move(numbers), failure.line, failure.how);
+                                       on_agent_failed(std::move(numbers), failure.line, failure.how, failure.exit_code);
                                      },
                                      [this](const launch::NodeName& node, const std::string& line) {
                                        const bool has_sender = line.rfind("weft", 0) == 0;
@@ -249,7 +254,7 @@ void Daemons::take_report(std::uint32_t from, channel::MessageType type, const s
       if (!read(bytes, unreached, from)) return;
       // A daemon may see one end that it has started before it hears itself that all are to end.
       if (is_ending_) return;
-      return on_agent_failed(std::move(unreached.nodes), unreached.line, unreached.how);
+      return on_agent_failed(std::move(unreached.nodes), unreached.line, unreached.how, unreached.exit_code);
     }
     case channel::MessageType::started: {
       channel::report::Started started;
@@ -361,10 +366,14 @@ void Daemons::mark_lost(const std::vector<std::uint32_t>& nodes, const std::stri
 /// An agent has failed: its daemon, and those that this daemon has started, are lost. The line for a daemon
 /// that had reported differs from that for one that never did.
 void Daemons::on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line,
-                              const std::string& how) {
+                              const std::string& how, int exit_code) {
   std::erase_if(nodes, [this](auto number) { return !is_daemon(number) || nodes_[number].is_lost; });
   if (nodes.empty()) return;
   const auto& first = nodes_[nodes.front()];
+  if (exit_code == exit_status::no_transport && !is_launched_ && is_own_choice(channel_.transport())) {
+    wants_another_transport_ = true;
+    return mark_lost(nodes, messages::other_transport(first.host, identity_.host, channel_.transport()));
+  }
   const bool has_reason = how.find(": weftd: ") != std::string::npos;
   if (!first.is_connected || how.empty() || (has_reason && !is_launched_)) return mark_lost(nodes, line);
   mark_lost(nodes, messages::daemon_ended(first.host, how, consequence(nodes)));

@@ -67,6 +67,10 @@ class Daemons {
   /// Waits for the daemons' ends; what still runs after `patience` is killed. First they get half of it to read the order: without their agents
   /// they end as well, but cannot say why.
   void finish(std::chrono::milliseconds patience);
+  /// The way to other nodes, for people.
+  const std::string& way() const noexcept { return channel_.way(); }
+  /// A node has said, before anything was launched, that it is not reached by the transport, which the user has not asked for.
+  bool wants_another_transport() const noexcept { return wants_another_transport_; }
   /// The hosts of daemons that have not said that their ranks have ended.
   std::vector<std::string> unsettled() const;
 
@@ -87,7 +91,7 @@ class Daemons {
   void on_order_read();
   /// The first of these nodes that is not lost yet gets the line.
   void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
-  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how);
+  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how, int exit_code);
   std::string consequence(const std::vector<std::uint32_t>& lost) const;
   void on_launch_timeout();
   bool is_daemon(std::uint32_t number) const noexcept;
@@ -107,7 +111,7 @@ class Daemons {
   asio::steady_timer limit_;
   std::chrono::milliseconds launch_timeout_;
   std::size_t connected_ = 0, started_ = 0, daemons_ = 0;  // counts
-  bool is_launched_ = false, is_cancelled_ = false, is_ending_ = false;
+  bool is_launched_ = false, is_cancelled_ = false, is_ending_ = false, wants_another_transport_ = false;
   bool has_order_been_read_ = false;  ///< that to end; or it is not waited for any longer
   std::optional<std::chrono::milliseconds> end_patience_;  ///< of finish()
 };

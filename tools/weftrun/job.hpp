@@ -34,11 +34,13 @@ namespace weft::weftrun {
 
 class Job final : DaemonsWatcher {
  public:
-  /// spawner: outlives this object. release: weftrun's own, "0.1.0".
-  Job(const process::Spawner& spawner, Options options, Plan plan, std::string release);
+  /// spawner: outlives this object. release: weftrun's own, "0.1.0". transport: between nodes; empty: the user's, or the best.
+  Job(const process::Spawner& spawner, Options options, Plan plan, std::string release, std::string transport);
 
   /// Returns weftrun's exit status. Throws Stop if the job cannot be set up; no process is left in that case.
   int run();
+  /// After run(): nothing was launched, because a node is not reached by the transport that this one chose; tcp may do.
+  bool wants_tcp() const noexcept { return daemons_ && daemons_->wants_another_transport(); }
 
  private:
   // Set-up, in this order (job_setup.cpp).
@@ -110,7 +112,7 @@ class Job final : DaemonsWatcher {
   const process::Spawner& spawner_;
   Options options_;
   Plan plan_;
-  std::string release_;
+  std::string release_, transport_;
   placement::RankTable table_;
   channel::order::Launch launch_;
   asio::io_context loop_{1};

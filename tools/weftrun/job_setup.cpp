@@ -26,11 +26,12 @@ base::Secret new_key() try {
 
 }  // namespace
 
-Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release)
+Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release, std::string transport)
     : spawner_(spawner),
       options_(std::move(options)),
       plan_(std::move(plan)),
       release_(std::move(release)),
+      transport_(std::move(transport)),
       table_(plan_.distribution),
       launch_(launch_message(options_, plan_, table_)),
       ranks_(table_.size()),
@@ -85,6 +86,7 @@ void Job::start_server() {
   identity.servers = plan_.alone ? 1 : plan_.servers();
   identity.host = plan_.own ? plan_.nodes[*plan_.own].name : allocation::OwnNames::here().host;
   identity.is_on_one_host = plan_.one_machine;
+  identity.transport = transport_;
   if (!plan_.alone) identity.key = new_key();
   server_ = std::make_unique<host::Server>(identity, local_ ? local_->topology() : nullptr);
   if (local_) {
@@ -137,6 +139,7 @@ void Job::print_environment() {
   if (!options_.verbose) return;
   console_->print_detail(
       fmt::format("job {}: {} ranks on {} nodes", launch_.nspace, table_.size(), table_.nodes()));
+  if (daemons_) console_->print_detail(fmt::format("other nodes are reached by {}", daemons_->way()));
   if (local_)
     for (const auto& line : local_->description()) console_->print_detail(line);
 }

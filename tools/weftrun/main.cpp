@@ -57,7 +57,11 @@ int run(int argc, char** argv) {
     if (options.dry_run) return print(text);
     fmt::print(stderr, "{}", text);
   }
-  return Job(spawner, std::move(options), std::move(plan), WEFT_VERSION).run();
+  for (std::string transport;; transport = "tcp") {
+    Job job(spawner, options, plan, WEFT_VERSION, transport);
+    const int status = job.run();
+    if (!job.wants_tcp()) return status;
+  }
 }
 
 }  // namespace

@@ -102,6 +102,11 @@ Result<void> OfiEndpoint::find_address() {
   return {};
 }
 
+std::string OfiEndpoint::device() const {
+  return std::string(provider_.info->fabric_attr->prov_name) + " on " +
+         transport::to_text(network_of(*provider_.info, transport::interfaces()));
+}
+
 void OfiEndpoint::set_capabilities() {
   const fi_info& info = *provider_.info;
   const std::size_t max_bytes = info.ep_attr->max_msg_size;

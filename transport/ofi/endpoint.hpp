@@ -22,6 +22,7 @@ class OfiEndpoint final : public Endpoint {
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
   const Address& address() const noexcept override { return address_; }
+  std::string device() const override;
   Result<std::unique_ptr<Peer>> reach(const Address& address) override;
   Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) override;
   Result<std::unique_ptr<RemoteKey>> import_key(Peer& peer, Bytes packed) override;

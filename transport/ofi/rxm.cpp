@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <utility>
 
 #ifdef WEFT_HAS_VERBS
 #include <infiniband/verbs.h>
@@ -50,7 +51,8 @@ std::optional<std::uint32_t> entries_of_devices() {
 RxmEnvironment::RxmEnvironment(const RxmSizes& sizes) {
   const std::pair<const char*, std::uint32_t> all[] = {{"FI_UNIVERSE_SIZE", sizes.peers},
                                                        {"FI_OFI_RXM_MSG_TX_SIZE", sizes.queue},
-                                                       {"FI_OFI_RXM_MSG_RX_SIZE", sizes.queue}};
+                                                       {"FI_OFI_RXM_MSG_RX_SIZE", sizes.queue},
+                                                       {"FI_OFI_RXM_BUFFER_SIZE", sizes.buffer}};
   std::size_t i = 0;
   for (const auto& [name, value] : all)
     if (::getenv(name) == nullptr && ::setenv(name, std::to_string(value).c_str(), 0) == 0) set_[i++] = name;

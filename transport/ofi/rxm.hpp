@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queues of ofi_rxm over verbs, made to fit the card and the cluster.
+// The queues and buffers of ofi_rxm over verbs, made to fit the card, the cluster and the memory that may be locked.
 //
 // ofi_rxm makes one completion queue for all its connections, with room for (transmits + receives of a connection) x peers, by
 // default 65,536 entries; a card that allows fewer (Soft-RoCE: 32,767) refuses it, and with more than 256 peers it overruns
 // (fi_rxm(7)). It reads these numbers from the environment when libfabric is first asked for anything in the process, and
 // nowhere else: so they stand in the environment during that call, where the user has not chosen them.
+//
+// It registers 2,048 buffers when it opens, and as many as a receive queue is long for each connection: with its own 16 KiB that
+// is 34 MiB of pinned memory, more than the 8 MiB that a user may lock on most systems (docs/fabrics.md has the figures).
 #pragma once
 
 #include <array>
@@ -14,10 +17,10 @@
 
 namespace weft::ofi {
 
-/// Entries of a queue, and peers; as the variables name them.
 struct RxmSizes {
-  std::uint32_t peers = 256;   ///< FI_UNIVERSE_SIZE
-  std::uint32_t queue = 128;   ///< FI_OFI_RXM_MSG_TX_SIZE and FI_OFI_RXM_MSG_RX_SIZE, of each connection
+  std::uint32_t peers = 256;    ///< FI_UNIVERSE_SIZE
+  std::uint32_t queue = 64;     ///< FI_OFI_RXM_MSG_TX_SIZE and FI_OFI_RXM_MSG_RX_SIZE, of each connection
+  std::uint32_t buffer = 2048;  ///< FI_OFI_RXM_BUFFER_SIZE, bytes; longer messages go in pieces
   bool operator==(const RxmSizes&) const = default;
 };
 
@@ -39,7 +42,7 @@ class RxmEnvironment {
   RxmEnvironment& operator=(const RxmEnvironment&) = delete;
 
  private:
-  std::array<const char*, 3> set_{};  ///< names of those that were not set before
+  std::array<const char*, 4> set_{};  ///< names of those that were not set before
 };
 
 }  // namespace weft::ofi

@@ -7,14 +7,20 @@
 
 namespace weft::transport {
 
-/// As WEFT_TRANSPORT would name them. Decides by the devices of the machine, without opening a library:
-///   Slingshot (cxi), EFA or Omni-Path (hfi1)  ofi, ucx, tcp  libfabric drives these cards, UCX does not
-///   InfiniBand, RoCE                          ucx, ofi, tcp  both without TCP, where strangers reach them
-///   all else                                  tcp
+struct Order {
+  std::vector<std::string> transports;  ///< as WEFT_TRANSPORT would name them, the best first
+  std::string note{};                   ///< why a card that is there is not used, and what to do; one line, or empty
+};
+
+/// Decides by the devices of the machine, without opening a library. Only devices of which a port is active and has an address
+/// count:
+///   Slingshot (cxi), EFA, Omni-Path (hfi1)  ofi over the card's provider, ucx, tcp  libfabric drives these cards
+///   InfiniBand, RoCE                        ucx, ofi over verbs, tcp  both without TCP, where strangers reach them
+///   all else                                tcp
 /// sysfs: where sysfs is mounted; a test passes a folder of its own.
-std::vector<std::string> preferred_here(const std::string& sysfs = "/sys");
+Order preferred_here(const std::string& sysfs = "/sys");
 
 /// Where all endpoints are processes of one user on one host: no port is opened.
-std::vector<std::string> preferred_on_one_host();
+Order preferred_on_one_host();
 
 }  // namespace weft::transport

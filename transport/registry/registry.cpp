@@ -82,7 +82,7 @@ std::string Registry::describe_choices() const {
 
 Registry::OpenResult Registry::open_named(std::string_view name, std::string_view options,
                                           const Opening& with) const {
-  OpenResult out{std::string(name), std::string(options), nullptr, nullptr, {}};
+  OpenResult out{std::string(name), std::string(options), nullptr, nullptr, {}, {}};
   const auto asked = options.empty() ? out.name : out.name + ":" + out.options;
   if (!is_name(name)) {
     out.why_not = "'" + asked + "' is no name of a transport; " + describe_choices();
@@ -126,7 +126,10 @@ Registry::OpenResult Registry::open(std::string_view asked, const std::vector<st
   std::string reasons;
   for (const auto& name : preferred) {
     last = open(name, {}, with);
-    if (last.endpoint) return last;
+    if (last.endpoint) {
+      last.passed_over = std::move(reasons);
+      return last;
+    }
     reasons += (reasons.empty() ? "" : "; ") + last.why_not;
   }
   last.why_not = "no transport works here: " + (reasons.empty() ? describe_choices() : reasons);

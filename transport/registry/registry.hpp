@@ -32,6 +32,7 @@ class Registry {
     std::unique_ptr<Transport> transport;
     std::unique_ptr<Endpoint> endpoint;  ///< NULL: failed, see why_not
     std::string why_not;                 ///< one line: what was requested, what is available, what to do
+    std::string passed_over{};           ///< one line: better ones of `preferred` that did not open, and why
   };
   /// asked: "name" or "name:options", the value of WEFT_TRANSPORT. Empty: tries `preferred` in order until
   /// one opens. with: its options are not looked at.

@@ -12,6 +12,22 @@ std::string useful_modules(const std::string& sysfs) {
   return std::string("^cma,cuda*,gdr*,knem,rocm*,xpmem,ze*") + (has_card ? "" : ",gga*,ib*,mlx5*,rdmacm*");
 }
 
+bool lacks_wireup(std::string_view transports) noexcept {
+  if (transports.starts_with('^')) return false;
+  bool has_rc = false;
+  for (auto left = transports; !left.empty();) {
+    const auto comma = left.find(',');
+    const auto entry = left.substr(0, comma);
+    left.remove_prefix(comma == left.npos ? left.size() : comma + 1);
+    const auto name = entry.substr(0, entry.find(':'));  // `ud_verbs:aux` is for nothing but this
+    has_rc |= name == "rc_verbs" || name == "rc_mlx5";
+    for (const std::string_view other : {"all", "ib", "rc", "rc_v", "rc_x"})
+      if (name == other) return false;
+    if (name.starts_with("ud") || name.starts_with("dc")) return false;
+  }
+  return has_rc;
+}
+
 transport::Network network_of(const std::string& device, const std::vector<transport::Network>& interfaces,
                               const std::string& sysfs) {
   transport::Network network;

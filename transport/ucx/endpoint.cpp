@@ -68,6 +68,12 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
   return self;
 }
 
+std::string UcxEndpoint::device() const {
+  std::string out;
+  for (const auto& device : worker_->traits().devices) out += (out.empty() ? "" : ", ") + device;
+  return out;
+}
+
 Result<void> UcxEndpoint::listen(Channel channel, ucp_am_recv_callback_t callback) {
   ucp_am_handler_param_t params{};
   params.field_mask = UCP_AM_HANDLER_PARAM_FIELD_ID | UCP_AM_HANDLER_PARAM_FIELD_FLAGS |

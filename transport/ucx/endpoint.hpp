@@ -27,6 +27,7 @@ class UcxEndpoint final : public Endpoint {
   ~UcxEndpoint() override;
 
   const Capabilities& capabilities() const noexcept override { return capabilities_; }
+  std::string device() const override;
   const Address& address() const noexcept override { return address_; }
   Result<std::unique_ptr<Peer>> reach(const Address& address) override;
   Result<std::unique_ptr<MemoryRegion>> expose(std::span<std::byte> memory) override;

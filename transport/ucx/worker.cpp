@@ -92,6 +92,14 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
   const auto transports = is_chosen ? options.transports : "^posix,sysv";
   if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
+  const char* const from_environment = std::getenv("UCX_TLS");
+  const auto list = !transports.empty() || from_environment == nullptr ? transports : std::string(from_environment);
+  if (lacks_wireup(list)) {
+    why_not = "'" + list +
+              "' has reliable connections (rc) and nothing that sets them up: add ud_verbs (rc_verbs,ud_verbs), or name rc, "
+              "which brings it";
+    return fail(Errc::invalid, why_not.c_str());
+  }
   // UCX reads this when the process creates its first context. If UCX rejects it, the modules are loaded.
   if (!is_chosen && std::getenv("UCX_MODULES") == nullptr)
     (void)ucs_global_opts_set_value("MODULES", useful_modules().c_str());
@@ -108,6 +116,11 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
     started = worker->start(read, features);
   }
   if (!started) return fail(started.error());
+  // A list that only leaves out would open on this process's own memory.
+  if (!worker->traits_.network && list.starts_with('^')) {
+    why_not = "UCX finds no network device here for '" + list + "': there is no card, or none with an active port (ibv_devinfo)";
+    return fail(Errc::not_found, why_not.c_str());
+  }
   if (!options.networks.empty()) {
     const auto devices = devices_for(worker->traits_.devices, options.networks, why_not);
     if (!devices) return fail(devices.error());

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <span>
 #include <utility>
 
@@ -103,8 +104,15 @@ void Modex::offer(const store::JobView& job) {
   auto* const memory = job.clients_memory().data();
   auto made = std::make_unique<Offer>();
   auto& endpoint = cluster_.endpoint();
-  if (auto pages = endpoint.expose({memory + header.card_area.offset, header.card_area.bytes}))
+  auto pages = endpoint.expose({memory + header.card_area.offset, header.card_area.bytes});
+  if (pages)
     made->pages = std::move(*pages);
+  else
+    base::warn(base::LogPart::modex,
+               "the fabric does not register the cards of {} ({} KiB: {}{}), so other nodes ask this daemon for each instead of "
+               "reading it. What to do: let this user lock more memory (ulimit -l, LimitMEMLOCK)",
+               job.nspace(), header.card_area.bytes >> 10, pages.error().what,
+               pages.error().sys == 0 ? std::string() : fmt::format(", {}", std::strerror(pages.error().sys)));
   // The rests are mostly addresses without memory behind them, and stay so.
   if (made->pages && !endpoint.capabilities().backs_memory)
     if (auto rests = endpoint.expose({memory + header.card_rest_area.offset, header.card_rest_area.bytes}))

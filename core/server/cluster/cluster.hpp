@@ -21,6 +21,8 @@ namespace weft::server {
 struct ClusterSpec {
   static constexpr const char* key_attribute = "weft.key";
   static constexpr const char* transport_attribute = "weft.transport";
+  /// Answered only: the same, and the device that carries it, for people.
+  static constexpr const char* way_attribute = "weft.transport.way";
   static constexpr const char* contact_attribute = "weft.contact";
   static constexpr const char* one_host_attribute = "weft.one_host";
 
@@ -61,6 +63,8 @@ class Cluster final : mesh::Watcher {
   Rpc& rpc() noexcept { return *rpc_; }
   collectives::Engine& engine() noexcept { return *engine_; }
   const std::string& transport() const noexcept { return fabric_->transport(); }
+  /// The same and what carries it, for people.
+  std::string transport_description() const { return fabric_->description(); }
   /// What the records of this job's cards are checked under; nothing where the fabric guards what is read.
   std::optional<store::CardKey> card_key(std::string_view nspace) const;
 

@@ -9,7 +9,6 @@
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "transport/base/modules.hpp"
-#include "transport/registry/order.hpp"
 #include "transport/registry/registry.hpp"
 #include "transport/shm/endpoint/endpoint.hpp"
 
@@ -36,10 +35,10 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                             mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
-  auto opened = registry.open(options.transport, options.preferred,
+  auto opened = registry.open(options.transport, options.preferred.transports,
                               {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr, .nodes = nodes});
   if (!opened.endpoint)
-    return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; WEFT_TRANSPORT asks for it")};
+    return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; it was asked for: by WEFT_TRANSPORT, or by the launcher of the job")};
 
   if (options.transport.empty() && !opened.endpoint->wait_fd())
     return {nullptr, "transport " + opened.name +
@@ -47,15 +46,18 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
 
   std::unique_ptr<Fabric> fabric(new Fabric(loop));
   fabric->name_ = opened.options.empty() ? opened.name : opened.name + ":" + opened.options;
-  base::info(base::LogPart::transport, "other nodes are reached by {}: {}", fabric->name_,
-             options.transport.empty() ? "the first of the usual ones that opens" : "it was asked for");
   fabric->transport_ = std::move(opened.transport);
   fabric->endpoint_ = std::move(opened.endpoint);
   fabric->wait_ = options.wait;
-  std::string note;
+  base::info(base::LogPart::transport, "other nodes are reached by {}: {}", fabric->description(),
+             options.transport.empty() ? "the first of the usual ones that opens" : "it was asked for");
+  std::string note = options.transport.empty() ? options.preferred.note : std::string();
+  if (!opened.passed_over.empty())
+    note = fmt::format("{} is used, because {}", fabric->description(), opened.passed_over);
   const std::string_view risk = fabric->endpoint_->capabilities().risk;
   if (!risk.empty())
-    note = fmt::format("transport {}: {}; the transport tcp does not allow that", fabric->name_, risk);
+    note += fmt::format("{}transport {}: {}; the transport tcp does not allow that", note.empty() ? "" : "; ",
+                        fabric->name_, risk);
   if (const auto fd = fabric->endpoint_->wait_fd())
     fabric->watch_ = std::make_unique<asio::posix::stream_descriptor>(loop, *fd);
   else
@@ -63,6 +65,11 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                         note.empty() ? "" : "; ", fabric->name_, std::chrono::seconds(1) / poll_every);
   fabric->mesh_ = std::make_unique<mesh::Mesh>(*fabric->endpoint_, key, self, nodes, watcher, options.limits);
   return {std::move(fabric), std::move(note)};
+}
+
+std::string Fabric::description() const {
+  const auto device = endpoint_->device();
+  return device.empty() ? name_ : name_ + " over " + device;
 }
 
 Fabric::~Fabric() {

@@ -19,6 +19,7 @@
 
 #include "base/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"
+#include "transport/registry/order.hpp"
 #include "transport/shm/wait.hpp"
 
 namespace weft::server {
@@ -26,8 +27,8 @@ namespace weft::server {
 class Fabric {
  public:
   struct Options {
-    std::string transport;  ///< as WEFT_TRANSPORT has it; empty: the first of `preferred` that opens
-    std::vector<std::string> preferred{};
+    std::string transport;  ///< as WEFT_TRANSPORT has it; empty: the first of the preferred ones that opens
+    transport::Order preferred{};
     std::optional<Address> toward{};   ///< as Opening::toward
     std::vector<std::string> folders;  ///< of modules
     shm::WaitPolicy wait{};
@@ -50,6 +51,8 @@ class Fabric {
   Endpoint& endpoint() noexcept { return *endpoint_; }
   /// As WEFT_TRANSPORT would name what is open here.
   const std::string& transport() const noexcept { return name_; }
+  /// The same and what carries it: "ucx:^tcp over rxe0:1".
+  std::string description() const;
 
   /// Ends the mesh and with it all work: regions that it read and that others read may go, before the endpoint does.
   void stop() noexcept { mesh_.reset(); }

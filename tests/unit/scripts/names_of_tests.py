@@ -9,7 +9,7 @@ import subprocess
 import sys
 import unittest
 
-KINDS = ("unit", "conformance", "multiproc", "abi", "mpi", "pmi", "foreign", "bench")
+KINDS = ("unit", "conformance", "multiproc", "abi", "mpi", "pmi", "foreign", "bench", "rdma")
 BESIDE = {"hosts", "threads"}
 
 
