@@ -157,7 +157,7 @@ struct Opening {
       options{};  ///< the part of WEFT_TRANSPORT after the colon, such as a provider; empty: the best
   Bytes key{};    ///< a secret that all endpoints of the job have and no other process
   const Address* toward =
-      nullptr;  ///< of a peer that is reached first: the way there says which network to use
+      nullptr;              ///< of a peer that is reached first: the way there says which network to use
   std::uint32_t nodes = 0;  ///< endpoints of the job, this one among them; 0: not known
 };
 

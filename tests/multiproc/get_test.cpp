@@ -59,7 +59,8 @@ int ask_about_itself(const Words&) {
 int delete_keys(const Words&) {
   Client client;
   const auto size = get(client.job, PMIX_JOB_SIZE).u32();
-  const auto other = client.peer((client.me.rank + size / 2) % size);  // where there are two nodes, on the other one
+  const auto other =
+      client.peer((client.me.rank + size / 2) % size);  // where there are two nodes, on the other one
   for (const char* key : {"gone", "kept", "back"}) check_status(put(key, std::uint64_t{1}), PMIX_SUCCESS);
   check_status(put("inside", std::uint64_t{1}, PMIX_INTERNAL), PMIX_SUCCESS);
   check_status(PMIx_Commit(), PMIX_SUCCESS);

@@ -7,7 +7,8 @@ namespace weft::test {
 namespace {
 
 class GroupBoardTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
-INSTANTIATE_TEST_SUITE_P(Segment, GroupBoardTest, ::testing::ValuesIn(ways({Segment::mapped, Segment::mixed})),
+INSTANTIATE_TEST_SUITE_P(Segment, GroupBoardTest,
+                         ::testing::ValuesIn(ways({Segment::mapped, Segment::mixed})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(GroupBoardTest, many_and_the_servers_table) {

@@ -2,8 +2,8 @@
 // A resource manager's daemon in miniature: a PMIx server in this process, with a module whose upcalls a test sets.
 #pragma once
 
-#include <algorithm>
 #include <pmix_server.h>
+#include <algorithm>
 
 #include <condition_variable>
 #include <deque>
@@ -99,7 +99,8 @@ inline void PrintTo(Segment segment, std::ostream* out) {  // in the names of te
 }
 /// What a suite runs in. Under AddressSanitizer each process takes long to start, and has no address space to spare: there `mixed` stands for all, or
 /// else the first.
-inline std::vector<Segment> ways(std::vector<Segment> all = {Segment::mapped, Segment::refused, Segment::mixed, Segment::no_room}) {
+inline std::vector<Segment> ways(std::vector<Segment> all = {Segment::mapped, Segment::refused,
+                                                             Segment::mixed, Segment::no_room}) {
 #if defined(__SANITIZE_ADDRESS__)
   const bool has_mixed = std::find(all.begin(), all.end(), Segment::mixed) != all.end();
   return {has_mixed ? Segment::mixed : all.front()};

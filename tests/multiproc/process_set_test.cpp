@@ -78,7 +78,8 @@ int hears_of_sets(const Words&) {
 }
 
 class ProcessSetTest : public Multiproc, public ::testing::WithParamInterface<Segment> {};
-INSTANTIATE_TEST_SUITE_P(Segment, ProcessSetTest, ::testing::ValuesIn(ways({Segment::mapped, Segment::refused})),
+INSTANTIATE_TEST_SUITE_P(Segment, ProcessSetTest,
+                         ::testing::ValuesIn(ways({Segment::mapped, Segment::refused})),
                          [](const auto& way) { return name_of(way.param); });
 
 TEST_P(ProcessSetTest, clients_hear_of_them_and_can_ask) {

@@ -312,7 +312,9 @@ static void call_with_flag(const char* flag) {
 }
 
 // What a card's key holds, so that no card passes for another's.
-static char byte_of_card(pmix_rank_t rank, size_t at) { return (char)(rank * 131 + at * 7); }
+static char byte_of_card(pmix_rank_t rank, size_t at) {
+  return (char)(rank * 131 + at * 7);
+}
 
 static void put(size_t bytes) {
   const size_t chunk = 1 << 20;
@@ -339,7 +341,8 @@ static void get_of(pmix_rank_t rank) {
   expect_success("PMIx_Get", status);
   if (status != PMIX_SUCCESS) return;
   for (size_t at = 0; at < value->data.bo.size; ++at)
-    if (value->data.bo.bytes[at] != byte_of_card(rank, at)) fail("a card with another rank's bytes", PMIX_ERROR);
+    if (value->data.bo.bytes[at] != byte_of_card(rank, at))
+      fail("a card with another rank's bytes", PMIX_ERROR);
   PMIX_VALUE_RELEASE(value);
 }
 

@@ -58,7 +58,7 @@ class OneOfTwoCards(unittest.TestCase):
 
 
 class LittleLockedMemory(unittest.TestCase):
-    """A user without privileges, who may lock so many KiB."""
+    """A user without privileges, with so many KiB that may be locked."""
 
     def run_with(self, kib, transport):
         subprocess.run(["chmod", "666", *(f"/dev/infiniband/{name}" for name in os.listdir("/dev/infiniband"))], check=True)

@@ -226,8 +226,10 @@ Server::Server(const ServerIdentity& identity, hwloc_topology_t topology) {
   // The loaded one, so that the library does not spend milliseconds on loading it again.
   if (topology != nullptr) infos.add_topology(PMIX_TOPOLOGY2, &loaded);
   const auto status = PMIx_server_init(&module, infos.data(), infos.size());
-  if (status == PMIX_ERR_UNREACH && !identity.contact.empty())  // a daemon, told of a transport that this node does not have
-    throw Stop(exit_status::no_transport, messages::server_failed("PMIx_server_init", PMIx_Error_string(status)));
+  if (status == PMIX_ERR_UNREACH &&
+      !identity.contact.empty())  // a daemon, told of a transport that this node does not have
+    throw Stop(exit_status::no_transport,
+               messages::server_failed("PMIx_server_init", PMIx_Error_string(status)));
   require(status, "PMIx_server_init");
 }
 

@@ -133,8 +133,10 @@ void Agents::Pool::start_agent(StartMessage part, const std::string& path, std::
   request.streams[1] = request.streams[2] = output.write.get();
   const process::SpawnResult started = spawner_.spawn(request);
   if (started.pid < 0)
-    return report(
-        {agent->part.nodes, agent_not_started(agent->part, agent->words, started.step, started.error), {}, 0});
+    return report({agent->part.nodes,
+                   agent_not_started(agent->part, agent->words, started.step, started.error),
+                   {},
+                   0});
   agent->pid = started.pid;
   agent->input.assign(input.write.release());
   agent->output.assign(output.read.release());

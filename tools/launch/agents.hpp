@@ -28,7 +28,7 @@ class Agents {
   struct Failure {
     std::vector<NodeName> nodes;  ///< that this agent was to bring in; the first is its target
     std::string line;             ///< for the user: node, command, how it ended, its last line, what to do
-    std::string how;  ///< the part "agent ... exited with status 3 and said nothing"; empty: it did not run
+    std::string how;    ///< the part "agent ... exited with status 3 and said nothing"; empty: it did not run
     int exit_code = 0;  ///< the status in that part
   };
   struct Events {

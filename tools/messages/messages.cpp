@@ -245,7 +245,8 @@ std::string node_lost(std::string_view host, std::string_view why, std::string_v
 
 std::string other_transport(std::string_view host, std::string_view here, std::string_view transport) {
   return fmt::format(
-      "{} is not reached by {}, which {} has chosen for its card: all start again over tcp. What to do: see to the card of {}, or "
+      "{} is not reached by {}, which {} has chosen for its card: all start again over tcp. What to do: see "
+      "to the card of {}, or "
       "set WEFT_TRANSPORT=tcp, which saves the first try",
       host, transport, here, host);
 }

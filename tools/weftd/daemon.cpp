@@ -102,17 +102,17 @@ void Daemon::start_server() {
 void Daemon::start_subtree() {
   if (message_.audience == launch::StartMessage::Audience::all || message_.nodes.empty()) return;
   agents_.emplace(loop_, spawner_,
-                  launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
-                                           channel::report::Unreachable report{{}, failure.line, failure.how, failure.exit_code};
-                                           for (const auto& node : failure.nodes)
-                                             report.nodes.push_back(node.number);
-                                           send_report(report);
-                                         },
-                                         [](const launch::NodeName&, const std::string& line) {
-                                           fmt::print(stderr, "{}\n",
-                                                      line);  // to the agent, and so up to weftrun
-                                         },
-                                         [this] { loop_.stop(); }},
+                  launch::Agents::Events{
+                      [this](const launch::Agents::Failure& failure) {
+                        channel::report::Unreachable report{{}, failure.line, failure.how, failure.exit_code};
+                        for (const auto& node : failure.nodes) report.nodes.push_back(node.number);
+                        send_report(report);
+                      },
+                      [](const launch::NodeName&, const std::string& line) {
+                        fmt::print(stderr, "{}\n",
+                                   line);  // to the agent, and so up to weftrun
+                      },
+                      [this] { loop_.stop(); }},
                   self_.host);
   agents_->start(message_, release_);
 }

@@ -65,17 +65,17 @@ Daemons::Daemons(asio::io_context& loop, const process::Spawner& spawner,
                        mark_lost({node}, messages::node_lost(nodes_[node].host, why, consequence({node})));
                    }}),
       agents_(loop, spawner,
-              launch::Agents::Events{[this](const launch::Agents::Failure& failure) {
-                                       std::vector<std::uint32_t> numbers;
-                                       for (const auto& node : failure.nodes) numbers.push_back(node.number);
-                                       on_agent_failed(std::move(numbers), failure.line, failure.how, failure.exit_code);
-                                     },
-                                     [this](const launch::NodeName& node, const std::string& line) {
-                                       const bool has_sender = line.rfind("weft", 0) == 0;
-                                       watcher_.on_agent_line(
-                                           has_sender ? line : fmt::format("[{}] {}", node.host, line));
-                                     },
-                                     [this] { watcher_.on_all_exited(); }}),
+              launch::Agents::Events{
+                  [this](const launch::Agents::Failure& failure) {
+                    std::vector<std::uint32_t> numbers;
+                    for (const auto& node : failure.nodes) numbers.push_back(node.number);
+                    on_agent_failed(std::move(numbers), failure.line, failure.how, failure.exit_code);
+                  },
+                  [this](const launch::NodeName& node, const std::string& line) {
+                    const bool has_sender = line.rfind("weft", 0) == 0;
+                    watcher_.on_agent_line(has_sender ? line : fmt::format("[{}] {}", node.host, line));
+                  },
+                  [this] { watcher_.on_all_exited(); }}),
       limit_(loop),
       launch_timeout_(launch_timeout()) {
   if (channel_.transport().rfind("tcp", 0) == 0 && base::read(base::Variable::ports).text == "none")

@@ -91,7 +91,8 @@ class Daemons {
   void on_order_read();
   /// The first of these nodes that is not lost yet gets the line.
   void mark_lost(const std::vector<std::uint32_t>& nodes, const std::string& line);
-  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how, int exit_code);
+  void on_agent_failed(std::vector<std::uint32_t> nodes, const std::string& line, const std::string& how,
+                       int exit_code);
   std::string consequence(const std::vector<std::uint32_t>& lost) const;
   void on_launch_timeout();
   bool is_daemon(std::uint32_t number) const noexcept;

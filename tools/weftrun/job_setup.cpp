@@ -26,7 +26,8 @@ base::Secret new_key() try {
 
 }  // namespace
 
-Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release, std::string transport)
+Job::Job(const process::Spawner& spawner, Options options, Plan plan, std::string release,
+         std::string transport)
     : spawner_(spawner),
       options_(std::move(options)),
       plan_(std::move(plan)),

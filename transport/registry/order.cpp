@@ -64,7 +64,8 @@ Order preferred_here(const std::string& sysfs) {
       out.note = "no RDMA card is used. " + std::move(reason);
   }
   const auto is_there = [&](std::string_view prefix) {
-    return std::any_of(usable.begin(), usable.end(), [&](const auto& name) { return name.starts_with(prefix); });
+    return std::any_of(usable.begin(), usable.end(),
+                       [&](const auto& name) { return name.starts_with(prefix); });
   };
   if (!names_in(sysfs + "/class/cxi").empty())
     out.transports = {"ofi:cxi", ucx};

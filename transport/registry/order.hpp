@@ -9,7 +9,7 @@ namespace weft::transport {
 
 struct Order {
   std::vector<std::string> transports;  ///< as WEFT_TRANSPORT would name them, the best first
-  std::string note{};                   ///< why a card that is there is not used, and what to do; one line, or empty
+  std::string note{};  ///< why a card that is there is not used, and what to do; one line, or empty
 };
 
 /// Decides by the devices of the machine, without opening a library. Only devices of which a port is active and has an address

@@ -103,7 +103,8 @@ Registry::OpenResult Registry::open_named(std::string_view name, std::string_vie
     if (out.why_not.empty()) out.why_not = "there is no transport '" + asked + "'; " + describe_choices();
     return out;
   }
-  auto endpoint = out.transport->open({.options = options, .key = with.key, .toward = with.toward, .nodes = with.nodes});
+  auto endpoint =
+      out.transport->open({.options = options, .key = with.key, .toward = with.toward, .nodes = with.nodes});
   if (endpoint) {
     out.endpoint = std::move(*endpoint);
     out.why_not.clear();

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/settings.hpp"
+#include "transport/base/folder.hpp"
+#include "transport/base/locked_memory.hpp"
 
 namespace weft::ucx {
 namespace {
@@ -37,7 +39,13 @@ Result<std::unique_ptr<Endpoint>> UcxTransport::open(const Opening& opening) {
                               .networks = is_chosen ? std::string() : base::read(base::Variable::net).text,
                               .direct_gets = gets_ == Gets::direct},
                              why_not_);
-  if (!worker) return fail(worker.error());
+  if (!worker) {
+    const auto error = worker.error();
+    if (error.what == why_not_.c_str() || transport::names_in("/sys/class/infiniband").empty())
+      return fail(error);
+    why_not_ = error.what + transport::locked_memory_hint();
+    return fail(error.code, why_not_.c_str(), error.sys);
+  }
   auto endpoint = UcxEndpoint::make(std::move(*worker));
   if (!endpoint) return fail(endpoint.error());
   return std::move(*endpoint);

@@ -93,10 +93,12 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
   if (!transports.empty() && ucp_config_modify(read, "TLS", transports.c_str()) != UCS_OK)
     return fail(Errc::not_found, "not a list of UCX transports");
   const char* const from_environment = std::getenv("UCX_TLS");
-  const auto list = !transports.empty() || from_environment == nullptr ? transports : std::string(from_environment);
+  const auto list =
+      !transports.empty() || from_environment == nullptr ? transports : std::string(from_environment);
   if (lacks_wireup(list)) {
     why_not = "'" + list +
-              "' has reliable connections (rc) and nothing that sets them up: add ud_verbs (rc_verbs,ud_verbs), or name rc, "
+              "' has reliable connections (rc) and nothing that sets them up: add ud_verbs "
+              "(rc_verbs,ud_verbs), or name rc, "
               "which brings it";
     return fail(Errc::invalid, why_not.c_str());
   }
@@ -118,7 +120,8 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
   if (!started) return fail(started.error());
   // A list that only leaves out would open on this process's own memory.
   if (!worker->traits_.network && list.starts_with('^')) {
-    why_not = "UCX finds no network device here for '" + list + "': there is no card, or none with an active port (ibv_devinfo)";
+    why_not = "UCX finds no network device here for '" + list +
+              "': there is no card, or none with an active port (ibv_devinfo)";
     return fail(Errc::not_found, why_not.c_str());
   }
   if (!options.networks.empty()) {

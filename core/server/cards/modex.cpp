@@ -12,6 +12,7 @@
 #include "core/link/messages.hpp"
 #include "core/server/cards/card_message.hpp"
 #include "core/server/cards/card_regions.hpp"
+#include "transport/base/locked_memory.hpp"
 
 namespace weft::server {
 namespace {
@@ -109,10 +110,12 @@ void Modex::offer(const store::JobView& job) {
     made->pages = std::move(*pages);
   else
     base::warn(base::LogPart::modex,
-               "the fabric does not register the cards of {} ({} KiB: {}{}), so other nodes ask this daemon for each instead of "
-               "reading it. What to do: let this user lock more memory (ulimit -l, LimitMEMLOCK)",
+               "the fabric does not register the cards of {} ({} KiB: {}{}), so other nodes ask this daemon "
+               "for each instead of "
+               "reading it{}",
                job.nspace(), header.card_area.bytes >> 10, pages.error().what,
-               pages.error().sys == 0 ? std::string() : fmt::format(", {}", std::strerror(pages.error().sys)));
+               pages.error().sys == 0 ? std::string() : fmt::format(", {}", std::strerror(pages.error().sys)),
+               transport::locked_memory_hint());
   // The rests are mostly addresses without memory behind them, and stay so.
   if (made->pages && !endpoint.capabilities().backs_memory)
     if (auto rests = endpoint.expose({memory + header.card_rest_area.offset, header.card_rest_area.bytes}))

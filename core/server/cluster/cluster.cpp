@@ -216,6 +216,10 @@ void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
 }
 
 void Cluster::message_refused(NodeNumber sender, mesh::Refusal why, std::uint16_t version) noexcept {
+  // What a node had sent may come after its end: nothing for a user.
+  const bool has_gone = sender < count() && (entries_[sender].has_left || entries_[sender].is_lost);
+  if (why == mesh::Refusal::stale_incarnation && has_gone)
+    return base::info(base::LogPart::mesh, "dropped a message of {}, which has gone", name_of(sender));
   base::warn(base::LogPart::mesh,
              "dropped a message that calls itself one of {}, of version {} (here {}): {}; more of them are "
              "counted only",

@@ -35,10 +35,14 @@ Fabric::Opened Fabric::open(asio::io_context& loop, const mesh::JobKey& key, mes
                             mesh::NodeNumber nodes, mesh::Watcher& watcher, const Options& options) {
   transport::Registry registry(options.folders);
   registry.add("shm", [] { return std::make_unique<shm::ShmTransport>(); });
-  auto opened = registry.open(options.transport, options.preferred.transports,
-                              {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr, .nodes = nodes});
+  auto opened = registry.open(
+      options.transport, options.preferred.transports,
+      {.key = key.raw(), .toward = options.toward ? &*options.toward : nullptr, .nodes = nodes});
   if (!opened.endpoint)
-    return {nullptr, opened.why_not + (options.transport.empty() ? "" : "; it was asked for: by WEFT_TRANSPORT, or by the launcher of the job")};
+    return {nullptr,
+            opened.why_not + (options.transport.empty()
+                                  ? ""
+                                  : "; it was asked for: by WEFT_TRANSPORT, or by the launcher of the job")};
 
   if (options.transport.empty() && !opened.endpoint->wait_fd())
     return {nullptr, "transport " + opened.name +

@@ -29,7 +29,8 @@ TEST(Order, by_the_cards_that_are_there) {
   EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0"}), ucx_first);
   EXPECT_EQ(on_a_machine_with({"cxi/cxi0"}), (Names{"ofi:cxi", "ucx:^tcp", "tcp"}));
   EXPECT_EQ(on_a_machine_with({"infiniband/efa_0"}), (Names{"ofi:efa", "ucx:^tcp", "tcp"}));
-  EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0", "infiniband/hfi1_0"}), (Names{"ofi:opx", "ofi:psm2", "ucx:^tcp", "tcp"}));
+  EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0", "infiniband/hfi1_0"}),
+            (Names{"ofi:opx", "ofi:psm2", "ucx:^tcp", "tcp"}));
 }
 
 class Ports : public ::testing::Test {
@@ -51,14 +52,17 @@ TEST_F(Ports, one_that_is_down_is_said) {
   put("mlx5_0", "1: DOWN", some);
   const auto order = preferred_here(root_);
   EXPECT_EQ(order.transports, Names{"tcp"});
-  EXPECT_EQ(order.note, "no RDMA card is used. mlx5_0: port 1 is not active (1: DOWN): see to its link (ip link, rdma link, cable)");
+  EXPECT_EQ(order.note,
+            "no RDMA card is used. mlx5_0: port 1 is not active (1: DOWN): see to its link (ip link, rdma "
+            "link, cable)");
 }
 
 TEST_F(Ports, one_without_an_address_is_said) {
   put("rxe0", "4: ACTIVE", none);
   const auto order = preferred_here(root_);
   EXPECT_EQ(order.transports, Names{"tcp"});
-  EXPECT_EQ(order.note, "no RDMA card is used. rxe0: port 1 has no GID: give its network interface an address");
+  EXPECT_EQ(order.note,
+            "no RDMA card is used. rxe0: port 1 has no GID: give its network interface an address");
 }
 
 TEST_F(Ports, another_that_works_is_enough) {

@@ -84,8 +84,9 @@ TEST(Devices, of_a_real_endpoint) {
 TEST(LacksWireup, only_where_rc_stands_alone) {
   for (const char* bad : {"rc_verbs", "rc_mlx5", "rc_verbs,self", "rc_verbs,tcp,self", "self,rc_mlx5,posix"})
     EXPECT_TRUE(lacks_wireup(bad)) << bad;
-  for (const char* good : {"", "rc", "rc_v", "rc_x,self", "ib", "all", "rc_verbs,ud_verbs", "rc_verbs,ud_verbs:aux", "rc_mlx5,dc_mlx5", "ud_verbs",
-                           "tcp", "tcp,self", "^rc_verbs", "^tcp"})
+  for (const char* good :
+       {"", "rc", "rc_v", "rc_x,self", "ib", "all", "rc_verbs,ud_verbs", "rc_verbs,ud_verbs:aux",
+        "rc_mlx5,dc_mlx5", "ud_verbs", "tcp", "tcp,self", "^rc_verbs", "^tcp"})
     EXPECT_FALSE(lacks_wireup(good)) << good;
 }
 
