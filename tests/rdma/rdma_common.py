@@ -8,7 +8,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"
 from weftrun_faults_driver import Job, Shape  # noqa: E402  pylint: disable=wrong-import-position
 
 # Nothing here takes so long: an emulated machine, on a busy one.
-LONGEST = 120
+LONGEST = 300
 CARD = "rxe0"
 # The transports, as a user asks for them.
 FABRICS = {"ofi": "ofi", "ucx": "ucx:^tcp"}

@@ -52,7 +52,8 @@ RxmEnvironment::RxmEnvironment(const RxmSizes& sizes) {
   const std::pair<const char*, std::uint32_t> all[] = {{"FI_UNIVERSE_SIZE", sizes.peers},
                                                        {"FI_OFI_RXM_MSG_TX_SIZE", sizes.queue},
                                                        {"FI_OFI_RXM_MSG_RX_SIZE", sizes.queue},
-                                                       {"FI_OFI_RXM_BUFFER_SIZE", sizes.buffer}};
+                                                       {"FI_OFI_RXM_BUFFER_SIZE", sizes.buffer},
+                                                       {"FI_MR_CACHE_MAX_COUNT", 0}};
   std::size_t i = 0;
   for (const auto& [name, value] : all)
     if (::getenv(name) == nullptr && ::setenv(name, std::to_string(value).c_str(), 0) == 0) set_[i++] = name;

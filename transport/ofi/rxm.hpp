@@ -8,6 +8,9 @@
 //
 // It registers 2,048 buffers when it opens, and as many as a receive queue is long for each connection: with its own 16 KiB that
 // is 34 MiB of pinned memory, more than the 8 MiB that a user may lock on most systems (docs/fabrics.md has the figures).
+//
+// The provider would keep what is registered in a cache, and others could go on reading a region that its owner has closed: so it
+// has none (FI_MR_CACHE_MAX_COUNT). Servers register a few regions a job.
 #pragma once
 
 #include <array>
@@ -33,7 +36,7 @@ RxmSizes rxm_sizes(std::uint32_t nodes, std::uint32_t entries) noexcept;
 /// libibverbs.
 std::optional<std::uint32_t> entries_of_devices();
 
-/// Sets the variables that are not set as long as it lives. Not to be made while other threads change the environment.
+/// Sets those of the variables that are not set, as long as it lives. Not to be made while other threads change the environment.
 class RxmEnvironment {
  public:
   explicit RxmEnvironment(const RxmSizes& sizes);
@@ -42,7 +45,7 @@ class RxmEnvironment {
   RxmEnvironment& operator=(const RxmEnvironment&) = delete;
 
  private:
-  std::array<const char*, 4> set_{};  ///< names of those that were not set before
+  std::array<const char*, 5> set_{};  ///< names of those that were not set before
 };
 
 }  // namespace weft::ofi
