@@ -327,9 +327,16 @@ namespace {
 /// Other programs of this machine come and go in these, other PMIx libraries under test among them: only what bears our
 /// name counts, and not what weftrun's jobs have, whose own tests run beside these and look after it.
 Words ours_in(const char* directory) {
+  // "weft-host-4711.0.6242b9581ae20798": the folder of a job's ranks.
+  const auto is_jobs_folder = [](const std::string& name) {
+    const auto dot = name.rfind('.');
+    return dot != std::string::npos && name.size() - dot == 17 &&
+           name.find_first_not_of("0123456789abcdef", dot + 1) == std::string::npos;
+  };
   auto names = names_in(directory);
-  std::erase_if(names, [](const std::string& name) {
-    return name.find("weft") == std::string::npos || name.find("weftrun") != std::string::npos;
+  std::erase_if(names, [&](const std::string& name) {
+    return name.find("weft") == std::string::npos || name.find("weftrun") != std::string::npos ||
+           is_jobs_folder(name);
   });
   return names;
 }
