@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <utility>
 
 #ifdef WEFT_HAS_VERBS
 #include <infiniband/verbs.h>
@@ -48,15 +47,17 @@ std::optional<std::uint32_t> entries_of_devices() {
   return least;
 }
 
-RxmEnvironment::RxmEnvironment(const RxmSizes& sizes) {
-  const std::pair<const char*, std::uint32_t> all[] = {{"FI_UNIVERSE_SIZE", sizes.peers},
-                                                       {"FI_OFI_RXM_MSG_TX_SIZE", sizes.queue},
-                                                       {"FI_OFI_RXM_MSG_RX_SIZE", sizes.queue},
-                                                       {"FI_OFI_RXM_BUFFER_SIZE", sizes.buffer},
-                                                       {"FI_MR_CACHE_MAX_COUNT", 0}};
+RxmEnvironment::RxmEnvironment(const std::optional<RxmSizes>& sizes) {
   std::size_t i = 0;
-  for (const auto& [name, value] : all)
+  const auto set = [&](const char* name, std::uint32_t value) {
     if (::getenv(name) == nullptr && ::setenv(name, std::to_string(value).c_str(), 0) == 0) set_[i++] = name;
+  };
+  set("FI_MR_CACHE_MAX_COUNT", 0);
+  if (!sizes) return;
+  set("FI_UNIVERSE_SIZE", sizes->peers);
+  set("FI_OFI_RXM_MSG_TX_SIZE", sizes->queue);
+  set("FI_OFI_RXM_MSG_RX_SIZE", sizes->queue);
+  set("FI_OFI_RXM_BUFFER_SIZE", sizes->buffer);
 }
 
 RxmEnvironment::~RxmEnvironment() {

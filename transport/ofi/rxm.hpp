@@ -39,7 +39,8 @@ std::optional<std::uint32_t> entries_of_devices();
 /// Sets those of the variables that are not set, as long as it lives. Not to be made while other threads change the environment.
 class RxmEnvironment {
  public:
-  explicit RxmEnvironment(const RxmSizes& sizes);
+  /// Without sizes, which are only known of cards that libibverbs knows, those of ofi_rxm stand; there is no cache in any case.
+  explicit RxmEnvironment(const std::optional<RxmSizes>& sizes);
   ~RxmEnvironment();
   RxmEnvironment(const RxmEnvironment&) = delete;
   RxmEnvironment& operator=(const RxmEnvironment&) = delete;

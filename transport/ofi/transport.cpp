@@ -33,9 +33,9 @@ std::string explain(const Error& error, const std::string& device,
 
 Result<std::unique_ptr<Endpoint>> OfiTransport::open(const Opening& opening) {
   std::optional<std::uint32_t> entries;
-  std::optional<RxmEnvironment> environment;
   if (may_be_verbs(opening.options)) entries = entries_of_devices();
-  if (entries) environment.emplace(rxm_sizes(opening.nodes, *entries));
+  const RxmEnvironment environment(entries ? std::optional(rxm_sizes(opening.nodes, *entries))
+                                           : std::nullopt);
   const auto networks = base::read(base::Variable::net).text;
   auto provider = choose({.options = opening.options, .networks = networks, .locality = {}}, why_not_);
   if (!provider) return fail(provider.error());

@@ -31,7 +31,7 @@ TEST(RxmTest, variables_of_the_user_stay_and_the_others_go) {
   ::unsetenv("FI_OFI_RXM_MSG_TX_SIZE");
   ::unsetenv("FI_OFI_RXM_BUFFER_SIZE");
   {
-    const RxmEnvironment set({.peers = 16, .queue = 32, .buffer = 4096});
+    const RxmEnvironment set(RxmSizes{.peers = 16, .queue = 32, .buffer = 4096});
     EXPECT_STREQ(::getenv("FI_UNIVERSE_SIZE"), "77");
     EXPECT_STREQ(::getenv("FI_OFI_RXM_MSG_TX_SIZE"), "32");
     EXPECT_STREQ(::getenv("FI_OFI_RXM_BUFFER_SIZE"), "4096");
@@ -40,6 +40,18 @@ TEST(RxmTest, variables_of_the_user_stay_and_the_others_go) {
   EXPECT_EQ(::getenv("FI_OFI_RXM_MSG_TX_SIZE"), nullptr);
   EXPECT_EQ(::getenv("FI_OFI_RXM_BUFFER_SIZE"), nullptr);
   ::unsetenv("FI_UNIVERSE_SIZE");
+}
+
+/// Others could go on reading what was closed; with whatever card.
+TEST(RxmTest, there_is_no_cache_of_registrations_without_sizes_either) {
+  ::unsetenv("FI_MR_CACHE_MAX_COUNT");
+  ::unsetenv("FI_UNIVERSE_SIZE");
+  {
+    const RxmEnvironment set(std::nullopt);
+    EXPECT_STREQ(::getenv("FI_MR_CACHE_MAX_COUNT"), "0");
+    EXPECT_EQ(::getenv("FI_UNIVERSE_SIZE"), nullptr);
+  }
+  EXPECT_EQ(::getenv("FI_MR_CACHE_MAX_COUNT"), nullptr);
 }
 
 }  // namespace

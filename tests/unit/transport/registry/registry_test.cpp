@@ -96,6 +96,9 @@ TEST_F(RegistryTest, unset_takes_the_first_that_opens) {
   const auto opened = registry_.open("", {"ofi", "old", "loopback", "sim"});
   ASSERT_TRUE(opened.endpoint) << opened.why_not;
   EXPECT_EQ(opened.name, "loopback");
+  EXPECT_EQ(opened.passed_over.find("there is no transport 'ofi'"), 0u) << opened.passed_over;
+  EXPECT_NE(opened.passed_over.find("transport old does not load"), std::string::npos) << opened.passed_over;
+  EXPECT_EQ(registry_.open("", {"loopback", "ofi"}).passed_over, "");
   const auto none = registry_.open("", {"ofi", "ucx"});
   EXPECT_FALSE(none.endpoint);
   EXPECT_EQ(none.why_not.find("no transport works here: there is no transport 'ofi'"), 0u) << none.why_not;
