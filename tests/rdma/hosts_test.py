@@ -5,15 +5,10 @@ import signal
 import subprocess
 import unittest
 
-from rdma_common import CARD, FABRICS, LONGEST, Job, Shape, good_end, has_card
+from rdma_common import AGENT, CARD, FABRICS, HOSTS, LONGEST, Job, Shape, good_end, has_card, on_lab1
 from weftrun_common import CLIENT, WEFTRUN, own_lines
 
-HOSTS, AGENT = ("--host", "lab0:1,lab1:1"), ("--agent", "ssh")
 CALLS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "collect", "construct:g", "group_fence:g", "destruct:g", "connect", "disconnect", "finalize"]
-
-
-def on_lab1(*words):
-    subprocess.run(["ssh", "lab1", *words], check=True, stdin=subprocess.DEVNULL, timeout=LONGEST)
 
 
 def weftrun(*words, env=()):

@@ -2,6 +2,7 @@
 """What the tests on cards share. They run in a guest of scripts/rdma_lab, with the environment of tests/multiproc."""
 import os
 import pathlib
+import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
@@ -10,12 +11,18 @@ from weftrun_faults_driver import Job, Shape  # noqa: E402  pylint: disable=wron
 # Nothing here takes so long: an emulated machine, on a busy one.
 LONGEST = 300
 CARD = "rxe0"
+# Two hosts: lab0, where the tests run, and lab1, where `ssh` starts weftd.
+HOSTS, AGENT = ("--host", "lab0:1,lab1:1"), ("--agent", "ssh")
 # The transports, as a user asks for them.
 FABRICS = {"ofi": "ofi", "ucx": "ucx:^tcp"}
 
 
 def has_card():
     return os.path.isdir(f"/sys/class/infiniband/{CARD}")
+
+
+def on_lab1(*words):
+    subprocess.run(["ssh", "lab1", *words], check=True, stdin=subprocess.DEVNULL, timeout=LONGEST)
 
 
 def job(fabric, nodes, words, env=(), options=(), ranks=None):

@@ -33,6 +33,9 @@ constexpr auto probe_every = 500ms;
 // Messages that the library rejected; it does not report when it would accept them
 constexpr auto retry_every = 1ms;
 constexpr auto check_every = 10ms;  // progress of the probes in flight
+// What comes in pieces is no event before its last one, and a queue with much in it takes long to read
+constexpr auto quiet_at_least = 5ms, drain_at_most = 2000ms;
+constexpr int quiet_reads = 20;  // times as long as the longest of all reads of the queue
 
 }  // namespace
 
@@ -126,9 +129,25 @@ void OfiEndpoint::set_capabilities() {
 
 OfiEndpoint::~OfiEndpoint() {
   end_if([](const transport::Operation&) { return true; }, {Errc::canceled});
+  drain();
   // Closing the endpoint discards what is in flight; from here on the library touches no transfer and no
   // buffer.
   endpoint_.reset();
+}
+
+void OfiEndpoint::drain() noexcept {
+  if (std::string_view(provider_.info->fabric_attr->prov_name).find("verbs") == std::string_view::npos)
+    return;
+  using Clock = std::chrono::steady_clock;
+  const auto begin = Clock::now();
+  Clock::duration quiet_for = quiet_at_least;
+  for (auto now = begin, last = begin; now - last < quiet_for && now - begin < drain_at_most;) {
+    events_.clear();
+    read_queue();
+    const auto before = std::exchange(now, Clock::now());
+    quiet_for = std::max(quiet_for, quiet_reads * (now - before));
+    if (!events_.empty()) last = now;
+  }
 }
 
 Result<std::unique_ptr<Peer>> OfiEndpoint::reach(const Address& address) {

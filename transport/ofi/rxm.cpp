@@ -54,6 +54,7 @@ RxmEnvironment::RxmEnvironment(const std::optional<RxmSizes>& sizes) {
   };
   set("FI_MR_CACHE_MAX_COUNT", 0);
   if (!sizes) return;
+  set("FI_OFI_RXM_COMP_PER_PROGRESS", 1024);
   set("FI_UNIVERSE_SIZE", sizes->peers);
   set("FI_OFI_RXM_MSG_TX_SIZE", sizes->queue);
   set("FI_OFI_RXM_MSG_RX_SIZE", sizes->queue);

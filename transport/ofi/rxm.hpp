@@ -46,7 +46,7 @@ class RxmEnvironment {
   RxmEnvironment& operator=(const RxmEnvironment&) = delete;
 
  private:
-  std::array<const char*, 5> set_{};  ///< names of those that were not set before
+  std::array<const char*, 6> set_{};  ///< names of those that were not set before
 };
 
 }  // namespace weft::ofi

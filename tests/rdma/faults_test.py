@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Cards that fail: two hosts (scripts/rdma_lab hosts) in an open fence while the link of one goes down, for a moment or for ever, or a device is removed.
+Each ends as docs/faults.md says of a network that is gone, or goes on."""
+import subprocess
+import time
+import unittest
+
+from rdma_common import AGENT, CARD, FABRICS, HOSTS, LONGEST, Job, Shape, good_end, has_card, on_lab1
+
+LOST_AFTER = 10
+# Rank 1 comes to the second fence when its host says so, so that rank 0 waits in it before.
+WORDS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "only:1", "until:/run/go", "all", "only:0", "reach:ready", "all", "collect", "get:0", "get:1",
+         "finalize"]
+LINK_IS_BACK = "ip link set eth0 up; for try in $(seq 100); do ip -6 addr show dev eth0 scope link -tentative | grep -q fe80 && break; sleep 0.1; done"
+CARD_IS_BACK = f"rdma link add {CARD} type rxe netdev eth0"
+
+
+def later_on_lab1(script):
+    """Begins a second from now, without the connection by which it is asked for."""
+    on_lab1(f"rm -f /run/done; setsid sh -c 'sleep 1; {script}; touch /run/done' </dev/null >/dev/null 2>&1 &")
+
+
+def lab1_is_done():
+    for _ in range(LONGEST):
+        with_answer = subprocess.run(["ssh", "-o", "ConnectTimeout=5", "lab1", "test -e /run/done"], check=False, stdin=subprocess.DEVNULL, timeout=LONGEST)
+        if with_answer.returncode == 0:
+            return
+        time.sleep(1)
+    raise AssertionError("lab1 does not come back")
+
+
+class Fault(unittest.TestCase):
+    def setUp(self):
+        on_lab1("rm -f /run/go")
+
+    def job(self, fabric, words=tuple(WORDS)):
+        return Job(Shape(HOSTS, (("WEFT_TRANSPORT", FABRICS[fabric]), ("WEFT_LOST_AFTER", str(LOST_AFTER)))), list(words), options=AGENT, ranks=2)
+
+    def check_is_lost(self, run):
+        """The job has ended by the loss of a node, which a line names, and nothing of it is left on either host."""
+        outcome = run.finish(LONGEST)
+        print(f"{self.id().split('.')[-1]}: {outcome.seconds:.0f} s, {outcome.lines()}", flush=True)
+        self.assertEqual(outcome.status, 125, outcome)
+        self.assertTrue(any("lab1" in line for line in outcome.lines()), outcome)
+        self.assertEqual(run.left(), [])
+        lab1_is_done()
+        self.check_lab1_is_clean()
+
+    def check_lab1_is_clean(self):
+        ended = None
+        for _ in range(LONGEST):
+            ended = subprocess.run(["ssh", "lab1", "pgrep -l weft; ls /dev/shm"], check=False, stdin=subprocess.DEVNULL, timeout=LONGEST, capture_output=True)
+            if not ended.stdout:
+                return
+            time.sleep(0.2)
+        raise AssertionError(f"left on lab1: {ended.stdout.decode()}")
+
+
+class LinkDown(Fault):
+    """`ip link set` on lab1."""
+
+    def a_moment(self, fabric):
+        with self.job(fabric) as run:
+            run.reach("ready")
+            later_on_lab1(f"ip link set eth0 down; sleep 3; {LINK_IS_BACK}; touch /run/go")
+            good_end(self, run)
+        lab1_is_done()
+
+    def test_for_a_moment_over_ofi(self):
+        self.a_moment("ofi")
+
+    def test_for_a_moment_over_ucx(self):
+        self.a_moment("ucx")
+
+    def for_ever(self, fabric):
+        with self.job(fabric) as run:
+            run.reach("ready")
+            # Long enough for either host to give the other up.
+            later_on_lab1(f"ip link set eth0 down; sleep {6 * LOST_AFTER}; {LINK_IS_BACK}")
+            self.check_is_lost(run)
+
+    def test_for_ever_over_ofi(self):
+        self.for_ever("ofi")
+
+    def test_for_ever_over_ucx(self):
+        self.for_ever("ucx")
+
+
+class CardRemoved(Fault):
+    """`rdma link delete`, on either host."""
+
+    def removed(self, fabric, here):
+        with self.job(fabric) as run:
+            run.reach("ready")
+            later_on_lab1("true" if here else f"rdma link delete {CARD}; touch /run/go")
+            if here:
+                subprocess.run(["rdma", "link", "delete", CARD], check=True)
+                self.addCleanup(subprocess.run, CARD_IS_BACK.split(), check=True)
+                on_lab1("touch /run/go")
+            else:
+                self.addCleanup(on_lab1, CARD_IS_BACK)
+            self.check_is_lost(run)
+
+    def test_of_lab1_over_ofi(self):
+        self.removed("ofi", False)
+
+    def test_of_lab1_over_ucx(self):
+        self.removed("ucx", False)
+
+    def test_of_lab0_over_ofi(self):
+        self.removed("ofi", True)
+
+    def test_of_lab0_over_ucx(self):
+        self.removed("ucx", True)
+
+
+if __name__ == "__main__":
+    if not has_card():
+        raise SystemExit(f"there is no {CARD} here: scripts/rdma_lab hosts ...")
+    unittest.main(verbosity=2)
