@@ -3,7 +3,7 @@
 //
 //   attacker record ADDRESS                           prints the private data of ofi_rxm's hello and where its port stands
 //   attacker connect ADDRESS PORT DATA THEN COUNT     so many connections. DATA: none, garbage, HEX:OFFSET of a recorded hello, whose
-//                                                     port differs each time. THEN: close (once established or refused), half (the
+//                                                     port differs each time, HEX:OFFSET:PORT in the name of that port. THEN: close (once established or refused), half (the
 //                                                     connection request only), silent (stays connected), speak (sends garbage)
 //   attacker memory ADDRESS PORT HEX:OFFSET WHAT BASE KEY BYTES    one operation on a connected queue pair: read, write, add, swap
 //   attacker datagrams QKEY SEED COUNT QPN...         garbage to queue pairs of unreliable datagrams
@@ -54,12 +54,13 @@ sockaddr_in address_of(const char* host, std::uint16_t port) {
 /// What a connection begins with.
 class Hello {
  public:
-  /// none, garbage, or HEX:OFFSET.
+  /// none, garbage, HEX:OFFSET, or HEX:OFFSET:PORT.
   explicit Hello(std::string_view words) : is_garbage_(words == "garbage") {
     if (words == "none" || is_garbage_) return;
     const auto colon = words.find(':');
     recorded_ = from_hex(words.substr(0, colon));
     port_at_ = std::stoul(std::string(words.substr(colon + 1)));
+    if (const auto last = words.rfind(':'); last != colon) port_ = std::stoul(std::string(words.substr(last + 1)));
   }
   std::vector<std::byte> next() {
     auto out = recorded_;
@@ -67,8 +68,8 @@ class Hello {
       out.resize(1 + random_() % most_private_data);
       for (auto& one : out) one = static_cast<std::byte>(random_());
     } else if (!out.empty()) {
-      ++count_;  // another port: another peer, to ofi_rxm
-      const auto port = static_cast<std::uint16_t>(20000 + count_ % 40000);
+      // Another port is another peer, to ofi_rxm.
+      const auto port = static_cast<std::uint16_t>(port_ != 0 ? port_ : 20000 + ++count_ % 40000);
       std::memcpy(&out[port_at_], &port, sizeof port);
     }
     return out;
@@ -77,7 +78,7 @@ class Hello {
  private:
   bool is_garbage_;
   std::vector<std::byte> recorded_;
-  std::size_t port_at_ = 0, count_ = 0;
+  std::size_t port_at_ = 0, port_ = 0, count_ = 0;
   std::mt19937 random_{1};
 };
 
@@ -211,10 +212,9 @@ int record(char** words) {
   const auto& said = event->param.conn;
   const auto* first = static_cast<const std::byte*>(said.private_data);
   const std::vector<std::byte> data(first, first + said.private_data_len);
-  // In either order of bytes.
-  const std::uint16_t port = own.sin_port, swapped = ntohs(own.sin_port);
+  const std::uint16_t port = ntohs(own.sin_port);
   std::size_t at = 0;
-  while (at + 2 <= data.size() && std::memcmp(&data[at], &port, 2) != 0 && std::memcmp(&data[at], &swapped, 2) != 0) ++at;
+  while (at + 2 <= data.size() && std::memcmp(&data[at], &port, 2) != 0) ++at;
   check(at + 2 <= data.size(), "no port in the hello");
   std::printf("%s:%zu\n", to_hex(data).c_str(), at);
   std::fflush(stdout);
