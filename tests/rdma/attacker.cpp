@@ -6,6 +6,8 @@
 //                                                     port differs each time, HEX:OFFSET:PORT in the name of that port. THEN: close (once established or refused), half (the
 //                                                     connection request only), silent (stays connected), speak (sends garbage)
 //   attacker memory ADDRESS PORT HEX:OFFSET WHAT BASE KEY BYTES    one operation on a connected queue pair: read, write, add, swap
+//   attacker open ADDRESS                             the contrary: accepts any connection, and exposes 64 bytes to all operations. Prints
+//                                                     "port N", "base N" and "key N", and for each line of its standard input "bytes HEX"
 //   attacker datagrams QKEY SEED COUNT QPN...         garbage to queue pairs of unreliable datagrams
 //
 // Each prints a line of what came of it. `connect` then waits for the end of its standard input, and holds what it has opened.
@@ -60,7 +62,8 @@ class Hello {
     const auto colon = words.find(':');
     recorded_ = from_hex(words.substr(0, colon));
     port_at_ = std::stoul(std::string(words.substr(colon + 1)));
-    if (const auto last = words.rfind(':'); last != colon) port_ = std::stoul(std::string(words.substr(last + 1)));
+    if (const auto last = words.rfind(':'); last != colon)
+      port_ = std::stoul(std::string(words.substr(last + 1)));
   }
   std::vector<std::byte> next() {
     auto out = recorded_;
@@ -87,7 +90,9 @@ enum class Outcome { asked, established, refused, failed };
 /// Connections over one channel of rdma_cm.
 class Connections {
  public:
-  Connections() : channel_(rdma_create_event_channel()) { check(channel_ != nullptr, "rdma_create_event_channel"); }
+  Connections() : channel_(rdma_create_event_channel()) {
+    check(channel_ != nullptr, "rdma_create_event_channel");
+  }
 
   /// Sends a connection request, and waits for its outcome where has_queue says that the connection is to be established.
   Outcome open(const sockaddr_in& to, const std::vector<std::byte>& data, bool has_queue, rdma_cm_id** out) {
@@ -95,14 +100,16 @@ class Connections {
     check(rdma_create_id(channel_, &id, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
     *out = id;
     sockaddr_in target = to;
-    check(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&target), 60'000) == 0, "rdma_resolve_addr");
+    check(rdma_resolve_addr(id, nullptr, reinterpret_cast<sockaddr*>(&target), 60'000) == 0,
+          "rdma_resolve_addr");
     if (wait(id) != RDMA_CM_EVENT_ADDR_RESOLVED) return Outcome::failed;
     check(rdma_resolve_route(id, 60'000) == 0, "rdma_resolve_route");
     if (wait(id) != RDMA_CM_EVENT_ROUTE_RESOLVED) return Outcome::failed;
     if (has_queue) {
       ibv_qp_init_attr queue{};
       queue.qp_type = IBV_QPT_RC;
-      queue.cap = {.max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+      queue.cap = {
+          .max_send_wr = 16, .max_recv_wr = 16, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
       check(rdma_create_qp(id, nullptr, &queue) == 0, "rdma_create_qp");
     }
     rdma_conn_param asked{};
@@ -181,7 +188,8 @@ ibv_wc_status carry_out(ibv_qp* queue, ibv_cq* completions, ibv_send_wr& request
 int record(char** words) {
   rdma_event_channel* const channel = rdma_create_event_channel();
   rdma_cm_id* listener = nullptr;
-  check(channel != nullptr && rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0, "rdma_create_id");
+  check(channel != nullptr && rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0,
+        "rdma_create_id");
   auto here = address_of(words[0], 0);
   check(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&here)) == 0, "rdma_bind_addr");
   check(rdma_listen(listener, 4) == 0, "rdma_listen");
@@ -239,7 +247,8 @@ int connect(char** words) {
         // ofi_rxm's buffers have some hundred bytes at least; longer messages are refused by the card.
         auto piece = buffer.of(random() % 1024);
         for (std::size_t at = 0; at < piece.length; ++at)
-          reinterpret_cast<std::byte*>(piece.addr)[at] = static_cast<std::byte>(message % 2 == 0 ? random() : random() % 8);
+          reinterpret_cast<std::byte*>(piece.addr)[at] =
+              static_cast<std::byte>(message % 2 == 0 ? random() : random() % 8);
         ibv_send_wr request{};
         request.sg_list = &piece;
         request.num_sge = 1;
@@ -249,8 +258,8 @@ int connect(char** words) {
     }
     if (then == "close" || then == "speak") Connections::close(id);
   }
-  std::printf("asked %u established %u refused %u failed %u\n", outcomes[Outcome::asked], outcomes[Outcome::established],
-              outcomes[Outcome::refused], outcomes[Outcome::failed]);
+  std::printf("asked %u established %u refused %u failed %u\n", outcomes[Outcome::asked],
+              outcomes[Outcome::established], outcomes[Outcome::refused], outcomes[Outcome::failed]);
   std::fflush(stdout);
   for (char ignored; ::read(STDIN_FILENO, &ignored, 1) > 0;) {
   }
@@ -279,12 +288,58 @@ int memory(char** words) {
   } else {
     check(what == "add" || what == "swap", "read, write, add or swap");
     request.opcode = what == "add" ? IBV_WR_ATOMIC_FETCH_AND_ADD : IBV_WR_ATOMIC_CMP_AND_SWP;
-    request.wr.atomic = {.remote_addr = base, .compare_add = 1, .swap = 1, .rkey = key};
+    request.wr.atomic = {.remote_addr = base, .compare_add = 1, .swap = 2, .rkey = key};
   }
   const auto status = carry_out(id->qp, id->send_cq, request);
   std::printf("%s %s\n", ibv_wc_status_str(status), to_hex(buffer.bytes).c_str());
   Connections::close(id);
   return 0;
+}
+
+int open_to_all(char** words) {
+  rdma_event_channel* const channel = rdma_create_event_channel();
+  rdma_cm_id* listener = nullptr;
+  check(channel != nullptr && rdma_create_id(channel, &listener, nullptr, RDMA_PS_TCP) == 0,
+        "rdma_create_id");
+  auto here = address_of(words[0], 0);
+  check(rdma_bind_addr(listener, reinterpret_cast<sockaddr*>(&here)) == 0, "rdma_bind_addr");
+  check(rdma_listen(listener, 4) == 0, "rdma_listen");
+  ibv_pd* const domain = ibv_alloc_pd(listener->verbs);
+  check(domain != nullptr, "ibv_alloc_pd");
+  alignas(8) std::byte memory[64] = {std::byte{1}};
+  ibv_mr* const region = ibv_reg_mr(
+      domain, memory, sizeof memory,
+      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC);
+  check(region != nullptr, "ibv_reg_mr");
+  std::printf("port %u\nbase %ju\nkey %u\n", static_cast<unsigned>(ntohs(rdma_get_src_port(listener))),
+              static_cast<std::uintmax_t>(reinterpret_cast<std::uintptr_t>(memory)),
+              static_cast<unsigned>(region->rkey));
+  std::fflush(stdout);
+  for (;;) {
+    pollfd ready[] = {{STDIN_FILENO, POLLIN, 0}, {channel->fd, POLLIN, 0}};
+    check(::poll(ready, 2, -1) > 0, "poll");
+    if (ready[0].revents != 0) {
+      char line[64];
+      if (::read(STDIN_FILENO, line, sizeof line) <= 0) ::_exit(0);
+      std::printf("bytes %s\n", to_hex(memory).c_str());
+      std::fflush(stdout);
+    }
+    if (ready[1].revents == 0) continue;
+    rdma_cm_event* event = nullptr;
+    check(rdma_get_cm_event(channel, &event) == 0, "rdma_get_cm_event");
+    const auto type = event->event;
+    rdma_cm_id* const id = event->id;
+    rdma_ack_cm_event(event);
+    if (type != RDMA_CM_EVENT_CONNECT_REQUEST) continue;
+    ibv_qp_init_attr queue{};
+    queue.qp_type = IBV_QPT_RC;
+    queue.cap = {
+        .max_send_wr = 1, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+    check(rdma_create_qp(id, domain, &queue) == 0, "rdma_create_qp");
+    rdma_conn_param answer{};
+    answer.responder_resources = answer.initiator_depth = 4;
+    check(rdma_accept(id, &answer) == 0, "rdma_accept");
+  }
 }
 
 /// The count of datagrams that a port has dropped because of their key.
@@ -308,14 +363,16 @@ int datagrams(char** words, int count_of_words) {
   ibv_qp_init_attr made{};
   made.send_cq = made.recv_cq = completions;
   made.qp_type = IBV_QPT_UD;
-  made.cap = {.max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
+  made.cap = {
+      .max_send_wr = 16, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
   ibv_qp* const queue = ibv_create_qp(domain, &made);
   check(queue != nullptr, "ibv_create_qp");
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_INIT;
   state.port_num = 1;
   state.qkey = key;
-  check(ibv_modify_qp(queue, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0, "to INIT");
+  check(ibv_modify_qp(queue, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY) == 0,
+        "to INIT");
   state.qp_state = IBV_QPS_RTR;
   check(ibv_modify_qp(queue, &state, IBV_QP_STATE) == 0, "to RTR");
   state.qp_state = IBV_QPS_RTS;
@@ -332,7 +389,8 @@ int datagrams(char** words, int count_of_words) {
   unsigned sent = 0;
   for (unsigned long i = 0; i < count; ++i) {
     // Half of them noise; half with small numbers where a protocol has its types, numbers and lengths.
-    for (auto& one : buffer.bytes) one = static_cast<std::byte>(i % 2 == 0 ? random() : random() % 4 == 0 ? 0xff : random() % 8);
+    for (auto& one : buffer.bytes)
+      one = static_cast<std::byte>(i % 2 == 0 ? random() : random() % 4 == 0 ? 0xff : random() % 8);
     auto piece = buffer.of(1 + random() % (i % 3 == 0 ? 64 : 1024));
     ibv_send_wr request{};
     request.sg_list = &piece;
@@ -340,7 +398,8 @@ int datagrams(char** words, int count_of_words) {
     request.opcode = IBV_WR_SEND;
     request.wr.ud.ah = handle;
     request.wr.ud.remote_qkey = key;
-    request.wr.ud.remote_qpn = static_cast<std::uint32_t>(std::stoul(words[3 + i % static_cast<unsigned>(count_of_words - 3)]));
+    request.wr.ud.remote_qpn =
+        static_cast<std::uint32_t>(std::stoul(words[3 + i % static_cast<unsigned>(count_of_words - 3)]));
     sent += carry_out(queue, completions, request) == IBV_WC_SUCCESS;
   }
   std::printf("sent %u dropped for their key %u\n", sent, violations(device) - before);
@@ -352,6 +411,7 @@ int main(int count, char** words) {
   if (mode == "record" && count == 3) return record(words + 2);
   if (mode == "connect" && count == 7) return connect(words + 2);
   if (mode == "memory" && count == 9) return memory(words + 2);
+  if (mode == "open" && count == 3) return open_to_all(words + 2);
   if (mode == "datagrams" && count > 5) return datagrams(words + 2, count - 2);
   std::fprintf(stderr, "attacker: see the top of tests/rdma/attacker.cpp\n");
   return 2;

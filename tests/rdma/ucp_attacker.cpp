@@ -57,7 +57,8 @@ int main(int count, char** words) {
   ucp_worker_h worker = nullptr;
   check(ucp_worker_create(context, &worker_params, &worker), "ucp_worker_create");
   ucp_ep_params_t to{};
-  to.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE | UCP_EP_PARAM_FIELD_ERR_HANDLER;
+  to.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE |
+                  UCP_EP_PARAM_FIELD_ERR_HANDLER;
   to.address = reinterpret_cast<const ucp_address_t*>(address->data());
   to.err_mode = UCP_ERR_HANDLING_MODE_PEER;
   to.err_handler.cb = [](void*, ucp_ep_h, ucs_status_t) {};

@@ -78,10 +78,13 @@ int read(Endpoint& endpoint, const char* address, const char* packed) {
   struct Read : Completion {
     std::optional<Result<void>> outcome;
   } got;
-  got.done = [](Completion& self, Result<void> outcome) noexcept { static_cast<Read&>(self).outcome = outcome; };
+  got.done = [](Completion& self, Result<void> outcome) noexcept {
+    static_cast<Read&>(self).outcome = outcome;
+  };
   const auto end = std::chrono::steady_clock::now() + longest;
   auto begun = endpoint.get({**key, 0}, {**local, 0, into.size()}, got);
-  while ((begun || begun.error().code == Errc::again) && !got.outcome && std::chrono::steady_clock::now() < end) {
+  while ((begun || begun.error().code == Errc::again) && !got.outcome &&
+         std::chrono::steady_clock::now() < end) {
     endpoint.progress();
     if (!begun) begun = endpoint.get({**key, 0}, {**local, 0, into.size()}, got);
   }
