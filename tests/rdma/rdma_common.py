@@ -18,10 +18,10 @@ def has_card():
     return os.path.isdir(f"/sys/class/infiniband/{CARD}")
 
 
-def job(fabric, nodes, words, env=(), options=(), ranks=None):
+def job(fabric, nodes, words, env=(), options=(), ranks=None, prefix=()):
     """A job of a rank a node, of virtual nodes, which speak by the fabric."""
     shape = Shape(("--virtual-nodes", str(nodes)), (("WEFT_TRANSPORT", FABRICS.get(fabric, fabric)), *dict(env).items()))
-    return Job(shape, words, options=options, ranks=ranks or nodes)
+    return Job(shape, words, options=options, ranks=ranks or nodes, prefix=prefix)
 
 
 def good_end(test, of_job):

@@ -96,14 +96,14 @@ class Attacker:
 class HeldJob:
     """A job of two nodes, whose ranks are in fences until go_on() and then until the end; `servers` are its daemons, by node."""
 
-    def __init__(self, test, fabric):
+    def __init__(self, test, fabric, prefix=()):
         folder = pathlib.Path(os.environ.get("TMPDIR", "/tmp"))
         self.test, self.flags = test, [folder / f"weftrun-{name}-{os.getpid()}" for name in ("quiet", "end")]
         for flag in self.flags:
             test.addCleanup(lambda flag=flag: flag.unlink(missing_ok=True))
         quiet, end = self.flags
         self.job = job(fabric, 2, ["init", "put:200", "commit", "fence", "reach:here", f"fences_until:{quiet}", "reach:quiet", f"until:{end}",
-                                   "get:0", "get:1", "collect", "get:0", "get:1", "finalize"])
+                                   "get:0", "get:1", "collect", "get:0", "get:1", "finalize"], prefix=prefix)
         test.addCleanup(self.job.close)
         ranks = self.job.reach("here", 2, LONGEST)
         self.servers = [self.job.server_of(ranks[rank]) for rank in (0, 1)]
@@ -171,6 +171,20 @@ class Connections(unittest.TestCase):
     def test_connected_and_silent(self):
         """Three times: what a connection has taken is there for the next."""
         self.at_a_job(recorded_hello(), "silent", 50, "established", rounds=3)
+
+
+    def test_silent_ones_with_little_locked_memory(self):
+        """What a user may lock bounds what strangers take; root's capability, which bounds nothing, is left behind."""
+        most = 16 << 10  # KiB
+        held = HeldJob(self, "ofi", ("prlimit", f"--memlock={most << 10}", "setpriv", "--bounding-set=-ipc_lock", "--inh-caps=-ipc_lock"))
+        before = held.sizes()[1]
+        with Attacker(held.servers[1:], recorded_hello(), "silent", 2 * most // 256) as attacker:
+            said = attacker.said()
+            print(f"{said}, KiB and descriptors {before} -> {held.sizes()[1]}", flush=True)
+            self.assertGreater(said["established"], 10)
+            self.assertGreater(said["refused"], 10)
+            self.assertLess(held.sizes()[1][0] - before[0], MOST_BESIDE + 2 * most)
+        held.ends_well()
 
 
 class Speaking(unittest.TestCase):
