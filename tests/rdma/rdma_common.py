@@ -25,10 +25,10 @@ def on_lab1(*words):
     subprocess.run(["ssh", "lab1", *words], check=True, stdin=subprocess.DEVNULL, timeout=LONGEST)
 
 
-def job(fabric, nodes, words, env=(), options=(), ranks=None):
+def job(fabric, nodes, words, env=(), options=(), ranks=None, prefix=()):
     """A job of a rank a node, of virtual nodes, which speak by the fabric."""
     shape = Shape(("--virtual-nodes", str(nodes)), (("WEFT_TRANSPORT", FABRICS.get(fabric, fabric)), *dict(env).items()))
-    return Job(shape, words, options=options, ranks=ranks or nodes)
+    return Job(shape, words, options=options, ranks=ranks or nodes, prefix=prefix)
 
 
 def good_end(test, of_job):
