@@ -47,9 +47,9 @@ class Jobs:
 
     def sides(self, place, fabrics):
         """What a round runs, one after another."""
-        out = [lambda: self.one_node(place), lambda: self.hand_off(place)]
-        for fabric in fabrics:
-            out += [lambda fabric=fabric: self.two_nodes(place, fabric), lambda fabric=fabric: self.rare_read(place, fabric)]
+        out = [lambda: self.hand_off(place)]
+        out += [lambda fabric=fabric: self.two_nodes(place, fabric) for fabric in ("shm", *fabrics)]
+        out += [lambda fabric=fabric: self.rare_read(place, fabric) for fabric in fabrics]
         return out
 
     def weftbench(self, place, words, phases, environment):
@@ -57,12 +57,8 @@ class Jobs:
                    "--card-bytes", READ_BYTES, "--repeats", REPEATS, "--budget-ms", self.budget_ms, "--limit", RUN_LIMIT_S]
         return self.runner.alone(place, command, {**PATIENCE, **environment})
 
-    def one_node(self, place):
-        out = self.weftbench(place, ["-n", NODES * RANKS], "barrier", {})
-        self.add((place[0], "shm", "barrier", "sleep", 0, "one node"), out, "barrier")
-
     def two_nodes(self, place, fabric):
-        transport = {"ofi": f"ofi:{PROVIDER}", "ucx": f"ucx:{TLS}"}[fabric]
+        transport = {"ofi": f"ofi:{PROVIDER}", "ucx": f"ucx:{TLS}", "shm": "shm"}[fabric]
         words = ["--virtual-nodes", NODES, "-n", NODES * RANKS]
         out = self.weftbench(place, words, "barrier,first_touch", {"WEFT_TRANSPORT": transport})
         self.add((place[0], fabric, "barrier", "sleep", 0, "two nodes"), out, "barrier")
@@ -96,12 +92,12 @@ def targets():
     def bare(mode, size):
         return {fabric: [("bare", [(fabric, mode, "sleep", size, "bare")])] for fabric in ("ofi", "ucx")}
 
-    barrier, touch = {}, {}
+    barrier, touch, bare_touch = {}, {}, {}
     for fabric in ("ofi", "ucx"):
-        barrier[fabric] = [("bare there and back + barrier of one node",
-                            [(fabric, "rtt", "sleep", MESSAGE_BYTES, "bare"), ("shm", "barrier", "sleep", 0, "one node")])]
-        touch[fabric] = [("bare read + hand-off, after 50 ms",
-                          [(fabric, "get", "paused", READ_BYTES, "bare"), ("shm", "handoff", "paused", 0, "bare")])]
+        message, rare = (fabric, "rtt", "sleep", MESSAGE_BYTES, "bare"), (fabric, "get", "paused", READ_BYTES, "bare")
+        barrier[fabric] = [("bare there and back + the barrier over shm", [message, ("shm", "barrier", "sleep", 0, "two nodes")])]
+        touch[fabric] = [("bare read after 50 ms + the first touch over shm", [rare, ("shm", "first_touch", "paused", READ_BYTES, "ours")])]
+        bare_touch[fabric] = [("bare read + bare hand-off, after 50 ms", [rare, ("shm", "handoff", "paused", 0, "bare")])]
     polling = {fabric: [(tool, [(fabric, "rtt", "poll", MESSAGE_BYTES, tool)]) for tool in tools]
                for fabric, tools in {"ofi": ("bare", "fi_pingpong"), "ucx": ("bare", "am_lat", "ucp_am_lat")}.items()}
     return [(f"there and back, {MESSAGE_BYTES} B, asleep", "rtt", "sleep", MESSAGE_BYTES, "ours", bare("rtt", MESSAGE_BYTES), 1.2),
@@ -109,7 +105,8 @@ def targets():
             (f"there and back, {MESSAGE_BYTES} B, polling", "rtt", "poll", MESSAGE_BYTES, "ours", polling, None),
             ("first contact", "connect", "sleep", 0, "ours", bare("connect", 0), None),
             (f"barrier of two nodes, {RANKS} ranks each", "barrier", "sleep", 0, "two nodes", barrier, 1.5),
-            (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", touch, 1.5)]
+            (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", touch, 1.5),
+            (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", bare_touch, None)]
 
 
 def judged(results, places, fabrics):

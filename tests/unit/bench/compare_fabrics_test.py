@@ -105,13 +105,13 @@ class Card(unittest.TestCase):
         return {r["what"].split(",")[0]: (r["ratio"], r["met"]) for r in rows if r["ratio"] is not None}
 
     def test_a_barrier_has_one_and_a_half_times_its_messages_and_its_local_part(self):
-        parts = {("ofi", "rtt", "sleep", 64, "bare"): 60, ("shm", "barrier", "sleep", 0, "one node"): 40}
+        parts = {("ofi", "rtt", "sleep", 64, "bare"): 60, ("shm", "barrier", "sleep", 0, "two nodes"): 40}
         for whole, met in ((150, True), (151, False)):
             rows = self.rows({("ofi", "barrier", "sleep", 0, "two nodes"): whole, **parts})
             self.assertEqual(rows, {"barrier of two nodes": (whole / 100, met)})
 
-    def test_a_first_touch_has_those_of_its_read_and_its_hand_off(self):
-        parts = {("ucx", "get", "paused", 256, "bare"): 60, ("shm", "handoff", "paused", 0, "bare"): 40}
+    def test_a_first_touch_has_those_of_its_read_and_its_local_hand_off(self):
+        parts = {("ucx", "get", "paused", 256, "bare"): 60, ("shm", "first_touch", "paused", 256, "ours"): 40}
         rows = self.rows({("ucx", "first_touch", "paused", 256, "ours"): 151, **parts}, "ucx")
         self.assertEqual(rows, {"first touch": (1.51, False)})
 
