@@ -103,7 +103,6 @@ def targets():
     return [(f"there and back, {MESSAGE_BYTES} B, asleep", "rtt", "sleep", MESSAGE_BYTES, "ours", bare("rtt", MESSAGE_BYTES), 1.2),
             (f"get, {READ_BYTES} B", "get", "sleep", READ_BYTES, "ours", bare("get", READ_BYTES), 1.2),
             (f"there and back, {MESSAGE_BYTES} B, polling", "rtt", "poll", MESSAGE_BYTES, "ours", polling, None),
-            ("first contact", "connect", "sleep", 0, "ours", bare("connect", 0), None),
             (f"barrier of two nodes, {RANKS} ranks each", "barrier", "sleep", 0, "two nodes", barrier, 1.5),
             (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", touch, 1.5),
             (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", bare_touch, None)]
