@@ -34,7 +34,8 @@ class Side {
     const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
     folders.push_back(self.parent_path().parent_path() / "lib" /
                       "weft");  // in the build folder and when installed
-    opened_ = transport::Registry(std::move(folders)).open(options.transport, {}, {.key = as_bytes(shared_key)});
+    opened_ =
+        transport::Registry(std::move(folders)).open(options.transport, {}, {.key = as_bytes(shared_key)});
     if (!opened_.endpoint) die(options.transport.c_str(), opened_.why_not.c_str());
     if (sleeps_ && !endpoint().capabilities().wait_fd)
       die(options.transport.c_str(), "has nothing to sleep on");
@@ -81,7 +82,7 @@ struct One : Completion {
 
 class FabricClient final : public PairClient {
  public:
-  explicit FabricClient(const PairOptions& options) : side_(options), memory_(PairOptions::most_bytes) {
+  explicit FabricClient(const PairOptions& options) : side_(options), memory_(options.memory_bytes) {
     side_.endpoint().on_message([](void* self, std::uint16_t,
                                    const Message&) noexcept { ++static_cast<FabricClient*>(self)->heard_; },
                                 this);
@@ -135,7 +136,7 @@ class FabricClient final : public PairClient {
 /// Replies to a hello at the address in it, and to all other messages at the address of the last hello.
 class FabricServer {
  public:
-  explicit FabricServer(const PairOptions& options) : side_(options), memory_(PairOptions::most_bytes) {
+  explicit FabricServer(const PairOptions& options) : side_(options), memory_(options.memory_bytes) {
     side_.endpoint().on_message(
         [](void* self, std::uint16_t id, const Message& message) noexcept {
           static_cast<FabricServer*>(self)->heard(id, message.payload);

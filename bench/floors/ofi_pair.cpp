@@ -42,7 +42,7 @@ struct Card {  // sent to the client, followed by the name of the server
 class Side {
  public:
   explicit Side(const PairOptions& options)
-      : sleeps_(options.wait == PairOptions::Wait::sleep), memory_(PairOptions::most_bytes) {
+      : sleeps_(options.wait == PairOptions::Wait::sleep), memory_(options.memory_bytes) {
     fi_info* hints = fi_allocinfo();
     hints->caps = FI_MSG | FI_RMA;
     hints->mode = FI_CONTEXT | FI_CONTEXT2;

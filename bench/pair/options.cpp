@@ -37,6 +37,10 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
   app.add_option("--bytes", o.bytes, "sizes in modes rtt and get, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(std::size_t{1}, std::size_t{4096}));
+  app.add_option("--memory-bytes", o.memory_bytes,
+                 "what the server has to read, the same at both sides; mode bandwidth takes 64 MiB")
+      ->check(CLI::Range(std::size_t{4096}, PairOptions::most_bytes))
+      ->capture_default_str();
   app.add_option("--budget-ms", o.budget_ms, "wall time of one measurement")->check(CLI::Range(1, 60000));
   app.add_option("--pause-ms", o.pause_ms,
                  "in modes rtt and get: do nothing for so long before each of 40 operations")
@@ -52,6 +56,9 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
     app.parse(argc, argv);
     if (std::count(o.modes.begin(), o.modes.end(), Mode::connect) != 0 && !only_connects(o))
       throw CLI::ValidationError("--mode", "connect stands alone");
+    if (std::count(o.modes.begin(), o.modes.end(), Mode::bandwidth) != 0 &&
+        o.memory_bytes != PairOptions::most_bytes)
+      throw CLI::ValidationError("--memory-bytes", "bandwidth takes 64 MiB");
   } catch (const CLI::ParseError& error) {
     status = app.exit(error) == 0 ? 0 : 2;
     return std::nullopt;

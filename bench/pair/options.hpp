@@ -20,11 +20,12 @@ struct PairOptions {
   std::vector<Mode> modes{Mode::rtt};  ///< connect cannot be combined
   Wait wait = Wait::poll;
   std::vector<std::size_t> bytes{64};
-  unsigned budget_ms = 300;  ///< wall time of one measurement
-  unsigned pause_ms = 0;     ///< before each operation of modes rtt and get
-  unsigned limit_s = 60;     ///< a watchdog ends the program after this time
-  int core = -1;             ///< -1: the client the first that it may use, the server the last
-  bool unbound = false;      ///< not bound to a core
+  std::size_t memory_bytes = most_bytes;  ///< of the memory that the client reads
+  unsigned budget_ms = 300;               ///< wall time of one measurement
+  unsigned pause_ms = 0;                  ///< before each operation of modes rtt and get
+  unsigned limit_s = 60;                  ///< a watchdog ends the program after this time
+  int core = -1;                          ///< -1: the client the first that it may use, the server the last
+  bool unbound = false;                   ///< not bound to a core
   bool json = false;
   std::string commit;
 };

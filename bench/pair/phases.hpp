@@ -20,7 +20,7 @@ class PairClient {
   /// from it.
   virtual void contact(std::span<const std::byte> card) = 0;
   virtual void there_and_back(std::size_t bytes) = 0;
-  /// Reads from the start of the server's memory, which is PairOptions::most_bytes long.
+  /// Reads from the start of the server's memory, which is PairOptions::memory_bytes long.
   virtual void get(std::size_t bytes) = 0;
 };
 

@@ -3,6 +3,8 @@
 import os
 import pathlib
 import signal
+import subprocess
+import sys
 import time
 import unittest
 
@@ -95,6 +97,51 @@ class Losses(unittest.TestCase):
 
     def test_a_daemon_over_ucx(self):
         self.kill("ucx", "daemon")
+
+
+class Idle(unittest.TestCase):
+    """A job that has nothing to do sleeps on the card's event channel."""
+
+    SECONDS = 10
+    MOST = 0.25  # of the time; a daemon that looks again and again takes a processor of the guest's two, or most of it
+
+    @staticmethod
+    def processor_seconds(pid):
+        """What the process has used, itself and in the kernel."""
+        fields = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def parts(self, pids):
+        """Of a processor, each of them, while so many seconds pass."""
+        begin, before = time.monotonic(), [self.processor_seconds(pid) for pid in pids]
+        time.sleep(self.SECONDS)
+        taken = time.monotonic() - begin
+        return [(self.processor_seconds(pid) - used) / taken for pid, used in zip(pids, before)]
+
+    def check(self, fabric):
+        words = ["init", "put:200", "commit", "fence", "get:0", "get:1", "collect", "reach:here", "only:0", "hold", "all", "fence", "finalize"]
+        with job(fabric, 2, words) as run:
+            ranks = run.reach("here", 2)
+            time.sleep(2)  # after traffic a daemon looks for more, for some milliseconds; connections may still be made
+            parts = self.parts([run.server_of(ranks[rank]) for rank in (0, 1)])
+            print(f"{fabric}: the daemons of an idle job take {', '.join(f'{100 * part:.1f} %' for part in parts)} of a processor", flush=True)
+            self.assertLess(max(parts), self.MOST)
+            run.release()
+            good_end(self, run)
+
+    def test_ofi(self):
+        self.check("ofi")
+
+    def test_ucx(self):
+        self.check("ucx")
+
+    def test_what_spins_is_seen(self):
+        """So that the tests above could fail."""
+        with subprocess.Popen([sys.executable, "-c", "while True: pass"]) as spinning:
+            self.addCleanup(spinning.kill)
+            part, = self.parts([spinning.pid])
+            spinning.kill()
+        self.assertGreater(part, self.MOST)
 
 
 if __name__ == "__main__":

@@ -215,7 +215,7 @@ Result<void> OfiEndpoint::get(const RemoteSlice& from, const LocalSlice& into, C
   transfer->remote_address = key.address(from.offset);
   transfer->remote_key = key.key();
   transfer->mapped = key.mapped();
-  if (open_reads_ == 0) last_probe_ = std::chrono::steady_clock::now();
+  if (can_probe_ && open_reads_ == 0) last_probe_ = std::chrono::steady_clock::now();
   if (const auto submitted = submit(*transfer, connection); !submitted) return submitted;
   begin_operation(*transfer, key.peer(), &region, completion);
   ++open_reads_;

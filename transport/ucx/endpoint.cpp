@@ -310,6 +310,9 @@ Result<void> UcxEndpoint::arm() noexcept {
   const auto armed = ucp_worker_arm(worker_->get());
   if (armed == UCS_ERR_BUSY) return fail(Errc::again);
   if (armed != UCS_OK) return fail(error_of(armed, "UCX does not arm its descriptor"));
+  // What arrived between the last progress() and the arming may wake nothing: rdma_rxe notifies of what comes
+  // after it was asked, and UCX does not look again.
+  if (ucp_worker_progress(worker_->get()) != 0) return fail(Errc::again);
   return {};
 }
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 SCRIPT = Path(__file__).resolve().parents[3] / "scripts" / "compare_fabrics"
 sys.dont_write_bytecode = True
+sys.path.insert(0, str(SCRIPT.parent))
 loader = importlib.machinery.SourceFileLoader("compare_fabrics", str(SCRIPT))
 spec = importlib.util.spec_from_loader("compare_fabrics", loader)
 fabrics = importlib.util.module_from_spec(spec)
@@ -50,8 +51,7 @@ class Lines(unittest.TestCase):
 class Pairs(unittest.TestCase):
     def setUp(self):
         self.runner = fabrics.Runner(argparse.Namespace(nice=0, verbose=False))
-        self.addCleanup(setattr, fabrics, "RUN_LIMIT_S", fabrics.RUN_LIMIT_S)
-        fabrics.RUN_LIMIT_S = 1
+        self.runner.limit_s = 1
 
     def pair(self, server, client, **more):
         return self.runner.pair(("here", [], [], "127.0.0.1", "lo"), server, client, **more)
@@ -63,7 +63,7 @@ class Pairs(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             mark = Path(folder) / "listens"
             server = f"sleep 0.2; touch {mark}; while test -e {mark}; do sleep 0.01; done"
-            fabrics.RUN_LIMIT_S = 20
+            self.runner.limit_s = 20
             client = f"test -e {mark} && rm {mark} && echo met"
             out = self.pair(["sh", "-c", server], ["sh", "-c", client], patient=False)
         self.assertEqual(out, "met\n")
@@ -84,6 +84,42 @@ class Ratios(unittest.TestCase):
                 results.add(("theirs",), theirs)
         self.assertAlmostEqual(results.ratio(("mine",), ("theirs",)), 1.1)
         self.assertIsNone(results.ratio(("mine",), ("nobody's",)))
+
+
+    def test_to_the_sum_of_parts(self):
+        results = fabrics.Results()
+        for results.round, (whole, *parts) in enumerate(((30, 10, 10), (20, 10, 10), (50, 20, 30))):
+            for name, value in zip(("whole", "one", "other"), (whole, *parts)):
+                results.add((name,), value)
+        self.assertAlmostEqual(results.ratio(("whole",), ("one",), ("other",), combine=sum), 1.0)
+
+
+class Card(unittest.TestCase):
+    """Verdicts over an RDMA device."""
+
+    def rows(self, values, fabric="ofi"):
+        results = fabrics.Results()
+        for key, value in values.items():
+            results.add(("rxe0", *key), value)
+        rows = fabrics.card.judged(results, ["rxe0"], [fabric])
+        return {r["what"].split(",")[0]: (r["ratio"], r["met"]) for r in rows if r["ratio"] is not None}
+
+    def test_a_barrier_has_one_and_a_half_times_its_messages_and_its_local_part(self):
+        parts = {("ofi", "rtt", "sleep", 64, "bare"): 60, ("shm", "barrier", "sleep", 0, "two nodes"): 40}
+        for whole, met in ((150, True), (151, False)):
+            rows = self.rows({("ofi", "barrier", "sleep", 0, "two nodes"): whole, **parts})
+            self.assertEqual(rows, {"barrier of two nodes": (whole / 100, met)})
+
+    def test_a_first_touch_has_those_of_its_read_and_its_local_hand_off(self):
+        parts = {("ucx", "get", "paused", 256, "bare"): 60, ("shm", "first_touch", "paused", 256, "ours"): 40}
+        rows = self.rows({("ucx", "first_touch", "paused", 256, "ours"): 151, **parts}, "ucx")
+        self.assertEqual(rows, {"first touch": (1.51, False)})
+
+    def test_messages_and_reads_have_1_2(self):
+        rows = self.rows({("ofi", "get", "sleep", 256, side): value for side, value in (("ours", 120), ("bare", 100))})
+        self.assertEqual(rows, {"get": (1.2, True)})
+        rows = self.rows({("ucx", "rtt", "sleep", 64, side): value for side, value in (("ours", 121), ("bare", 100))}, "ucx")
+        self.assertEqual(rows, {"there and back": (1.21, False)})
 
 
 class Verdicts(unittest.TestCase):
