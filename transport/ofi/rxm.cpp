@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "transport/ofi/rxm.hpp"
 
-#include <stdlib.h>
-
 #include <algorithm>
 
 #ifdef WEFT_HAS_VERBS
@@ -12,7 +10,7 @@
 namespace weft::ofi {
 namespace {
 
-constexpr std::uint32_t shortest_queue = 8;
+constexpr std::uint32_t shortest_queue = 8, completions_at_once = 1024;
 
 }  // namespace
 
@@ -48,22 +46,13 @@ std::optional<std::uint32_t> entries_of_devices() {
 }
 
 RxmEnvironment::RxmEnvironment(const std::optional<RxmSizes>& sizes) {
-  std::size_t i = 0;
-  const auto set = [&](const char* name, std::uint32_t value) {
-    if (::getenv(name) == nullptr && ::setenv(name, std::to_string(value).c_str(), 0) == 0) set_[i++] = name;
-  };
-  set("FI_MR_CACHE_MAX_COUNT", 0);
+  set("FI_MR_CACHE_MAX_COUNT", "0");
   if (!sizes) return;
-  set("FI_OFI_RXM_COMP_PER_PROGRESS", 1024);
-  set("FI_UNIVERSE_SIZE", sizes->peers);
-  set("FI_OFI_RXM_MSG_TX_SIZE", sizes->queue);
-  set("FI_OFI_RXM_MSG_RX_SIZE", sizes->queue);
-  set("FI_OFI_RXM_BUFFER_SIZE", sizes->buffer);
-}
-
-RxmEnvironment::~RxmEnvironment() {
-  for (const char* name : set_)
-    if (name != nullptr) ::unsetenv(name);
+  set("FI_OFI_RXM_COMP_PER_PROGRESS", std::to_string(completions_at_once));
+  set("FI_UNIVERSE_SIZE", std::to_string(sizes->peers));
+  set("FI_OFI_RXM_MSG_TX_SIZE", std::to_string(sizes->queue));
+  set("FI_OFI_RXM_MSG_RX_SIZE", std::to_string(sizes->queue));
+  set("FI_OFI_RXM_BUFFER_SIZE", std::to_string(sizes->buffer));
 }
 
 }  // namespace weft::ofi

@@ -11,12 +11,17 @@
 //
 // The provider would keep what is registered in a cache, and others could go on reading a region that its owner has closed: so it
 // has none (FI_MR_CACHE_MAX_COUNT). Servers register a few regions a job.
+//
+// ofi_rxm of libfabric before 2.7 ends the process when a connection is closed, by this side or the other, and what had come over
+// it still lies in the queue (its issue 11828): so one look at the queue empties it (FI_OFI_RXM_COMP_PER_PROGRESS), instead of taking
+// one entry, and an endpoint waits before it closes (OfiEndpoint::drain).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+
+#include "transport/base/lent_environment.hpp"
 
 namespace weft::ofi {
 
@@ -36,17 +41,11 @@ RxmSizes rxm_sizes(std::uint32_t nodes, std::uint32_t entries) noexcept;
 /// libibverbs.
 std::optional<std::uint32_t> entries_of_devices();
 
-/// Sets those of the variables that are not set, as long as it lives. Not to be made while other threads change the environment.
-class RxmEnvironment {
+/// The variables above, as long as it lives.
+class RxmEnvironment : private transport::LentEnvironment {
  public:
   /// Without sizes, which are only known of cards that libibverbs knows, those of ofi_rxm stand; there is no cache in any case.
   explicit RxmEnvironment(const std::optional<RxmSizes>& sizes);
-  ~RxmEnvironment();
-  RxmEnvironment(const RxmEnvironment&) = delete;
-  RxmEnvironment& operator=(const RxmEnvironment&) = delete;
-
- private:
-  std::array<const char*, 6> set_{};  ///< names of those that were not set before
 };
 
 }  // namespace weft::ofi

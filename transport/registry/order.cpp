@@ -10,8 +10,6 @@
 namespace weft::transport {
 namespace {
 
-constexpr const char* ucx = "ucx:^tcp";  // which would listen for strangers (decision 0011)
-
 std::string line_of(const std::string& file) {
   std::string line;
   std::ifstream in(file);
@@ -67,14 +65,15 @@ Order preferred_here(const std::string& sysfs) {
     return std::any_of(usable.begin(), usable.end(),
                        [&](const auto& name) { return name.starts_with(prefix); });
   };
+  // Not ucx, which lets any process that reaches the card's network write this process's memory (decision 0007): by name only.
   if (!names_in(sysfs + "/class/cxi").empty())
-    out.transports = {"ofi:cxi", ucx};
+    out.transports = {"ofi:cxi"};
   else if (is_there("efa"))
-    out.transports = {"ofi:efa", ucx};
+    out.transports = {"ofi:efa"};
   else if (is_there("hfi1"))
-    out.transports = {"ofi:opx", "ofi:psm2", ucx};
+    out.transports = {"ofi:opx", "ofi:psm2"};
   else if (!usable.empty())
-    out.transports = {ucx, "ofi:verbs;ofi_rxm"};
+    out.transports = {"ofi:verbs;ofi_rxm"};
   if (!out.transports.empty()) out.note.clear();
   out.transports.emplace_back("tcp");
   return out;

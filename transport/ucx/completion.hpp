@@ -29,6 +29,11 @@ struct Connection {
   bool failed = false;            ///< reported by UCP; nothing works on this connection any more
   bool is_loss_reported = false;  ///< the operations of the peer have been ended as lost
   bool has_sent = false;
+  bool is_set_up = false;  ///< UCP has completed a transfer on it
+
+  /// UCX 1.13 aborts when a connection over a card is closed before its peer has answered ("Assertion `(req->send.wireup.type == ...",
+  /// ucp_request.c): such a one stays.
+  bool can_be_closed() const noexcept { return is_set_up || failed || !has_sent; }
 };
 
 struct UcxOperation;
@@ -40,9 +45,10 @@ struct Transfer {
   Transfer* previous = nullptr;
   Transfer* next_complete = nullptr;
   UcxEndpoint* owner = nullptr;
-  Connection* connection = nullptr;    ///< NULL for a reply, which UCP returns the way the request came
-  UcxOperation* operation = nullptr;   ///< NULL: canceled, or has no operation (a reply)
-  const MemoryRegion* into = nullptr;  ///< the region that a direct get writes to
+  Connection* connection = nullptr;   ///< NULL for a reply, which UCP returns the way the request came
+  UcxOperation* operation = nullptr;  ///< NULL: canceled, or has no operation (a reply)
+  const MemoryRegion* into =
+      nullptr;  ///< the region that a direct get writes to; NULL: to the bytes of the transfer
   std::size_t length = 0;
   ucs_status_t status = UCS_OK;
   Kind kind = Kind::message;
@@ -73,6 +79,8 @@ class Transfers {
                  std::size_t length) noexcept;
   void release(Transfer& transfer) noexcept;
   void complete(Transfer& transfer, ucs_status_t status) noexcept;
+  /// Those that are left stay for ever: UCP may still use them.
+  void abandon() noexcept { head_.next = head_.previous = &head_; }
   /// The completed transfers, chained by next_complete; the caller releases them.
   Transfer* take_completed() noexcept;
   bool has_completed() const noexcept { return first_complete_ != nullptr; }

@@ -24,6 +24,8 @@ constexpr std::size_t max_transfers = 4096;
 // docs/decisions/0011-tcp.md
 constexpr const char* risk_of_tcp =
     "UCX listens at a TCP port, and whoever can connect there can read and write this process's memory";
+constexpr const char* risk_of_cards =
+    "any process that reaches this card's network can read and write this process's memory, through UCX";
 constexpr std::size_t max_bytes_in_flight = std::size_t{64} << 20;
 
 ucs_status_t status_of(ucs_status_ptr_t request) noexcept {
@@ -63,6 +65,7 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
         {get_channel, on_get_request},
         {reply_channel, on_get_reply}})
     if (const auto done = self->listen(channel, callback); !done) return fail(done.error());
+  const Traits& traits = self->worker_->traits();
   self->capabilities_ = {.max_inline = max_transfer_bytes,
                          .max_message = max_transfer_bytes,
                          .max_header = max_transfer_bytes,
@@ -71,8 +74,11 @@ Result<std::unique_ptr<UcxEndpoint>> UcxEndpoint::make(std::unique_ptr<Worker> w
                          .ordered = false,  // UCP documents no order between active messages
                          .wait_fd = self->wait_fd().has_value(),
                          .backs_memory = self->worker_->direct_gets(),  // the card pins mapped memory
-                         .detects_loss = self->worker_->traits().network,
-                         .risk = self->worker_->traits().tcp ? risk_of_tcp : ""};
+                         // over a card not before the peer has answered
+                         .detects_loss = traits.network && !traits.reads_memory,
+                         .risk = traits.tcp                     ? risk_of_tcp
+                                 : self->worker_->direct_gets() ? risk_of_cards
+                                                                : ""};
   return self;
 }
 
@@ -99,9 +105,14 @@ Result<void> UcxEndpoint::listen(Channel channel, ucp_am_recv_callback_t callbac
 UcxEndpoint::~UcxEndpoint() {
   await_direct_gets(nullptr, nullptr);
   cancel_if([](const transport::Operation&) { return true; });
-  drain();
+  const bool can_close = drain();
   for (const ReceivedMessage& message : received_) ucp_am_data_release(worker_->get(), message.data);
-  worker_->close();  // first: destroying the worker runs callbacks that use the members below
+  if (can_close) {
+    worker_->close();  // first: destroying the worker runs callbacks that use the members below
+  } else {
+    worker_->abandon();
+    transfers_.abandon();
+  }
 }
 
 Result<std::unique_ptr<MemoryRegion>> UcxEndpoint::expose(std::span<std::byte> memory) {
@@ -196,9 +207,13 @@ Result<void> UcxEndpoint::request_get(const UcxKey& key, std::uint64_t offset, U
 Result<void> UcxEndpoint::get_directly(const UcxKey& key, std::uint64_t offset, const UcxRegion& region,
                                        UcxOperation& operation) {
   Connection& connection = key.peer.connection();
-  Transfer* transfer = transfers_.make(this, Transfer::Kind::direct_get, &connection, 0);
+  // While its connection is being set up a get cannot be ended: it reads into the transfer, so that nothing of the caller's is lent.
+  const bool is_lent = connection.is_set_up || !worker_->traits().reads_memory;
+  const std::size_t own = is_lent ? 0 : operation.length;
+  if (is_full(own)) return fail(Errc::again);
+  Transfer* transfer = transfers_.make(this, Transfer::Kind::direct_get, &connection, own);
   if (transfer == nullptr) return fail(Errc::again);
-  transfer->into = &region;
+  if (is_lent) transfer->into = &region;
   operation.transfer = transfer;
   transfer->operation = &operation;
   if (operation.length == 0) {
@@ -210,8 +225,8 @@ Result<void> UcxEndpoint::get_directly(const UcxKey& key, std::uint64_t offset, 
   params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
   params.cb.send = on_transfer_complete;
   params.user_data = transfer;
-  return check_started(*transfer, ucp_get_nbx(connection.ep, operation.into, operation.length,
-                                              key.base + offset, key.remote, &params));
+  return check_started(*transfer, ucp_get_nbx(connection.ep, is_lent ? operation.into : transfer->bytes(),
+                                              operation.length, key.base + offset, key.remote, &params));
 }
 
 Result<void> UcxEndpoint::submit(Transfer& transfer, ucp_ep_h ep) {
@@ -233,6 +248,7 @@ Result<void> UcxEndpoint::submit(Transfer& transfer, ucp_ep_h ep) {
 /// like all others.
 Result<void> UcxEndpoint::check_started(Transfer& transfer, ucs_status_ptr_t request) {
   if (request == nullptr) {
+    if (transfer.connection != nullptr) transfer.connection->is_set_up = true;
     transfers_.complete(transfer, UCS_OK);
   } else if (UCS_PTR_IS_ERR(request)) {
     const auto status = status_of(request);
@@ -266,7 +282,11 @@ std::size_t UcxEndpoint::end_transfers() noexcept {
       transfer.connection->failed = true;
       has_failures_ = true;
     }
-    if (operation != nullptr) operation->transfer = nullptr;
+    if (operation != nullptr) {
+      operation->transfer = nullptr;
+      if (transfer.kind == Transfer::Kind::direct_get && transfer.length != 0 && status == UCS_OK)
+        std::memcpy(operation->into, transfer.bytes(), transfer.length);
+    }
     transfers_.release(transfer);
     ++handled;
     if (operation == nullptr || (status == UCS_OK && awaits_reply)) continue;
@@ -374,6 +394,7 @@ ucs_status_t UcxEndpoint::on_get_reply(void* self, const void*, std::size_t, voi
 
 void UcxEndpoint::on_transfer_complete(void* request, ucs_status_t status, void* over) noexcept {
   auto& transfer = *static_cast<Transfer*>(over);
+  if (transfer.connection != nullptr && status == UCS_OK) transfer.connection->is_set_up = true;
   transfer.owner->transfers_.complete(transfer, status);
   ucp_request_free(request);
 }

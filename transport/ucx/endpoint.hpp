@@ -94,7 +94,8 @@ class UcxEndpoint final : public Endpoint {
   void close(Connection& connection) noexcept;
   void reap_connections() noexcept;
   void finish_close(Connection& connection) noexcept;
-  void drain() noexcept;
+  /// False: UCX must not be asked to close what is left.
+  bool drain() noexcept;
 
   std::unique_ptr<Worker> worker_;
   Capabilities capabilities_;

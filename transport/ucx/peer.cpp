@@ -46,7 +46,7 @@ Result<std::unique_ptr<Peer>> UcxEndpoint::reach(const Address& address) {
                       UCP_EP_PARAM_FIELD_ERR_HANDLER;
   params.address = reinterpret_cast<const ucp_address_t*>(packed->data());
   // UCX's shared-memory transports refuse connections that are to report the death of the peer.
-  params.err_mode = capabilities_.detects_loss ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
+  params.err_mode = worker_->traits().network ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
   params.err_handler.cb = on_failure;
   params.err_handler.arg = &connection;
   const auto made = ucp_ep_create(worker_->get(), &params, &connection.ep);
@@ -88,7 +88,7 @@ void UcxEndpoint::retire(Connection& connection) noexcept {
 /// progresses.
 void UcxEndpoint::close(Connection& connection) noexcept {
   const bool force =
-      capabilities_.detects_loss && (connection.failed || !connection.has_sent || connection.transfers != 0);
+      worker_->traits().network && (connection.failed || !connection.has_sent || connection.transfers != 0);
   ucp_request_param_t params{};
   params.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
   params.flags = force ? static_cast<unsigned>(UCP_EP_CLOSE_FLAG_FORCE) : 0u;
@@ -139,7 +139,7 @@ void UcxEndpoint::await_direct_gets(const Connection* of, const MemoryRegion* in
   }
 }
 
-void UcxEndpoint::drain() noexcept {
+bool UcxEndpoint::drain() noexcept {
   const auto drain_for = [this](std::chrono::milliseconds time) {
     const auto deadline = Clock::now() + time;
     while (unused_connections_ != 0 && Clock::now() < deadline) {
@@ -149,9 +149,13 @@ void UcxEndpoint::drain() noexcept {
     }
   };
   drain_for(time_to_close);
-  bool has_cut = false;
+  bool has_cut = false, can_close = true;
   for (const auto& connection : connections_)
     if (connection->state == Connection::State::retiring) {
+      if (worker_->traits().reads_memory && !connection->can_be_closed()) {
+        can_close = false;
+        continue;
+      }
       close(*connection);
       has_cut = true;
     }
@@ -159,6 +163,7 @@ void UcxEndpoint::drain() noexcept {
   // UCX aborts when a worker is destroyed while a request to close one of its endpoints is held.
   for (const auto& connection : connections_)
     if (connection->state == Connection::State::closing) finish_close(*connection);
+  return can_close;
 }
 
 }  // namespace weft::ucx

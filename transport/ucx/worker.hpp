@@ -35,6 +35,8 @@ class Worker {
   ~Worker() { close(); }
   /// Runs the callbacks of everything that is open.
   void close() noexcept;
+  /// Leaves UCX's objects until the process ends; nothing progresses them.
+  void abandon() noexcept { worker_ = nullptr, context_ = nullptr; }
 
   ucp_context_h context() const noexcept { return context_; }
   ucp_worker_h get() const noexcept { return worker_; }

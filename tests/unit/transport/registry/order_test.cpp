@@ -23,14 +23,14 @@ Names on_a_machine_with(const std::vector<std::string>& devices) {
 }
 
 TEST(Order, by_the_cards_that_are_there) {
-  const Names plain{"tcp"}, ucx_first{"ucx:^tcp", "ofi:verbs;ofi_rxm", "tcp"};
+  const Names plain{"tcp"}, over_verbs{"ofi:verbs;ofi_rxm", "tcp"};
   EXPECT_EQ(on_a_machine_with({}), plain);
   EXPECT_EQ(on_a_machine_with({"net/eth0"}), plain);
-  EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0"}), ucx_first);
-  EXPECT_EQ(on_a_machine_with({"cxi/cxi0"}), (Names{"ofi:cxi", "ucx:^tcp", "tcp"}));
-  EXPECT_EQ(on_a_machine_with({"infiniband/efa_0"}), (Names{"ofi:efa", "ucx:^tcp", "tcp"}));
+  EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0"}), over_verbs);
+  EXPECT_EQ(on_a_machine_with({"cxi/cxi0"}), (Names{"ofi:cxi", "tcp"}));
+  EXPECT_EQ(on_a_machine_with({"infiniband/efa_0"}), (Names{"ofi:efa", "tcp"}));
   EXPECT_EQ(on_a_machine_with({"infiniband/mlx5_0", "infiniband/hfi1_0"}),
-            (Names{"ofi:opx", "ofi:psm2", "ucx:^tcp", "tcp"}));
+            (Names{"ofi:opx", "ofi:psm2", "tcp"}));
 }
 
 class Ports : public ::testing::Test {
@@ -69,7 +69,7 @@ TEST_F(Ports, another_that_works_is_enough) {
   put("mlx5_0", "1: DOWN", some);
   put("mlx5_1", "4: ACTIVE", some);
   const auto order = preferred_here(root_);
-  EXPECT_EQ(order.transports.front(), "ucx:^tcp");
+  EXPECT_EQ(order.transports.front(), "ofi:verbs;ofi_rxm");
   EXPECT_EQ(order.note, "");
 }
 
