@@ -65,7 +65,6 @@ Order preferred_here(const std::string& sysfs) {
     return std::any_of(usable.begin(), usable.end(),
                        [&](const auto& name) { return name.starts_with(prefix); });
   };
-  // Not ucx, which lets any process that reaches the card's network write this process's memory (decision 0007): by name only.
   if (!names_in(sysfs + "/class/cxi").empty())
     out.transports = {"ofi:cxi"};
   else if (is_there("efa"))

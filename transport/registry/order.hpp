@@ -14,9 +14,10 @@ struct Order {
 
 /// Decides by the devices of the machine, without opening a library. Only devices of which a port is active and has an address
 /// count:
-///   Slingshot (cxi), EFA, Omni-Path (hfi1)  ofi over the card's provider, ucx, tcp  libfabric drives these cards
-///   InfiniBand, RoCE                        ucx, ofi over verbs, tcp  both without TCP, where strangers reach them
+///   Slingshot (cxi), EFA, Omni-Path (hfi1)  ofi over the card's provider, tcp
+///   InfiniBand, RoCE                        ofi over verbs, tcp
 ///   all else                                tcp
+/// ucx is not among them: any process that reaches the card's network can write the memory of a process that uses it (decision 0007).
 /// sysfs: where sysfs is mounted; a test passes a folder of its own.
 Order preferred_here(const std::string& sysfs = "/sys");
 
