@@ -73,12 +73,14 @@ class OwnersDaemonAsleep(unittest.TestCase):
 
 
 class Losses(unittest.TestCase):
-    """A rank or a daemon that is killed while others wait for it."""
+    """A rank or a daemon that is killed while others wait for it, or while its card is read."""
 
-    def kill(self, fabric, victim):
-        with job(fabric, 3, ["init", "put:200", "commit", "fence", "reach:here", "only:0", "hold", "all", "try", "collect", "try", "finalize"]) as run:
+    def kill(self, fabric, victim, is_read=False):
+        with job(fabric, 3, ["init", "put:200", "commit", "fence", "reach:here", "only:0", "hold", "try", "get:2", "all", "try", "collect", "try", "finalize"]) as run:
             rank = run.reach("here", 3)[2]
             daemon = run.server_of(rank)
+            if is_read:
+                run.release()
             os.kill(rank if victim == "rank" else daemon, signal.SIGKILL)
             outcome = run.finish(LONGEST)
             self.assertEqual(outcome.status, 137 if victim == "rank" else 125, outcome)
@@ -97,6 +99,18 @@ class Losses(unittest.TestCase):
 
     def test_a_daemon_over_ucx(self):
         self.kill("ucx", "daemon")
+
+    def test_a_rank_whose_card_is_read_over_ofi(self):
+        self.kill("ofi", "rank", is_read=True)
+
+    def test_a_daemon_of_a_card_that_is_read_over_ofi(self):
+        self.kill("ofi", "daemon", is_read=True)
+
+    def test_a_rank_whose_card_is_read_over_ucx(self):
+        self.kill("ucx", "rank", is_read=True)
+
+    def test_a_daemon_of_a_card_that_is_read_over_ucx(self):
+        self.kill("ucx", "daemon", is_read=True)
 
 
 class Idle(unittest.TestCase):
