@@ -29,11 +29,7 @@ struct Connection {
   bool failed = false;            ///< reported by UCP; nothing works on this connection any more
   bool is_loss_reported = false;  ///< the operations of the peer have been ended as lost
   bool has_sent = false;
-  bool is_set_up = false;  ///< UCP has completed a transfer on it
-
-  /// UCX 1.13 aborts when a connection over a card is closed before its peer has answered ("Assertion `(req->send.wireup.type == ...",
-  /// ucp_request.c): such a one stays.
-  bool can_be_closed() const noexcept { return is_set_up || failed || !has_sent; }
+  bool is_set_up = false;  ///< the peer has answered: UCP has completed a transfer
 };
 
 struct UcxOperation;

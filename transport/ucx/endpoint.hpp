@@ -91,6 +91,13 @@ class UcxEndpoint final : public Endpoint {
   void await_direct_gets(const Connection* of, const MemoryRegion* into) noexcept;
   void end_lost() noexcept;
   void retire(Connection& connection) noexcept;
+  /// Over a card UCX 1.13 aborts when a connection is closed before its peer has answered ("Assertion `(req->send.wireup.type == ...",
+  /// ucp_request.c): such a one stays.
+  bool may_close(const Connection& connection) const noexcept {
+    return connection.is_set_up || connection.failed || !worker_->traits().reads_memory;
+  }
+  /// A transfer of nothing, complete when the peer has answered.
+  void await_set_up(Connection& connection) noexcept;
   void close(Connection& connection) noexcept;
   void reap_connections() noexcept;
   void finish_close(Connection& connection) noexcept;

@@ -81,7 +81,18 @@ void UcxEndpoint::end_lost() noexcept {
 void UcxEndpoint::retire(Connection& connection) noexcept {
   if (connection.state == Connection::State::used) connection.state = Connection::State::retiring;
   ++unused_connections_;
+  if (!may_close(connection) && connection.transfers == 0) await_set_up(connection);
   reap_connections();
+}
+
+void UcxEndpoint::await_set_up(Connection& connection) noexcept {
+  Transfer* transfer = transfers_.make(this, Transfer::Kind::message, &connection, 0);
+  if (transfer == nullptr) return;
+  ucp_request_param_t params{};
+  params.op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+  params.cb.send = on_transfer_complete;
+  params.user_data = transfer;
+  static_cast<void>(check_started(*transfer, ucp_ep_flush_nbx(connection.ep, &params)));
 }
 
 /// Without force, UCP first sends what it has accepted, as done() has promised; that needs a peer that
@@ -99,7 +110,7 @@ void UcxEndpoint::close(Connection& connection) noexcept {
 
 void UcxEndpoint::reap_connections() noexcept {
   for (const auto& connection : connections_) {
-    if (connection->state == Connection::State::retiring &&
+    if (connection->state == Connection::State::retiring && may_close(*connection) &&
         (connection->transfers == 0 || connection->failed))
       close(*connection);
     if (connection->state == Connection::State::closing &&
@@ -152,7 +163,7 @@ bool UcxEndpoint::drain() noexcept {
   bool has_cut = false, can_close = true;
   for (const auto& connection : connections_)
     if (connection->state == Connection::State::retiring) {
-      if (worker_->traits().reads_memory && !connection->can_be_closed()) {
+      if (!may_close(*connection)) {
         can_close = false;
         continue;
       }

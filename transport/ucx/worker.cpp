@@ -139,7 +139,7 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
   if ((options.direct_gets && worker->traits_.network) || worker->traits_.reads_memory) {
     transport::LentEnvironment variables;
     if (worker->traits_.reads_memory) {
-      // A peer that does not answer for so long while its connection is being set up makes UCX 1.13 abort (Connection::can_be_closed).
+      // A peer that does not answer for so long while its connection is being set up makes UCX 1.13 abort (UcxEndpoint::may_close).
       if (std::getenv("UCX_UD_VERBS_TIMEOUT") == nullptr) variables.set("UCX_UD_TIMEOUT", "864000s");
       // Else a region that was closed can still be read, while UCX keeps its registration for later.
       variables.set("UCX_IB_REG_METHODS", "direct");
