@@ -11,7 +11,7 @@ from pathlib import Path
 
 DEVICES = Path("/sys/class/infiniband")
 PROVIDER, TLS = "verbs;ofi_rxm", "rc_verbs,ud_verbs"
-# What transport/ofi/rxm.cpp chooses for two nodes on a card, and no cache of registrations: all sides have the same.
+# What transport/ofi/providers/rxm.cpp chooses for two nodes on a card, and no cache of registrations: all sides have the same.
 RXM = {"FI_UNIVERSE_SIZE": "16", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_RXM_MSG_RX_SIZE": "64",
        "FI_OFI_RXM_BUFFER_SIZE": "2048", "FI_MR_CACHE_MAX_COUNT": "0"}
 # Patience, on an emulated machine.

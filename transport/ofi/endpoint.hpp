@@ -8,7 +8,7 @@
 #include "transport/ofi/memory.hpp"
 #include "transport/ofi/peer.hpp"
 #include "transport/ofi/probe.hpp"
-#include "transport/ofi/provider.hpp"
+#include "transport/ofi/providers/provider.hpp"
 #include "transport/ofi/receive.hpp"
 #include "transport/ofi/wire.hpp"
 

@@ -6,7 +6,7 @@
 #include "base/settings.hpp"
 #include "transport/base/locked_memory.hpp"
 #include "transport/ofi/endpoint.hpp"
-#include "transport/ofi/rxm.hpp"
+#include "transport/ofi/providers/rxm.hpp"
 
 namespace weft::ofi {
 namespace {

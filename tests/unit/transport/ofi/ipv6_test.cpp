@@ -20,7 +20,7 @@
 
 #include "transport/base/networks.hpp"
 #include "transport/ofi/peer.hpp"
-#include "transport/ofi/provider.hpp"
+#include "transport/ofi/providers/provider.hpp"
 #include "transport/ofi/transport.hpp"
 
 // What libfabric 1.17 does not give back; the sanitizer's library looks for it by name.

@@ -14,7 +14,7 @@
 #include <tuple>
 
 #include "transport/ofi/endpoint.hpp"
-#include "transport/ofi/provider.hpp"
+#include "transport/ofi/providers/provider.hpp"
 
 namespace weft::ofi {
 namespace {

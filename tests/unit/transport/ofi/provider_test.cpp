@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which provider and which card, with a mock in place of cards (tests/mock_card).
-#include "transport/ofi/provider.hpp"
+#include "transport/ofi/providers/provider.hpp"
 
 #include <gtest/gtest.h>
 #include <rdma/fi_domain.h>

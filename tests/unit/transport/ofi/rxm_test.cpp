@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The numbers that ofi_rxm is given over verbs. What comes of them on a card: tests/rdma.
-#include "transport/ofi/rxm.hpp"
+#include "transport/ofi/providers/rxm.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/ofi/provider.hpp"
+#include "transport/ofi/providers/provider.hpp"
 
 #include <netinet/in.h>
 #include <rdma/fi_domain.h>

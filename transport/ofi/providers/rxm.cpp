@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "transport/ofi/rxm.hpp"
+#include "transport/ofi/providers/rxm.hpp"
 
 #include <algorithm>
 
