@@ -136,7 +136,9 @@ OfiEndpoint::~OfiEndpoint() {
 }
 
 void OfiEndpoint::drain() noexcept {
-  if (std::string_view(provider_.info->fabric_attr->prov_name).find("verbs") == std::string_view::npos)
+  // Without an address it has not been opened, and libfabric does not look at its queue.
+  if (address_.bytes.empty() ||
+      std::string_view(provider_.info->fabric_attr->prov_name).find("verbs") == std::string_view::npos)
     return;
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
