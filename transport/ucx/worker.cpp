@@ -9,7 +9,9 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "transport/base/folder.hpp"
 #include "transport/base/lent_environment.hpp"
+#include "transport/base/locked_memory.hpp"
 #include "transport/ucx/devices.hpp"
 
 namespace weft::ucx {
@@ -43,6 +45,17 @@ Traits traits_of(ucp_context_h context) {
   }
   std::free(text);
   return out;
+}
+
+// UCX 1.13 tries for ever to fill it where so much may not be locked.
+constexpr std::size_t first_receive_queue = std::size_t{20} << 20;
+
+bool may_use_cards(std::string_view transports) {
+  if (transport::names_in("/sys/class/infiniband").empty()) return false;
+  if (transports.empty() || transports.starts_with('^')) return true;
+  for (const std::string_view name : {"rc", "ud", "dc", "ib", "all"})
+    if (transports.find(name) != transports.npos) return true;
+  return false;
 }
 
 struct ConfigRelease {
@@ -102,6 +115,11 @@ Result<std::unique_ptr<Worker>> Worker::open(const Options& options, std::string
               "(rc_verbs,ud_verbs), or name rc, "
               "which brings it";
     return fail(Errc::invalid, why_not.c_str());
+  }
+  if (may_use_cards(list) && !transport::may_lock(first_receive_queue)) {
+    why_not =
+        "UCX cannot lock the 20 MiB of its first receive queue over a card" + transport::locked_memory_hint();
+    return fail(Errc::no_memory, why_not.c_str());
   }
   // UCX reads this when the process creates its first context. If UCX rejects it, the modules are loaded.
   if (!is_chosen && std::getenv("UCX_MODULES") == nullptr)
