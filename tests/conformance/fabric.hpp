@@ -28,8 +28,9 @@ class Fabric {
 struct Choice {
   std::string name;  ///< letters, digits and underscores
   std::function<std::unique_ptr<Fabric>()> make;
-  bool crosses_processes = false;  ///< an address means the same in another process of this host
-  bool checks_keys = true;         ///< false: its library reads on where a region is gone
+  bool crosses_processes = false;   ///< an address means the same in another process of this host
+  bool checks_keys = true;          ///< false: its library reads on where a region is gone
+  std::size_t bytes_a_peer = 1024;  ///< that may be kept of each that has gone
 };
 
 /// So that a failure names it.
