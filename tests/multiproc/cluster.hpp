@@ -30,6 +30,15 @@ struct Cluster {
     for (auto& node : nodes) node.tell(contacts);
     for (auto& node : nodes) node.expect("started");
   }
+  /// Each client has said "ready", and awaits "go": from here on they do alike at one time, however long each took to start.
+  void go() {
+    for (const char* which : {"listen to the first", "listen"})
+      for (auto& node : nodes) {
+        node.tell(which);
+        node.expect("ready");
+      }
+    for (auto& node : nodes) node.tell("go");
+  }
   void finish() {
     for (auto& node : nodes) node.tell("wait");
     for (auto& node : nodes) node.expect("good");

@@ -34,14 +34,13 @@ TEST_P(ClusterGroupTest, two_jobs) {
   run("connects_two_jobs");
 }
 TEST_P(ClusterGroupTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  auto variables = over();
-  variables.emplace_back("WEFT_STUCK_AFTER", "1");
   const std::pair<const char*, const char*> cases[] = {{"construct", "construct of group late of wide"},
                                                        {"destruct", "destruct of group late of wide"},
                                                        {"connect", "connect of wide"},
                                                        {"disconnect", "disconnect of wide"}};
   for (const auto& [what, title] : cases) {
-    Cluster cluster(3, Segment::mapped, "last_is_late_for", variables, true, {what});
+    Cluster cluster(3, Segment::mapped, "last_is_late_for", reports_soon(over()), true, {what});
+    cluster.go();
     const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
     EXPECT_NE(text.find(title), std::string::npos) << text;
     EXPECT_NE(text.find("2 of 3 nodes are in it"), std::string::npos) << text;

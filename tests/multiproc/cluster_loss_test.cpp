@@ -122,8 +122,10 @@ int last_leaves(const Words&) {
 }
 
 /// The last rank comes when the test says so.
-int last_is_late(const Words&) {
+/// Word: together: no rank goes on before the test has heard all.
+int last_is_late(const Words& words) {
   Client client;
+  if (!words.empty()) meet_the_test();
   if (client.me.rank + 1 == client.size) await("come");
   check_status(fence(), PMIX_SUCCESS);
   client.finalize();
@@ -213,9 +215,8 @@ TEST_P(ClusterTest, last_leaves) {
   run("last_leaves");
 }
 TEST_P(ClusterTest, a_stuck_fence_is_reported_once_with_the_missing_ranks_and_their_nodes) {
-  auto variables = over();
-  variables.emplace_back("WEFT_STUCK_AFTER", "1");
-  Cluster cluster(3, Segment::mapped, "last_is_late", variables, true);
+  Cluster cluster(3, Segment::mapped, "last_is_late", reports_soon(over()), true, {"together"});
+  cluster.go();
   const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
   EXPECT_NE(text.find("2 of 3 nodes are in it"), std::string::npos) << text;
   EXPECT_NE(text.find(") on host2"), std::string::npos) << text;

@@ -110,13 +110,15 @@ int cluster_node(const Words& words) {
     if (!is_good) std::fprintf(stderr, "node %u: a client's wait status is %d\n", self, status);
     good = good && is_good;
   };
-  // The test speaks with the last rank through this process, and hears the first, until the test wants it to wait for all; or to
-  // start the last rank once more, after its process has ended.
+  // The test speaks with the last rank through this process, hears the first, and says "go" to both, until the test wants it to wait
+  // for all; or to start the last rank once more, after its process has ended.
   for (std::string line = listen(); !line.empty() && line != "wait"; line = listen()) {
     if (line == "listen") {
       say(children.back().hear());
     } else if (line == "listen to the first") {
       say(children.front().hear());
+    } else if (line == "go") {
+      for (auto& child : children) child.tell(line);
     } else if (line == "start again") {
       const pmix_rank_t rank = (self + 1) * ranks_a_node - 1;
       wait_for(children.back());

@@ -70,11 +70,9 @@ TEST_P(ClusterConstructTest, bootstrap_loses_one) {
   for (const char* how : {"optional", "required"}) run("bootstrap_loses_one", 3, Segment::mapped, {how});
 }
 TEST_P(ClusterConstructTest, what_is_stuck_is_reported_with_what_is_missing) {
-  auto variables = over();
-  variables.emplace_back("WEFT_STUCK_AFTER", "1");
   const auto report_of = [&](const std::string& late) {
     // The first node brings a group of this name together.
-    Cluster cluster(3, Segment::mapped, "bootstrap_waits", variables, true, {late, "met here"});
+    Cluster cluster(3, Segment::mapped, "bootstrap_waits", reports_soon(over()), true, {late, "met here"});
     auto text = cluster.nodes[0].wait_for_error("bootstrap of group met here");
     cluster.nodes[2].tell("come");
     cluster.finish();

@@ -42,8 +42,8 @@ TEST_P(GroupBoardTest, a_member_dies) {
 }
 // Its node is a process of its own, whose report the test reads.
 TEST_P(GroupBoardTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  Cluster cluster(2, GetParam(), "is_late_at_a_board", {{"WEFT_TRANSPORT", "shm"}, {"WEFT_STUCK_AFTER", "1"}},
-                  true, {"plain"});
+  Cluster cluster(2, GetParam(), "is_late_at_a_board", reports_soon({{"WEFT_TRANSPORT", "shm"}}), true,
+                  {"plain"});
   const auto text = cluster.nodes[1].wait_for_error("missing: 3 (rank 3 pid");
   EXPECT_NE(text.find("destruct of group late of a set of 2 processes of wide"), std::string::npos) << text;
   EXPECT_NE(text.find("1 of 2 local ranks are in it"), std::string::npos) << text;

@@ -256,6 +256,16 @@ void await(std::string_view line) {
   ::_exit(3);
 }
 
+Variables reports_soon(Variables variables) {
+  variables.emplace_back("WEFT_STUCK_AFTER", "4");
+  return variables;
+}
+
+void meet_the_test() {
+  say("ready");
+  await("go");
+}
+
 bool eventually(const std::function<bool()>& condition) {
   const auto deadline = from_now();
   while (!condition()) {

@@ -22,6 +22,9 @@ int patience();
 using Words = std::vector<std::string>;
 using Variables = std::vector<std::pair<std::string, std::string>>;
 
+/// With a report of what is stuck soon, but only after ranks that come together have come, also on a machine that is busy.
+Variables reports_soon(Variables variables);
+
 /// The programs that a test may start instead of itself, by name. What they return is their exit status.
 class Programs {
  public:
@@ -127,6 +130,8 @@ void say(std::string_view line);
 std::string listen();
 /// Ends a child unless the parent's next line is this one.
 void await(std::string_view line);
+/// Says "ready" and goes on with the test's "go".
+void meet_the_test();
 
 /// Waits until condition() under the deadline; looks again after each millisecond of poll().
 bool eventually(const std::function<bool()>& condition);

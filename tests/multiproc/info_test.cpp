@@ -344,6 +344,7 @@ TEST_P(InfoTest, names_the_missing_ranks_and_their_nodes_whichever_node_is_asked
 TEST_P(InfoTest, names_the_missing_ranks_of_a_group) {
   for (const char* what : {"construct", "destruct"}) {
     Cluster cluster(3, Segment::mapped, "last_is_late_for", over(), false, {what});
+    cluster.go();
     const auto title = std::string(what) + " of group late of wide";
     for (const auto& node : cluster.nodes)
       expect_report(node, {title, "5 of 6 ranks are in it", "missing on host2: 5 (rank 5 pid"});

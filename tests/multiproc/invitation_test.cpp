@@ -111,7 +111,10 @@ TEST_P(ClusterInvitationTest, the_leaders_node_dies_while_it_replies) {
   if (GetParam() == "ucx")
     GTEST_SKIP() << "UCX 1.13 may abort a process whose peer dies while a long message is under way: "
                     "docs/known_limits.md";
-  Cluster cluster(3, Segment::mapped, "leaders_node_dies_while_it_replies", over());
+  auto variables = over();
+  variables.emplace_back("WEFT_LOST_AFTER",
+                         "600");  // the node that is stopped is not lost, however long the reply takes
+  Cluster cluster(3, Segment::mapped, "leaders_node_dies_while_it_replies", variables);
   cluster.nodes[0].tell("listen to the first");
   cluster.nodes[0].expect("ready");
   const auto other = cluster.nodes[1].pid();
@@ -149,9 +152,7 @@ TEST_P(ClusterInvitationTest, nonsense) {
   run("asks_for_nonsense");
 }
 TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  auto variables = over();
-  variables.emplace_back("WEFT_STUCK_AFTER", "1");
-  Cluster cluster(3, Segment::mapped, "last_is_late_to_answer", variables, true);
+  Cluster cluster(3, Segment::mapped, "last_is_late_to_answer", reports_soon(over()), true);
   const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
   EXPECT_NE(text.find("invitation to group late of "), std::string::npos) << text;
   EXPECT_NE(text.find(") on host2"), std::string::npos) << text;

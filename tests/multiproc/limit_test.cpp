@@ -200,11 +200,11 @@ int stuck(const Words& words) {
     client.finalize();
     return 0;
   }
-  await("go");  // all at once: the report is made a second after the first has come
+  await("go");  // all at once: the report is made some time after the first has come
   std::vector<pmix_proc_t> set;
   if (words[0] == "set")
     for (pmix_rank_t r = 0; r < 5; ++r) set.push_back(client.peer(r));
-  check_status(fence(set, std::move(Infos().integer(PMIX_TIMEOUT, 3))), PMIX_ERR_TIMEOUT);
+  check_status(fence(set, std::move(Infos().integer(PMIX_TIMEOUT, 10))), PMIX_ERR_TIMEOUT);
   client.finalize();
   return 0;
 }
@@ -437,7 +437,7 @@ TEST_F(LimitTest, the_report_of_what_is_stuck) {
     std::vector<Variables> environments(6);
     Child::Options options;
     options.catch_errors = true;
-    options.variables = {{"WEFT_STUCK_AFTER", "1"}};
+    options.variables = reports_soon({});
     auto server = serve({"6"}, options, environments);
     std::vector<Child> clients;
     for (pmix_rank_t r = 0; r < 5; ++r) {  // rank 5 is never started

@@ -65,10 +65,8 @@ TEST_P(ClusterMembershipTest, one_leaves_with_approval) {
   for (const char* how : {"approved", "refused"}) run("leaves_with_approval", 3, Segment::mapped, {how});
 }
 TEST_P(ClusterMembershipTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  auto variables = over();
-  variables.emplace_back("WEFT_STUCK_AFTER", "1");
   for (const std::string what : {"leave", "join"}) {
-    Cluster cluster(3, Segment::mapped, "waits_for_a_handler", variables, true, {what});
+    Cluster cluster(3, Segment::mapped, "waits_for_a_handler", reports_soon(over()), true, {what});
     const auto text = cluster.nodes[0].wait_for_error(what + " of group tight");
     EXPECT_NE(text.find("missing: 1 (rank 1 pid"), std::string::npos) << text;
     cluster.nodes[0].tell("answer");

@@ -59,6 +59,13 @@ void Mesh::lose(Node& node, const char* why) noexcept {
   ++counters_.nodes_lost;
 }
 
+/// Not where the loss is found: a node that ended in good order says so in the last of the messages that may still lie here.
+void Mesh::lose_gone() noexcept {
+  for (const auto number : std::exchange(gone_, {}))
+    if (Node* const node = find(number); node != nullptr && node->is_gone)
+      lose(*node, "it cannot be reached");
+}
+
 void Mesh::reap_lost() noexcept {
   while (!lost_.empty()) {
     const auto node = std::move(lost_.back());

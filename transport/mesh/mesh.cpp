@@ -149,12 +149,17 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
     case NodeState::heard:
       return fail(Errc::not_found, "where that node is reached is not known");
     case NodeState::known:
+      if (node->is_gone) return fail(Errc::peer_lost, "it cannot be reached");
       break;
   }
   const auto contact = unpack_contact(node->contact);
   if (!contact) return fail(contact.error());
   auto peer = endpoint_.reach(contact->address);
-  if (!peer && peer.error().code == Errc::peer_lost) lose(*node, "it cannot be reached");
+  if (!peer && peer.error().code == Errc::peer_lost) {
+    if (gone_.empty()) gone_since_ = now_;
+    node->is_gone = true;
+    gone_.push_back(number);
+  }
   if (!peer) return fail(is_lack(peer.error().code) ? postpone(*node) : peer.error());
   node->peer = std::move(*peer);
   node->is_postponed = false;
@@ -256,13 +261,14 @@ std::size_t Mesh::progress(TimePoint now) noexcept {
   const auto handled = endpoint_.progress();
   retry_stalled();
   check_liveness(now);
+  if (handled == 0 || now - gone_since_ > reach_pause) lose_gone();
   reap_lost();
   run_ended();
   return handled;
 }
 
 Result<void> Mesh::arm() noexcept {
-  if (first_ended_ != nullptr || !lost_.empty()) return fail(Errc::again);
+  if (first_ended_ != nullptr || !lost_.empty() || !gone_.empty()) return fail(Errc::again);
   return endpoint_.arm();
 }
 

@@ -161,6 +161,7 @@ class Mesh {
   void send_probe(Node& node, std::uint8_t flags) noexcept;
   void check_liveness(TimePoint now) noexcept;
   void lose(Node& node, const char* why) noexcept;
+  void lose_gone() noexcept;
   void reap_lost() noexcept;
   void end_work(Node& node) noexcept;
 
@@ -175,6 +176,8 @@ class Mesh {
   TimePoint now_{}, last_check_{}, next_check_ = TimePoint::max();
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Node>> lost_;  ///< lost incarnations, until progress() has ended their work
+  std::vector<NodeNumber> gone_;  ///< nothing listens there: lost when what they had sent has been read
+  TimePoint gone_since_{};
   std::vector<Node*> stalled_;
   std::array<Dispatch, most_ids> handlers_{};
   std::vector<const MemoryRegion*> offered_;

@@ -32,6 +32,7 @@ struct Node {
   bool is_stalled = false;    ///< in stalled_: the endpoint had no room
   bool is_reported = false;   ///< a refused message in its name has been reported
   bool is_postponed = false;  ///< known, but nothing was left here to reach it with
+  bool is_gone = false;       ///< known, but nothing listens there
   std::uint32_t open_work = 0, in_flight = 0;
   std::uint64_t incarnation = 0;   ///< 0: none yet; expected: it has to be later than this
   std::vector<std::byte> contact;  ///< packed, because it is rarely read

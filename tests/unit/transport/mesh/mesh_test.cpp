@@ -175,7 +175,14 @@ class BadDay : public Nodes {
 struct Lack : Nodes {
   explicit Lack(unsigned times, Errc why = Errc::os)
       : faulty_(sim_, {.failed_reaches = times, .reach_fails_with = why}) {}
-  Transport& transport() override { return faulty_; }
+  Transport& transport() override { return lacks_ ? static_cast<Transport&>(faulty_) : sim_; }
+  /// Only the first has the lack.
+  void pair_with_one_that_reaches() {
+    a = &start(0);
+    lacks_ = false;
+    b = &start(1);
+    introduce();
+  }
   Errc send() {
     const auto sent = a->mesh->send(1, 1, {}, {}, keep<Sending>().next());
     return sent ? Errc{-1} : sent.error().code;
@@ -184,6 +191,7 @@ struct Lack : Nodes {
  private:
   sim::SimTransport sim_{network};
   faulty::FaultyTransport faulty_;
+  bool lacks_ = true;
 };
 struct ShortLack : Lack {
   ShortLack() : Lack(3) {}
@@ -200,6 +208,17 @@ TEST_F(NoListener, is_a_loss_at_once) {
   pair();
   EXPECT_EQ(send(), Errc::peer_lost);
   turn();
+  EXPECT_EQ(a->lost, std::vector<std::string>{"1: it cannot be reached"});
+  EXPECT_EQ(send(), Errc::peer_lost);
+}
+
+TEST_F(NoListener, is_a_loss_after_what_it_had_sent) {
+  pair_with_one_that_reaches();
+  ASSERT_TRUE(b->mesh->connect(0));  // the answer finds no listener
+  ASSERT_TRUE(b->mesh->send(0, 1, {}, as_bytes("the last word"), keep<Sending>().next()));
+  EXPECT_TRUE(until([&] { return !a->lost.empty(); }));
+  EXPECT_EQ(a->count, 1U);
+  EXPECT_TRUE(a->refused.empty());
   EXPECT_EQ(a->lost, std::vector<std::string>{"1: it cannot be reached"});
   EXPECT_EQ(send(), Errc::peer_lost);
 }
