@@ -22,7 +22,9 @@ void must(ucs_status_t status, const char* what) {
 class Side {
  public:
   explicit Side(const PairOptions& options)
-      : sleeps_(options.wait == PairOptions::Wait::sleep), memory_(options.memory_bytes) {
+      : sleeps_(options.wait == PairOptions::Wait::sleep),
+        tells_of_loss_(options.tells_of_loss),
+        memory_(options.memory_bytes) {
     ucp_config_t* config = nullptr;
     must(ucp_config_read(nullptr, nullptr, &config), "ucp_config_read");
     if (!options.transport.empty())
@@ -91,7 +93,8 @@ class Side {
   }
   void reach(const void* name) {
     ucp_ep_params_t params{};
-    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS;
+    params.field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS | UCP_EP_PARAM_FIELD_ERR_HANDLING_MODE;
+    params.err_mode = tells_of_loss_ ? UCP_ERR_HANDLING_MODE_PEER : UCP_ERR_HANDLING_MODE_NONE;
     params.address = static_cast<const ucp_address_t*>(name);
     must(ucp_ep_create(worker_, &params, &peer_), "ucp_ep_create");
   }
@@ -158,7 +161,7 @@ class Side {
     ucp_request_free(request);
   }
 
-  bool sleeps_, answers_ = false;
+  bool sleeps_, tells_of_loss_, answers_ = false;
   int descriptor_ = -1;
   std::vector<std::byte> memory_;
   std::size_t heard_ = 0;

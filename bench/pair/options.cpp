@@ -22,6 +22,9 @@ std::optional<PairOptions> parse_pair_options(int argc, char** argv, const char*
   app.add_option("--at", o.at, "HOST:PORT where the server listens for the client, over TCP")
       ->capture_default_str();
   app.add_option("--transport", o.transport, "what carries the bytes, as this program's README says");
+  app.add_flag(
+      "--tells-of-loss", o.tells_of_loss,
+      "connections that end with their peer, as Weft's do, where a program has the choice: bare UCX");
   app.add_option("--mode", o.modes,
                  "rtt: there and back, get: read, bandwidth: read 64 MiB, separated by commas; or connect: "
                  "first contact")

@@ -17,6 +17,7 @@ struct PairOptions {
   bool serve = false;
   std::string at = "localhost:7471";  ///< HOST:PORT of the server's side channel
   std::string transport;
+  bool tells_of_loss = false;          ///< UCX: connections that end with their peer, as Weft's do
   std::vector<Mode> modes{Mode::rtt};  ///< connect cannot be combined
   Wait wait = Wait::poll;
   std::vector<std::size_t> bytes{64};

@@ -18,6 +18,7 @@ RXM = {"FI_UNIVERSE_SIZE": "16", "FI_OFI_RXM_MSG_TX_SIZE": "64", "FI_OFI_RXM_MSG
 PATIENCE = {"WEFT_LAUNCH_TIMEOUT": "300", "WEFT_LOST_AFTER": "120"}
 RUN_LIMIT_S = 120
 MESSAGE_BYTES, READ_BYTES = 64, 256
+TELLS_OF_LOSS = "bare, that tells of a lost peer"  # a side of ucx alone: what Weft's connections do, and ofi's by themselves
 PAUSE_MS = 50  # as weftbench's let_others_sleep()
 NODES, RANKS = 2, 2  # virtual nodes, and ranks on each
 # A card's first page has room for so many repeats of the first touch; what is longer is asked for by a message.
@@ -98,10 +99,15 @@ def targets():
         barrier[fabric] = [("bare there and back + the barrier over shm", [message, ("shm", "barrier", "sleep", 0, "two nodes")])]
         touch[fabric] = [("bare read after 50 ms + the first touch over shm", [rare, ("shm", "first_touch", "paused", READ_BYTES, "ours")])]
         bare_touch[fabric] = [("bare read + bare hand-off, after 50 ms", [rare, ("shm", "handoff", "paused", 0, "bare")])]
+    def same(mode, size):
+        return {"ofi": [], "ucx": [(TELLS_OF_LOSS, [("ucx", mode, "sleep", size, TELLS_OF_LOSS)])]}
+
     polling = {fabric: [(tool, [(fabric, "rtt", "poll", MESSAGE_BYTES, tool)]) for tool in tools]
                for fabric, tools in {"ofi": ("bare", "fi_pingpong"), "ucx": ("bare", "am_lat", "ucp_am_lat")}.items()}
     return [(f"there and back, {MESSAGE_BYTES} B, asleep", "rtt", "sleep", MESSAGE_BYTES, "ours", bare("rtt", MESSAGE_BYTES), 1.2),
+            (f"there and back, {MESSAGE_BYTES} B, asleep", "rtt", "sleep", MESSAGE_BYTES, "ours", same("rtt", MESSAGE_BYTES), None),
             (f"get, {READ_BYTES} B", "get", "sleep", READ_BYTES, "ours", bare("get", READ_BYTES), 1.2),
+            (f"get, {READ_BYTES} B", "get", "sleep", READ_BYTES, "ours", same("get", READ_BYTES), None),
             (f"there and back, {MESSAGE_BYTES} B, polling", "rtt", "poll", MESSAGE_BYTES, "ours", polling, None),
             (f"barrier of two nodes, {RANKS} ranks each", "barrier", "sleep", 0, "two nodes", barrier, 1.5),
             (f"first touch, {READ_BYTES} B, alone", "first_touch", "paused", READ_BYTES, "ours", touch, 1.5),
