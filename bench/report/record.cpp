@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "bench/report/record.hpp"
 
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -23,22 +24,21 @@ std::string number(double v) {
   return text;
 }
 
-/// Three significant digits with the unit that keeps them short.
-std::string readable(double v, const std::string& unit) {
+}  // namespace
+
+std::string readable(double value, const std::string& unit) {
   char text[40];
   if (unit != "ns") {
-    std::snprintf(text, sizeof text, "%.0f%s", v, unit == "kib" ? " KiB" : "");
-  } else if (v < 1e3) {
-    std::snprintf(text, sizeof text, "%.0f ns", v);
-  } else if (v < 1e6) {
-    std::snprintf(text, sizeof text, "%.2f us", v / 1e3);
+    std::snprintf(text, sizeof text, "%.0f%s", value, unit == "kib" ? " KiB" : "");
+  } else if (value < 1e3) {
+    std::snprintf(text, sizeof text, "%.0f ns", value);
+  } else if (value < 1e6) {
+    std::snprintf(text, sizeof text, "%.2f us", value / 1e3);
   } else {
-    std::snprintf(text, sizeof text, "%.2f ms", v / 1e6);
+    std::snprintf(text, sizeof text, "%.2f ms", value / 1e6);
   }
   return text;
 }
-
-}  // namespace
 
 Record make_record(std::string bench, unsigned ranks, std::size_t bytes, const Sample& sample) {
   Record out{std::move(bench), ranks, bytes, "ns", summarize(sample.means), sample.batch};
@@ -51,7 +51,11 @@ Record make_record(std::string bench, unsigned ranks, std::string unit, std::vec
 }
 
 Reporter::Reporter(std::FILE* out, bool json, Origin origin)
-    : out_(out), json_(json), origin_(std::move(origin)), machine_(machine_name()) {}
+    : out_(out),
+      json_(json),
+      origin_(std::move(origin)),
+      machine_(machine_name()),
+      launcher_(launcher_name()) {}
 
 void Reporter::print(const Record& record) {
   if (json_) {
@@ -80,7 +84,7 @@ void Reporter::print_json(const Record& r) {
   line += ",\"runs\":" + std::to_string(r.figures.runs) + ",\"batch\":" + std::to_string(r.batch);
   for (const auto& [name, value] : r.extra) add(name, value);
   line += ",\"library\":" + quoted(origin_.library) + ",\"machine\":" + quoted(machine_) +
-          ",\"commit\":" + quoted(origin_.commit) + "}\n";
+          ",\"launcher\":" + quoted(launcher_) + ",\"commit\":" + quoted(origin_.commit) + "}\n";
   std::fputs(line.c_str(), out_);  // one write, so that lines of several programs do not mix
 }
 
@@ -111,7 +115,17 @@ std::string machine_name() {
     model = line.substr(colon + 2);
     break;
   }
-  return std::string(host) + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " x " + model;
+  utsname kernel{};
+  uname(&kernel);
+  return std::string(host) + ", " + std::to_string(sysconf(_SC_NPROCESSORS_ONLN)) + " x " + model + ", " +
+         kernel.sysname + " " + kernel.release;
+}
+
+std::string launcher_name() {
+  std::ifstream comm("/proc/" + std::to_string(getppid()) + "/comm");
+  std::string name;
+  std::getline(comm, name);
+  return name;
 }
 
 }  // namespace weft::bench

@@ -44,11 +44,15 @@ class Reporter {
   std::FILE* out_;
   bool json_;
   Origin origin_;
-  std::string machine_;
+  std::string machine_, launcher_;
   bool header_printed_ = false;
 };
 
-/// "host, 2 x AMD EPYC": the machine that the figures depend on.
+/// "host, 2 x AMD EPYC, Linux 6.1.0": the machine that the figures depend on.
 std::string machine_name();
+/// The program that started this process: weftrun, mpirun, slurmstepd.
+std::string launcher_name();
+/// Three significant digits with the unit that keeps them short. unit: as in Record.
+std::string readable(double value, const std::string& unit);
 
 }  // namespace weft::bench

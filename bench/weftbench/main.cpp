@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <stdexcept>
 #include <string_view>
 
+#include "bench/report/comparison.hpp"
 #include "bench/weftbench/neighbours.hpp"
 #include "bench/weftbench/phases.hpp"
 
@@ -26,6 +28,16 @@ bool selected(const Options& options, std::string_view name) {
 int list() {
   for (const Phase& phase : phases()) std::printf("%-14s %s\n", phase.name, phase.about);
   return 0;
+}
+
+int compare(const std::string& first, const std::string& second) {
+  try {
+    print_comparison(stdout, read_json_lines(first), read_json_lines(second), {first, second});
+    return 0;
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "weftbench: %s\n", error.what());
+    return 2;
+  }
 }
 
 /// True if every name that the user gave is in the list; otherwise prints the unknown one.
@@ -73,6 +85,7 @@ int main(int argc, char** argv) {
   const auto options = parse_options(argc, argv, status);
   if (!options) return status;
   if (options->list) return list();
+  if (!options->compared.empty()) return compare(options->compared[0], options->compared[1]);
   if (!known_phases(*options)) return 2;
   signal(SIGALRM, out_of_time);
   alarm(options->limit_s);

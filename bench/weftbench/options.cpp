@@ -12,6 +12,11 @@ std::optional<Options> parse_options(int argc, char** argv, int& status) {
       "Start it with a launcher: weftrun -n 4 weftbench, mpirun -n 4 weftbench, srun --mpi=pmix weftbench"};
   app.set_help_flag("-h,--help", "print this help and exit");
   app.add_flag("--list", o.list, "print the phases and exit");
+  app.add_option(
+         "--compare", o.compared,
+         "two files of JSON lines: print the ratios of their times, and whether they are noise, and exit")
+      ->expected(2)
+      ->type_name("A.jsonl B.jsonl");
   app.add_option("--phases", o.phases, "which to run, separated by commas (default: all)")->delimiter(',');
   app.add_flag("--json", o.json, "JSON lines instead of a table");
   app.add_option("--repeats", o.repeats, "repeats of what needs fresh keys")->check(CLI::Range(1, 10000));

@@ -12,6 +12,7 @@ struct Options {
   std::vector<std::string> phases;  ///< empty: all
   bool json = false;
   bool list = false;
+  std::vector<std::string> compared;                ///< two files of JSON lines; empty: measure
   unsigned repeats = 10;                            ///< of everything that needs fresh keys
   unsigned events = 10000;                          ///< in a row
   unsigned budget_ms = 300;                         ///< wall time of one repeated measurement
