@@ -64,6 +64,7 @@ struct RunningAgent {
   asio::posix::stream_descriptor output, end;
   std::array<char, longest_line> chunk;
   std::string unfinished, last_line;
+  bool is_in_stack = false;        ///< what it writes is a stack, not words
   pid_t pid = -1;                  ///< -1: has ended
   std::optional<int> wait_status;  ///< if another part of this process has reaped it
 };
@@ -197,8 +198,12 @@ void Agents::Pool::finish_line(RunningAgent& agent) {
   if (agent.unfinished.empty()) return;
   std::string line = std::exchange(agent.unfinished, {});
   if (is_noise(agent.part.agent, line)) return;
-  agent.last_line = std::move(line);
-  if (events_.line_written) events_.line_written(agent.part.nodes.front(), agent.last_line);
+  // A library that aborts says why, and then its stack between two such lines.
+  if (line.starts_with("===="))
+    agent.is_in_stack = !agent.is_in_stack;
+  else if (!agent.is_in_stack)
+    agent.last_line = line;
+  if (events_.line_written) events_.line_written(agent.part.nodes.front(), line);
 }
 
 /// A pidfd becomes readable when its process ends, also if another part of this process reaps it.

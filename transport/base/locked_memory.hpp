@@ -11,7 +11,7 @@ namespace weft::transport {
 /// for ofi, and ucx takes 128". Empty: there is no limit.
 std::string locked_memory_hint();
 
-/// Whether this process may lock so many bytes: its limit allows them, or it is root's, which has none.
+/// Whether this process may lock so many bytes: its limit allows them, or it has CAP_IPC_LOCK, with which there is none.
 bool may_lock(std::size_t bytes);
 
 }  // namespace weft::transport

@@ -21,6 +21,18 @@ void Mesh::send_probe(Node& node, std::uint8_t flags) noexcept {
   if (submitted.error().code == Errc::peer_lost) lose(node, "it cannot be reached");
 }
 
+/// Where packets of the card's own size do not get through, short messages arrive, and a long one is tried until its sender
+/// gives up.
+const char* Mesh::why_silent(const Node& node) noexcept {
+  constexpr std::size_t fits_any_packet = 1024;
+  for (const auto* open = node.first_open; open != nullptr; open = open->next)
+    if (open->length > fits_any_packet)
+      return "nothing was heard of it for too long, with a long message under way to it: where short ones "
+             "arrive, compare "
+             "the MTUs of the cards and of what is between them";
+  return "nothing was heard of it for too long";
+}
+
 void Mesh::check_liveness(TimePoint now) noexcept {
   if (now < next_check_) return;
   // This process itself was stopped or suspended if its last check is long ago: every node gets its time again.
@@ -35,7 +47,7 @@ void Mesh::check_liveness(TimePoint now) noexcept {
     const auto silent = now - node.heard;
     if (silent >= limits_.lost_after) {
       lose(node, node.is_postponed ? "this node has no descriptor or memory left to reach it with"
-                                   : "nothing was heard of it for too long");
+                                   : why_silent(node));
       continue;
     }
     if (node.is_postponed && !reachable(node.number)) continue;  // which says when to try again

@@ -159,6 +159,7 @@ class Mesh {
 
   // liveness.cpp: probes and losses
   void send_probe(Node& node, std::uint8_t flags) noexcept;
+  static const char* why_silent(const Node& node) noexcept;
   void check_liveness(TimePoint now) noexcept;
   void lose(Node& node, const char* why) noexcept;
   void lose_gone() noexcept;

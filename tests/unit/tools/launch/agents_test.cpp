@@ -115,6 +115,20 @@ TEST_F(AgentsTest, one_that_ends_early_is_reported_with_its_last_line) {
   end(agents);
 }
 
+TEST_F(AgentsTest, a_stack_that_a_library_prints_is_no_last_line) {
+  Agents agents(loop, spawner, events());
+  agents.start(
+      message(
+          "echo why; echo '==== backtrace (tid: 1) ===='; echo ' 0 /lib/one.so'; echo '=====' >&2; exit 3",
+          1),
+      "1.0");
+  wait_for([this] { return !failures.empty(); });
+  ASSERT_EQ(failures.size(), 1U);
+  EXPECT_NE(failures[0].line.find("the last it said was: why."), std::string::npos) << failures[0].line;
+  EXPECT_EQ(lines.size(), 4U);
+  end(agents);
+}
+
 TEST_F(AgentsTest, a_process_that_keeps_its_output_open_is_not_waited_for) {
   Agents agents(loop, spawner, events());
   agents.start(message("sleep 1000 & echo $!; exit 1", 1), "1.0");

@@ -55,6 +55,26 @@ TEST_F(LivenessTest, one_that_says_nothing_is_lost_once) {
   EXPECT_EQ(a->count, 0u);
 }
 
+/// Nothing gets through, and the card goes on trying.
+class NothingArrives : public Nodes {
+ protected:
+  Transport& transport() override { return faulty_; }
+
+ private:
+  sim::SimTransport sim_{network};
+  faulty::FaultyTransport faulty_{sim_, {.delay_percent = 100, .delay_rounds = 1'000'000'000}};
+};
+
+TEST_F(NothingArrives, and_a_long_message_may_be_too_long_for_a_network_between) {
+  pair();
+  ASSERT_TRUE(a->mesh->send(1, 1, {}, pattern(2000, 1), keep<Sending>().next()));
+  ASSERT_TRUE(b->mesh->send(0, 1, {}, pattern(200, 1), keep<Sending>().next()));
+  pass(6s);
+  ASSERT_EQ(a->lost.size(), 1u);
+  EXPECT_NE(a->lost[0].find("compare the MTUs"), std::string::npos) << a->lost[0];
+  EXPECT_EQ(b->lost, std::vector<std::string>{"0: nothing was heard of it for too long"});
+}
+
 TEST_F(LivenessTest, a_node_that_was_asleep_itself_blames_no_other) {
   pair();
   ASSERT_TRUE(a->mesh->connect(1));
