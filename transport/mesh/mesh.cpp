@@ -261,7 +261,7 @@ std::size_t Mesh::progress(TimePoint now) noexcept {
   const auto handled = endpoint_.progress();
   retry_stalled();
   check_liveness(now);
-  if (handled == 0 || now - gone_since_ > reach_pause) lose_gone();
+  if (!gone_.empty() && (handled == 0 || now - gone_since_ > reach_pause)) lose_gone();
   reap_lost();
   run_ended();
   return handled;
