@@ -102,8 +102,8 @@ void print_comparison(std::FILE* out, const Measurements& first, const Measureme
         out);
   std::fprintf(out,
                "# B / A: the median over runs that were made in turn, or of medians where A has more runs "
-               "than B or fewer; with "
-               "the interval of 95 %% of %zu resamples. noise: 1 lies in it. too few runs: less than %zu. "
+               "than B or fewer; with the interval of 95 %% of %zu resamples. noise: 1 lies in it. too few "
+               "runs: less than %zu. "
                "no ratio: A is 0\n",
                resamples, fewest_runs);
   std::fprintf(out, "%-26s %5s %7s %11s %11s %6s %15s %7s  %s\n", "bench", "ranks", "bytes", "A", "B",

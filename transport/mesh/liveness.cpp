@@ -28,8 +28,7 @@ const char* Mesh::why_silent(const Node& node) noexcept {
   for (const auto* open = node.first_open; open != nullptr; open = open->next)
     if (open->length > fits_any_packet)
       return "nothing was heard of it for too long, with a long message under way to it: where short ones "
-             "arrive, compare "
-             "the MTUs of the cards and of what is between them";
+             "arrive, compare the MTUs of the cards and of what is between them";
   return "nothing was heard of it for too long";
 }
 
