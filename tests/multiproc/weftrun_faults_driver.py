@@ -75,6 +75,13 @@ def process_state(pid):
     return "X"
 
 
+def thread_states(pid):
+    """A letter of ps for each; empty if the process has ended."""
+    with contextlib.suppress(OSError):
+        return "".join(process_state(f"{pid}/task/{thread}") for thread in os.listdir(f"/proc/{pid}/task"))
+    return ""
+
+
 @dataclasses.dataclass
 class Outcome:
     """How weftrun ended. status None: not within the bound; then `out` has what was still there."""
@@ -210,18 +217,29 @@ class Job:
     # ---- the end
 
     def finish(self, bound):
-        """Waits for weftrun's end, at most `bound` seconds."""
-        begin = time.monotonic()
-        try:
-            status = self.process.wait(bound)
-        except subprocess.TimeoutExpired:
-            return Outcome(None, self.describe().encode(), b"", time.monotonic() - begin)
+        """Waits for weftrun's end. `bound` counts the seconds in which the job was at rest: a hang is, and a job that gets on
+        is not, however slow the machine. One that works on and on has the watchdog's time beside."""
+        begin = seen = time.monotonic()
+        rest = 0.0
+        while True:
+            try:
+                status = self.process.wait(0.25)
+                break
+            except subprocess.TimeoutExpired:
+                now = time.monotonic()
+                rest += now - seen if self.is_at_rest() else 0.0
+                seen = now
+                if rest > bound or now - begin > bound + WATCHDOG:
+                    return Outcome(None, self.describe().encode(), b"", now - begin)
         taken = time.monotonic() - begin
-        end = begin + bound
         for reader in self.readers:
-            reader.join(max(1.0, end - time.monotonic()))
+            reader.join(max(1.0, bound - rest))
         out, err = (reader.bytes for reader in self.readers)
         return Outcome(status, out, err, taken)
+
+    def is_at_rest(self):
+        """Whether no thread of the job runs, waits for a processor, or for a disk."""
+        return not any(state in "RD" for pid in self.marked() for state in thread_states(pid))
 
     def left(self, seconds=10):
         """What the job has left behind, when so many seconds have passed or nothing is: descriptions."""
