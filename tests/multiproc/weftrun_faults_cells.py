@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A row of weftrun_faults_table.py at a moment: how it is run, and what is not as promised."""
 import re
+import time
 
-from weftrun_faults_driver import MOMENTS, VICTIM, Job, describe_command
+from weftrun_common import WATCHDOG
+from weftrun_faults_driver import MOMENTS, VICTIM, EndedEarly, Job, describe_command
 from weftrun_faults_faults import FAULTS, FROM_THE_START
 
 SAYING = {"launch": 2, "end": 3}  # how many processes say that the moment is there
@@ -21,19 +23,19 @@ def words_of(row, moment):
     return words
 
 
-def complaints(row, job, ranks, outcome):
-    """What is not as the row has it."""
+def complaints(row, job, ranks, outcome, limit=0):
+    """What is not as the row has it. limit: seconds of --timeout."""
     if outcome.status is None:
         return [f"has not ended within {bound_of(row)} s"]
     found = []
     if outcome.status not in (row.status if isinstance(row.status, tuple) else (row.status,)):
         found.append(f"status {outcome.status}, not {row.status}")
-    names = {"node": re.escape(job.shape.node_of_victim), "pid": ranks.get(VICTIM, "")}
+    names = {"node": re.escape(job.shape.node_of_victim), "pid": ranks.get(VICTIM, ""), "limit": limit}
     lines, words = outcome.lines(), row.words if outcome.status != 0 else ()
     if len(lines) != len(words):
         found.append(f"{len(lines)} lines of weftrun, not {len(words)}")
     for line, word in zip(lines, words):
-        if not re.search(re.sub(r"\{(node|pid)\}", lambda match: str(names[match[1]]), word), line):
+        if not re.search(re.sub(r"\{(node|pid|limit)\}", lambda match: str(names[match[1]]), word), line):
             found.append(f"no '{word}' in the line")
     if row.succeeds and (outcome.err or b"ERR" in outcome.out):
         found.append("not every call succeeded, or there was a word about it")
@@ -46,12 +48,27 @@ def complaints(row, job, ranks, outcome):
 
 def run_cell(row, moment, shape):
     """Complaints, empty where all is as promised."""
-    with Job(shape, words_of(row, moment), row.options, row.env, row.prefix, row.ranks, row.do != "read late") as job:
+    limit = row.limit
+    while True:
+        try:
+            return run_with(limit, row, moment, shape)
+        except (EndedEarly, OSError):  # OSError: of a fault for a process that has gone
+            if not 0 < limit < WATCHDOG:
+                raise
+            limit *= 4
+
+
+def run_with(limit, row, moment, shape):
+    """As run_cell(), with --timeout `limit` (0: without). EndedEarly: the fault came too late for it."""
+    options = (*row.options, "--timeout", str(limit)) if limit else row.options
+    with Job(shape, words_of(row, moment), options, row.env, row.prefix, row.ranks, row.do != "read late") as job:
         # From the start on: there is no moment to wait for.
         ranks = job.reach(moment, SAYING.get(moment, 1)) if row.do not in FROM_THE_START else {}
         FAULTS[row.do](job, ranks, moment)
-        outcome = job.finish(bound_of(row))
-        found = complaints(row, job, ranks, outcome)
+        if 0 < limit <= time.monotonic() - job.begin:
+            raise EndedEarly(f"'{row.do}' has taken longer than --timeout {limit}")
+        outcome = job.finish(bound_of(row) + limit - row.limit)
+        found = complaints(row, job, ranks, outcome, limit)
         if job.thaw is not None:
             job.thaw()
         found += [f"left behind: {what}" for what in job.left()]

@@ -94,6 +94,10 @@ class Outcome:
         return own_lines(self.err)
 
 
+class EndedEarly(AssertionError):
+    """The job was over before the moment of its fault."""
+
+
 class Reader(threading.Thread):
     """Reads a pipe to its end, so that no process waits for room in it."""
 
@@ -152,7 +156,8 @@ class Job:
     # ---- moments
 
     def reach(self, moment, count=1, seconds=WATCHDOG):
-        """Waits until so many processes have said so; returns {rank: pid}. AssertionError: not within that time."""
+        """Waits until so many processes have said so; returns {rank: pid}. AssertionError: not within that time;
+        EndedEarly: weftrun has ended."""
         word = {"before Init": "before_Init", "in Init": "init", "put and commit": "put",
                 "direct modex": "modex"}.get(moment, moment)
         end = time.monotonic() + seconds
@@ -165,7 +170,7 @@ class Job:
             if select.select([self.said], [], [], 0.02)[0]:
                 self.heard += os.read(self.said, 65536)
             elif has_ended:
-                raise AssertionError(f"ended before '{moment}': {self.finish(1)}")
+                raise EndedEarly(f"ended before '{moment}': {self.finish(1)}")
             elif time.monotonic() > end:
                 raise AssertionError(f"has not come to '{moment}': {self.describe()}")
         self.pids.update(found.values(), [self.process.pid])

@@ -37,6 +37,7 @@ class Row:
     shapes: tuple = ()
     words: tuple = ()     # regular expressions of the lines of weftrun, one each; (), and where the status is 0: it says nothing
     options: tuple = ()
+    limit: int = 0        # seconds of --timeout; the test gives more to a machine on which the job is not there by then
     env: tuple = ()
     prefix: tuple = ()    # words before weftrun
     ranks: int = 4
@@ -106,8 +107,8 @@ STOPPED = [
     Row("SIGSTOP of a rank, then SIGCONT", RUNNING, 0, "-", "wait for it", 15, group="stopped", do="stop rank for a while",
         shapes=EVERYWHERE, succeeds=True),
     Row("SIGSTOP of a rank", RUNNING, 124, "`--timeout`: how many ranks still ran. Without a limit the job waits; `WEFT_STUCK_AFTER` names it",
-        "wait for it; " + TERM, 15, group="stopped", do="stop rank", shapes=("one node", "virtual"), options=("--timeout", "3"),
-        words=("did not end within --timeout 3 seconds: 4 of 4 ranks still ran",)),
+        "wait for it; " + TERM, 15, group="stopped", do="stop rank", shapes=("one node", "virtual"), limit=3,
+        words=("did not end within --timeout {limit} seconds: 4 of 4 ranks still ran",)),
     Row("SIGSTOP of a rank", ("launch",), "", "there are no ranks", "", ""),
     ends_late("SIGSTOP of a rank", "stop rank", "stopped"),
     Row("SIGSTOP of a daemon, shorter than `WEFT_LOST_AFTER`", RUNNING, 0, "-", "wait for it", 15, group="stopped",
@@ -135,8 +136,8 @@ STOPPED = [
         do="stop launcher until the others are gone", shapes=VIRTUAL, env=SHORT, words=(LATE,)),
     Row("SIGSTOP of the launcher of one node", ALL, "", "its ranks run on; a server of its own thread stands still with it until SIGCONT", "", ""),
     Row("frozen rank (cgroup v1)", RUNNING, 125, "`--timeout` or the signal; then rank, pid: it is left behind, and ends when it is thawed",
-        TERM, 30, group="stopped", do="freeze rank", shapes=("one node", "virtual"), options=("--timeout", "2"),
-        words=("did not end within --timeout 2 seconds", r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
+        TERM, 30, group="stopped", do="freeze rank", shapes=("one node", "virtual"), limit=2,
+        words=("did not end within --timeout {limit} seconds", r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
     Row("frozen rank (cgroup v1)", ("launch",), "", "there are no ranks", "", ""),
     Row("frozen rank (cgroup v1)", ("end",), 125, STAYS + "; then rank, pid: it is left behind", TERM, 30, group="stopped",
         do="freeze rank", shapes=("one node", "virtual"), words=(LATE, r"left behind, because SIGKILL has not ended it: rank 3 \(pid {pid}\)")),
@@ -170,12 +171,12 @@ LIMITS = [
     Row("descriptor limit of a rank", RUNNING, "the rank's", "", "`PMIx_Init` fails, with a line", "", "`multiproc.LimitTest.a_client_without_descriptors`"),
     Row("descriptor limit of a server", ("before Init", "in Init"), (0, 99, 124),
         "the rank that the server refused after 2 s, and what that rank did; or `--timeout`", "`PMIx_Init` waits for a free descriptor or fails, with a line; "
-        "those that are connected get on, or are ended", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE, options=("--timeout", "5"),
-        words=("exited with status 99|did not end within --timeout 5 seconds",)),
+        "those that are connected get on, or are ended", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE, limit=5,
+        words=("exited with status 99|did not end within --timeout {limit} seconds",)),
     Row("descriptor limit of a server", tuple(m for m in RUNNING if m not in ("before Init", "in Init")), (0, 124), "`--timeout`, where the job does not get on; a server without a descriptor for a client says so",
         "on one node those that are connected notice nothing, one that connects waits for a free descriptor or is refused; between nodes what is "
         "open goes on, and a call that needs a new connection waits for a descriptor; after `WEFT_LOST_AFTER` that node is lost", 15, group="limits", do="no more descriptors", shapes=EVERYWHERE,
-        options=("--timeout", "5"), words=("did not end within --timeout 5 seconds",)),
+        limit=5, words=("did not end within --timeout {limit} seconds",)),
     Row("descriptor limit of a server", ("launch",), (0, 125), "node; what the server says", "were not started, or get on", "`WEFT_LAUNCH_TIMEOUT` + 15",
         group="limits", do="no more descriptors", shapes=("agents",), env=(("WEFT_LAUNCH_TIMEOUT", "5"),), words=("no-such-host-",)),
     ends_late("descriptor limit of a server", "no more descriptors", "limits", shapes=("one node", "virtual")),
@@ -199,8 +200,8 @@ LIMITS = [
     Row("unread output", ("end",), 124, "`--timeout`; without a limit weftrun waits for the reader, a signal ends that", "have ended", 15,
         "`multiproc.weftrun.ends`"),
     Row("an agent that hangs", ("launch",), 124, "`--timeout`: that the job was still being started; without a limit the node, after `WEFT_LAUNCH_TIMEOUT`",
-        "were not started", 15, group="limits", do="from the start", shapes=("agents",), options=("--timeout", "2"),
-        words=("did not end within --timeout 2 seconds: it was still being started",)),
+        "were not started", 15, group="limits", do="from the start", shapes=("agents",), limit=2,
+        words=("did not end within --timeout {limit} seconds: it was still being started",)),
     Row("a file system that hangs", ALL, "", "held up is only what is done there", "", "", "`multiproc.SlowFilesTest`"),
 ]
 
