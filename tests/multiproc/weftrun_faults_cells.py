@@ -37,7 +37,9 @@ def complaints(row, job, ranks, outcome, limit=0):
     for line, word in zip(lines, words):
         if not re.search(re.sub(r"\{(node|pid|limit)\}", lambda match: str(names[match[1]]), word), line):
             found.append(f"no '{word}' in the line")
-    if row.succeeds and (outcome.err or b"ERR" in outcome.out):
+    # A server of a busy machine says that its loop was held up.
+    said = [line for line in outcome.err.splitlines() if b"loop was held up" not in line]
+    if row.succeeds and (said or b"ERR" in outcome.out):
         found.append("not every call succeeded, or there was a word about it")
     if row.aborted:
         told = sorted(line for line in outcome.out.decode().splitlines() if "ERR" in line)

@@ -125,7 +125,7 @@ class Job:
         self.holds = holds  # the node whose agent holds; -1: none
         self.mark = "WEFT_TEST_MARK=" + uuid.uuid4().hex
         self.env = {**os.environ, "TMPDIR": self.files, "WEFT_TEST_MOMENTS": self.folder,
-                    "WEFT_TEST_MARK": self.mark.split("=")[1], **dict(self.shape.env), **dict(env)}
+                    "WEFT_TEST_MARK": self.mark.split("=")[1], "WEFT_STUCK_AFTER": "600", **dict(self.shape.env), **dict(env)}
         self.go = None
         self.thaw = None
         self.cleanups = []  # what a fault did to the machine, the last first

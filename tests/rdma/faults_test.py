@@ -14,6 +14,9 @@ WORDS = ["init", "put:300", "commit", "fence", "get:0", "get:1", "only:1", "unti
 # Nothing that lab1 sends gets through: what a pulled cable is to a card, which goes on trying.
 CABLE_IS_OUT, CABLE_IS_BACK = "tc qdisc add dev eth0 root netem loss 100%", "tc qdisc del dev eth0 root"
 LINK_IS_BACK = "ip link set eth0 up; for try in $(seq 100); do ip -6 addr show dev eth0 scope link -tentative | grep -q fe80 && break; sleep 0.1; done"
+# Packets of the cards' own size do not get through: what a switch with a smaller MTU does. (A packet over the burst is dropped.) The connection of ssh fits.
+PATH_IS_NARROW, PATH_IS_WIDE = "tc qdisc add dev eth0 root tbf rate 1gbit burst 1600 limit 1mb", "tc qdisc del dev eth0 root"
+TCP_IS_NARROW, TCP_IS_WIDE = "ip route change 10.99.0.0/24 dev eth0 advmss 1200", "ip route change 10.99.0.0/24 dev eth0"
 CARD_IS_BACK = f"rdma link add {CARD} type rxe netdev eth0"
 
 
@@ -85,6 +88,31 @@ class CableOut(Fault):
 
     def test_for_ever_over_ucx(self):
         self.for_ever("ucx")
+
+
+class PathOfShortPackets(Fault):
+    """The hosts have met, and then a long message does not arrive, either way."""
+
+    def on_both(self, do, undo):
+        """A command for both hosts, until the test is over."""
+        for host in (lambda words: subprocess.run(words.split(), check=True), on_lab1):
+            host(do)
+            self.addCleanup(host, undo)
+
+    def check(self, fabric):
+        self.on_both(TCP_IS_NARROW, TCP_IS_WIDE)
+        words = ["init", "fence", "only:0", "reach:ready", "all", "until:/run/go", "put:20000", "commit", "collect", "get:0", "get:1", "finalize"]
+        with self.job(fabric, words) as run:
+            run.reach("ready")
+            self.on_both(PATH_IS_NARROW, PATH_IS_WIDE)
+            self.on_both("touch /run/go", "rm /run/go")
+            self.check_is_lost(run, lab1_has_done=False)
+
+    def test_over_ofi(self):
+        self.check("ofi")
+
+    def test_over_ucx(self):
+        self.check("ucx")
 
 
 class LinkDown(Fault):

@@ -156,7 +156,7 @@ Result<Node*> Mesh::reachable(NodeNumber number) {
   if (!contact) return fail(contact.error());
   auto peer = endpoint_.reach(contact->address);
   if (!peer && peer.error().code == Errc::peer_lost) {
-    if (gone_.empty()) gone_since_ = now_;
+    if (gone_.empty()) passes_with_gone_ = 0;
     node->is_gone = true;
     gone_.push_back(number);
   }
@@ -261,7 +261,7 @@ std::size_t Mesh::progress(TimePoint now) noexcept {
   const auto handled = endpoint_.progress();
   retry_stalled();
   check_liveness(now);
-  if (!gone_.empty() && (handled == 0 || now - gone_since_ > reach_pause)) lose_gone();
+  if (!gone_.empty() && (handled == 0 || ++passes_with_gone_ == most_passes_with_gone)) lose_gone();
   reap_lost();
   run_ended();
   return handled;

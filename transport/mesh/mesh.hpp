@@ -168,6 +168,8 @@ class Mesh {
 
   static constexpr std::chrono::milliseconds reach_pause{
       50};  ///< before a postponed node is tried again at the latest
+  /// Of progress(), each with messages, in which those of a node that is gone are read. Other nodes may send without end.
+  static constexpr unsigned most_passes_with_gone = 256;
 
   Endpoint& endpoint_;
   JobKey key_;
@@ -178,7 +180,7 @@ class Mesh {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Node>> lost_;  ///< lost incarnations, until progress() has ended their work
   std::vector<NodeNumber> gone_;  ///< nothing listens there: lost when what they had sent has been read
-  TimePoint gone_since_{};
+  unsigned passes_with_gone_ = 0;
   std::vector<Node*> stalled_;
   std::array<Dispatch, most_ids> handlers_{};
   std::vector<const MemoryRegion*> offered_;

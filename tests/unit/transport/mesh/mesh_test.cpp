@@ -223,6 +223,21 @@ TEST_F(NoListener, is_a_loss_after_what_it_had_sent) {
   EXPECT_EQ(send(), Errc::peer_lost);
 }
 
+/// A busy machine: much time passes between two passes, and each brings a message.
+TEST_F(NoListener, is_a_loss_after_all_that_it_had_sent_however_long_that_takes) {
+  pair_with_one_that_reaches();
+  ASSERT_TRUE(b->mesh->connect(0));  // the answer finds no listener
+  for (sim::Time later = 1000; later <= 5000; later += 1000) {
+    network.delay(1, 0, later);
+    ASSERT_TRUE(b->mesh->send(0, 1, {}, as_bytes("a word"), keep<Sending>().next()));
+  }
+  ASSERT_TRUE(until([&] { return a->count == 1; }));
+  for (int passes = 0; passes < 10; ++passes) a->mesh->progress(now += std::chrono::seconds(1));
+  EXPECT_EQ(a->count, 5U);
+  EXPECT_TRUE(a->refused.empty());
+  EXPECT_EQ(a->lost, std::vector<std::string>{"1: it cannot be reached"});
+}
+
 TEST_F(ShortLack, of_descriptors_is_waited_for) {
   pair();
   for (int i = 0; i < 3; ++i) {
