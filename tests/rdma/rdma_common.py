@@ -6,7 +6,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "multiproc"))
-from weftrun_faults_driver import Job, Shape  # noqa: E402  pylint: disable=wrong-import-position
+from weftrun_common import wait_until  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
+from weftrun_faults_driver import Job, Shape, process_state  # noqa: E402,F401  pylint: disable=wrong-import-position,unused-import
 
 # Nothing here takes so long: an emulated machine, on a busy one.
 LONGEST = 300
