@@ -59,11 +59,15 @@ const Measured* find(const Measurements& in, const Measured& one) {
   return found == in.all.end() ? nullptr : &*found;
 }
 
+std::string hosts_of(const Measured& measured) {
+  return measured.hosts == 0 ? "-" : std::to_string(measured.hosts);
+}
+
 void print_only_in(std::FILE* out, char letter, const Measurements& one, const Measurements& other) {
   for (const auto& measured : one.all)
     if (find(other, measured) == nullptr)
-      std::fprintf(out, "# only in %c: %s, %u ranks, %zu bytes\n", letter, measured.bench.c_str(),
-                   measured.ranks, measured.bytes);
+      std::fprintf(out, "# only in %c: %s, %u ranks, %s hosts, %zu bytes\n", letter, measured.bench.c_str(),
+                   measured.ranks, hosts_of(measured).c_str(), measured.bytes);
 }
 
 }  // namespace
@@ -106,8 +110,8 @@ void print_comparison(std::FILE* out, const Measurements& first, const Measureme
                "runs: less than %zu. "
                "no ratio: A is 0\n",
                resamples, fewest_runs);
-  std::fprintf(out, "%-26s %5s %7s %11s %11s %6s %15s %7s  %s\n", "bench", "ranks", "bytes", "A", "B",
-               "B / A", "95 %", "runs", "so");
+  std::fprintf(out, "%-26s %5s %5s %7s %11s %11s %6s %15s %7s  %s\n", "bench", "ranks", "hosts", "bytes", "A",
+               "B", "B / A", "95 %", "runs", "so");
   for (const auto& one : first.all) {
     const auto* other = find(second, one);
     if (other == nullptr) continue;
@@ -119,8 +123,8 @@ void print_comparison(std::FILE* out, const Measurements& first, const Measureme
     const auto runs =
         std::to_string(one.medians.size()) +
         (one.medians.size() == other->medians.size() ? "" : "+" + std::to_string(other->medians.size()));
-    std::fprintf(out, "%-26s %5u %7zu %11s %11s %6s %15s %7s  %s\n", one.bench.c_str(), one.ranks, one.bytes,
-                 readable(median_of(one.medians), one.unit).c_str(),
+    std::fprintf(out, "%-26s %5u %5s %7zu %11s %11s %6s %15s %7s  %s\n", one.bench.c_str(), one.ranks,
+                 hosts_of(one).c_str(), one.bytes, readable(median_of(one.medians), one.unit).c_str(),
                  readable(median_of(other->medians), one.unit).c_str(), middle, interval, runs.c_str(),
                  verdict_on(one.unit, ratio));
   }

@@ -41,9 +41,11 @@ void add(Measurements& to, const json& record) {
                .unit = median.key().substr(prefix.size()),
                .medians = {}};
   const auto ranks = count_of(record, "ranks");
-  if (one.bench.empty() || ranks == 0 || ranks > std::numeric_limits<unsigned>::max())
-    throw std::runtime_error("no name or no ranks");
+  const auto hosts = record.contains("hosts") ? count_of(record, "hosts") : 0;
+  if (one.bench.empty() || ranks == 0 || std::max(ranks, hosts) > std::numeric_limits<unsigned>::max())
+    throw std::runtime_error("no name, no ranks, or more than there can be");
   one.ranks = static_cast<unsigned>(ranks);
+  one.hosts = static_cast<unsigned>(hosts);
   const auto value = median.value().get<double>();
   if (!std::isfinite(value)) throw std::runtime_error("a median that is no number");
   auto known =

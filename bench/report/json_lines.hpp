@@ -12,13 +12,14 @@ namespace weft::bench {
 /// One operation as several runs have measured it.
 struct Measured {
   std::string bench;
-  unsigned ranks = 1;
+  unsigned ranks = 1, hosts = 0;  ///< hosts 0: not known
   std::size_t bytes = 0;
   std::string unit;
   std::vector<double> medians;  ///< of each run, in the file's order
 
   bool is_same(const Measured& other) const noexcept {
-    return bench == other.bench && ranks == other.ranks && bytes == other.bytes && unit == other.unit;
+    return bench == other.bench && ranks == other.ranks && hosts == other.hosts && bytes == other.bytes &&
+           unit == other.unit;
   }
 };
 

@@ -83,6 +83,7 @@ void Reporter::print_json(const Record& r) {
   add("max_" + r.unit, r.figures.max);
   line += ",\"runs\":" + std::to_string(r.figures.runs) + ",\"batch\":" + std::to_string(r.batch);
   for (const auto& [name, value] : r.extra) add(name, value);
+  if (origin_.hosts != 0) line += ",\"hosts\":" + std::to_string(origin_.hosts);
   line += ",\"library\":" + quoted(origin_.library) + ",\"machine\":" + quoted(machine_) +
           ",\"launcher\":" + quoted(launcher_) + ",\"commit\":" + quoted(origin_.commit) + "}\n";
   std::fputs(line.c_str(), out_);  // one write, so that lines of several programs do not mix

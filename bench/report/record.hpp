@@ -31,6 +31,7 @@ class Reporter {
  public:
   struct Origin {
     std::string library, commit;
+    unsigned hosts = 0;  ///< of the job; 0: not known
   };
   Reporter(std::FILE* out, bool json, Origin origin);
   void print(const Record& record);

@@ -2,6 +2,8 @@
 // Collectives: fences without data, of parts of the job, and with data.
 #include <time.h>
 
+#include <atomic>
+
 #include "bench/weftbench/marked_cards.hpp"
 #include "bench/weftbench/rounds.hpp"
 
@@ -14,6 +16,30 @@ void measure_set(const Context& c, const std::string& bench, const std::vector<p
     expect_success(PMIx_Fence(members.data(), members.size(), nullptr, 0), "PMIx_Fence of a part of the job");
   });
 }
+
+/// A fence that is opened, and waited for later. It outlives its last wait(), since the library's thread may still be about to wake
+/// the waiting one.
+class OpenFence {
+ public:
+  void open(const std::vector<pmix_proc_t>& members) {
+    is_over_ = false;
+    const auto on_end = [](pmix_status_t status, void* self) {
+      auto& fence = *static_cast<OpenFence*>(self);
+      fence.status_ = status;
+      fence.is_over_ = true;
+      fence.is_over_.notify_one();
+    };
+    expect_success(PMIx_Fence_nb(members.data(), members.size(), nullptr, 0, on_end, this), "PMIx_Fence_nb");
+  }
+  void wait() const {
+    is_over_.wait(false);
+    expect_success(status_, "PMIx_Fence_nb");
+  }
+
+ private:
+  pmix_status_t status_ = PMIX_SUCCESS;
+  std::atomic<bool> is_over_ = false;
+};
 
 /// Prints how many ranks leave a fence without data before the last one has entered it. If any do, that fence is no
 /// barrier, and its time is not the time of one.
@@ -129,6 +155,38 @@ void lone_full_fence_phase(const Context& c) {
     }
     c.print_slowest("lone_full_fence", bytes, fence);
   }
+}
+
+/// The cards stay where they are until they are asked for.
+void sparse_fence_phase(const Context& c) {
+  for (const unsigned bytes : c.options.card_bytes) {
+    MarkedCards cards(c.job, "s", bytes);
+    std::vector<double> fence;
+    for (unsigned i = 0; i <= c.options.repeats; ++i) {
+      cards.commit(i);
+      c.job.barrier();
+      fence.push_back(time_of([&] { c.job.barrier(); }));
+    }
+    cards.read((c.job.rank() + 1) % c.job.size(), c.options.repeats);
+    c.print_slowest("sparse_fence", bytes, fence);
+  }
+}
+
+/// Two fences that share a third of the ranks are open at once.
+void overlapping_fences_phase(const Context& c) {
+  const unsigned size = c.job.size(), third = size / 3;
+  if (third == 0) return c.skip("overlapping_fences", "needs 3 ranks");
+  std::vector<pmix_proc_t> lower, upper;
+  for (unsigned r = 0; r < size - third; ++r) lower.push_back(c.job.proc(r));
+  for (unsigned r = third; r < size; ++r) upper.push_back(c.job.proc(r));
+  const bool in_lower = c.job.rank() < size - third, in_upper = c.job.rank() >= third;
+  OpenFence first, second;
+  measure_rounds(c, "overlapping_fences", [&] {
+    if (in_lower) first.open(lower);
+    if (in_upper) second.open(upper);
+    if (in_lower) first.wait();
+    if (in_upper) second.wait();
+  });
 }
 
 void repeated_fence_phase(const Context& c) {

@@ -26,7 +26,7 @@ bool selected(const Options& options, std::string_view name) {
 }
 
 int list() {
-  for (const Phase& phase : phases()) std::printf("%-14s %s\n", phase.name, phase.about);
+  for (const Phase& phase : phases()) std::printf("%-18s %s\n", phase.name, phase.about);
   return 0;
 }
 
@@ -67,7 +67,8 @@ void run(const Options& options, Start start) {
                   std::to_string(neighbours(job).size()) + " ranks, not " +
                   std::to_string(options.expected_local));
   }
-  Reporter reporter(stdout, options.json, {PMIx_Get_version(), options.commit});
+  Reporter reporter(stdout, options.json,
+                    {PMIx_Get_version(), options.commit, job.is_root() ? host_count(job) : 0});
   const Context context{job, options, start, reporter};
   for (const Phase& phase : phases()) {
     if (selected(options, phase.name)) phase.run(context);

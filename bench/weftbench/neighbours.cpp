@@ -38,6 +38,19 @@ std::vector<unsigned> neighbours(const Job& job) {
   return *std::move(out);
 }
 
+unsigned host_count(const Job& job) {
+  const auto of_job = job.proc(PMIX_RANK_WILDCARD);
+  const pmix_info_t only_here = flag_info(PMIX_OPTIONAL);
+  pmix_value_t* raw = nullptr;
+  if (PMIx_Get(&of_job, PMIX_NUM_NODES, &only_here, 1, &raw) == PMIX_SUCCESS) {
+    const Fetched value(raw);
+    if (value->type == PMIX_UINT32) return value->data.uint32;
+  }
+  if (PMIx_Get(&of_job, PMIX_LOCAL_SIZE, &only_here, 1, &raw) != PMIX_SUCCESS) return 0;
+  const Fetched value(raw);
+  return value->type == PMIX_UINT32 && value->data.uint32 == job.size() ? 1 : 0;
+}
+
 std::vector<unsigned> strangers_of(unsigned me, const std::vector<unsigned>& near, unsigned size) {
   const auto first = static_cast<unsigned>(near.size());
   std::vector<unsigned> out;

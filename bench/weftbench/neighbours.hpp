@@ -18,6 +18,9 @@ std::optional<std::vector<unsigned>> parse_ranks(std::string_view text, unsigned
 /// exchanged.
 std::vector<unsigned> neighbours(const Job& job);
 
+/// How many hosts the job runs on; 0: the library does not say.
+unsigned host_count(const Job& job);
+
 /// All ranks that are not in `near`, which must be ascending. Where nodes have equally many consecutive
 /// ranks, the first is the counterpart of this rank on the next node, so ranks that start together start with
 /// different ones.

@@ -72,6 +72,8 @@ void half_fence_phase(const Context&);
 void part_fence_phase(const Context&);
 void full_fence_phase(const Context&);
 void lone_full_fence_phase(const Context&);
+void sparse_fence_phase(const Context&);
+void overlapping_fences_phase(const Context&);
 void repeated_fence_phase(const Context&);
 void card_memory_phase(const Context&);
 void remote_get_phase(const Context&);

@@ -8,6 +8,7 @@ PEERS = ("mpirun", "slurm")
 GROUPS = {
     "barrier": (["barrier"], 0, None),
     "full_fence_256": (["full_fence"], 256, None),
+    "sparse_fence": (["sparse_fence"], 256, None),
     "full_fence_4k": (["full_fence"], 4096, None),
     "repeated_fence": (["repeated_fence"], 256, None),
     "remote_get": (["remote_get"], 0, ["2x2", "4x2"]),

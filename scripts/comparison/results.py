@@ -35,6 +35,7 @@ class Results:
         self.runs = defaultdict(list)
         self.units = {}
         self.libraries = {}
+        self.records = []  # (side, JSON record)
 
     def add(self, side, bench, ranks, size, value, unit="ns"):
         self.runs[side, bench, ranks, size].append(value)
@@ -52,10 +53,24 @@ class Results:
             unit = next(k.removeprefix("median_") for k in record if k.startswith("median_"))
             value = record[("max_" if bench in SLOWEST else "median_") + unit]
             self.add(side, bench, job or record["ranks"], record["bytes"], value, unit)
+            hosts = int(job.split("x")[0]) if job else 1
+            self.records.append((side, {**record, "hosts": record.get("hosts", hosts)}))
             if not bench.startswith("floor_"):
                 self.libraries[side] = record["library"]
             count += 1
         return count
+
+    def add_wall(self, side, bench, ranks, value, hosts=None):
+        """What this script has timed itself. hosts: of a job of so many ranks each."""
+        self.add(side, bench, f"{hosts}x{ranks}" if hosts else ranks, 0, value)
+        self.records.append((side, {"bench": bench, "ranks": (hosts or 1) * ranks, "hosts": hosts or 1, "bytes": 0, "median_ns": value}))
+
+    def write_lines(self, path, launchers, commit):
+        """All that was measured as lines of weftbench --json, for weftbench --compare and weftplot. launchers: their programs' names, by side."""
+        with open(path, "w", encoding="utf-8") as lines:
+            for side, record in self.records:
+                origin = {"library": self.libraries.get(side, "none (bare processes)"), "machine": machine(), "launcher": launchers.get(side, "")}
+                lines.write(json.dumps({**origin, **record, "commit": commit}) + "\n")
 
     def median(self, side, bench, ranks, size=0):
         values = self.runs.get((side, bench, ranks, size))

@@ -100,7 +100,7 @@ class JsonLines : public ::testing::Test {
 TEST_F(JsonLines, what_a_reporter_prints_is_read_again) {
   std::FILE* const out = std::fopen(path_, "w");
   ASSERT_NE(out, nullptr);
-  Reporter reporter(out, true, {"a \"library\"", "abc"});
+  Reporter reporter(out, true, {"a \"library\"", "abc", 3});
   for (const double median : {10.0, 12.0}) {
     reporter.print(make_record("barrier", 4, 0, {.means = {median}, .singles = {}}));
     reporter.print(make_record("memory", 4, "kib", {100 * median}));
@@ -110,6 +110,7 @@ TEST_F(JsonLines, what_a_reporter_prints_is_read_again) {
   ASSERT_EQ(all.all.size(), 2U);
   EXPECT_EQ(all.all[0].bench, "barrier");
   EXPECT_EQ(all.all[0].ranks, 4U);
+  EXPECT_EQ(all.all[0].hosts, 3U);
   EXPECT_EQ(all.all[0].unit, "ns");
   EXPECT_EQ(all.all[0].medians, (std::vector<double>{10, 12}));
   EXPECT_EQ(all.all[1].unit, "kib");
@@ -123,8 +124,10 @@ TEST_F(JsonLines, other_sizes_and_ranks_are_other_operations) {
   const auto all = read(
       "{\"bench\":\"get\",\"ranks\":2,\"bytes\":64,\"median_ns\":1.5}\n\n"
       "{\"bench\":\"get\",\"ranks\":2,\"bytes\":256,\"median_ns\":2}\n"
-      "{\"bench\":\"get\",\"ranks\":4,\"bytes\":64,\"median_ns\":3}\n");
-  EXPECT_EQ(all.all.size(), 3U);
+      "{\"bench\":\"get\",\"ranks\":4,\"bytes\":64,\"median_ns\":3}\n"
+      "{\"bench\":\"get\",\"ranks\":4,\"bytes\":64,\"hosts\":2,\"median_ns\":3}\n");
+  EXPECT_EQ(all.all.size(), 4U);
+  EXPECT_EQ(all.all[3].hosts, 2U);
 }
 
 TEST_F(JsonLines, whatever_else_is_in_a_file_is_said_with_its_line) {
@@ -140,7 +143,9 @@ TEST_F(JsonLines, whatever_else_is_in_a_file_is_said_with_its_line) {
   EXPECT_EQ(error("{\"median_ns\":1,\"bench\":\"x\",\"ranks\":-1,\"bytes\":0}\n"),
             ":1: no line of weftbench --json: no number of ranks");
   EXPECT_EQ(error("{\"median_ns\":1,\"bench\":\"x\",\"ranks\":0,\"bytes\":0}\n"),
-            ":1: no line of weftbench --json: no name or no ranks");
+            ":1: no line of weftbench --json: no name, no ranks, or more than there can be");
+  EXPECT_EQ(error("{\"median_ns\":1,\"bench\":\"x\",\"ranks\":1,\"bytes\":0,\"hosts\":\"two\"}\n"),
+            ":1: no line of weftbench --json: no number of hosts");
   EXPECT_EQ(error("{\"median_ns\":1e999,\"bench\":\"x\",\"ranks\":1,\"bytes\":0}\n"),
             ":1: no line of weftbench --json: no JSON");
   EXPECT_THROW(read_json_lines("/tmp/weft-no-such-file"), std::runtime_error);
