@@ -30,6 +30,12 @@ foreach(part absentees)
       "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>;WEFT_NET=lo;PYTHONPATH=${CMAKE_CURRENT_LIST_DIR};TRANSPORTS=${transports}")
 endforeach()
 
+add_executable(under_weftrun ${CMAKE_CURRENT_LIST_DIR}/launch/under_weftrun.c)
+target_link_libraries(under_weftrun PRIVATE weft_flags pmix)
+add_test(NAME multiproc.weftrun.calls COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/under_weftrun_test.py)
+set_tests_properties(multiproc.weftrun.calls PROPERTIES LABELS multiproc TIMEOUT 600
+  ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;UNDER_WEFTRUN=$<TARGET_FILE:under_weftrun>;WEFT_NET=lo;WEFT_TEST_SANITIZE=${WEFT_SANITIZE};PYTHONPATH=${CMAKE_CURRENT_LIST_DIR}")
+
 add_test(NAME multiproc.weftrun.hosts COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/weftrun_hosts_test.py)
 set_tests_properties(multiproc.weftrun.hosts PROPERTIES LABELS "multiproc;hosts" TIMEOUT 600 SKIP_RETURN_CODE 77
   ENVIRONMENT "WEFTRUN=$<TARGET_FILE:weftrun>;WEFTRUN_CLIENT=$<TARGET_FILE:weftrun_client>")
