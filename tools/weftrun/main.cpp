@@ -15,9 +15,9 @@
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
 #include "tools/ranks/environment.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
-#include "tools/weftrun/options.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {

@@ -11,7 +11,7 @@
 
 #include "tools/launch/agent.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 
 namespace weft::weftrun {
 

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace weft::messages {
+namespace weft::weftrun {
 
 /// option: a word of the command line that is no option of weftrun, with its dashes. What to write in its
 /// place, or that there is nothing like it, as a clause without a full stop. Empty: a word of no launcher that
@@ -15,4 +15,4 @@ std::string_view instead_of_option(std::string_view option);
 /// The same for a value of --map-by, --bind-to or --rank-by.
 std::string_view instead_of_placement(std::string_view value);
 
-}  // namespace weft::messages
+}  // namespace weft::weftrun

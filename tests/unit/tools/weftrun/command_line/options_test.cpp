@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The command line.
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/messages/other_launchers.hpp"
+#include "tools/weftrun/command_line/other_launchers.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace weft::messages {
+namespace weft::weftrun {
 namespace {
 
 void expect_says(std::string_view said, const char* expected) {
@@ -33,4 +33,4 @@ TEST(OtherLaunchers, places) {
 }
 
 }  // namespace
-}  // namespace weft::messages
+}  // namespace weft::weftrun

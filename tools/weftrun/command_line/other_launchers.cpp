@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/messages/other_launchers.hpp"
+#include "tools/weftrun/command_line/other_launchers.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 #include <string>
 
-namespace weft::messages {
+namespace weft::weftrun {
 namespace {
 
 struct Word {
@@ -216,4 +216,4 @@ std::string_view instead_of_placement(std::string_view value) {
   return at == std::end(parts_of_placement) ? std::string_view() : at->instead;
 }
 
-}  // namespace weft::messages
+}  // namespace weft::weftrun

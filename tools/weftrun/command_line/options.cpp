@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 
 #include "tools/allocation/hosts.hpp"
 #include "tools/messages/messages.hpp"
-#include "tools/messages/other_launchers.hpp"
 #include "tools/messages/stop.hpp"
-#include "tools/weftrun/seconds.hpp"
+#include "tools/weftrun/command_line/other_launchers.hpp"
+#include "tools/weftrun/command_line/seconds.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -37,7 +37,7 @@ Value named(const char* option, const std::string& text, const job::Names<Value,
   for (const auto& [name, value] : names) {
     if (text == name) return value;
   }
-  if (const auto instead = messages::instead_of_placement(text); !instead.empty())
+  if (const auto instead = instead_of_placement(text); !instead.empty())
     refuse(fmt::format("{} '{}' is unknown here: {}", option, text, instead));
   std::string known = names[0].first;
   for (std::size_t i = 1; i < n; ++i)
@@ -219,7 +219,7 @@ std::string nearest(const CLI::App& grammar, std::string_view word) {
 [[noreturn]] void refuse_option(const CLI::App& grammar, const std::string& word) {
   const std::string name = word.substr(0, word.find('='));
   std::string line = fmt::format("there is no option '{}'", name);
-  if (const auto instead = messages::instead_of_option(name); !instead.empty())
+  if (const auto instead = instead_of_option(name); !instead.empty())
     refuse(fmt::format("{}; {}", line, instead));
   const std::string longer = name.compare(0, 2, "--") == 0 ? name : "-" + name;
   if (const auto other = nearest(grammar, longer); !other.empty()) line += fmt::format("; is it {}?", other);
