@@ -65,6 +65,9 @@ order::Launch a_launch() {
   out.apps[0].argv = {"./p", ""};
   out.launch_info = "info";
   out.environment = {"PATH=/bin"};
+  out.mapping = {job::BindTo::core, job::MapBy::l3cache, 4, true};
+  out.processors = "0-3";
+  out.core_lists = {"*", "1:0-2"};
   out.input = {job::InputTarget::Kind::all, Rank{3}};
   return out;
 }
@@ -88,7 +91,8 @@ launch::StartMessage a_start() {
 void add_launch(Decoders& to) {
   to.push_back({"start_message", {encoded(launch::encode(a_start(), release))}, &accepts_start, true});
   to.push_back({"distribution",
-                {encoded("1;slot@0:1x1"), encoded("3;slot@0:2x4,1x2;node@1:3x1")},
+                {encoded("1;slot@0:1x1"), encoded("3;slot@0:2x4,1x2;node@1:3x1"),
+                 encoded("3;list:2x2,1x0;slot@0:3x1")},
                 &accepts_distribution,
                 true});
   add_order(to, "launch", a_launch());

@@ -12,7 +12,11 @@
 #include "tools/allocation/hostlist.hpp"
 #include "tools/allocation/hosts.hpp"
 #include "tools/allocation/slurm.hpp"
+#include "tools/job/ranges.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/placement/processor_lists.hpp"
+#include "tools/placement/rank_file.hpp"
+#include "tools/weftrun/command_line/app_file.hpp"
 #include "transport/base/networks.hpp"
 #include "transport/tcp/address.hpp"
 
@@ -58,6 +62,39 @@ bool host_option(Bytes bytes) {
 bool hostfile(Bytes bytes) {
   try {
     return accepts_hosts(allocation::read_hostfile(as_text(bytes), "file"));
+  } catch (const messages::Stop&) {
+    return false;
+  }
+}
+bool rank_file(Bytes bytes) {
+  try {
+    const auto file = placement::read_rank_file(as_text(bytes), "file");
+    std::string complaint;
+    for (std::size_t i = 0; i < file.places.size(); ++i) {
+      require(index(file.places[i].rank) == i && !file.places[i].host.empty() &&
+              file.places[i].host[0] != '-');
+      require(placement::read_core_list(file.places[i].cores, complaint).has_value());
+    }
+    const auto hosts = placement::hosts_of(file);
+    const auto placed = placement::place_as_listed(file, {0}, hosts);
+    require(placed.size() == file.places.size());
+    require(placement::decode_distribution(encode(placed), placed.nodes, placed.size()) == placed);
+    return true;
+  } catch (const messages::Stop&) {
+    return false;
+  }
+}
+bool processor_list(Bytes bytes) {
+  std::string complaint;
+  const auto read = placement::read_processor_list(as_text(bytes), complaint);
+  require(read.has_value() == complaint.empty());
+  if (read) require(placement::read_processor_list(job::ranges(*read), complaint) == read);
+  return read.has_value();
+}
+bool app_file(Bytes bytes) {
+  try {
+    for (const auto& line : weftrun::read_app_file(as_text(bytes), "file")) require(line.line > 0);
+    return true;
   } catch (const messages::Stop&) {
     return false;
   }
@@ -160,6 +197,10 @@ void add_texts(Decoders& to) {
   add_text(to, "hostlist", hostlist, {"n[01-03,7],m2,a[1-2]b[3-4]", "", "n1"});
   add_text(to, "host_option", host_option, {"a:2,b", "n[01-04]:8\nc"});
   add_text(to, "hostfile", hostfile, {"a slots=2 max_slots=4\n# comment\nb:3\n\nc", "n1"});
+  add_text(to, "rank_file", rank_file,
+           {"# ours\nrank 1=b slot=1:0-2,5\nrank 0 = a slot = 0:*\n\nrank 2=a", "rank 0=h"});
+  add_text(to, "processor_list", processor_list, {"0-3,8", "65535"});
+  add_text(to, "app_file", app_file, {"# ours\n-n 2 -x 'A=1 2' ./a \"x\\\"\"\n\n-n 1 \\\n./b", "a"});
   add_text(to, "slurm", slurm, {"7\nn[1-3]\n2(x2),1\n-\n3", "7\nn1\n-\n8"});
   add_text(to, "slurm_counts", slurm_counts, {"2(x3),1", "4"});
   add_text(to, "node_map", node_map, {"a,b,c", "raw:a,b"});

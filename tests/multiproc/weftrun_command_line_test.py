@@ -27,10 +27,10 @@ class CommandLine(unittest.TestCase):
         self.refused(2, "there is no option '--bogus'", "--bogus", "true")
         self.refused(2, "no program is named")
         self.refused(2, "-n 'x'", "-n", "x", "true")
-        self.refused(2, "there is no option '-hosts'; write --host LIST", "-hosts", "x", "touch", "MARK")
+        self.refused(2, "there is no option '-hosts'; mpiexec has one; write --host LIST", "-hosts", "x", "touch", "MARK")
         self.refused(2, "-n has an empty value", "-n", "", "touch", "MARK")
-        self.refused(2, "there is no option '--mca'; a parameter of Open MPI is a variable here", "--mca", "a", "b",
-                     "touch", "MARK")
+        self.refused(2, "there is no option '--tune'; mpirun has one; write --mca NAME VALUE for each", "--tune", "f", "touch", "MARK")
+        self.refused(2, "--timeout speaks of the whole job", "-n", "1", "touch", "MARK", ":", "-n", "1", "--timeout", "5", "true")
         for name in ("a,b", "x" * 256):
             self.refused(2, f"--pset '{name}' is no name of a process set", "--pset", name, "true")
         self.refused(2, "--stdin 4 is not a rank", "-n", "4", "--stdin", "4", "true")

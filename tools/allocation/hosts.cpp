@@ -28,10 +28,7 @@ constexpr std::size_t longest_name = 255;
 
 /// One line, whatever the user's text holds.
 [[noreturn]] void refuse(std::string_view where, std::string_view what) {
-  std::string line = fmt::format("{}: {}", where, what);
-  const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
-  std::replace_if(line.begin(), line.end(), is_control, '?');
-  throw Stop(exit_status::usage, messages::usage(line));
+  throw Stop(exit_status::usage, messages::usage(messages::on_one_line(fmt::format("{}: {}", where, what))));
 }
 
 std::uint32_t slot_count(std::string_view text, std::string_view where) {

@@ -11,6 +11,7 @@
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/mapping.hpp"
 
 namespace weft::channel::order {
 
@@ -27,8 +28,12 @@ struct Launch {
   std::string launch_info;               ///< for the PMIx server of each node: host::take_launch_info()
   std::vector<std::string> environment;  ///< of weftrun
   std::string directory;                 ///< weftrun's own
-  job::BindTo bind = job::BindTo::automatic;
-  job::MapBy map = job::MapBy::automatic;
+  job::Mapping mapping;
+  std::string processors;  ///< of each node that may be used, as --cpu-list has them; empty: all
+  /// Of each rank, as a rank file has them (placement::read_core_list); empty: there is no rank file.
+  std::vector<std::string> core_lists;
+  bool sets_openmp = false;     ///< OMP_NUM_THREADS and places follow from mapping.cores_each
+  bool merges_errors = false;   ///< standard error of ranks goes where their standard output goes
   bool one_machine = false;     ///< all nodes share the processors of one machine (virtual nodes)
   bool wants_bindings = false;  ///< `started` is to list where each rank is bound
   bool is_recoverable = false;  ///< the job outlives its first failed rank
@@ -48,8 +53,11 @@ void fields(Archive& archive, Launch& launch) {
   archive(launch.launch_info);
   archive(launch.environment);
   archive(launch.directory);
-  archive(launch.bind);
-  archive(launch.map);
+  archive(launch.mapping);
+  archive(launch.processors);
+  archive(launch.core_lists);
+  archive(launch.sets_openmp);
+  archive(launch.merges_errors);
   archive(launch.one_machine);
   archive(launch.wants_bindings);
   archive(launch.is_recoverable);

@@ -14,7 +14,7 @@
 namespace weft::channel {
 
 /// The first byte of all messages between weftrun and weftd.
-inline constexpr std::uint8_t wire_version = 5;
+inline constexpr std::uint8_t wire_version = 6;
 
 template <class Message>
 std::string encode(const Message& message) {

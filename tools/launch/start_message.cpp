@@ -12,7 +12,7 @@
 #include <optional>
 #include <utility>
 
-#include "tools/job/app.hpp"
+#include "tools/job/mapping.hpp"
 #include "tools/launch/settings.hpp"
 #include "tools/messages/stop.hpp"
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -50,6 +51,12 @@ std::string signal_advice(int signal, bool core_dumped, const Where& where) {
 }
 
 }  // namespace
+
+std::string on_one_line(std::string text) {
+  const auto is_control = [](unsigned char c) { return std::iscntrl(c) != 0; };
+  std::replace_if(text.begin(), text.end(), is_control, '?');
+  return text;
+}
 
 std::string usage(std::string_view what) {
   return fmt::format("{}; try weftrun --help", what);
@@ -153,6 +160,20 @@ std::string no_session_folder(std::string_view host, std::string_view path, int 
 std::string no_topology() {
   return "hwloc cannot read this machine's topology; nothing was started. Use --bind-to none "
          "--map-by slot";
+}
+
+std::string processors_not_there(const std::vector<unsigned>& missing, const std::vector<unsigned>& usable,
+                                 std::string_view host) {
+  return usage(fmt::format(
+      "--cpu-list: processor{} {} of {} {} not there, or weftrun may not use {}; it may use {}",
+      missing.size() == 1 ? "" : "s", job::ranges(missing), host, missing.size() == 1 ? "is" : "are",
+      missing.size() == 1 ? "it" : "them", job::ranges(usable)));
+}
+
+std::string not_confined(std::string_view host, int error) {
+  return fmt::format(
+      "--cpu-list: {} does not let weftrun choose its processors: {}; nothing was started there", host,
+      std::strerror(error));
 }
 
 std::string server_failed(std::string_view step, std::string_view reason) {

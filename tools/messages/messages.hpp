@@ -28,6 +28,9 @@ inline constexpr std::string_view end_of_job = "the job was ended";
 inline constexpr std::string_view others_go_on = "the others go on";
 std::string others_go_on_without(const std::vector<job::Rank>& lost);
 
+/// The user's words in a line: control characters as '?'.
+std::string on_one_line(std::string text);
+
 // The command line and the start.
 std::string usage(std::string_view what);
 std::string program_not_found(std::string_view program, std::string_view directory, bool searched_path);
@@ -45,6 +48,10 @@ std::string no_guard(int error);
 std::string no_shared_files(std::string_view path, int error);
 std::string no_session_folder(std::string_view host, std::string_view path, int error);
 std::string no_topology();
+/// --cpu-list names processors of `host` that are missing. usable: those that there are.
+std::string processors_not_there(const std::vector<unsigned>& missing, const std::vector<unsigned>& usable,
+                                 std::string_view host);
+std::string not_confined(std::string_view host, int error);
 std::string server_failed(std::string_view step, std::string_view reason);
 /// weftpmi is not at `path`, and this program needs it.
 std::string no_weftpmi(std::string_view path, std::string_view program, int error);

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "tools/messages/stop.hpp"
 
@@ -51,7 +52,22 @@ class Text {
   std::string_view rest_;
 };
 
+Distribution::AppShare read_listed(Text& text, std::uint32_t nodes, std::uint32_t& ranks_left) {
+  Distribution::AppShare app{RankBy::listed, 0, std::vector<std::uint32_t>(nodes)};
+  do {
+    const auto run = text.number(ranks_left);
+    text.expect("x");
+    const auto node = text.number(nodes - 1);
+    if (run == 0) Text::refuse("its numbers do not fit");
+    ranks_left -= run;
+    app.counts[node] += run;
+    app.listed.insert(app.listed.end(), run, node);
+  } while (text.take(","));
+  return app;
+}
+
 Distribution::AppShare read_app(Text& text, std::uint32_t nodes, std::uint32_t& ranks_left) {
+  if (text.take("list:")) return read_listed(text, nodes, ranks_left);
   Distribution::AppShare app;
   if (text.take("node@"))
     app.order = RankBy::node;
@@ -74,6 +90,10 @@ Distribution::AppShare read_app(Text& text, std::uint32_t nodes, std::uint32_t& 
 /// see(node) for each rank of the app in the order of the ranks. Cost: O(ranks + nodes).
 template <class See>
 void walk(const Distribution::AppShare& app, See&& see) {
+  if (app.order == RankBy::listed) {
+    std::for_each(app.listed.begin(), app.listed.end(), see);
+    return;
+  }
   const auto nodes = static_cast<std::uint32_t>(app.counts.size());
   std::vector<std::uint32_t> round(nodes);  // the nodes that have a rank left, in the order of the app
   for (std::uint32_t i = 0; i < nodes; ++i) round[i] = (app.first_node + i) % nodes;
@@ -88,6 +108,16 @@ void walk(const Distribution::AppShare& app, See&& see) {
   }
 }
 
+/// see(length, value) for each run of equal values.
+template <class See>
+void runs_of(const std::vector<std::uint32_t>& values, See&& see) {
+  for (auto at = values.begin(); at != values.end();) {
+    const auto end = std::find_if(at, values.end(), [at](std::uint32_t value) { return value != *at; });
+    see(end - at, *at);
+    at = end;
+  }
+}
+
 }  // namespace
 
 std::uint32_t Distribution::size() const noexcept {
@@ -99,14 +129,13 @@ std::uint32_t Distribution::size() const noexcept {
 std::string encode(const Distribution& distribution) {
   std::string text = fmt::format("{}", distribution.nodes);
   for (const auto& app : distribution.apps) {
-    text += fmt::format(";{}@{}", app.order == RankBy::node ? "node" : "slot", app.first_node);
+    const bool is_listed = app.order == RankBy::listed;
+    text += is_listed ? ";list"
+                      : fmt::format(";{}@{}", app.order == RankBy::node ? "node" : "slot", app.first_node);
     char separator = ':';
-    for (std::size_t i = 0; i < app.counts.size(); separator = ',') {
-      std::size_t end = i;
-      while (end < app.counts.size() && app.counts[end] == app.counts[i]) ++end;
-      text += fmt::format("{}{}x{}", separator, end - i, app.counts[i]);
-      i = end;
-    }
+    runs_of(is_listed ? app.listed : app.counts, [&](auto length, std::uint32_t value) {
+      text += fmt::format("{}{}x{}", std::exchange(separator, ','), length, value);
+    });
   }
   return text;
 }

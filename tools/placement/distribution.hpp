@@ -13,16 +13,18 @@
 
 namespace weft::placement {
 
-enum class RankBy { slot, node };
+enum class RankBy { slot, node, listed };
 
 /// Node i has counts[i] ranks of each app; ranks are numbered through the apps in their order. Within an app
 /// they are numbered beginning with node `first_node` and going round all nodes: by slot, all ranks of a
-/// node, then those of the next; by node, one rank of each node that has one left, then again.
+/// node, then those of the next; by node, one rank of each node that has one left, then again. `listed`: each rank's node is
+/// in a list, from a rank file.
 struct Distribution {
   struct AppShare {
     RankBy order = RankBy::slot;
     std::uint32_t first_node = 0;
-    std::vector<std::uint32_t> counts;  ///< one number a node
+    std::vector<std::uint32_t> counts;    ///< one number a node
+    std::vector<std::uint32_t> listed{};  ///< with RankBy::listed: the node of each rank of the app
     bool operator==(const AppShare&) const = default;
   };
   std::vector<AppShare> apps;
@@ -32,8 +34,8 @@ struct Distribution {
   std::uint32_t size() const noexcept;  ///< ranks of the job
 };
 
-/// Text such as "3;slot@0:2x4,1x2;node@1:3x1": nodes, then for each app runs of nodes with equally many
-/// ranks.
+/// Text such as "3;slot@0:2x4,1x2;node@1:3x1;list:2x0,1x2": nodes, then for each app runs of nodes with equally many
+/// ranks, or of ranks on the same node.
 std::string encode(const Distribution& distribution);
 
 /// Throws Stop (own_failure) if the text is no distribution, or has more nodes or ranks than these.

@@ -4,10 +4,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <span>
+#include <tuple>
+#include <utility>
 
+#include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
+#include "tools/placement/processor_lists.hpp"
+#include "tools/placement/slots.hpp"
 
 namespace weft::placement {
 namespace {
@@ -15,86 +22,12 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-/// What a rank can be bound to: a core or a hardware thread, and what it belongs to. Null: not known.
-struct Slot {
-  hwloc_obj_t unit;
-  hwloc_obj_t core;
-  hwloc_obj_t node;  // the nearest memory
-  hwloc_obj_t socket;
-};
-
-std::vector<hwloc_obj_t> objects(hwloc_topology_t topology, hwloc_obj_type_t type) {
-  std::vector<hwloc_obj_t> found;
-  for (hwloc_obj_t at = hwloc_get_next_obj_by_type(topology, type, nullptr); at != nullptr;
-       at = hwloc_get_next_obj_by_type(topology, type, at)) {
-    if (at->cpuset != nullptr && hwloc_bitmap_iszero(at->cpuset) == 0) found.push_back(at);
-  }
-  return found;
-}
-
-hwloc_obj_t holder_of(hwloc_obj_t unit, const std::vector<hwloc_obj_t>& holders) {
-  // Of several nodes that hold a core (memory on the package and beside it) the first is the usual memory.
-  const auto holds = [unit](hwloc_obj_t holder) {
-    return hwloc_bitmap_isincluded(unit->cpuset, holder->cpuset) != 0;
-  };
-  const auto at = std::find_if(holders.begin(), holders.end(), holds);
-  return at == holders.end() ? nullptr : *at;
-}
-
-/// In the order of the cores, or of their threads. Where hwloc finds no cores (some virtual machines) threads
-/// count as cores.
-std::vector<Slot> slots_of(hwloc_topology_t topology, bool threads) {
-  const auto nodes = objects(topology, HWLOC_OBJ_NUMANODE), sockets = objects(topology, HWLOC_OBJ_PACKAGE);
-  auto cores = objects(topology, HWLOC_OBJ_CORE);
-  if (cores.empty()) cores = objects(topology, HWLOC_OBJ_PU);
-  std::vector<Slot> slots;
-  for (const hwloc_obj_t unit : threads ? objects(topology, HWLOC_OBJ_PU) : cores) {
-    const hwloc_obj_t core = threads ? holder_of(unit, cores) : unit;
-    slots.push_back({unit, core, holder_of(unit, nodes), holder_of(unit, sockets)});
-  }
-  return slots;
-}
-
-/// One slot of each group in turn, the groups in the order in which they first appear; within a group in
-/// their order.
-std::vector<Slot> round_robin(const std::vector<Slot>& slots, hwloc_obj_t Slot::*group) {
-  std::vector<hwloc_obj_t> groups;
-  std::vector<std::vector<Slot>> queues;
-  for (const Slot& slot : slots) {
-    const auto at =
-        static_cast<std::size_t>(std::find(groups.begin(), groups.end(), slot.*group) - groups.begin());
-    if (at == groups.size()) {
-      groups.push_back(slot.*group);
-      queues.emplace_back();
-    }
-    queues[at].push_back(slot);
-  }
-  std::vector<Slot> in_turn;
-  // A smaller group drops out when its slots are round_robin: none is used twice while another is free.
-  for (std::size_t round = 0; in_turn.size() < slots.size(); ++round) {
-    for (const auto& queue : queues) {
-      if (round < queue.size()) in_turn.push_back(queue[round]);
-    }
-  }
-  return in_turn;
-}
-
 std::vector<Slot> in_order(hwloc_topology_t topology, const Policy& policy) {
   const bool threads = policy.bind == job::BindTo::hwthread;
   auto slots = slots_of(topology, threads);
-  switch (policy.map) {
-    case job::MapBy::numa:
-      return round_robin(slots, &Slot::node);
-    case job::MapBy::socket:
-      return round_robin(slots, &Slot::socket);
-    case job::MapBy::core:  // with threads: the first of each core before the second of any
-      return threads ? round_robin(slots, &Slot::core) : slots;
-    case job::MapBy::automatic:
-    case job::MapBy::slot:
-    case job::MapBy::node:
-      break;
-  }
-  return slots;
+  // With threads: the first of each core before the second of any.
+  const auto holder = threads && policy.map == job::MapBy::core ? &Slot::core : holder_for(policy.map);
+  return holder == nullptr ? slots : round_robin(groups_of(slots, holder));
 }
 
 Binding binding_to(hwloc_obj_t object, const char* kind) {
@@ -106,38 +39,25 @@ Binding binding_to(hwloc_obj_t object, const char* kind) {
   return binding;
 }
 
-/// The cores of [first, last), neighbours of each other.
-Binding binding_to(const std::vector<Slot>& cores, std::size_t first, std::size_t last) {
-  Binding binding = binding_to(cores[first].unit, "core");
-  for (std::size_t i = first + 1; i < last; ++i)
-    for (const unsigned processor : binding_to(cores[i].unit, "core").processors)
-      binding.processors.push_back(processor);
-  std::sort(binding.processors.begin(), binding.processors.end());
-  if (last - first > 1)
-    binding.label =
-        fmt::format("cores {}-{}", cores[first].unit->logical_index, cores[last - 1].unit->logical_index);
-  return binding;
-}
-
-/// The cores of each group that ranks are dealt to in turn: NUMA nodes, sockets, or one group of all.
-std::vector<std::vector<Slot>> groups_of(hwloc_topology_t topology, job::MapBy map) {
-  const auto cores = slots_of(topology, false);
-  if (map != job::MapBy::numa && map != job::MapBy::socket) return {cores};
-  const auto holder = map == job::MapBy::numa ? &Slot::node : &Slot::socket;
-  std::vector<std::vector<Slot>> groups;
-  for (const Slot& core : cores) {
-    const auto same = [&](const std::vector<Slot>& group) { return group.front().*holder == core.*holder; };
-    const auto at = std::find_if(groups.begin(), groups.end(), same);
-    at == groups.end() ? groups.push_back({core}) : at->push_back(core);
+/// These cores, or hardware threads.
+Binding binding_to(std::span<const Slot> units, const char* kind) {
+  if (units.size() == 1) return binding_to(units.front().unit, kind);
+  Binding binding;
+  std::set<unsigned> numbers, processors;
+  for (const Slot& slot : units) {
+    numbers.insert(slot.unit->logical_index);
+    for (const unsigned processor : binding_to(slot.unit, kind).processors) processors.insert(processor);
   }
-  return groups;
+  binding.processors.assign(processors.begin(), processors.end());
+  binding.label = fmt::format("{}s {}", kind, job::ranges(numbers));
+  return binding;
 }
 
 /// Each of policy.parts ranks has a part of the cores, the ranks from `before` on are asked for.
 std::vector<Binding> equal_parts(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
                                  std::uint32_t before) {
-  const auto groups = groups_of(topology, policy.map);
-  if (groups.front().empty()) throw Stop(exit_status::own_failure, messages::no_topology());
+  const auto groups = groups_of(slots_of(topology, false), holder_for(policy.map));
+  if (groups.empty() || groups.front().empty()) throw Stop(exit_status::own_failure, messages::no_topology());
   std::vector<Binding> bindings;
   for (std::size_t rank = before; rank < std::size_t{before} + ranks; ++rank) {
     const std::size_t group = rank % groups.size(), place = rank / groups.size();
@@ -148,120 +68,159 @@ std::vector<Binding> equal_parts(hwloc_topology_t topology, std::uint32_t ranks,
     const bool are_enough = sharers <= cores.size();
     const std::size_t first = are_enough ? place * cores.size() / sharers : place % cores.size();
     const std::size_t last = are_enough ? (place + 1) * cores.size() / sharers : first + 1;
-    bindings.push_back(binding_to(cores, first, last));
+    bindings.push_back(binding_to(std::span(cores).subspan(first, last - first), "core"));
   }
   return bindings;
+}
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw Stop(exit_status::usage, messages::usage(what));
+}
+
+using Bundles = std::vector<std::vector<Slot>>;
+
+/// The slots of each group, so many in each bundle; what is left of a group is not used.
+std::vector<Bundles> bundles_of(const std::vector<std::vector<Slot>>& groups, std::uint32_t each) {
+  std::vector<Bundles> all;
+  for (const auto& group : groups) {
+    auto& bundles = all.emplace_back();
+    for (std::size_t at = 0; group.size() - at >= each; at += each)
+      bundles.emplace_back(group.begin() + static_cast<std::ptrdiff_t>(at),
+                           group.begin() + static_cast<std::ptrdiff_t>(at + each));
+  }
+  return all;
+}
+
+/// A bundle for each rank, in the order of ranks. Ranks that are dealt to nothing get theirs of one NUMA node or of one socket
+/// each, if that leaves room for all.
+Bundles bundles_for(const std::vector<Slot>& slots, std::uint64_t ranks, const Policy& policy) {
+  if (const auto holder = holder_for(policy.map); holder != nullptr)
+    return round_robin(bundles_of(groups_of(slots, holder), policy.cores_each));
+  Bundles bundles;
+  for (const Holder holder : {&Slot::node, &Slot::socket, Holder{}}) {
+    bundles.clear();
+    for (auto& part : bundles_of(groups_of(slots, holder), policy.cores_each))
+      std::move(part.begin(), part.end(), std::back_inserter(bundles));
+    if (bundles.size() >= ranks) break;
+  }
+  return bundles;
+}
+
+[[noreturn]] void refuse_bundles(std::uint64_t ranks, std::size_t room, std::size_t units,
+                                 const Policy& policy, std::string_view host) {
+  const bool is_dealt = holder_for(policy.map) != nullptr;
+  const auto wish =
+      fmt::format("{} rank{} of {} {}{}{} to run on '{}'", ranks, ranks == 1 ? "" : "s", policy.cores_each,
+                  unit_of(policy), policy.cores_each == 1 ? "" : "s", ranks == 1 ? " is" : " each are", host);
+  refuse(fmt::format("{}, which has {}{}: room for {}; ask for fewer ranks or fewer {}s each{}{}", wish,
+                     units, is_dealt ? fmt::format(", dealt by {}", name_of(policy.map)) : "", room,
+                     unit_of(policy), is_dealt ? ", map by slot" : "",
+                     room == 0 ? "" : ", or let them share with --oversubscribe"));
+}
+
+std::vector<Binding> bind_bundles(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
+                                  std::uint32_t before, std::string_view host) {
+  const auto slots = slots_of(topology, policy.bind == job::BindTo::hwthread);
+  const auto all_ranks = std::uint64_t{before} + ranks;
+  const auto bundles = bundles_for(slots, all_ranks, policy);
+  if (bundles.empty() || (bundles.size() < all_ranks && !policy.may_share_cores))
+    refuse_bundles(all_ranks, bundles.size(), slots.size(), policy, host);
+  std::vector<Binding> bindings;
+  for (std::uint64_t rank = before; rank < all_ranks; ++rank)
+    bindings.push_back(binding_to(bundles[rank % bundles.size()], unit_of(policy)));
+  return bindings;
+}
+
+/// What a rank at this slot is bound to; null: the slot's own core or thread.
+struct Place {
+  hwloc_obj_t object;
+  const char* kind;
+};
+Place place_of(const Slot& slot, job::BindTo bind) noexcept {
+  switch (bind) {
+    case job::BindTo::l2cache:
+      return {slot.l2, "L2 cache"};
+    case job::BindTo::l3cache:
+      return {slot.l3, "L3 cache"};
+    case job::BindTo::numa:
+      return {slot.node, "NUMA node"};
+    case job::BindTo::socket:
+      return {slot.socket, "socket"};
+    case job::BindTo::hwthread:
+      return {slot.unit, "hwthread"};
+    case job::BindTo::automatic:
+    case job::BindTo::none:
+    case job::BindTo::core:
+      break;
+  }
+  return {slot.unit, "core"};
+}
+
+/// Virtual machines often hide their caches; to bind to cores in their place would be something else than what is asked for.
+void check_caches(const std::vector<Slot>& slots, const Policy& policy, std::string_view host) {
+  const auto is_lacking = [&](bool is_asked_for, Holder cache) {
+    return is_asked_for &&
+           std::all_of(slots.begin(), slots.end(), [&](const Slot& slot) { return slot.*cache == nullptr; });
+  };
+  for (const auto& [level, bind, map, cache] :
+       {std::tuple(2, job::BindTo::l2cache, job::MapBy::l2cache, &Slot::l2),
+        std::tuple(3, job::BindTo::l3cache, job::MapBy::l3cache, &Slot::l3)}) {
+    if (is_lacking(policy.bind == bind || policy.map == map, cache))
+      refuse(fmt::format("'{}' tells of no L{} caches; use numa, socket or core in the place of l{}cache",
+                         host, level, level));
+  }
+}
+
+/// Core `number` of these, for the line of a rank that is to have it.
+const Slot& core_at(const std::vector<Slot>& cores, std::uint32_t number, const CoreRange& range,
+                    job::Rank rank, std::string_view host) {
+  if (number < cores.size()) return cores[number];
+  const auto of = range.socket ? fmt::format("socket {} of ", *range.socket) : std::string();
+  refuse(
+      fmt::format("--rankfile: rank {} is to have core {} of {}'{}', which has {} that weftrun may use: {}",
+                  job::number(rank), number, of, host, cores.size(),
+                  cores.empty() ? "none" : fmt::format("0-{}", cores.size() - 1)));
 }
 
 }  // namespace
 
-Policy choose_policy(const Share& share, const Processors& processors, job::BindTo bind,
-                     job::MapBy map) noexcept {
-  Policy policy;
-  policy.oversubscribed = share.ranks > processors.cores;
-  policy.bind = bind;
-  if (bind == job::BindTo::automatic) {
-    policy.reason = policy.oversubscribed       ? Reason::more_than_cores
-                    : share.ranks < share.slots ? Reason::slots_left
-                    : share.ranks == 1          ? Reason::one_rank
-                                                : Reason::equal_parts;
-    const bool is_bound = policy.reason == Reason::equal_parts;
-    policy.bind = is_bound ? job::BindTo::core : job::BindTo::none;
-    policy.parts = is_bound ? share.ranks : 0;
-  }
-  policy.map = map;
-  if (map != job::MapBy::automatic) return policy;
-  policy.map = job::MapBy::slot;
-  if (policy.bind == job::BindTo::numa) policy.map = job::MapBy::numa;
-  if (policy.bind == job::BindTo::socket) policy.map = job::MapBy::socket;
-  return policy;
-}
-
-std::string words_for(const Policy& policy, const Share& share, std::uint32_t cores) {
-  const auto counted = [](std::uint32_t number, const char* what) {
-    return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-  };
-  const auto ranks = counted(share.ranks, "rank");
-  switch (policy.reason) {
-    case Reason::asked:
-      return "as asked for";
-    case Reason::equal_parts:
-      return fmt::format("{} of {} fill the slots: equal parts", ranks, counted(cores, "core"));
-    case Reason::one_rank:
-      return "a single rank has all cores";
-    case Reason::slots_left:
-      return fmt::format("{} for {}: bound only where all are used", ranks, counted(share.slots, "slot"));
-    case Reason::more_than_cores:
-      return fmt::format("{} for {}", ranks, counted(cores, "core"));
-  }
-  return {};
-}
-
-void leave_out_plugins() {
-  ::setenv("HWLOC_PLUGINS_PATH", "/dev/null", 0);
-}
-
-Topology load_topology() {
-  leave_out_plugins();
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
-  Topology topology(raw);
-  // The x86 component moves the process to each processor in turn, milliseconds on a busy machine, to learn
-  // about caches; the operating system's files say all that is asked here.
-  hwloc_topology_set_components(raw, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, "x86");
-  if (hwloc_topology_load(raw) != 0) throw Stop(exit_status::own_failure, messages::no_topology());
-  // hwloc has left out what the cgroup forbids, but not what taskset took away.
-  hwloc_bitmap_t mine = hwloc_bitmap_alloc();
-  if (hwloc_get_cpubind(raw, mine, HWLOC_CPUBIND_PROCESS) == 0) {
-    hwloc_topology_restrict(raw, mine, HWLOC_RESTRICT_FLAG_REMOVE_CPULESS);
-  }
-  hwloc_bitmap_free(mine);
-  return topology;
-}
-
-Topology described_topology(const std::string& description) {
-  const auto stop = [&] {
-    return Stop(
-        exit_status::usage,
-        messages::usage(fmt::format("WEFT_TOPOLOGY '{}' describes no machine; it is a file of lstopo's "
-                                    "(machine.xml) or a synthetic description ('pack:2 [numa] core:4 pu:2')",
-                                    description)));
-  };
-  hwloc_topology_t raw = nullptr;
-  if (hwloc_topology_init(&raw) != 0) throw stop();
-  Topology topology(raw);
-  const bool is_file = description.size() > 4 && description.compare(description.size() - 4, 4, ".xml") == 0;
-  const int set = is_file ? hwloc_topology_set_xml(raw, description.c_str())
-                          : hwloc_topology_set_synthetic(raw, description.c_str());
-  if (set != 0 || hwloc_topology_load(raw) != 0) throw stop();
-  return topology;
-}
-
-Processors processors_in(hwloc_topology_t topology) {
-  const auto count = [topology](hwloc_obj_type_t type) {
-    return static_cast<std::uint32_t>(objects(topology, type).size());
-  };
-  const auto threads = count(HWLOC_OBJ_PU), cores = count(HWLOC_OBJ_CORE);
-  return {threads, cores != 0 ? cores : threads, std::max(1U, count(HWLOC_OBJ_NUMANODE))};
-}
-
 std::vector<Binding> bind_ranks(hwloc_topology_t topology, std::uint32_t ranks, const Policy& policy,
-                                std::uint32_t before) {
+                                std::uint32_t before, std::string_view host) {
   std::vector<Binding> bindings(ranks);
-  if (policy.bind == job::BindTo::none) return bindings;
-  if (policy.parts != 0) return equal_parts(topology, ranks, policy, before);
+  if (policy.bind == job::BindTo::none || ranks == 0) return bindings;
   const auto slots = in_order(topology, policy);
   if (slots.empty()) throw Stop(exit_status::own_failure, messages::no_topology());
+  check_caches(slots, policy, host);
+  if (policy.parts != 0) return equal_parts(topology, ranks, policy, before);
+  if (policy.cores_each != 0) return bind_bundles(topology, ranks, policy, before, host);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     const Slot& slot = slots[(std::uint64_t{before} + rank) % slots.size()];
-    if (policy.bind == job::BindTo::numa && slot.node != nullptr)
-      bindings[rank] = binding_to(slot.node, "NUMA node");
-    else if (policy.bind == job::BindTo::socket && slot.socket != nullptr)
-      bindings[rank] = binding_to(slot.socket, "socket");
-    else
-      bindings[rank] = binding_to(slot.unit, policy.bind == job::BindTo::hwthread ? "hwthread" : "core");
+    const Place place = place_of(slot, policy.bind);
+    bindings[rank] =
+        place.object != nullptr ? binding_to(place.object, place.kind) : binding_to(slot.unit, "core");
   }
   return bindings;
+}
+
+Binding bind_as_listed(hwloc_topology_t topology, std::string_view core_list, job::Rank rank,
+                       std::string_view host) {
+  std::string complaint;
+  const auto ranges = read_core_list(core_list, complaint);
+  if (!ranges) refuse(fmt::format("--rankfile: rank {}: {}", job::number(rank), complaint));
+  const auto all = slots_of(topology, false);
+  const auto sockets = groups_of(all, &Slot::socket);
+  std::vector<Slot> chosen;
+  for (const CoreRange& range : *ranges) {
+    if (range.socket && *range.socket >= sockets.size())
+      refuse(fmt::format("--rankfile: rank {} is to have cores of socket {} of '{}', which has {}",
+                         job::number(rank), *range.socket, host, sockets.size()));
+    const auto& cores = range.socket ? sockets[*range.socket] : all;
+    const auto last =
+        range.last == CoreRange::all ? static_cast<std::uint32_t>(cores.size()) - 1 : range.last;
+    for (std::uint32_t number = range.first; number <= last; ++number)
+      chosen.push_back(core_at(cores, number, range, rank, host));
+  }
+  return binding_to(chosen, "core");
 }
 
 }  // namespace weft::placement

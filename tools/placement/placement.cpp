@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "tools/messages/messages.hpp"
@@ -16,7 +18,7 @@ namespace {
 using messages::Stop;
 namespace exit_status = messages::exit_status;
 
-using Share = Distribution::AppShare;
+using AppShare = Distribution::AppShare;
 
 /// Fills the nodes with one program after the other.
 class Placer {
@@ -24,8 +26,8 @@ class Placer {
   Placer(const allocation::Hosts& hosts, const PlacementRules& rules, std::uint64_t wanted)
       : hosts_(hosts), rules_(rules), wanted_(wanted), used_(hosts.size()) {}
 
-  Share next_program(std::uint32_t ranks) {
-    Share share;
+  AppShare next_program(std::uint32_t ranks) {
+    AppShare share;
     share.counts.resize(hosts_.size());
     const bool by_node = rules_.map == job::MapBy::node && !rules_.per_node;
     share.order = rules_.order.value_or(by_node ? RankBy::node : RankBy::slot);
@@ -59,7 +61,7 @@ class Placer {
     return free;
   }
 
-  void assign(Share& share, std::uint32_t node, std::uint32_t ranks) {
+  void assign(AppShare& share, std::uint32_t node, std::uint32_t ranks) {
     share.counts[node] += ranks;
     used_[node] += ranks;
   }
@@ -71,7 +73,7 @@ class Placer {
     return static_cast<std::uint32_t>(most - std::min<std::uint64_t>(most, used_[node]));
   }
 
-  void fill_in_order(Share& share, std::uint32_t left) {
+  void fill_in_order(AppShare& share, std::uint32_t left) {
     bool is_first = true;
     while (left > 0) {
       bool is_full = true;  // for good
@@ -89,7 +91,7 @@ class Placer {
     }
   }
 
-  void round_robin(Share& share, std::uint32_t left) {
+  void round_robin(AppShare& share, std::uint32_t left) {
     share.first_node = next_;
     bool is_first = true;
     while (left > 0) {
@@ -111,14 +113,15 @@ class Placer {
     }
   }
 
-  void fixed_number_on_each(Share& share, std::uint32_t left) {
+  void fixed_number_on_each(AppShare& share, std::uint32_t left) {
     const std::uint32_t each = *rules_.per_node;
     if (left > std::uint64_t{each} * nodes()) {
-      throw Stop(
-          exit_status::usage,
-          messages::usage(fmt::format("{} ranks are asked for, but {} on each of {} nodes are only {}; use a "
-                                      "larger ppr:N:node (-N), fewer ranks (-n), or more nodes",
-                                      left, each, nodes(), std::uint64_t{each} * nodes())));
+      throw Stop(exit_status::usage,
+                 messages::usage(
+                     fmt::format("{} ranks are asked for, but {} on each of {} nodes are only {}; use a "
+                                 "larger ppr:N:node (-N), fewer ranks (-n), or more nodes (--host; srun's "
+                                 "-N, a number of nodes, is another thing)",
+                                 left, each, nodes(), std::uint64_t{each} * nodes())));
     }
     for (std::uint32_t i = 0; i < nodes() && left > 0; ++i) {
       const auto taken = std::min(each, left);
@@ -168,6 +171,21 @@ class Placer {
   std::uint32_t next_ = 0;           // by node: the node that gets the next rank
 };
 
+/// The number of each of the pool's hosts among all, to which it is added.
+std::vector<std::uint32_t> add_hosts(const Pool& pool, allocation::Hosts& all,
+                                     std::unordered_map<std::string, std::uint32_t>& numbers) {
+  std::vector<std::uint32_t> own;
+  for (const auto& host : pool.hosts) {
+    const auto [at, is_new] = numbers.emplace(host.name, static_cast<std::uint32_t>(all.size()));
+    if (is_new) all.push_back({host.name, 0, 0, host.here});
+    auto& known = all[at->second];
+    known.slots = std::min(known.slots + host.slots, job::most_ranks_a_node);
+    known.max_slots = std::min(known.max_slots + host.max_slots, job::most_ranks_a_node);
+    own.push_back(at->second);
+  }
+  return own;
+}
+
 }  // namespace
 
 Distribution place(const std::vector<std::uint32_t>& ranks, const allocation::Hosts& hosts,
@@ -177,6 +195,31 @@ Distribution place(const std::vector<std::uint32_t>& ranks, const allocation::Ho
   Placer placer(hosts, rules, std::accumulate(ranks.begin(), ranks.end(), std::uint64_t{0}));
   for (const auto count : ranks) distribution.apps.push_back(placer.next_program(count));
   return distribution;
+}
+
+Placed place_in_pools(const std::vector<std::uint32_t>& ranks, const std::vector<Pool>& pools,
+                      PlacementRules rules) {
+  Placed placed;
+  std::unordered_map<std::string, std::uint32_t> numbers;
+  placed.distribution.apps.resize(ranks.size());
+  for (const auto& pool : pools) {
+    const auto own = add_hosts(pool, placed.hosts, numbers);
+    std::vector<std::uint32_t> asked;
+    for (const auto program : pool.programs) asked.push_back(ranks[program]);
+    rules.may_oversubscribe = pool.may_oversubscribe;
+    auto part = place(asked, pool.hosts, rules);
+    for (std::size_t i = 0; i < pool.programs.size(); ++i) {
+      auto& share = placed.distribution.apps[pool.programs[i]];
+      share = {part.apps[i].order, own[part.apps[i].first_node], {}};
+      for (std::size_t host = 0; host < own.size(); ++host) {
+        share.counts.resize(std::max<std::size_t>(share.counts.size(), own[host] + 1));
+        share.counts[own[host]] = part.apps[i].counts[host];
+      }
+    }
+  }
+  placed.distribution.nodes = static_cast<std::uint32_t>(placed.hosts.size());
+  for (auto& share : placed.distribution.apps) share.counts.resize(placed.hosts.size());
+  return placed;
 }
 
 }  // namespace weft::placement

@@ -3,12 +3,13 @@
 // of what the user asks for. Which processors it gets there is decided in mapping.hpp.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "tools/allocation/hosts.hpp"
-#include "tools/job/app.hpp"
+#include "tools/job/mapping.hpp"
 #include "tools/placement/distribution.hpp"
 
 namespace weft::placement {
@@ -28,5 +29,22 @@ struct PlacementRules {
 /// Throws Stop (usage): more ranks than slots, with both numbers and the way out.
 Distribution place(const std::vector<std::uint32_t>& ranks, const allocation::Hosts& hosts,
                    const PlacementRules& rules);
+
+/// Nodes that some of the programs fill.
+struct Pool {
+  allocation::Hosts hosts;
+  bool may_oversubscribe = false;
+  std::vector<std::size_t> programs;  ///< their numbers
+};
+
+/// The hosts are those of all pools, in the order of their first mention; one that several have has the sum of their slots.
+struct Placed {
+  allocation::Hosts hosts;
+  Distribution distribution;
+};
+
+/// ranks: of each program, as for place(), whose errors these are. Each program is in one pool.
+Placed place_in_pools(const std::vector<std::uint32_t>& ranks, const std::vector<Pool>& pools,
+                      PlacementRules rules);
 
 }  // namespace weft::placement

@@ -8,14 +8,21 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
+#include <iterator>
 #include <string>
 #include <vector>
 
+#include "tools/messages/messages.hpp"
+#include "tools/messages/stop.hpp"
 #include "tools/process/fd.hpp"
 
 namespace weft::placement {
 namespace {
+
+using messages::Stop;
+namespace exit_status = messages::exit_status;
 
 /// Empty when the file is not there: /sys may be hidden in a container.
 std::string small_file(const std::string& path) {
@@ -66,10 +73,27 @@ std::uint32_t count_numa_nodes() {
 
 }  // namespace
 
-Processors count_processors() {
-  const auto threads = allowed_threads();
+Processors count_processors(const std::vector<unsigned>& only) {
+  auto threads = allowed_threads();
+  if (!only.empty())
+    std::erase_if(threads,
+                  [&](unsigned thread) { return !std::binary_search(only.begin(), only.end(), thread); });
   if (threads.empty()) return {};
   return {static_cast<std::uint32_t>(threads.size()), std::max(1U, count_cores(threads)), count_numa_nodes()};
+}
+
+void confine_to(const std::vector<unsigned>& processors, std::string_view host) {
+  const auto allowed = allowed_threads();
+  std::vector<unsigned> missing;
+  std::set_difference(processors.begin(), processors.end(), allowed.begin(), allowed.end(),
+                      std::back_inserter(missing));
+  if (!missing.empty())
+    throw Stop(exit_status::usage, messages::processors_not_there(missing, allowed, host));
+  constexpr unsigned bits = 8 * sizeof(unsigned long);
+  std::vector<unsigned long> mask(processors.back() / bits + 1);
+  for (const unsigned processor : processors) mask[processor / bits] |= 1UL << (processor % bits);
+  if (::syscall(SYS_sched_setaffinity, 0, mask.size() * sizeof(unsigned long), mask.data()) != 0)
+    throw Stop(exit_status::own_failure, messages::not_confined(host, errno));
 }
 
 }  // namespace weft::placement

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
+#include <vector>
 
 namespace weft::placement {
 
@@ -14,6 +16,11 @@ struct Processors {
 };
 
 /// Cost: one system call and two small files; with SMT one more file for each thread.
-Processors count_processors();
+///   only  the processors to count of those (the operating system's numbers); empty: all
+Processors count_processors(const std::vector<unsigned>& only = {});
+
+/// From now on this process, and what it starts, runs on these processors only. host: its node, for the line. Throws Stop (usage) where
+/// one is not there. Call while the process has one thread.
+void confine_to(const std::vector<unsigned>& processors, std::string_view host);
 
 }  // namespace weft::placement

@@ -131,6 +131,19 @@ Variables additions_to(const Variables& environment, const std::string& library_
   return additions;
 }
 
+Variables openmp_variables(const Variables& environment, std::uint32_t threads, job::BindTo bind) {
+  Variables variables;
+  const auto is_set = [&](std::string_view name) { return find(environment, name) != nullptr; };
+  if (!is_set("OMP_NUM_THREADS")) variables.push_back(fmt::format("OMP_NUM_THREADS={}", threads));
+  // Those of the compilers say the same in words of their own, and one that finds both warns in every rank.
+  constexpr std::array<std::string_view, 4> ways = {"OMP_PLACES", "OMP_PROC_BIND", "GOMP_CPU_AFFINITY",
+                                                    "KMP_AFFINITY"};
+  if (bind == job::BindTo::none || std::any_of(ways.begin(), ways.end(), is_set)) return variables;
+  variables.emplace_back(bind == job::BindTo::hwthread ? "OMP_PLACES=threads" : "OMP_PLACES=cores");
+  variables.emplace_back("OMP_PROC_BIND=close");
+  return variables;
+}
+
 std::string working_directory_variable(const std::string& directory, const std::string& from) {
   std::filesystem::path path = std::filesystem::path(from) / directory;
   const auto has_dots = [](const std::filesystem::path& part) { return part == "." || part == ".."; };

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tools/job/mapping.hpp"
 #include "tools/job/rank.hpp"
 
 namespace weft::ranks {
@@ -35,6 +36,10 @@ Variables without_other_jobs(const Variables& inherited);
 /// What the ranks of one program get beyond `environment`, which is theirs as the PMIx server left it; what stands there as well is to be
 /// replaced.
 Variables additions_to(const Variables& environment, const std::string& library_path, bool oversubscribed);
+
+/// --cpus-per-rank: what makes a program of OpenMP use the processors of its rank, so many threads, as far as `environment` does not say.
+/// Places only where the rank is bound: threads of ranks that are not would all go to the first processors of their node.
+Variables openmp_variables(const Variables& environment, std::uint32_t threads, job::BindTo bind);
 
 /// The identity variables that scripts written for mpirun read (OMPI_COMM_WORLD_RANK and the like).
 struct RankIdentity {

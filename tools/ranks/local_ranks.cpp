@@ -12,6 +12,8 @@
 #include <utility>
 
 #include "tools/messages/stop.hpp"
+#include "tools/placement/mapping.hpp"
+#include "tools/placement/processor_lists.hpp"
 #include "tools/placement/processors.hpp"
 #include "tools/ranks/program.hpp"
 
@@ -96,6 +98,7 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
   const auto ranks = table.ranks_on(node_);
   ranks_.assign(ranks.begin(), ranks.end());
   const auto local = static_cast<std::uint32_t>(ranks_.size());
+  confine(launch.processors);
   const placement::Processors processors = placement::count_processors();
   map_.cores = processors.cores;
   // Virtual nodes share the processors of a machine: the nodes before this one have the first of them.
@@ -106,16 +109,39 @@ void LocalRanks::plan(const channel::order::Launch& launch, const placement::Ran
                                launch.all_slots != 0         ? launch.all_slots
                                : node_ < launch.slots.size() ? launch.slots[node_]
                                                              : 1};
-  map_.policy = placement::choose_policy(share, processors, launch.bind, launch.map);
+  map_.policy = placement::choose_policy(share, processors, launch.mapping);
+  const bool is_listed = !launch.core_lists.empty();
+  if (is_listed) map_.policy.bind = job::BindTo::core, map_.policy.reason = placement::Reason::listed;
   binding_reason_ = placement::words_for(map_.policy, share, processors.cores);
   if (map_.policy.bind != job::BindTo::none)
     topology_ = placement::load_topology();
   else
     placement::leave_out_plugins();  // the PMIx server loads a topology when a rank has come to it
-  map_.bindings = placement::bind_ranks(topology_.get(), local, map_.policy, before);
+  map_.bindings = is_listed ? listed_bindings(launch.core_lists)
+                            : placement::bind_ranks(topology_.get(), local, map_.policy, before, map_.host);
+  if (launch.sets_openmp) openmp_threads_ = launch.mapping.cores_each;
+  merges_errors_ = launch.merges_errors;
   if (launch.one_machine) shared_files_.emplace(shared_files_path_);
   name_session_folder(notes);
   inherited_ = without_other_jobs(launch.environment);
+}
+
+/// list: --cpu-list as the launch message has it.
+void LocalRanks::confine(const std::string& list) const {
+  if (list.empty()) return;
+  std::string complaint;
+  const auto processors = placement::read_processor_list(list, complaint);
+  if (!processors) throw Stop(exit_status::own_failure, messages::damaged_order());
+  placement::confine_to(*processors, map_.host);
+}
+
+std::vector<placement::Binding> LocalRanks::listed_bindings(
+    const std::vector<std::string>& core_lists) const {
+  if (core_lists.size() != map_.size) throw Stop(exit_status::own_failure, messages::damaged_order());
+  std::vector<placement::Binding> bindings;
+  for (const Rank rank : ranks_)
+    bindings.push_back(placement::bind_as_listed(topology_.get(), core_lists[index(rank)], rank, map_.host));
+  return bindings;
 }
 
 /// A job does without: few programs look for such folders, and those that do have to get on where there are none.
@@ -131,6 +157,9 @@ void LocalRanks::plan_app(std::size_t number, const std::string& library_path, j
   const auto& app = map_.apps[number];
   auto environment = server_->environment_of(map_.first_rank_of(number), inherited_);
   auto additions = additions_to(environment, library_path, map_.policy.oversubscribed);
+  if (openmp_threads_ != 0)
+    for (const auto& variable : openmp_variables(environment, openmp_threads_, map_.policy.bind))
+      set_variable(additions, variable);
   set_variable(additions, mark_);
   if (!app.directory.empty())
     set_variable(additions, working_directory_variable(app.directory, map_.directory));
@@ -213,7 +242,7 @@ process::SpawnResult LocalRanks::start_rank(std::size_t index_here,
   request.directory = map_.apps[app].directory.empty() ? nullptr : map_.apps[app].directory.c_str();
   request.streams[0] = streams.input.get();
   request.streams[1] = streams.output.get();
-  request.streams[2] = streams.error.get();
+  request.streams[2] = merges_errors_ ? streams.output.get() : streams.error.get();
   request.affinity = affinity.empty() ? nullptr : affinity.data();
   request.affinity_bytes = affinity.size() * sizeof(unsigned long);
   request.descriptor_limit = descriptor_limit;

@@ -18,6 +18,8 @@
 #include "tools/libraries/open_watch.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/placement/distribution.hpp"
+#include "tools/placement/mapping.hpp"
+#include "tools/placement/topology.hpp"
 #include "tools/process/fd.hpp"
 #include "tools/ranks/environment.hpp"
 #include "tools/ranks/orphan_reaper.hpp"
@@ -98,6 +100,8 @@ class LocalRanks {
   std::vector<std::string> description() const;
 
  private:
+  void confine(const std::string& list) const;
+  std::vector<placement::Binding> listed_bindings(const std::vector<std::string>& core_lists) const;
   void name_session_folder(std::vector<std::string>& notes);
   void plan_app(std::size_t app, const std::string& library_path, job::Pmi pmi);
   Variables own_variables(std::size_t index_here) const;
@@ -122,6 +126,8 @@ class LocalRanks {
   placement::Topology topology_;
   host::JobMap map_;
   std::string binding_reason_;              // for the user
+  std::uint32_t openmp_threads_ = 0;        // of each rank; 0: variables of OpenMP stay as they are
+  bool merges_errors_ = false;              // standard error of ranks goes where their standard output goes
   std::vector<job::Rank> ranks_;            // of this node, ascending
   Variables inherited_;                     // weftrun's, as far as ranks get it
   std::vector<Variables> additions_;        // one an app: beyond what the server makes of inherited_

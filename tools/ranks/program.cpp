@@ -91,7 +91,11 @@ std::string search(const std::string& name, std::string_view path, const std::st
 std::string find_program(const job::App& app, const Variables& environment) {
   if (!app.directory.empty()) check_directory(app.directory);
   const std::string& name = app.argv.front();
-  if (name.find('/') == std::string::npos) return search(name, search_path(environment), app.directory);
+  if (name.find('/') == std::string::npos) {
+    std::string path = app.path.empty() ? std::string() : app.path + ":";
+    path += search_path(environment);
+    return search(name, std::string_view(path), app.directory);
+  }
   std::string reason;
   switch (state_of(seen_from_here(name, app.directory), reason)) {
     case FileState::runnable:

@@ -14,7 +14,7 @@
 namespace weft::ranks {
 
 /// The path for execve: absolute or relative to the directory in which the rank will run. A name without a
-/// slash is looked up in the PATH that the rank will have. Throws Stop: not_found, not_executable,
+/// slash is looked up in the folders of --path, then in the PATH that the rank will have. Throws Stop: not_found, not_executable,
 /// own_failure (--wdir).
 std::string find_program(const job::App& app, const Variables& environment);
 

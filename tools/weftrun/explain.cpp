@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
 #include "tools/job/ranges.hpp"
+#include "tools/placement/mapping.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -19,11 +22,11 @@ const char* meaning_of(job::MapBy map) noexcept {
     case job::MapBy::node:
       return "one rank to each node with a free slot in turn";
     case job::MapBy::core:
+    case job::MapBy::l2cache:
+    case job::MapBy::l3cache:
     case job::MapBy::numa:
     case job::MapBy::socket:
-      return "each node is filled before the next one is begun; on a node the ranks are round_robin to these "
-             "in "
-             "turn";
+      return "each node is filled before the next one is begun; on a node ranks are dealt to these in turn";
     case job::MapBy::automatic:
     case job::MapBy::slot:
       break;
@@ -35,9 +38,9 @@ std::string mapping_reason(const Options& options) {
   if (options.per_node)
     return fmt::format("map-by ppr:{0}:node: {0} rank{1} on each node", *options.per_node,
                        plural(*options.per_node));
-  const bool is_default = options.map == job::MapBy::automatic;
-  return fmt::format("map-by {}{}: {}", is_default ? "slot" : name_of(options.map),
-                     is_default ? " (default)" : "", meaning_of(options.map));
+  const bool is_default = options.mapping.map == job::MapBy::automatic;
+  return fmt::format("map-by {}{}: {}", is_default ? "slot" : name_of(options.mapping.map),
+                     is_default ? " (default)" : "", meaning_of(options.mapping.map));
 }
 
 std::string order_reason(const Plan& plan, const Options& options) {
@@ -56,7 +59,10 @@ std::string count_reason(const Plan& plan, const Options& options) {
 std::string binding_reason(const Options& options, const placement::Policy& policy,
                            const placement::Processors& processors, const placement::Share& share) {
   return fmt::format("bind-to {}{}: {}", name_of(policy.bind),
-                     options.bind == job::BindTo::automatic ? " (default)" : "",
+                     options.mapping.bind == job::BindTo::automatic &&
+                             policy.reason != placement::Reason::listed && policy.cores_each == 0
+                         ? " (default)"
+                         : "",
                      placement::words_for(policy, share, processors.cores));
 }
 
@@ -96,8 +102,10 @@ class Writer {
   void reasons() {
     for (const auto& reason : plan_.because) add("  {}", reason);
     if (const auto reason = count_reason(plan_, options_); !reason.empty()) add("  {}", reason);
-    add("  {}", mapping_reason(options_));
-    add("  {}", order_reason(plan_, options_));
+    if (plan_.core_lists.empty()) {
+      add("  {}", mapping_reason(options_));
+      add("  {}", order_reason(plan_, options_));
+    }
     add("  processors of {}: {} cores, {} hardware threads, {} NUMA node{}", machine_.from,
         machine_.processors.cores, machine_.processors.threads, machine_.processors.numa_nodes,
         plural(machine_.processors.numa_nodes));
@@ -113,15 +121,28 @@ class Writer {
     const bool known = is_known(node);
     if (known) {
       const auto share = share_on(i);
-      const auto policy = placement::choose_policy(share, machine_.processors, options_.bind, options_.map);
+      auto policy = placement::choose_policy(share, machine_.processors, options_.mapping);
+      if (!plan_.core_lists.empty())
+        policy.bind = job::BindTo::core, policy.reason = placement::Reason::listed;
       add("  {}", binding_reason(options_, policy, machine_.processors, share));
-      bindings = placement::bind_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()),
-                                       policy, before_);
+      bindings = bindings_of(ranks, policy, node.name);
     } else {
       add("  the node itself chooses processors when it knows its own");
     }
     if (plan_.one_machine) before_ += static_cast<std::uint32_t>(ranks.size());
     for (std::size_t k = 0; k < ranks.size(); ++k) rank(ranks[k], k % node.slots, bindings[k], known);
+  }
+
+  std::vector<placement::Binding> bindings_of(std::span<const Rank> ranks, const placement::Policy& policy,
+                                              const std::string& host) const {
+    if (plan_.core_lists.empty())
+      return placement::bind_ranks(machine_.topology.get(), static_cast<std::uint32_t>(ranks.size()), policy,
+                                   before_, host);
+    std::vector<placement::Binding> bindings;
+    for (const Rank rank : ranks)
+      bindings.push_back(
+          placement::bind_as_listed(machine_.topology.get(), plan_.core_lists[index(rank)], rank, host));
+    return bindings;
   }
 
   void rank(Rank rank, std::size_t slot, const placement::Binding& binding, bool known) {
@@ -143,7 +164,7 @@ class Writer {
 
 }  // namespace
 
-KnownMachine KnownMachine::of(const std::string& description) {
+KnownMachine KnownMachine::of(const std::string& description, const std::vector<unsigned>& processors) {
   KnownMachine machine;
   if (description.empty()) {
     machine.topology = placement::load_topology();
@@ -153,8 +174,24 @@ KnownMachine KnownMachine::of(const std::string& description) {
     machine.is_every_node = true;
     machine.from = fmt::format("each node, as WEFT_TOPOLOGY describes them ({})", description);
   }
+  if (!processors.empty()) {
+    placement::keep_only(machine.topology.get(), processors,
+                         machine.is_every_node ? "each node" : "this machine");
+    machine.from += ", and --cpu-list " + job::ranges(processors);
+  }
   machine.processors = placement::processors_in(machine.topology.get());
   return machine;
+}
+
+std::string describe_allocation(const Plan& plan) {
+  std::uint64_t slots = 0;
+  for (const auto& node : plan.allocation) slots += node.slots;
+  auto text = fmt::format("{} node{}, {} slot{}\n", plan.allocation.size(), plural(plan.allocation.size()),
+                          slots, plural(slots));
+  for (const auto& node : plan.allocation)
+    text += fmt::format("  '{}': {} slot{}{}\n", node.name, node.slots, plural(node.slots),
+                        node.here ? ", this machine" : "");
+  return text;
 }
 
 std::string explain(const Plan& plan, const Options& options, const KnownMachine& machine, bool why) {

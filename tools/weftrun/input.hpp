@@ -16,7 +16,7 @@
 
 #include "tools/process/fd.hpp"
 #include "tools/ranks/input_pipes.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 
 namespace weft::weftrun {
 

@@ -396,7 +396,7 @@ void Job::print_times() {
 
 messages::Where Job::where(Rank rank) const {
   return {rank, plan_.nodes[table_.node_of(rank)].name, ranks_.pid(rank),
-          launch_.apps[table_.app_of(rank)].argv[0], output_->error_file(rank)};
+          launch_.apps[table_.app_of(rank)].argv[0], output_->error_file(rank, launch_.merges_errors)};
 }
 
 }  // namespace weft::weftrun

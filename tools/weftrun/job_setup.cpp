@@ -46,8 +46,7 @@ void Job::make_output() {
   events.write_failed = [this](const std::string& what, int error) {
     raise(Event::output_lost, exit_status::own_failure, messages::output_lost(what, error));
   };
-  output_ =
-      std::make_unique<Output>(loop_, options_.output_directory, options_.tag_output, std::move(events));
+  output_ = std::make_unique<Output>(loop_, options_.output_directory, options_.tags, std::move(events));
   console_.emplace(*output_, options_.quiet, options_.verbose);
 }
 

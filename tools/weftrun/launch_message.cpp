@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "tools/allocation/own_names.hpp"
+#include "tools/job/ranges.hpp"
 #include "tools/messages/messages.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/ranks/environment.hpp"
@@ -57,8 +58,11 @@ channel::order::Launch launch_message(const Options& options, const Plan& plan,
   for (std::size_t a = 0; a < launch.apps.size(); ++a) launch.apps[a].ranks = plan.ranks[a];
   for (char** at = environ; at != nullptr && *at != nullptr; ++at) launch.environment.emplace_back(*at);
   launch.directory = current_directory();
-  launch.bind = options.bind;
-  launch.map = options.map;
+  launch.mapping = options.mapping;
+  launch.processors = job::ranges(options.processors);
+  launch.core_lists = plan.core_lists;
+  launch.sets_openmp = options.sets_openmp;
+  launch.merges_errors = options.merges_errors;
   launch.one_machine = plan.one_machine;
   launch.wants_bindings = options.report_bindings || options.verbose;
   launch.is_recoverable = options.on_failure == OnFailure::go_on;

@@ -7,7 +7,7 @@
 
 #include "tools/channel/launch_order.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {

@@ -4,16 +4,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
 
 namespace weft::weftrun {
 
 using job::Rank;
 
-LineTagger::LineTagger(Rank rank)
-    : tag_(fmt::format("[{}] ", number(rank))), continued_tag_(fmt::format("[{}]+ ", number(rank))) {}
+namespace {
+
+/// "2026-01-31T12:00:00.123"
+std::string local_time() {
+  using namespace std::chrono;
+  const auto now = system_clock::now();
+  const std::time_t seconds = system_clock::to_time_t(now);
+  std::tm parts{};
+  ::localtime_r(&seconds, &parts);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%S", &parts);
+  const auto since = duration_cast<milliseconds>(now.time_since_epoch()).count() % 1000;
+  return fmt::format("{}.{:03}", text.data(), since);
+}
+
+}  // namespace
+
+LineTagger::LineTagger(Rank rank, OutputTags tags)
+    : tag_(tags.rank ? fmt::format("[{}]", number(rank)) : ""), has_time_(tags.time) {}
 
 void LineTagger::emit(std::string& out, std::string_view rest) {
-  out += continues_ ? continued_tag_ : tag_;
+  if (has_time_) out += local_time() + (tag_.empty() ? "" : " ");
+  out += tag_;
+  out += continues_ ? "+ " : " ";
   out += unfinished_;
   out += rest;
   out += '\n';

@@ -15,9 +15,9 @@
 #include "tools/process/fd.hpp"
 #include "tools/process/spawn.hpp"
 #include "tools/ranks/environment.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 #include "tools/weftrun/explain.hpp"
 #include "tools/weftrun/job.hpp"
-#include "tools/weftrun/options.hpp"
 #include "tools/weftrun/plan.hpp"
 
 namespace weft::weftrun {
@@ -39,6 +39,40 @@ void say_failure(const std::string& line) {
   say(messages::with_descriptor_limit(line, process::descriptor_limit()));
 }
 
+std::string described_machine() {
+  return base::read(base::Variable::topology).text;
+}
+
+PlanContext context_of(const Options& options) {
+  auto context = PlanContext::real(options.processors);
+  if (!options.dry_run || described_machine().empty()) return context;
+  const auto machine = KnownMachine::of(described_machine(), options.processors);
+  context.cores = machine.processors.cores;
+  context.threads = machine.processors.threads;
+  return context;
+}
+
+/// --dry-run, --explain and --display.
+std::string said_before(const Plan& plan, const Options& options) {
+  auto text = options.shows_allocation ? describe_allocation(plan) : std::string();
+  if (!options.dry_run && !options.explain && !options.shows_map) return text;
+  const auto described = described_machine();
+  const bool is_used =
+      !described.empty() || plan.own || plan.one_machine;  // else the processors are those of other nodes
+  const auto machine = KnownMachine::of(described, is_used ? options.processors : std::vector<unsigned>());
+  return text + explain(plan, options, machine, options.explain);
+}
+
+/// Virtual nodes share the processors of this machine: what they are asked for and do not have is told before a daemon is started.
+void check_shared_processors(const Plan& plan, const Options& options) {
+  const auto& mapping = options.mapping;
+  const bool asks_for_caches = mapping.bind == job::BindTo::l2cache || mapping.bind == job::BindTo::l3cache ||
+                               mapping.map == job::MapBy::l2cache || mapping.map == job::MapBy::l3cache;
+  const bool asks =
+      asks_for_caches || mapping.cores_each != 0 || !options.processors.empty() || !plan.core_lists.empty();
+  if (plan.one_machine && asks) (void)explain(plan, options, KnownMachine::of({}, options.processors), false);
+}
+
 int run(int argc, char** argv) {
   Options options = parse_options(std::vector<std::string>(argv + 1, argv + argc));
   if (!options.help.empty()) return print(options.help);
@@ -50,13 +84,11 @@ int run(int argc, char** argv) {
   process::grow_descriptor_table();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of write() here
   ranks::forget_other_jobs();
-  Plan plan = make_plan(options, PlanContext::real());
-  if (options.dry_run || options.explain) {
-    const auto described = base::read(base::Variable::topology).text;
-    const auto text = explain(plan, options, KnownMachine::of(described), options.explain);
-    if (options.dry_run) return print(text);
-    fmt::print(stderr, "{}", text);
-  }
+  Plan plan = make_plan(options, context_of(options));
+  const auto text = said_before(plan, options);
+  if (options.dry_run) return print(text);
+  (void)std::fputs(text.c_str(), stderr);
+  check_shared_processors(plan, options);
   for (std::string transport;; transport = "tcp") {
     Job job(spawner, options, plan, WEFT_VERSION, transport);
     const int status = job.run();

@@ -39,8 +39,8 @@ process::Fd create(const std::string& path) {
 
 }  // namespace
 
-Output::Output(asio::io_context& loop, const std::string& directory, bool tagged, Events events)
-    : directory_(directory), tagged_(tagged), events_(std::move(events)) {
+Output::Output(asio::io_context& loop, const std::string& directory, OutputTags tags, Events events)
+    : directory_(directory), tags_(tags), events_(std::move(events)) {
   if (!directory_.empty()) {
     std::error_code error;
     std::filesystem::create_directories(directory_, error);
@@ -67,8 +67,8 @@ Output::Ends Output::connect(Rank rank) {
   if (!directory_.empty()) return open_files(rank);
   process::Pipe out = process::make_pipe(false, true);
   process::Pipe error = process::make_pipe(false, true);
-  out_->attach(std::move(out.read), rank, tagged_);
-  error_->attach(std::move(error.read), rank, tagged_);
+  out_->attach(std::move(out.read), rank, tags_);
+  error_->attach(std::move(error.read), rank, tags_);
   return {std::move(out.write), std::move(error.write)};
 }
 
@@ -78,8 +78,8 @@ void Output::make_files(Rank rank) const {
 
 void Output::connect_remote(Rank rank) {
   if (!directory_.empty()) return;
-  out_->attach_remote(rank, channel::Stream::out, tagged_);
-  error_->attach_remote(rank, channel::Stream::error, tagged_);
+  out_->attach_remote(rank, channel::Stream::out, tags_);
+  error_->attach_remote(rank, channel::Stream::error, tags_);
 }
 
 void Output::write(Rank rank, channel::Stream stream, std::string bytes, std::function<void()> done) {
@@ -131,8 +131,9 @@ std::string Output::file_of(Rank rank, channel::Stream stream) const {
                      stream == channel::Stream::out ? "out" : "err");
 }
 
-std::string Output::error_file(Rank rank) const {
-  return directory_.empty() ? std::string() : file_of(rank, channel::Stream::error);
+std::string Output::error_file(Rank rank, bool merges_errors) const {
+  return directory_.empty() ? std::string()
+                            : file_of(rank, merges_errors ? channel::Stream::out : channel::Stream::error);
 }
 
 void Output::print(std::string line) {

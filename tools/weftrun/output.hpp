@@ -25,7 +25,7 @@ class Output {
   };
 
   /// directory: for files, made if it does not exist; empty: forward. Throws Stop (own_failure).
-  Output(asio::io_context& loop, const std::string& directory, bool tagged, Events events);
+  Output(asio::io_context& loop, const std::string& directory, OutputTags tags, Events events);
 
   /// Descriptors 1 and 2 of a rank; close them here once it has started. Throws Stop (own_failure).
   struct Ends {
@@ -42,8 +42,8 @@ class Output {
   /// Ends its streams: its node is lost.
   void close_remote(job::Rank rank);
 
-  /// The file with the rank's standard error; empty when it is forwarded.
-  std::string error_file(job::Rank rank) const;
+  /// The file with the rank's standard error; empty when it is forwarded. With merges_errors that of its standard output.
+  std::string error_file(job::Rank rank, bool merges_errors) const;
 
   /// After the end of a rank of this node, which writes its files itself: one that ignores what its writes say loses output where
   /// the file system is full. That is a failed write then.
@@ -64,7 +64,7 @@ class Output {
   void check_drained();
 
   std::string directory_;
-  bool tagged_;
+  OutputTags tags_;
   Events events_;
   std::unique_ptr<Sink> out_;
   std::unique_ptr<Sink>

@@ -17,6 +17,7 @@
 #include "tools/messages/stop.hpp"
 #include "tools/placement/placement.hpp"
 #include "tools/placement/processors.hpp"
+#include "tools/placement/rank_file.hpp"
 
 namespace weft::weftrun {
 namespace {
@@ -42,11 +43,19 @@ std::uint64_t ranks_asked_for(const Options& options) {
   return ranks;
 }
 
+/// Ranks that this machine has room for.
+std::uint32_t own_slots(const Options& options, const PlanContext& context) {
+  const auto each = options.mapping.cores_each;
+  if (each == 0) return std::min(context.cores, job::most_ranks_a_node);
+  const auto units = options.mapping.bind == job::BindTo::hwthread ? context.threads : context.cores;
+  return std::clamp(units / each, 1U, job::most_ranks_a_node);
+}
+
 /// Slots of each virtual node where the user gives no number: the job's ranks in equal parts, the machine's
 /// cores if their number is not given either.
 std::uint32_t enough_slots(const Options& options, const PlanContext& context, std::uint32_t nodes) {
   const auto asked = ranks_asked_for(options);
-  const std::uint64_t ranks = asked != 0 ? asked : std::max(context.cores, nodes);
+  const std::uint64_t ranks = asked != 0 ? asked : std::max(own_slots(options, context), nodes);
   return static_cast<std::uint32_t>(
       std::min<std::uint64_t>((ranks + nodes - 1) / nodes, job::most_ranks_a_node));
 }
@@ -62,7 +71,16 @@ Choice virtual_choice(const Options& options, const PlanContext& context) {
   return choice;
 }
 
-Choice choose_hosts(const Options& options, const PlanContext& context) {
+std::optional<placement::RankFile> rank_file_of(const Options& options, const PlanContext& context) {
+  if (options.rank_file.empty()) return std::nullopt;
+  auto file = placement::read_rank_file(options.rank_file);
+  for (auto& place : file.places)
+    if (context.is_here(place.host)) place.host = context.host;
+  return file;
+}
+
+Choice choose_hosts(const Options& options, const PlanContext& context,
+                    const std::optional<placement::RankFile>& file) {
   if (options.virtual_nodes) return virtual_choice(options, context);
   Choice choice;
   choice.may_oversubscribe = options.oversubscribe;
@@ -75,10 +93,15 @@ Choice choose_hosts(const Options& options, const PlanContext& context) {
   } else if (auto allocated = allocation::slurm_allocation(context.variable)) {
     choice.hosts = *std::move(allocated);
     choice.from = fmt::format("Slurm's allocation {}", *context.variable("SLURM_JOB_ID"));
+  } else if (file) {
+    choice.hosts = hosts_of(*file);
+    choice.from = "those of the rank file";
   } else {
-    choice.hosts = {
-        {context.host, std::min(context.cores, job::most_ranks_a_node), job::most_ranks_a_node, true}};
-    choice.from = "no host list: this machine, a slot a core, more ranks are always allowed";
+    choice.hosts = {{context.host, own_slots(options, context), job::most_ranks_a_node, true}};
+    choice.from =
+        options.mapping.cores_each == 0
+            ? "no host list: this machine, a slot a core, more ranks are always allowed"
+            : fmt::format("no host list: this machine, a slot for each {} cores", options.mapping.cores_each);
     choice.may_oversubscribe = true;
     return choice;
   }
@@ -163,12 +186,11 @@ launch::Agent choose_agent(Plan& plan, const Options& options, const PlanContext
   return agent;
 }
 
-placement::PlacementRules rules_of(const Options& options, bool may_oversubscribe) {
+placement::PlacementRules rules_of(const Options& options) {
   placement::PlacementRules rules;
-  rules.map = options.map == job::MapBy::automatic ? job::MapBy::slot : options.map;
+  rules.map = options.mapping.map == job::MapBy::automatic ? job::MapBy::slot : options.mapping.map;
   rules.per_node = options.per_node;
   rules.order = options.order;
-  rules.may_oversubscribe = may_oversubscribe;
   return rules;
 }
 
@@ -189,18 +211,56 @@ void take_used_nodes(Plan& plan, const allocation::Hosts& hosts, const placement
     plan.oversubscribed = plan.oversubscribed || ranks > hosts[i].slots;
     plan.nodes.push_back({hosts[i].name, hosts[i].slots, hosts[i].here});
   }
+  for (const auto& host : hosts) plan.allocation.push_back({host.name, host.slots, host.here});
   plan.distribution.nodes = static_cast<std::uint32_t>(plan.nodes.size());
   for (const auto& app : all.apps) {
     placement::Distribution::AppShare share{app.order, new_number[app.first_node], {}};
+    for (const auto node : app.listed) share.listed.push_back(new_number[node]);
     for (std::size_t i = 0; i < hosts.size(); ++i)
       if (is_used[i]) share.counts.push_back(app.counts[i]);
     plan.distribution.apps.push_back(std::move(share));
   }
 }
 
+/// The job's nodes for all programs but those that have some of their own.
+std::vector<placement::Pool> pools_of(const Options& options, const PlanContext& context, Choice choice) {
+  std::vector<placement::Pool> pools(1);
+  pools.front() = {std::move(choice.hosts), choice.may_oversubscribe, {}};
+  for (std::size_t program = 0; program < options.apps.size(); ++program) {
+    if (program >= options.own_hosts.size() || options.own_hosts[program].empty()) {
+      pools.front().programs.push_back(program);
+      continue;
+    }
+    auto hosts = allocation::read_host_option(options.own_hosts[program]);
+    pools.push_back(
+        {allocation::with_own_name(hosts, context.host, context.is_here), options.oversubscribe, {program}});
+  }
+  if (pools.front().programs.empty()) pools.erase(pools.begin());
+  return pools;
+}
+
+/// Which rank is on which node, into the plan.
+void place_ranks(Plan& plan, const Options& options, const PlanContext& context, Choice choice,
+                 const std::optional<placement::RankFile>& file) {
+  std::vector<std::uint32_t> asked;
+  for (const auto& app : options.apps) asked.push_back(app.ranks);
+  if (file) {
+    plan.because.push_back(fmt::format("ranks: --rankfile {}", file->name));
+    for (const auto& place : file->places) plan.core_lists.push_back(place.cores);
+    return take_used_nodes(plan, choice.hosts, place_as_listed(*file, asked, choice.hosts));
+  }
+  for (std::size_t program = 1; program < options.own_hosts.size(); ++program)
+    if (!options.own_hosts[program].empty())
+      plan.because.push_back(
+          fmt::format("nodes of '{}': its own --host", options.apps[program].argv.front()));
+  const auto placed =
+      placement::place_in_pools(asked, pools_of(options, context, std::move(choice)), rules_of(options));
+  take_used_nodes(plan, placed.hosts, placed.distribution);
+}
+
 }  // namespace
 
-PlanContext PlanContext::real() {
+PlanContext PlanContext::real(const std::vector<unsigned>& processors) {
   PlanContext context;
   context.variable = [](const char* name) {
     const char* value = std::getenv(name);
@@ -208,7 +268,9 @@ PlanContext PlanContext::real() {
   };
   const allocation::OwnNames names = allocation::OwnNames::here();
   context.host = names.host;
-  context.cores = placement::count_processors().cores;
+  const auto counted = placement::count_processors(processors);
+  context.cores = counted.cores;
+  context.threads = counted.threads;
   std::error_code error;
   context.program_directory = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
   context.is_here = [names](const std::string& name) { return names.matches(name); };
@@ -217,12 +279,10 @@ PlanContext PlanContext::real() {
 
 Plan make_plan(const Options& options, const PlanContext& context) {
   Plan plan;
-  const Choice choice = choose_hosts(options, context);
+  const auto file = rank_file_of(options, context);
+  const Choice choice = choose_hosts(options, context, file);
   plan.because.push_back("nodes: " + choice.from);
-  const placement::PlacementRules rules = rules_of(options, choice.may_oversubscribe);
-  std::vector<std::uint32_t> asked;
-  for (const auto& app : options.apps) asked.push_back(app.ranks);
-  take_used_nodes(plan, choice.hosts, place(asked, choice.hosts, rules));
+  place_ranks(plan, options, context, choice, file);
   for (const auto& app : plan.distribution.apps)
     plan.ranks.push_back(std::accumulate(app.counts.begin(), app.counts.end(), 0U));
   plan.one_machine = choice.is_virtual;

@@ -11,7 +11,7 @@
 
 #include "tools/launch/agent.hpp"
 #include "tools/placement/distribution.hpp"
-#include "tools/weftrun/options.hpp"
+#include "tools/weftrun/command_line/options.hpp"
 
 namespace weft::weftrun {
 
@@ -31,6 +31,8 @@ struct Plan {
   bool oversubscribed = false;           ///< a node has more ranks than slots
   launch::Agent agent;                   ///< for the nodes but `own`; not filled in when `alone`
   std::vector<std::string> unused;       ///< nodes of the host list that get no rank
+  std::vector<PlannedNode> allocation;   ///< all nodes, those without ranks too
+  std::vector<std::string> core_lists;   ///< with a rank file: of each rank, what it says after slot=
   std::vector<std::string> because;      ///< one sentence a decision, for --explain
 
   /// The launcher's number: that of the node that it serves, or the next after the nodes'.
@@ -45,9 +47,11 @@ struct PlanContext {
   std::function<std::optional<std::string>(const char*)> variable;  ///< of the environment
   std::string host;                                                 ///< this machine's name
   std::uint32_t cores = 1;                                          ///< of this machine that weftrun may use
+  std::uint32_t threads = 1;                                        ///< the same, of hardware threads
   std::string program_directory;                                    ///< of weftrun itself
   std::function<bool(const std::string&)> is_here;                  ///< does this name mean this machine?
-  static PlanContext real();
+  /// processors: those of this machine that may be used, by --cpu-list; empty: all.
+  static PlanContext real(const std::vector<unsigned>& processors = {});
 };
 
 /// Throws Stop (usage) with one line that says what does not fit and what to do.

@@ -68,19 +68,19 @@ Sink::Sink(asio::io_context& loop, int fd, Events events)
     has_failed_ = true;
 }
 
-void Sink::attach(process::Fd pipe, Rank rank, bool tagged) {
+void Sink::attach(process::Fd pipe, Rank rank, OutputTags tags) {
   if (has_failed_) return;  // closes the pipe: its writer gets SIGPIPE
-  auto source = std::make_shared<Source>(
-      Source{asio::posix::stream_descriptor(writer_.get_executor()), rank, LineTagger(rank), tagged});
+  auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
+                                                LineTagger(rank, tags), tags.any()});
   source->pipe.assign(pipe.release());
   sources_.insert(source);
   await(source);
 }
 
-void Sink::attach_remote(Rank rank, channel::Stream stream, bool tagged) {
+void Sink::attach_remote(Rank rank, channel::Stream stream, OutputTags tags) {
   if (has_failed_) return;
   auto source = std::make_shared<Source>(Source{asio::posix::stream_descriptor(writer_.get_executor()), rank,
-                                                LineTagger(rank), tagged, true, stream});
+                                                LineTagger(rank, tags), tags.any(), true, stream});
   sources_.insert(source);
   remote_.emplace(std::pair(rank, stream), std::move(source));
 }

@@ -40,11 +40,11 @@ class Sink {
   /// fd: stays open and its flags stay as they are.
   Sink(asio::io_context& loop, int fd, Events events);
 
-  /// Forwards `pipe` (non-blocking) to its end; with `tagged` line by line.
-  void attach(process::Fd pipe, job::Rank rank, bool tagged);
+  /// Forwards `pipe` (non-blocking) to its end; with tags line by line.
+  void attach(process::Fd pipe, job::Rank rank, OutputTags tags);
 
   /// The same for a rank of another node, whose bytes come by write().
-  void attach_remote(job::Rank rank, channel::Stream stream, bool tagged);
+  void attach_remote(job::Rank rank, channel::Stream stream, OutputTags tags);
   /// The next bytes of that rank; no bytes: the end. done: when they are written, or never can be.
   void write(job::Rank rank, channel::Stream stream, std::string chunk, std::function<void()> done);
   /// Ends that stream.

@@ -29,7 +29,10 @@ order::Launch a_launch() {
   launch.launch_info = std::string("\0info", 5);
   launch.apps[1].directory = "/tmp";
   launch.environment = {"PATH=/bin"};
-  launch.map = job::MapBy::numa;
+  launch.mapping = {job::BindTo::core, job::MapBy::numa, 4, true};
+  launch.processors = "0-3";
+  launch.core_lists = {"*", "1:0-2"};
+  launch.merges_errors = true;
   launch.one_machine = true;
   launch.input = {job::InputTarget::Kind::all, Rank{3}};
   return launch;

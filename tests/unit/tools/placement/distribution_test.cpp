@@ -36,6 +36,16 @@ TEST(Distribution, an_app_begins_at_its_first_node_and_goes_round) {
   EXPECT_EQ(nodes_of(RankTable({{{RankBy::node, 1, {2, 1, 3}}}, 3})), (Nodes{1, 2, 0, 2, 0, 2}));
 }
 
+TEST(Distribution, a_list_says_the_node_of_each_rank) {
+  const Distribution listed{{{RankBy::listed, 0, {1, 0, 3}, {2, 2, 0, 2}}, {RankBy::slot, 0, {1, 1, 0}}}, 3};
+  EXPECT_EQ(nodes_of(RankTable(listed)), (Nodes{2, 2, 0, 2, 0, 1}));
+  EXPECT_EQ(encode(listed), "3;list:2x2,1x0,1x2;slot@0:2x1,1x0");
+  EXPECT_EQ(decode_distribution(encode(listed), 3, 6), listed);
+  EXPECT_THROW(decode_distribution(encode(listed), 3, 5), Stop);
+  for (const char* bad : {"3;list:", "3;list:1x3", "3;list:0x1", "3;list:1x1,", "3;list:9x1"})
+    EXPECT_THROW(decode_distribution(bad, 3, 6), Stop) << bad;
+}
+
 TEST(Distribution, apps_follow_each_other) {
   const RankTable table(
       {{{RankBy::slot, 0, {1, 1}}, {RankBy::node, 0, {0, 0}}, {RankBy::node, 1, {1, 2}}}, 2});

@@ -12,8 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "tests/unit/tools/messages/refusal.hpp"
 #include "tools/messages/stop.hpp"
 #include "tools/placement/processors.hpp"
+#include "tools/placement/topology.hpp"
 
 namespace weft::placement {
 namespace {
@@ -186,8 +188,118 @@ TEST(Placement, parts_of_uneven_groups) {
   EXPECT_EQ(processors_of(bind_ranks(machine.get(), 4, policy)), (Sets{{0, 1}, {4}, {2, 3}, {4}}));
 }
 
+Policy with_cores_each(std::uint32_t cores, job::MapBy map = job::MapBy::slot,
+                       job::BindTo bind = job::BindTo::core) {
+  Policy policy;
+  policy.bind = bind;
+  policy.map = map;
+  policy.cores_each = cores;
+  return policy;
+}
+
+std::string refusal(hwloc_topology_t machine, std::uint32_t ranks, const Policy& policy) {
+  return messages::refusal_of([&] { bind_ranks(machine, ranks, policy, 0, "a"); });
+}
+
+TEST(CoresEach, one_after_the_other) {
+  const auto machine = synthetic("core:8 pu:2");
+  const auto bindings = bind_ranks(machine.get(), 2, with_cores_each(3));
+  EXPECT_EQ(processors_of(bindings), (Sets{{0, 1, 2, 3, 4, 5}, {6, 7, 8, 9, 10, 11}}));
+  EXPECT_EQ(bindings[1].label, "cores 3-5");
+  const auto threads =
+      bind_ranks(machine.get(), 2, with_cores_each(3, job::MapBy::slot, job::BindTo::hwthread));
+  EXPECT_EQ(processors_of(threads), (Sets{{0, 1, 2}, {3, 4, 5}}));
+  EXPECT_EQ(threads[0].label, "hwthreads 0-2");
+}
+
+TEST(CoresEach, a_rank_is_on_one_numa_node_where_all_have_room_so) {
+  const auto machine = synthetic("pack:2 [numa] core:6 pu:1");
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 2, with_cores_each(4))),
+            (Sets{{0, 1, 2, 3}, {6, 7, 8, 9}}));
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 3, with_cores_each(4))),
+            (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {8, 9, 10, 11}}));
+}
+
+TEST(CoresEach, dealt_in_turn) {
+  const auto machine = synthetic("pack:2 [numa] core:4 pu:1");
+  for (const auto map : {job::MapBy::numa, job::MapBy::socket})
+    EXPECT_EQ(processors_of(bind_ranks(machine.get(), 3, with_cores_each(2, map))),
+              (Sets{{0, 1}, {4, 5}, {2, 3}}));
+}
+
+TEST(CoresEach, too_few_cores_are_told_with_numbers_and_host) {
+  const auto machine = synthetic("pack:2 [numa] core:6 pu:1");
+  messages::expect_refusal(refusal(machine.get(), 4, with_cores_each(4)),
+                           "4 ranks of 4 cores each are to run on 'a', which has 12: room for 3");
+  messages::expect_refusal(refusal(machine.get(), 1, with_cores_each(13)),
+                           "1 rank of 13 cores is to run on 'a', which has 12: room for 0");
+  messages::expect_refusal(refusal(machine.get(), 3, with_cores_each(4, job::MapBy::numa)),
+                           "12, dealt by numa: room for 2");
+  auto sharing = with_cores_each(4);
+  sharing.may_share_cores = true;
+  const auto bindings = processors_of(bind_ranks(machine.get(), 4, sharing));
+  EXPECT_EQ(bindings[3], bindings[0]);
+  sharing.cores_each = 13;
+  messages::expect_refusal(refusal(machine.get(), 1, sharing), "room for 0");
+}
+
+TEST(Caches, are_bound_and_dealt_to) {
+  const auto machine = synthetic("pack:1 [numa] l3:2 l2:2 core:2 pu:1");
+  const auto l3 = bind_ranks(machine.get(), 3, {job::BindTo::l3cache, job::MapBy::l3cache});
+  EXPECT_EQ(processors_of(l3), (Sets{{0, 1, 2, 3}, {4, 5, 6, 7}, {0, 1, 2, 3}}));
+  EXPECT_EQ(l3[1].label, "L3 cache 1");
+  const auto l2 = bind_ranks(machine.get(), 2, {job::BindTo::l2cache, job::MapBy::l2cache});
+  EXPECT_EQ(processors_of(l2), (Sets{{0, 1}, {2, 3}}));
+  EXPECT_EQ(l2[1].label, "L2 cache 1");
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 2, {job::BindTo::core, job::MapBy::l3cache})),
+            (Sets{{0}, {4}}));
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, {job::BindTo::l3cache}).map, job::MapBy::l3cache);
+}
+
+TEST(Caches, that_a_machine_does_not_tell_of_are_no_cores) {
+  const auto machine = synthetic("pack:2 [numa] core:2 pu:1");
+  messages::expect_refusal(refusal(machine.get(), 1, {job::BindTo::l3cache, job::MapBy::l3cache}),
+                           "'a' tells of no L3 caches; use numa, socket or core in the place of l3cache");
+  messages::expect_refusal(refusal(machine.get(), 1, {job::BindTo::core, job::MapBy::l2cache}),
+                           "no L2 caches");
+}
+
+TEST(ListedCores, of_the_node_and_of_its_sockets) {
+  const auto machine = synthetic("pack:2 [numa] core:3 pu:2");
+  const auto processors = [&](const char* list) {
+    return bind_as_listed(machine.get(), list, job::Rank{3}, "a").processors;
+  };
+  EXPECT_EQ(processors("4"), (std::vector<unsigned>{8, 9}));
+  EXPECT_EQ(processors("0-1,0"), (std::vector<unsigned>{0, 1, 2, 3}));
+  EXPECT_EQ(processors("1:0,2"), (std::vector<unsigned>{6, 7, 10, 11}));
+  EXPECT_EQ(processors("0:*"), (std::vector<unsigned>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(processors("*").size(), 12U);
+  EXPECT_EQ(bind_as_listed(machine.get(), "0,2-3", job::Rank{0}, "a").label, "cores 0,2-3");
+  const auto said = [&](const char* list) { return messages::refusal_of([&] { processors(list); }); };
+  messages::expect_refusal(said("4-6"),
+                           "rank 3 is to have core 6 of 'a', which has 6 that weftrun may use: 0-5");
+  messages::expect_refusal(said("1:3"), "rank 3 is to have core 3 of socket 1 of 'a', which has 3");
+  messages::expect_refusal(said("2:0"), "rank 3 is to have cores of socket 2 of 'a', which has 2");
+}
+
+TEST(ProcessorChoice, leaves_only_these) {
+  auto machine = synthetic("pack:2 [numa] core:4 pu:1");
+  messages::expect_refusal(
+      messages::refusal_of([&] {
+        keep_only(machine.get(), {6, 7, 8, 11}, "a");
+      }),
+      "--cpu-list: processors 8,11 of a are not there, or weftrun may not use them; it may use 0-7");
+  keep_only(machine.get(), {1, 2, 6}, "a");
+  EXPECT_EQ(processors_in(machine.get()).cores, 3U);
+  EXPECT_EQ(processors_of(bind_ranks(machine.get(), 3, {job::BindTo::core, job::MapBy::slot})),
+            (Sets{{1}, {2}, {6}}));
+  messages::expect_refusal(messages::refusal_of([] { confine_to({65535}, "a"); }),
+                           "--cpu-list: processor 65535 of a is not there");
+  EXPECT_EQ(count_processors({65535}).threads, 1U);  // nothing to count
+}
+
 Policy automatic(std::uint32_t ranks, std::uint32_t slots, Processors processors) {
-  return choose_policy({ranks, slots}, processors, job::BindTo::automatic, job::MapBy::automatic);
+  return choose_policy({ranks, slots}, processors, {});
 }
 
 TEST(PolicyChoice, ranks_that_fill_the_slots_have_equal_parts) {
@@ -223,19 +335,28 @@ TEST(PolicyChoice, oversubscribed_ranks_are_free) {
 }
 
 TEST(PolicyChoice, ranks_are_dealt_to_what_they_are_bound_to) {
-  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::socket, job::MapBy::automatic).map,
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, {job::BindTo::socket, job::MapBy::automatic}).map,
             job::MapBy::socket);
-  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::numa, job::MapBy::automatic).map, job::MapBy::numa);
-  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, job::BindTo::hwthread, job::MapBy::automatic).map,
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, {job::BindTo::numa, job::MapBy::automatic}).map,
+            job::MapBy::numa);
+  EXPECT_EQ(choose_policy({4, 8}, {8, 8, 2}, {job::BindTo::hwthread, job::MapBy::automatic}).map,
             job::MapBy::slot);
 }
 
+TEST(PolicyChoice, cores_for_each_rank_bind_it) {
+  const auto policy = choose_policy({2, 8}, {8, 8, 2}, {job::BindTo::automatic, job::MapBy::automatic, 3});
+  EXPECT_EQ(policy.bind, job::BindTo::core);
+  EXPECT_EQ(policy.cores_each, 3U);
+  EXPECT_EQ(words_for(policy, {2, 8}, 8), "3 cores for each rank, as asked for");
+  EXPECT_EQ(choose_policy({2, 8}, {8, 8, 2}, {job::BindTo::none, job::MapBy::automatic, 3}).cores_each, 0U);
+}
+
 TEST(PolicyChoice, the_user_decides) {
-  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, job::BindTo::core, job::MapBy::automatic).bind,
+  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, {job::BindTo::core, job::MapBy::automatic}).bind,
             job::BindTo::core);
-  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, job::BindTo::core, job::MapBy::automatic).parts, 0U);
-  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, job::BindTo::numa, job::MapBy::slot).map, job::MapBy::slot);
-  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, job::BindTo::none, job::MapBy::core).map, job::MapBy::core);
+  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, {job::BindTo::core, job::MapBy::automatic}).parts, 0U);
+  EXPECT_EQ(choose_policy({99, 2}, {2, 2, 1}, {job::BindTo::numa, job::MapBy::slot}).map, job::MapBy::slot);
+  EXPECT_EQ(choose_policy({1, 2}, {2, 2, 1}, {job::BindTo::none, job::MapBy::core}).map, job::MapBy::core);
 }
 
 TEST(ProcessorCount, agrees_with_hwloc) {

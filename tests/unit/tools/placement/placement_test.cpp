@@ -162,5 +162,36 @@ TEST(Placement, ten_thousand_nodes_take_no_time) {
   EXPECT_EQ(encode(made), "10000;node@0:10000x128");
 }
 
+TEST(Pools, each_program_is_on_its_own_nodes) {
+  const Pool first{{{"a", 2}, {"b", 2}}, false, {0, 2}}, second{{{"c", 1}, {"b", 2}}, false, {1}};
+  const auto placed = place_in_pools({1, 3, 2}, {first, second}, {});
+  ASSERT_EQ(placed.hosts.size(), 3U);
+  EXPECT_EQ(placed.hosts[1].name, "b");
+  EXPECT_EQ(placed.hosts[1].slots, 4U);
+  EXPECT_EQ(placed.hosts[1].max_slots, job::most_ranks_a_node);
+  EXPECT_EQ(placed.distribution.nodes, 3U);
+  EXPECT_EQ(placed.distribution.apps[0].counts, (std::vector<std::uint32_t>{1, 0, 0}));
+  EXPECT_EQ(placed.distribution.apps[1].counts, (std::vector<std::uint32_t>{0, 2, 1}));
+  EXPECT_EQ(placed.distribution.apps[1].first_node, 2U);
+  EXPECT_EQ(placed.distribution.apps[2].counts, (std::vector<std::uint32_t>{1, 1, 0}));
+}
+
+TEST(Pools, one_pool_is_place) {
+  const allocation::Hosts hosts = {{"a", 2, 3, true}, {"b", 2}};
+  PlacementRules rules;
+  rules.may_oversubscribe = true;
+  const auto placed = place_in_pools({1, 5}, {{hosts, true, {0, 1}}}, {});
+  EXPECT_EQ(placed.hosts, hosts);
+  EXPECT_EQ(placed.distribution, place({1, 5}, hosts, rules));
+}
+
+TEST(Pools, a_program_has_no_slots_of_another_pool) {
+  const Pool first{{{"a", 8}}, true, {0}}, second{{{"b", 1}}, false, {1}};
+  expect_refusal(refusal_of([&] {
+                   place_in_pools({9, 2}, {first, second}, {});
+                 }),
+                 "the job has 2 ranks, but node 'b' has 1 slots");
+}
+
 }  // namespace
 }  // namespace weft::placement

@@ -32,6 +32,18 @@ TEST(Environment, additions_of_a_program) {
             (Variables{"LD_LIBRARY_PATH=/weft/lib", "JSM_JSRUN_PORT=0"}));
 }
 
+TEST(Environment, openmp_has_the_processors_of_its_rank) {
+  using job::BindTo;
+  EXPECT_EQ(openmp_variables({}, 4, BindTo::core),
+            (Variables{"OMP_NUM_THREADS=4", "OMP_PLACES=cores", "OMP_PROC_BIND=close"}));
+  EXPECT_EQ(openmp_variables({}, 4, BindTo::hwthread),
+            (Variables{"OMP_NUM_THREADS=4", "OMP_PLACES=threads", "OMP_PROC_BIND=close"}));
+  EXPECT_EQ(openmp_variables({}, 4, BindTo::none), Variables{"OMP_NUM_THREADS=4"});
+  EXPECT_EQ(openmp_variables({"OMP_NUM_THREADS=", "OMP_PROC_BIND=false"}, 4, BindTo::core), Variables());
+  for (const char* own : {"OMP_PLACES=x", "GOMP_CPU_AFFINITY=0", "KMP_AFFINITY=compact"})
+    EXPECT_EQ(openmp_variables({own}, 4, BindTo::core), Variables{"OMP_NUM_THREADS=4"}) << own;
+}
+
 TEST(Environment, a_working_directory_as_a_shell_has_it) {
   EXPECT_EQ(working_directory_variable("/usr/lib", "/home"), "PWD=/usr/lib");
   EXPECT_EQ(working_directory_variable("/usr/lib//", "/home"), "PWD=/usr/lib");

@@ -10,12 +10,13 @@
 
 namespace weft::weftrun {
 
-/// On a machine 'head' with four cores.
+/// On a machine 'head' with four cores of two threads.
 inline PlanContext plan_context(allocation::Environment environment = {}) {
   PlanContext context;
   context.variable = allocation::variables(std::move(environment));
   context.host = "head";
   context.cores = 4;
+  context.threads = 8;
   context.program_directory = "/opt/bin";
   context.is_here = [](const std::string& name) { return name == "head" || name == "localhost"; };
   return context;

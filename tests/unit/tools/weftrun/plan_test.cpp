@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include <fstream>
 
 #include "tests/unit/tools/messages/refusal.hpp"
 #include "tests/unit/tools/weftrun/plan_context.hpp"
@@ -44,6 +47,45 @@ TEST(Plan, without_a_host_list_it_is_this_machine) {
   EXPECT_EQ(plan.own, 0U);
   EXPECT_EQ(plan.servers(), 1U);
   EXPECT_TRUE(plan_for({"-n", "9"}).oversubscribed);  // always allowed there
+}
+
+TEST(Plan, a_slot_for_so_many_cores_of_this_machine) {
+  EXPECT_EQ(shown(plan_for({"--cpus-per-rank", "2"})), "head:2! 1;slot@0:1x2");
+  EXPECT_EQ(shown(plan_for({"--map-by", "slot:pe=3"})), "head:1! 1;slot@0:1x1");
+  EXPECT_EQ(shown(plan_for({"--map-by", "slot:pe=2", "--bind-to", "hwthread"})), "head:4! 1;slot@0:1x4");
+  EXPECT_EQ(shown(plan_for({"--cpus-per-rank", "9"})),
+            "head:1! 1;slot@0:1x1");  // refused when cores are looked for
+  EXPECT_EQ(shown(plan_for({"--cpus-per-rank", "2", "--host", "a:3"})), "a:3 1;slot@0:1x3");
+}
+
+TEST(Plan, a_program_may_have_nodes_of_its_own) {
+  const Plan plan = plan_for({"-n", "1", "--host", "a:2", "first", ":", "-n", "2", "--host", "localhost:4"});
+  EXPECT_EQ(shown(plan), "a:2 head:4! 2;slot@0:1x1,1x0;slot@1:1x0,1x2");
+  EXPECT_EQ(plan.own, 1U);
+  const Plan same = plan_for({"-n", "1", "--host", "a", "first", ":", "-n", "1", "--host", "a"});
+  EXPECT_EQ(shown(same), "a:2 1;slot@0:1x1;slot@0:1x1");
+  EXPECT_FALSE(same.oversubscribed);
+  expect_refusal(refusal_of_plan({"-n", "1", "--host", "a", "first", ":", "-n", "2", "--host", "a"}),
+                 "the job has 2 ranks, but node 'a' has 1 slots");
+}
+
+TEST(Plan, a_rank_file_says_where_each_rank_is) {
+  const std::string file = testing::TempDir() + "/weft-ranks-" + std::to_string(::getpid());
+  std::ofstream(file) << "rank 1=localhost slot=0\nrank 0=b slot=1:*\n";
+  const Plan plan = plan_for({"--rankfile", file});
+  EXPECT_EQ(shown(plan), "b:1 head:1! 2;list:1x0,1x1");
+  EXPECT_EQ(plan.core_lists, (Words{"1:*", "0"}));
+  const Plan named = plan_for({"--rankfile", file, "--host", "a,head,b"});
+  EXPECT_EQ(shown(named), "head:1! b:1 2;list:1x1,1x0");
+  EXPECT_EQ(named.unused, Words{"a"});
+  EXPECT_EQ(named.allocation.size(), 3U);
+  expect_refusal(refusal_of_plan({"--rankfile", file}, slurm),
+                 "line 2: host 'b' is none of the 3 nodes of the job");
+  ::unlink(file.c_str());
+}
+
+TEST(Plan, the_daemon_is_below_the_prefix) {
+  EXPECT_EQ(plan_for({"--host", "a", "--prefix", "/opt/weft"}).agent.weftd, "/opt/weft/bin/weftd");
 }
 
 TEST(Plan, this_machine_under_any_name_is_served_by_weftrun) {

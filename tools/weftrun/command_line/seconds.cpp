@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tools/weftrun/seconds.hpp"
+#include "tools/weftrun/command_line/seconds.hpp"
 
 #include <algorithm>
 #include <charconv>

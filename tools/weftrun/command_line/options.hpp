@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line: weftrun [options] program [arguments] : [options] program [arguments] : ...
+// What the command line says: weftrun [options] program [arguments] : [options] program [arguments] : ...
 #pragma once
 
 #include <chrono>
@@ -11,8 +11,10 @@
 #include "tools/job/app.hpp"
 #include "tools/job/input_target.hpp"
 #include "tools/job/interface.hpp"
+#include "tools/job/mapping.hpp"
 #include "tools/job/rank.hpp"
 #include "tools/placement/distribution.hpp"
+#include "tools/weftrun/command_line/output_tags.hpp"
 
 namespace weft::weftrun {
 
@@ -27,17 +29,22 @@ enum class OnFailure { end, go_on };
 
 struct Options {
   std::vector<job::App> apps;
-  std::vector<std::string> hosts;             ///< the values of --host
-  std::string hostfile;                       ///< empty: none
+  std::vector<std::vector<std::string>>
+      own_hosts;                   ///< of each app: the values of its --host; empty: it has the job's nodes
+  std::vector<std::string> hosts;  ///< the values of --host before the first program
+  std::string hostfile;            ///< empty: none
   std::optional<VirtualNodes> virtual_nodes;  ///< at most one of the three is given
-  std::string agent, weftd;                   ///< as given; empty: not given
+  std::string agent, weftd, prefix;           ///< as given; empty: not given
   std::optional<std::uint32_t> arity;         ///< --agent-arity
   OnFailure on_failure = OnFailure::end;
   bool oversubscribe = false;
   bool dry_run = false;
   bool explain = false;
-  job::BindTo bind = job::BindTo::automatic;
-  job::MapBy map = job::MapBy::automatic;
+  bool shows_map = false, shows_allocation = false;  ///< --display
+  job::Mapping mapping;
+  bool sets_openmp = false;                ///< --cpus-per-rank
+  std::vector<unsigned> processors;        ///< --cpu-list; empty: all
+  std::string rank_file;                   ///< empty: none
   std::optional<std::uint32_t> per_node;   ///< --map-by ppr:N:node, or -N
   std::optional<placement::RankBy> order;  ///< --rank-by
   job::InputTarget input;
@@ -45,11 +52,13 @@ struct Options {
   std::string output_directory;                    ///< empty: forward to weftrun's own standard streams
   std::optional<std::chrono::milliseconds> limit;  ///< --timeout
   bool report_bindings = false;
-  bool tag_output = false;
+  OutputTags tags;
+  bool merges_errors = false;  ///< --merge-stderr-to-stdout
   bool quiet = false;
   bool verbose = false;
-  bool show_version = false;  ///< nothing else is filled in then
-  std::string help;           ///< not empty: print this and leave
+  std::vector<job::EnvironmentSetting> settings_of_all;  ///< --gmca: in each app already
+  bool show_version = false;                             ///< nothing else is filled in then
+  std::string help;                                      ///< not empty: print this and leave
 };
 
 /// args: without weftrun's own name. Throws Stop (usage) with a line that says what is wrong and what is

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tools/weftrun/command_line/option_table.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "tools/placement/processor_lists.hpp"
+#include "tools/weftrun/command_line/values.hpp"
+
+namespace weft::weftrun {
+namespace {
+
+constexpr job::Names<placement::RankBy, 2> order_names{
+    {{"slot", placement::RankBy::slot}, {"node", placement::RankBy::node}}};
+constexpr job::Names<job::Pmi, 3> pmi_names{
+    {{"auto", job::Pmi::automatic}, {"on", job::Pmi::always}, {"off", job::Pmi::never}}};
+constexpr job::Names<OnFailure, 2> failure_names{{{"end", OnFailure::end}, {"continue", OnFailure::go_on}}};
+
+using S = Section;
+using G = const Given;
+
+void take_per_node(S& s, G& g) {
+  if (s.options.per_node) refuse("-N and --map-by ppr:N:node say the same; give one of them");
+  s.options.per_node = count_of("-N", g.value, "ranks", 1, job::most_ranks_a_node);
+}
+
+void take_cores_each(S& s, G& g) {
+  set_cores_each(count_of(g.option, g.value, "cores", 1, placement::most_processors), s.options);
+  s.options.sets_openmp = true;
+}
+
+void take_processors(S& s, G& g) {
+  std::string complaint;
+  const auto processors = placement::read_processor_list(g.value, complaint);
+  if (!processors) refuse(fmt::format("{}: {}", g.option, complaint));
+  s.options.processors = *processors;
+}
+
+constexpr Option table[] = {
+    {"-n, --n, --np", "N", Topic::program, "Ranks of this program; default: one for each slot",
+     [](S& s, G& g) { s.app.ranks = count_of("-n", g.value, "ranks", 1, job::most_ranks); }},
+    {"-x", "NAME[=VALUE]", Topic::program, "Set a variable for this program; repeatable",
+     [](S& s, G& g) { s.app.settings.push_back(environment_setting(g.value)); }, true},
+    {"--mca", "NAME VALUE", Topic::program,
+     "Set a parameter of Open MPI (-x OMPI_MCA_NAME=VALUE); repeatable",
+     [](S& s, G& g) { s.app.settings.push_back(open_mpi_parameter(g.value, g.second)); }, true},
+    {"--wdir, --wd", "DIR", Topic::program, "Change to this directory before the program starts",
+     [](S& s, G& g) { s.app.directory = g.value; }},
+    {"--path", "DIR[:DIR]", Topic::program, "Look for the program here, before the folders of PATH",
+     [](S& s, G& g) { s.app.path = g.value; }},
+    {"--pset", "NAME", Topic::program, "Name the ranks of this program; programs may share a name",
+     [](S& s, G& g) { s.app.process_set = process_set(g.value); }},
+    {"-H, --host", "LIST", Topic::program,
+     "Nodes and their slots: a:2,b:2 or n[01-16]:8; before the first program: for all that have none of "
+     "their own; repeatable",
+     [](S& s, G& g) { s.hosts.push_back(g.value); }, true},
+    {"--app, --file, --configfile", "FILE", Topic::program,
+     "More programs, from a file: lines '-n N [options] program arguments'",
+     [](S& s, G& g) { s.app_file = g.value; }},
+
+    {"--hostfile, --machinefile", "FILE", Topic::nodes, "Nodes from a file: lines 'name slots=N'",
+     [](S& s, G& g) { s.options.hostfile = g.value; }},
+    {"--virtual-nodes", "K[:SLOTS]", Topic::nodes, "K nodes on this machine, for trials and tests",
+     [](S& s, G& g) { s.options.virtual_nodes = virtual_nodes(g.value); }},
+    {"--agent", "COMMAND", Topic::nodes,
+     "What starts daemons: slurm, ssh, a command used as ssh is, or one with {host}, {command}",
+     [](S& s, G& g) { s.options.agent = g.value; }},
+    {"--agent-arity", "N", Topic::nodes, "Daemons that each starts by itself (ssh: 32); 0: weftrun all",
+     [](S& s, G& g) { s.options.arity = count_of("--agent-arity", g.value, "daemons", 0, job::most_ranks); }},
+    {"--weftd", "PATH", Topic::nodes, "Where the daemon is on all nodes; default: beside weftrun",
+     [](S& s, G& g) { s.options.weftd = g.value; }},
+    {"--prefix", "DIR", Topic::nodes, "Where Weft is on all nodes: the daemon is DIR/bin/weftd",
+     [](S& s, G& g) { s.options.prefix = g.value; }},
+
+    {"--map-by", "WHAT[:pe=N]", Topic::placement,
+     "Deal ranks to: slot, node, core, l2cache, l3cache, numa, socket, ppr:N:node; with pe=N each has N "
+     "cores",
+     [](S& s, G& g) { read_map(g.value, s.options); }},
+    {"--bind-to", "WHAT", Topic::placement,
+     "Bind each rank to: none, core, l2cache, l3cache, numa, socket, hwthread",
+     [](S& s, G& g) { s.options.mapping.bind = named("--bind-to", g.value, job::bind_names); }},
+    {"--rank-by", "WHAT", Topic::placement, "Number the ranks by: slot, node",
+     [](S& s, G& g) { s.options.order = named("--rank-by", g.value, order_names); }},
+    {"-N, --npernode", "N", Topic::placement,
+     "N ranks on each node, as --map-by ppr:N:node (srun's -N is another thing: the nodes of a job)",
+     take_per_node},
+    {"--cpus-per-rank, --cpus-per-proc", "N", Topic::placement,
+     "N cores for each rank, and as many threads of OpenMP: pe=N, OMP_NUM_THREADS, OMP_PLACES, OMP_PROC_BIND",
+     take_cores_each},
+    {"--cpu-list, --cpu-set", "LIST", Topic::placement,
+     "The processors of each node that may be used: 0-3,8, as the system numbers them", take_processors},
+    {"--rankfile, --rf", "FILE", Topic::placement, "The place of each rank: lines 'rank N=HOST slot=CORES'",
+     [](S& s, G& g) { s.options.rank_file = g.value; }},
+    {"--oversubscribe", "", Topic::placement, "More ranks than slots are allowed",
+     [](S& s, G&) { s.options.oversubscribe = true; }},
+    {"--dry-run", "", Topic::placement, "Print where each rank would go, and start nothing",
+     [](S& s, G&) { s.options.dry_run = true; }},
+    {"--explain", "", Topic::placement, "Say where each rank goes and why",
+     [](S& s, G&) { s.options.explain = true; }},
+    {"--display", "LIST", Topic::placement,
+     "Say before the job starts: map (where each rank goes), allocation (the nodes), bindings",
+     [](S& s, G& g) { read_display(g.value, s.options); }, true},
+    {"--report-bindings", "", Topic::placement, "Say on standard error where each rank is bound",
+     [](S& s, G&) { s.options.report_bindings = true; }},
+
+    {"--tag-output", "", Topic::output, "Start each line of output with [rank]",
+     [](S& s, G&) { s.options.tags.rank = true; }},
+    {"--timestamp-output", "", Topic::output, "Start each line of output with the time",
+     [](S& s, G&) { s.options.tags.time = true; }},
+    {"--merge-stderr-to-stdout", "", Topic::output, "Ranks write standard error to their standard output",
+     [](S& s, G&) { s.options.merges_errors = true; }},
+    {"--output-dir", "DIR", Topic::output, "Write DIR/rank.<r>.out and .err instead of forwarding",
+     [](S& s, G& g) { s.options.output_directory = g.value; }},
+    {"--stdin", "RANK", Topic::output, "Which rank reads standard input (default 0); also: all, none",
+     [](S& s, G& g) { s.options.input = input_target(g.value); }},
+    {"-q, --quiet", "", Topic::output, "Say nothing about how the job went; the exit status tells",
+     [](S& s, G&) { s.options.quiet = true; }},
+    {"-v, --verbose", "", Topic::output, "Say what is set, started and connected",
+     [](S& s, G&) { s.options.verbose = true; }},
+
+    {"--timeout", "SECONDS", Topic::job, "End the job after this time, with status 124",
+     [](S& s, G& g) { s.options.limit = time_limit(g.value); }},
+    {"--on-failure", "WHAT", Topic::job, "When a rank or node is lost: end (default), continue",
+     [](S& s, G& g) { s.options.on_failure = named("--on-failure", g.value, failure_names); }},
+    {"--pmi", "WHEN", Topic::job, "Serve PMI-1 to the ranks (MPICH): auto (default: where needed), on, off",
+     [](S& s, G& g) { s.options.pmi = named("--pmi", g.value, pmi_names); }},
+    {"--gmca", "NAME VALUE", Topic::job, "As --mca, for all programs; repeatable",
+     [](S& s, G& g) { s.options.settings_of_all.push_back(open_mpi_parameter(g.value, g.second)); }, true},
+    {"--allow-run-as-root", "", Topic::job, "Accepted; always allowed",
+     [](S&, G&) {}},  // scripts for mpirun pass it
+    {"-V, --version", "", Topic::job, "Print the version and leave",
+     [](S& s, G&) { s.options.show_version = true; }},
+    {"-h, --help", "", Topic::job, "Print this and leave", [](S& s, G&) { s.wants_help = true; }},
+};
+
+}  // namespace
+
+std::span<const Option> all_options() noexcept {
+  return table;
+}
+
+const Option* find_option(std::string_view name) noexcept {
+  const auto has_name = [name](const Option& option) {
+    bool is_same = false;
+    each_name(option, [&](std::string_view own) { is_same = is_same || own == name; });
+    return is_same;
+  };
+  const auto* at = std::find_if(std::begin(table), std::end(table), has_name);
+  return at == std::end(table) ? nullptr : at;
+}
+
+}  // namespace weft::weftrun

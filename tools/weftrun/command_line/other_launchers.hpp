@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Words of the command lines of other launchers (Open MPI's mpirun, Hydra's mpiexec, Slurm's srun) that mean
+// nothing to weftrun, and what its users write instead.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace weft::weftrun {
+
+/// option: a word of the command line that is no option of weftrun, with its dashes. Which launcher has it, and what to write in its
+/// place, or that there is nothing like it, as a clause without a full stop: "mpiexec has one; write -N N". Empty: a word of
+/// no launcher that is known here.
+std::string instead_of_option(std::string_view option);
+
+/// The same for a value of --map-by, --bind-to, --rank-by or --display, without the launcher.
+std::string_view instead_of_placement(std::string_view value);
+
+/// The same for a parameter that --mca sets for mpirun itself. Empty: one that an MPI program reads.
+std::string_view instead_of_parameter(std::string_view name);
+
+}  // namespace weft::weftrun
