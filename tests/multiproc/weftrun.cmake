@@ -23,7 +23,7 @@ foreach(part command_line descriptors ends folders forged input job key nodes ou
 endforeach()
 
 # Tests in drawers, with the modules of this folder.
-foreach(part absentees habits saved_machines)
+foreach(part absentees progress habits saved_machines)
   add_test(NAME multiproc.weftrun.${part} COMMAND Python3::Interpreter ${CMAKE_CURRENT_LIST_DIR}/launch/${part}_test.py)
   set_tests_properties(multiproc.weftrun.${part} PROPERTIES LABELS multiproc TIMEOUT 600
     ENVIRONMENT

@@ -249,6 +249,19 @@ std::string node_did_not_report(std::string_view host, double seconds, std::stri
       host, seconds, command, end_of_job);
 }
 
+std::string still_starting(std::size_t daemons, std::size_t reported, std::size_t started,
+                           const std::vector<std::string>& missing, double seconds) {
+  constexpr std::size_t most_named = 4;
+  const bool all_are_there = reported == daemons;
+  const auto named = std::min(missing.size(), most_named);
+  std::string rest;
+  if (missing.size() > named) rest = fmt::format(" and {} more", missing.size() - named);
+  return fmt::format(
+      "{} of {} daemons have {} after {:.0f} s; not yet: {}{}", all_are_there ? started : reported, daemons,
+      all_are_there ? "started their ranks" : "reported", seconds,
+      fmt::join(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(named), ", "), rest);
+}
+
 std::string node_did_not_start(std::string_view host, double seconds, std::string_view consequence) {
   return fmt::format(
       "node {}: its daemon is there, but its ranks have not been started within {:g} seconds; {}. What to "

@@ -67,6 +67,9 @@ std::string listens_nowhere();
 /// Of a daemon, to weftrun.
 std::string nodes_out_of_reach();
 std::string node_did_not_report(std::string_view host, double seconds, std::string_view command);
+/// Where a start takes long, for a terminal. missing: the hosts that it waits for.
+std::string still_starting(std::size_t daemons, std::size_t reported, std::size_t started,
+                           const std::vector<std::string>& missing, double seconds);
 std::string node_did_not_start(std::string_view host, double seconds,
                                std::string_view consequence = end_of_job);
 std::string node_lost(std::string_view host, std::string_view why, std::string_view consequence = end_of_job);

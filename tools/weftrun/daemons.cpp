@@ -214,6 +214,16 @@ void Daemons::finish(std::chrono::milliseconds patience) {
   });
 }
 
+Daemons::Progress Daemons::progress() const {
+  Progress out{.daemons = daemons_, .reported = connected_, .started = started_, .missing = {}};
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    const auto& node = nodes_[i];
+    const bool is_there = connected_ < daemons_ ? node.is_connected : node.is_started;
+    if (is_daemon(i) && !is_there && !node.is_settled) out.missing.push_back(node.host);
+  }
+  return out;
+}
+
 std::vector<std::string> Daemons::unsettled() const {
   std::vector<std::string> hosts;
   for (std::uint32_t i = 0; i < nodes_.size(); ++i)

@@ -71,6 +71,12 @@ class Daemons {
   const std::string& way() const noexcept { return channel_.way(); }
   /// A node has said, before anything was launched, that it is not reached by the transport, which the user has not asked for.
   bool wants_another_transport() const noexcept { return wants_another_transport_; }
+  /// How far the start is, and the hosts of the daemons that it waits for.
+  struct Progress {
+    std::size_t daemons = 0, reported = 0, started = 0;
+    std::vector<std::string> missing;
+  };
+  Progress progress() const;
   /// The hosts of daemons that have not said that their ranks have ended.
   std::vector<std::string> unsettled() const;
 

@@ -72,10 +72,14 @@ int Job::run() {
   held.restore_dispositions();
   catch_signals();
   held.release();
-  if (daemons_)
+  if (daemons_) {
     daemons_->start();
-  else
-    is_launched_ = true, start_own_ranks();
+    constexpr std::chrono::seconds short_start{3};
+    if (::isatty(STDERR_FILENO) == 1) show_progress(short_start);
+  } else {
+    is_launched_ = true;
+    start_own_ranks();
+  }
   loop_.run();
   if (local_) local_->reap_orphans();
   print_times();

@@ -104,6 +104,7 @@ class Job final : DaemonsWatcher {
   void end_named(const host::AbortRequest& request);
 
   void announce_start();
+  void show_progress(std::chrono::seconds after);
   void note_failure(job::Rank rank, int exit_code, pmix_status_t how);
 
   void print_environment();
@@ -126,6 +127,7 @@ class Job final : DaemonsWatcher {
   std::optional<SignalWatch> signals_;
   asio::steady_timer limit_{loop_};
   GraceTimer grace_{loop_};
+  GraceTimer progress_{loop_};  // of a start that takes long
 
   RankStates ranks_;
   /// Ends of ranks that came before that of the rank whose loss they may follow from.

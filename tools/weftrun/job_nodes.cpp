@@ -2,6 +2,7 @@
 // Job, third part: reports of the daemons of other nodes.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <utility>
 
 #include "tools/host/launch_info.hpp"
@@ -19,6 +20,19 @@ void Job::on_all_connected() {
   daemons_->launch(launch_, [this] {
     is_launched_ = true;
     if (local_) start_own_ranks();
+  });
+}
+
+/// For a terminal only: a pipe or a file gets what has happened, not what has not yet.
+void Job::show_progress(std::chrono::seconds after) {
+  progress_.start(after, [this] {
+    if (state_ != State::starting) return;
+    const std::chrono::duration<double> waited = Clock::now() - served_;
+    const auto now = daemons_->progress();
+    console_->print_result(
+        messages::still_starting(now.daemons, now.reported, now.started, now.missing, waited.count()));
+    constexpr std::chrono::seconds pause{10};
+    show_progress(pause);
   });
 }
 

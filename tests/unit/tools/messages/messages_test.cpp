@@ -20,6 +20,13 @@ TEST(Wording, a_failure_names_rank_host_pid_and_program) {
   EXPECT_NE(rank_killed(where, 11, false).find("signal 11 (SIGSEGV)"), std::string::npos);
 }
 
+TEST(Wording, a_start_that_takes_long_names_what_it_waits_for) {
+  EXPECT_EQ(still_starting(3, 1, 0, {"b", "c"}, 3.2),
+            "1 of 3 daemons have reported after 3 s; not yet: b, c");
+  EXPECT_EQ(still_starting(9, 9, 3, {"d", "e", "f", "g", "h", "i"}, 13),
+            "3 of 9 daemons have started their ranks after 13 s; not yet: d, e, f, g and 2 more");
+}
+
 TEST(Wording, few_descriptors_are_named_with_their_limit) {
   EXPECT_EQ(with_descriptor_limit("pipe: Too many open files", 1024),
             "pipe: Too many open files. What to do: raise the limit of open files, which is 1024 here: "
