@@ -2,6 +2,8 @@
 // All rooms of a server, and another server that has the key and says what it likes: contacts, requests of every type, where its
 // cards lie. Over the transport shm, in one process.
 #include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/data/fields.hpp"

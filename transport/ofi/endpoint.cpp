@@ -50,7 +50,7 @@ Result<void> OfiEndpoint::open() {
   // Requests only the ordering that the contract uses, not everything that the provider offers.
   info.tx_attr->msg_order &= FI_ORDER_SAS;
   info.rx_attr->msg_order &= FI_ORDER_SAS;
-  info.tx_attr->comp_order = info.rx_attr->comp_order = FI_ORDER_NONE;
+  info.tx_attr->comp_order = info.rx_attr->comp_order = 0;  // none
   info.tx_attr->op_flags = info.rx_attr->op_flags = 0;
 
   fid_fabric* fabric = nullptr;

@@ -18,6 +18,9 @@ namespace weft::ofi {
 class OfiEndpoint;
 class OfiPeer;
 
+/// FI_MR_BASIC, whose name is an error where libfabric 2 warns of it: an older name for three of the bits together.
+inline constexpr int mr_basic = 1 << 0;
+
 /// Registers memory as the provider's mr_mode bits require.
 class Registrar {
  public:
@@ -34,10 +37,10 @@ class Registrar {
   fid_domain& domain() const noexcept { return *domain_; }
 
  private:
-  /// FI_MR_BASIC is an older name for three of the bits together.
   static std::uint64_t mode_of(const fi_info& info) noexcept {
-    const auto mode = static_cast<std::uint64_t>(info.domain_attr->mr_mode);
-    return mode == FI_MR_BASIC ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY : mode;
+    const int mode = info.domain_attr->mr_mode;
+    return static_cast<std::uint64_t>(mode == mr_basic ? FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY
+                                                       : mode);
   }
 
   fid_domain* domain_ = nullptr;

@@ -3,6 +3,8 @@
 
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/data/array.hpp"
 #include "core/server/connections/requester.hpp"
 

@@ -110,6 +110,23 @@ class Installed(unittest.TestCase):
                 out = run(self.prefix / "bin" / "weftrun", "--oversubscribe", "-n", ranks, *loader, program, ranks, env=env)
                 self.assertEqual(out.splitlines(), [f"ok sessions {ranks}"])
 
+    def test_every_file_is_in_one_package(self):
+        # Packages are made of components (packaging/debian): a rule without one is in none of them.
+        places = {
+            "library": r"lib/[^/]+\.so\.[\d.]+|lib/weft/[^/]+\.so",
+            "programs": r"bin/[^/]+|share/man/man[17]/[^/]+|share/bash-completion/completions/[^/]+",
+            "development": r"include/.+|lib/[^/]+\.so|lib/pkgconfig/pmix\.pc|lib/cmake/weft/[^/]+\.cmake",
+        }
+        seen = []
+        for component, place in places.items():
+            folder = self.scratch / component
+            run(CMAKE, "--install", BUILD, "--prefix", folder, "--component", component)
+            names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+            self.assertEqual([name for name in names if not re.fullmatch(place, re.sub(r"^lib/[\w-]+-linux-gnu/", "lib/", name))], [], component)
+            seen += names
+        everything = [path.relative_to(self.prefix).as_posix() for path in self.prefix.rglob("*") if not path.is_dir()]
+        self.assertEqual(sorted(seen), sorted(everything))
+
     def test_a_prefix_of_the_loader_has_no_run_path(self):
         stage = self.scratch / "stage"
         run(CMAKE, "--install", BUILD, "--prefix", "/usr", env={**self.env, "DESTDIR": str(stage)})

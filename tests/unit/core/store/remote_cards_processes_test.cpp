@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One writer, readers in other threads and processes; and a writer that is killed at any moment.
+#include <algorithm>
 #include <csignal>
 #include <thread>
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/unit/tools/launch/sample_messages.hpp"
 
 namespace weft::launch {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages and reads between nodes that live.
+#include <algorithm>
 #include <cstring>
 
 #include "tests/unit/transport/mesh/nodes.hpp"

@@ -182,14 +182,14 @@ TEST(RealProviderTest, basic_registration) {
       const Info hints(fi_allocinfo());
       hints->caps = FI_MSG | FI_RMA | FI_SEND | FI_RECV | FI_READ | FI_REMOTE_READ;
       hints->ep_attr->type = FI_EP_RDM;
-      hints->domain_attr->mr_mode = FI_MR_BASIC;
+      hints->domain_attr->mr_mode = mr_basic;
       hints->domain_attr->threading = FI_THREAD_DOMAIN;
       hints->fabric_attr->prov_name = ::strdup(name.c_str());
       fi_info* found = nullptr;
       if (fi_getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, hints.get(), &found) != 0) return nullptr;
       Provider provider;
       provider.info.reset(found);
-      EXPECT_EQ(found->domain_attr->mr_mode, FI_MR_BASIC) << name;
+      EXPECT_EQ(found->domain_attr->mr_mode, mr_basic) << name;
       auto endpoint = OfiEndpoint::make(std::move(provider));
       return endpoint ? std::move(*endpoint) : nullptr;
     };

@@ -3,6 +3,8 @@
 #include <malloc.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+
 #include <random>
 
 #include "tests/unit/transport/tcp/stations.hpp"
