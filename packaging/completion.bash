@@ -6,9 +6,15 @@
 _weft_options() {
   "$1" --help 2>/dev/null | awk '
     /^  -/ {
-      names = $1; argument = ""; words = ""; text = $0
-      # One space before an argument, several before the text.
-      if (text ~ /^  [^ ]+ [^ ]/) { argument = $2; gsub(/:.*|\[.*/, "", argument) }
+      names = ""; argument = ""; words = ""; text = $0
+      # Names have a comma between them, and blanks or none; one space before an argument, several before the text.
+      sub(/^  /, "", text)
+      while (match(text, /^--?[A-Za-z0-9-]+/)) {
+        names = names (names == "" ? "" : ",") substr(text, 1, RLENGTH)
+        text = substr(text, RLENGTH + 1)
+        if (!sub(/^, ?/, "", text)) break
+      }
+      if (match(text, /^ [^ :[]+/)) argument = substr(text, 2, RLENGTH - 1)
       gsub(/\([^)]*\)/, "", text)
       if (argument ~ /^(WHAT|WHEN|WHO)$/ && split(text, parts, ": ") == 2) {
         count = split(parts[2], listed, ",")

@@ -44,14 +44,14 @@ class Completion(unittest.TestCase):
             with self.subTest(name):
                 env = {**os.environ, "LD_LIBRARY_PATH": str(path.parent.parent / "lib")}
                 text = subprocess.run([path, "--help"], text=True, capture_output=True, check=True, env=env).stdout
-                lists = re.findall(r"^  (-\S+)", text, re.M)
-                options = {option for words in lists for option in words.split(",")}
+                lists = re.findall(r"^  ((?:-[\w-]+, ?)*-[\w-]+)", text, re.M)
+                options = {option for words in lists for option in re.split(", ?", words)}
                 self.assertIn("--help", options)
                 self.assertEqual(self.offered(name, "-"), options)
                 self.assertEqual(self.offered(name, "--h"), {option for option in options if option.startswith("--h")})
 
     def test_the_words_that_an_option_accepts(self):
-        self.assertEqual(self.offered("weftrun", "--bind-to", ""), {"none", "core", "numa", "socket", "hwthread"})
+        self.assertEqual(self.offered("weftrun", "--bind-to", ""), {"none", "core", "l2cache", "l3cache", "numa", "socket", "hwthread"})
         self.assertEqual(self.offered("weftrun", "-n", "4", "--pmi", "o"), {"on", "off"})
         self.assertEqual(self.offered("weftrun", "--on-failure", ""), {"end", "continue"})
         self.assertEqual(self.offered("weftrun", "--stdin", ""), {"all", "none"})

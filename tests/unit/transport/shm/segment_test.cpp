@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 
 #include "tests/unit/transport/shm/testing.hpp"
@@ -178,9 +179,10 @@ TEST(Memory, that_could_shrink_is_mapped_by_no_client) {
 TEST(Memory, a_store_that_would_find_no_memory_is_an_error_before_it) {
   if (::geteuid() != 0) GTEST_SKIP() << "mounting a file system needs root";
   const auto child = testing::start_child([] {
-    if (::unshare(CLONE_NEWNS) != 0 || ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
-        ::mount("none", "/mnt", "tmpfs", 0, "size=16k") != 0)
-      return false;
+    if (::unshare(CLONE_NEWNS) != 0) return false;
+    // EINVAL: in a chroot / is no mount.
+    if (::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 && errno != EINVAL) return false;
+    if (::mount("none", "/mnt", "tmpfs", 0, "size=16k") != 0) return false;
     const Fd fd(::open("/mnt/full", O_RDWR | O_CREAT | O_CLOEXEC, 0600));
     if (!fd || ::ftruncate(fd.get(), 64 * page) != 0) return false;
     auto window = Window::map(fd.get(), 0, 64 * page, Window::Access::write);

@@ -26,6 +26,8 @@ class TlsTest : public ::testing::Test {
  protected:
   /// Where another choice counts than Weft's records on both sides.
   void use(RecordsBy of_client, RecordsBy of_server) {
+    client.reset();  // before its context, as everywhere
+    server.reset();
     client_context = std::move(*TlsContext::make(key_of(7), of_client));
     server_context = std::move(*TlsContext::make(key_of(7), of_server));
     client = std::make_unique<TlsStream>(*client_context, Introduction{client_id, server_id});

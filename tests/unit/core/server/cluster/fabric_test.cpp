@@ -2,6 +2,7 @@
 // Two servers' loops with a fabric between them: they hear each other while both sleep, and rest when nothing happens.
 #include "core/server/cluster/fabric.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <asio/executor_work_guard.hpp>
@@ -188,6 +189,14 @@ TEST_P(FabricTest, two_loops_that_sleep_hear_each_other_and_then_rest) {
   EXPECT_EQ(a.watcher.lost + b.watcher.lost, 0);
 }
 
+/// Of the one that a transport has loaded; 0: none has.
+unsigned major_version_of_libfabric() {
+  void* const library = ::dlopen("libfabric.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  const auto version =
+      library == nullptr ? nullptr : reinterpret_cast<std::uint32_t (*)()>(::dlsym(library, "fi_version"));
+  return version == nullptr ? 0 : version() >> 16;
+}
+
 /// libfabric's shm has no descriptor: it works for a user that names it, and says what that costs.
 TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
   const auto key = mesh::JobKey::random();
@@ -195,6 +204,7 @@ TEST(Fabric, one_without_a_descriptor_is_polled_and_says_so) {
   Loop a, b;
   const auto note = a.open("ofi:shm", key, 0);
   if (!a.fabric) GTEST_SKIP() << note;
+  if (major_version_of_libfabric() >= 2) GTEST_SKIP() << "shm of libfabric 2.1 crashes in fi_av_remove";
   for (const char* part : {"ofi:shm", "nothing to sleep on", "times a second"})
     EXPECT_NE(note.find(part), std::string::npos) << note;
   b.open("ofi:shm", key, 1);
