@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pictures: what each shows of the measured, as curves over an axis."""
+import collections
 import dataclasses
 
 from measured import FLOOR
@@ -9,7 +10,7 @@ TEXT_OF_AXIS = {"ranks": "ranks", "hosts": "hosts", "bytes": "bytes of each rank
 
 @dataclasses.dataclass(frozen=True)
 class Figure:
-    """One picture. Of several points at one place of the axis the one with the most ranks counts."""
+    """One picture. Of several points at one place of the axis the one with the most ranks counts; against bytes all are of one job."""
     name: str          # of its files
     title: str
     caption: str       # what is timed, for the page
@@ -36,7 +37,7 @@ FIGURES = (
            "full_fence", "ranks", 256, floors=BARRIER, floor_text=BARRIER_TEXT),
     Figure("read_all_ranks", "Full fence on one host, then every card read by every rank", "256 B of each rank; the slowest rank.", "full_fence_read_all", "ranks", 256,
            floors=BARRIER, floor_text=BARRIER_TEXT),
-    Figure("full_fence_bytes", "Full fence on one host against what each rank gives", "As above, in the largest job that was measured.", "full_fence", "bytes"),
+    Figure("full_fence_bytes", "Full fence on one host against what each rank gives", "As above, in the job that most sizes were measured in.", "full_fence", "bytes"),
     Figure("get_ranks", "Get of another rank's card on one host", "PMIx_Get of 64 B, all ranks at once.", "get_peer", "ranks",
            floors=(("floor_get",),), floor_text="floor: hash, two allocations, a copy", floor_is_level=True),
     Figure("init_ranks", "PMIx_Init on one host", "The slowest rank of a launch.", "init", "ranks"),
@@ -71,8 +72,11 @@ def belongs(figure, point):
 def curve(figure, measured, series):
     """[(place, median, smallest, largest)], ascending."""
     chosen = {}
-    for point, values in measured.points(series, figure.bench).items():
-        if belongs(figure, point):
+    points = {point: values for point, values in measured.points(series, figure.bench).items() if belongs(figure, point)}
+    counts = collections.Counter(point[2] for point in points)
+    most = max(counts, key=lambda ranks: (counts[ranks], ranks), default=0)
+    for point, values in points.items():
+        if figure.axis != "bytes" or point[2] == most:
             at = place(figure, point)
             if at > 0 and (at not in chosen or point[2] > chosen[at][0]):
                 chosen[at] = (point[2], values)
@@ -95,8 +99,8 @@ def floor_part(figure, measured, bench, places):
 
 
 def drawn(measured):
-    """Each figure that has a curve of two points or more: (figure, {series: curve}, floor)."""
+    """Each figure that has a curve of two points or more: (figure, {series: curve}, floor). A series is at the same place in all of them, and may be empty."""
     for figure in FIGURES:
-        curves = {series: points for series in measured.series() if (points := curve(figure, measured, series))}
+        curves = {series: curve(figure, measured, series) for series in measured.series()}
         if any(len(points) > 1 for points in curves.values()):
             yield figure, curves, floor(figure, measured, sorted({point[0] for points in curves.values() for point in points}))

@@ -11,7 +11,7 @@ from page import shown
 # gnuplot's numbers of marks and dashes, and colours that differ in brightness too.
 STYLES = (("7", "1", "#0b3d91"), ("4", "2", "#c44e00"), ("8", "4", "#3a7d44"), ("10", "5", "#7a3b8f"))
 FLOOR_STYLE = ("1", "3", "#555555")
-WIDTH, HEIGHT = 640, 420
+WIDTH, HEIGHT = 640, 440
 
 
 class NoGnuplot(Exception):
@@ -28,9 +28,10 @@ def block(name, points):
 
 
 def decades(smallest, largest):
-    """The tics of an axis of nanoseconds that has both: 100 ns, 1 us, 10 us."""
+    """The tics of an axis of nanoseconds that has both: 100 ns, 1 us, 10 us; on a short one those of 2 and 5, too."""
     exponents = range(math.floor(math.log10(smallest)), math.ceil(math.log10(largest)) + 1)
-    return ", ".join(f"'{shown(10**exponent)}' {10**exponent:g}" for exponent in exponents)
+    steps = (1, 2, 5) if largest < 100 * smallest else (1,)
+    return ", ".join(f"'{shown(step * 10**exponent)}' {step * 10**exponent:g}" for exponent in exponents for step in steps)
 
 
 def script(figure, curves, floor, name):
@@ -38,7 +39,10 @@ def script(figure, curves, floor, name):
     blocks, bars, plots = "", [], []
     places = sorted({point[0] for points in curves.values() for point in points})
     values = [value for points in curves.values() for point in points for value in point[1:]] + [value for _, value in floor]
+    # A series looks the same in all pictures.
     for number, ((series, points), (mark, dash, colour)) in enumerate(zip(curves.items(), STYLES)):
+        if not points:
+            continue
         blocks += block(f"c{number}", points)
         style = f"lt 1 dt {dash} lc rgb '{colour}' pt {mark} ps 0.9 lw 2"
         bars.append(f"$c{number} using 1:2:3:4 with yerrorbars lc rgb '{colour}' ps 0 lw 1 notitle")
@@ -48,7 +52,7 @@ def script(figure, curves, floor, name):
         blocks += block("floor", floor)
         plots.append(f"$floor using 1:2 with lines dt {dash} lc rgb '{colour}' lw 2 title {quoted(figure.floor_text)}")
     tics = ", ".join(f"'{at:g}' {at:g}" for at in places)
-    common = (f"set title {quoted(figure.title)}\nset logscale xy\nset xlabel '{TEXT_OF_AXIS[figure.axis]}'\nset ylabel 'time'\n"
+    common = (f"set title {quoted(figure.title)}\nset logscale xy\nset xlabel '{TEXT_OF_AXIS[figure.axis]}' offset 0,0.5\nset ylabel 'time'\n"
               f"set xtics ({tics})\nset ytics ({decades(min(values), max(values))})\nset grid ytics lc rgb '#dddddd'\nset border 3\nset tics nomirror\n"
               f"set xrange [{places[0] * 0.8:g}:{places[-1] * 1.25:g}]\nset yrange [{min(values) / 1.5:g}:{max(values) * 1.5:g}]\nset key below left Left reverse samplen 3 maxcols 1\n")
     plot = "plot " + ", ".join(bars + plots) + "\n"

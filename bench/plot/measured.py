@@ -7,7 +7,7 @@ import statistics
 
 # Of these the largest rank counts, not the median one.
 SLOWEST = {"init", "finalize", "launch_to_main", "launch_to_joined"}
-LAUNCHERS = {"slurmstepd": "Slurm", "prterun": "mpirun", "orterun": "mpirun"}
+LAUNCHERS = {"slurmstepd": "Slurm", "prterun": "mpirun", "orterun": "mpirun", "mpirun.openmpi": "mpirun"}
 FLOOR = "floor"
 
 
@@ -17,9 +17,9 @@ class BadLine(Exception):
 
 def series_of(record):
     """What the reader of a picture compares: a library and the launcher that it ran under."""
-    library = record.get("library", "")
-    if library.startswith("none"):
+    if record["bench"].startswith("floor_"):
         return FLOOR
+    library = record.get("library", "")
     words = library.split(" (")[0].split()
     if "Weft" in words:  # after the version of the API that it answers with
         words = words[words.index("Weft"):]
@@ -64,12 +64,13 @@ class Measured:
         self.units[bench] = unit
         self.machines.add(record.get("machine", ""))
         self.commits.add(record.get("commit", ""))
-        self.libraries[series] = record.get("library", "")
+        if series != FLOOR:
+            self.libraries[series] = record.get("library", "")
 
     def series(self):
         """Weft first, then the others; without the floors."""
-        names = sorted({series for series, _ in self.runs} - {FLOOR})
-        return sorted(names, key=lambda name: not name.startswith("Weft"))
+        names = {series for series, _ in self.runs} - {FLOOR}
+        return sorted(names, key=lambda name: (not name.startswith("Weft"), name.lower()))
 
     def points(self, series, bench):
         """{point: (median, smallest, largest) of the runs}, for values above 0: axes are logarithmic."""

@@ -28,6 +28,7 @@ def row(tag, cells):
 
 def table(figure, curves, floor):
     floors = dict(floor)
+    curves = {series: points for series, points in curves.items() if points}
     places = sorted({point[0] for points in curves.values() for point in points})
     heads = [html.escape(figure.axis), *map(html.escape, curves), *(["floor"] if floors else [])]
     text = "<table>\n" + row("th", heads)
@@ -47,9 +48,9 @@ def table(figure, curves, floor):
 
 
 def section(figure, curves, floor):
-    alternative = f"{figure.title}: " + "; ".join(curves) + ". The numbers are in the table below."
+    alternative = f"{figure.title}: " + "; ".join(series for series, points in curves.items() if points) + ". The numbers are in the table below."
     return (f'<section id="{figure.name}">\n<h2>{html.escape(figure.title)}</h2>\n<p>{html.escape(figure.caption)}</p>\n'
-            f'<img src="{figure.name}.svg" width="640" height="420" alt="{html.escape(alternative)}">\n{table(figure, curves, floor)}</section>\n')
+            f'<img src="{figure.name}.svg" width="640" height="440" alt="{html.escape(alternative)}">\n{table(figure, curves, floor)}</section>\n')
 
 
 def write(folder, drawn, measured, command):

@@ -57,7 +57,7 @@ class Reading(unittest.TestCase):
 
     def test_series(self):
         found = measured(line("barrier", 2, 1, OPEN, "slurmstepd"), line("barrier", 2, 1), line("barrier", 2, 1, OPEN, "mpirun"), line("floor_x", 2, 1, BARE, "sh"))
-        self.assertEqual(found.series(), ["Weft 0.1.0, weftrun", "OpenPMIx 4.2.2, Slurm", "OpenPMIx 4.2.2, mpirun"])
+        self.assertEqual(found.series(), ["Weft 0.1.0, weftrun", "OpenPMIx 4.2.2, mpirun", "OpenPMIx 4.2.2, Slurm"])
 
     def test_bad_lines_are_named(self):
         good = json.dumps(line("barrier", 2, 1))
@@ -84,6 +84,10 @@ class Curves(unittest.TestCase):
         found = measured(*(line("full_fence", ranks, 10 * ranks, size=size) for ranks in (2, 16) for size in (64, 256)))
         self.assertEqual(figures.curve(figure("full_fence_bytes"), found, "Weft 0.1.0, weftrun"), [(64, 160, 160, 160), (256, 160, 160, 160)])
         self.assertEqual(figures.curve(figure("full_fence_ranks"), found, "Weft 0.1.0, weftrun"), [(2, 20, 20, 20), (16, 160, 160, 160)])
+
+    def test_against_bytes_all_is_of_one_job(self):
+        found = measured(line("full_fence", 64, 9, size=256), *(line("full_fence", 16, size, size=size) for size in (64, 1024)))
+        self.assertEqual([point[0] for point in figures.curve(figure("full_fence_bytes"), found, "Weft 0.1.0, weftrun")], [64, 1024])
 
     def test_the_fastest_floor(self):
         bare = [line("floor_barrier_yield", 2, 5, BARE), line("floor_barrier_futex", 2, 3, BARE), line("floor_barrier_yield", 4, 6, BARE)]
