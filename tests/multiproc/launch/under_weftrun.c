@@ -81,6 +81,7 @@ static void what_servers_do_themselves(void) {
   say("PMIx_Connect", PMIx_Connect(&me, 1, NULL, 0));
   say("PMIx_Disconnect", PMIx_Disconnect(&me, 1, NULL, 0));
   say("PMIx_Group_construct", PMIx_Group_construct("a group", &me, 1, NULL, 0, &results, &count));
+  PMIX_INFO_FREE(results, count);
   say("PMIx_Group_destruct", PMIx_Group_destruct("a group", NULL, 0));
 }
 
