@@ -16,7 +16,7 @@ _weft_options() {
       }
       if (match(text, /^ [^ :[]+/)) argument = substr(text, 2, RLENGTH - 1)
       gsub(/\([^)]*\)/, "", text)
-      if (argument ~ /^(WHAT|WHEN|WHO)$/ && split(text, parts, ": ") == 2) {
+      if (argument ~ /^(WHAT|WHEN|WHO|RANK)$/ && split(text, parts, ": ") == 2) {
         count = split(parts[2], listed, ",")
         for (i = 1; i <= count; i++) {
           gsub(/^ +| +$/, "", listed[i])
@@ -55,7 +55,7 @@ _weft() {
     done <<<"$options"
   done
   case $expects in
-    WHAT | WHEN | WHO) mapfile -t COMPREPLY < <(compgen -W "$line" -- "$word") ;;
+    WHAT | WHEN | WHO | RANK) mapfile -t COMPREPLY < <(compgen -W "$line" -- "$word") ;;
     DIR) mapfile -t COMPREPLY < <(compgen -d -- "$word") ;;
     NAME) mapfile -t COMPREPLY < <(compgen -v -- "$word") ;;
     COMMAND) mapfile -t COMPREPLY < <(compgen -c -- "$word") ;;
