@@ -240,7 +240,8 @@ void Server::run() {
 }
 
 void Server::end_loop() {
-  if (is_abandoned_) return;
+  // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
+  if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
   asio::post(loop_, [&is_past_end] { is_past_end = true; });
   while (!is_past_end) loop_.run_one();
