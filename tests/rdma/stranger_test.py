@@ -335,6 +335,14 @@ class MemoryOfUcx(unittest.TestCase):
         self.assertNotEqual(victim.memory()[PAGE - 8:PAGE], before[PAGE - 8:PAGE])
 
 
+def byte_of_card(rank, at):
+    """What weftrun_client puts: `byte_of_card` in tests/multiproc/weftrun_client.c."""
+    mixed = (rank * 0x9e3779b9 + at) % 2**32
+    mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6d % 2**32
+    mixed = (mixed ^ mixed >> 12) * 0x297a2d39 % 2**32
+    return mixed >> 24
+
+
 def alter(pid, value):
     """Changes a byte in each copy of the value in the memory that a process shares; returns what puts them back. As root."""
     found = []
@@ -376,9 +384,9 @@ class ForgedCard(unittest.TestCase):
             rank = run.reach("here", 3, LONGEST)[2]
             owner = run.server_of(rank)
             os.kill(owner, signal.SIGSTOP)
-            value = bytes((2 * 131 + at * 7) % 256 for at in range(self.SIZE))  # weftrun_client.c
+            value = bytes(byte_of_card(2, at) for at in range(self.SIZE))
             count, put_back = alter(rank, value)
-            self.assertEqual(count, 1)
+            self.assertEqual(count, 1, "where the card that weftrun_client has put lies in this test's reckoning")
             if not is_forged:
                 put_back()
             run.release()
