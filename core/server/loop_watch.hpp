@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,8 @@ class LoopWatch {
     }
     ~Work() {
       --watch_.depth_;
+      // No other thread writes it.
+      watch_.ended_.store(watch_.ended_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
       if (!is_outer_) return;
       watch_.current_.store(nullptr, std::memory_order_relaxed);
       if (const auto took = watch_.now_() - begin_; took >= long_work) watch_.report(what_, of_, took);
@@ -52,6 +55,8 @@ class LoopWatch {
   LoopWatch(Clock::time_point (*now)(), Report report) : now_(now), report_(std::move(report)) {}
   /// What the loop is at; null: nothing. Any thread.
   const char* current() const noexcept { return current_.load(std::memory_order_relaxed); }
+  /// Pieces of work that have ended, those inside a piece as well: a loop where this grows gets on. Any thread.
+  std::uint64_t ended() const noexcept { return ended_.load(std::memory_order_relaxed); }
 
  private:
   void report(std::string_view what, const pmix_proc_t* of, Clock::duration took) const;
@@ -60,6 +65,7 @@ class LoopWatch {
   Report report_;
   unsigned depth_ = 0;
   std::atomic<const char*> current_{nullptr};
+  std::atomic<std::uint64_t> ended_{0};
 };
 
 }  // namespace weft::server

@@ -177,24 +177,24 @@ bool Server::stop() {
   host_listener_.reset();
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
   asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
-  const bool has_ended = !on_loop() && await_the_end();
-  if (!has_ended)
-    abandon();
+  const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
+  if (hung_for)
+    abandon(*hung_for);
   else if (thread_.joinable())
     thread_.join();
   waits_.close();
-  return has_ended;
+  return !hung_for;
 }
 
-/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then.
-void Server::abandon() {
+/// Its memory stays, for the loop may come out of where it is; the host's may be gone by then. after: 0: not waited for.
+void Server::abandon(std::chrono::seconds after) {
   const char* const upcall = rooms_->host.running();
   const char* const work = watch_.current();
   const auto where = upcall != nullptr ? fmt::format("the host's upcall {} does not return", upcall)
                      : work != nullptr ? fmt::format("its loop is held up by {}", work)
                                        : std::string("its loop turns, and its connections do not close");
   base::warn(base::LogPart::clients, "the server does not end{}: {}; its thread and memory stay",
-             on_loop() ? std::string() : fmt::format(" within {} s", patience.count()), where);
+             after.count() == 0 ? std::string() : fmt::format(" within {} s", after.count()), where);
   log_thread_.flush();  // the process may end before the thread of the log gets its turn
   is_abandoned_ = true;
   is_stopping_ = true;
@@ -211,6 +211,7 @@ void Server::close_all() {
   listener_->stop();
   is_closing_ = true;
   for (const auto& connection : std::vector<ConnectionRef>(connections_)) {
+    const LoopWatch::Work work(watch_, "the end of the server", &connection->proc);
     connection->leaving = true;
     connection->close_when_exchanged();
   }
@@ -258,13 +259,21 @@ void Server::serve() {
   if (loop_.poll_one() == 0) loop_.run_one_for(std::chrono::milliseconds(1));
 }
 
-/// False: not within `patience`.
-bool Server::await_the_end() {
-  const auto limit = std::chrono::steady_clock::now() + patience;
+/// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for all is late, and does not hang.
+std::optional<std::chrono::seconds> Server::await_the_end() {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + most;
+  auto limit = Clock::now() + patience;
+  auto seen = watch_.ended();
   const auto ended = ended_.get_future();
-  while (std::chrono::steady_clock::now() < limit) {
+  for (auto now = Clock::now(); now < end; now = Clock::now()) {
+    if (const auto work = watch_.ended(); work != seen) {
+      seen = work;
+      limit = now + patience;
+    }
+    if (now >= limit) return patience;
     if (!by_calls_) {  // an upcall may stop the thread meanwhile
-      if (ended.wait_for(std::chrono::milliseconds(100)) == std::future_status::ready) return true;
+      if (ended.wait_for(std::chrono::milliseconds(100)) == std::future_status::ready) return std::nullopt;
       continue;
     }
     const base::Driver::Turn turn(driver_);
@@ -274,11 +283,11 @@ bool Server::await_the_end() {
     }
     if (is_stopping_.load(std::memory_order_acquire)) {
       end_loop();
-      return true;
+      return std::nullopt;
     }
     serve();
   }
-  return false;
+  return most;
 }
 
 void Server::stop_thread(bool flushes) {
@@ -397,6 +406,7 @@ bool Server::may_connect(uid_t user) const {
 }
 
 void Server::open_connection(shm::Fd fd) {
+  const LoopWatch::Work work(watch_, "a process that connects");
   asio::local::stream_protocol::socket socket(loop_);
   std::error_code error;
   socket.assign(asio::local::stream_protocol(), fd.get(), error);

@@ -53,10 +53,11 @@ class Server final : ClientConnection::Owner {
   /// handlers: those of its host in this process; null: it makes them.
   static Result<Owned> start(const pmix_server_module_t* module, const pmix_info_t* infos, std::size_t ninfo,
                              std::shared_ptr<events::Registry> handlers = nullptr);
-  /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop does not end within `patience`, or this is
-  /// its own thread. Then the log says what it is at, the host is called no more, and the loop ends when it gets there.
+  /// Lets the clients go and ends the loop; what threads wait for ends. False: the loop hangs, or this is its own thread.
+  /// Then the log says what it is at, the host is called no more, and the loop ends when it gets there.
   bool stop();
-  static constexpr std::chrono::seconds patience{5};
+  /// A loop that has brought nothing to an end for so long hangs, and all together its end takes no longer than this.
+  static constexpr std::chrono::seconds patience{5}, most{60};
 
   /// From here on the loop has no thread: progress(), and calls that wait, turn it. In an upcall the thread ends behind it. flushes:
   /// what has come is handled first. Not beside stop().
@@ -130,7 +131,7 @@ class Server final : ClientConnection::Owner {
   void run();
   void end_loop();
   void serve();
-  bool await_the_end();
+  std::optional<std::chrono::seconds> await_the_end();
   bool run_ready();
   bool progress_cluster(bool may_rest);
   void leave_cluster();
@@ -138,7 +139,7 @@ class Server final : ClientConnection::Owner {
   void answer_doorbells(bool is_awake);
   void drain_ring(Job& job, std::uint32_t local);
   void close_all();
-  void abandon();
+  void abandon(std::chrono::seconds after);
 
   // The sockets.
   bool may_connect(uid_t user) const;

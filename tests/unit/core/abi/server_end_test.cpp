@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -126,6 +127,25 @@ TEST_F(ServerEnd, calls_of_other_threads_end) {
   is_over = true;
   for (auto& thread : threads) thread.join();
   for (const auto& tally : tallies) EXPECT_EQ(tally.asked, tally.answered) << "each callback came, once";
+}
+
+TEST_F(ServerEnd, a_slow_loop_is_waited_for) {
+  struct Host {
+    std::atomic<int> returned{0};
+    static void stay(pmix_status_t, void* self) {
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      ++static_cast<Host*>(self)->returned;
+    }
+  } host;
+  ASSERT_EQ(PMIx_server_init(nullptr, nullptr, 0), PMIX_SUCCESS);
+  register_job();
+  const auto proc = rank(0);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(PMIx_server_register_client(&proc, ::getuid(), ::getgid(), nullptr, Host::stay, &host),
+              PMIX_SUCCESS);
+  EXPECT_EQ(PMIx_server_finalize(), PMIX_SUCCESS);
+  EXPECT_EQ(host.returned.load(), 3);
+  EXPECT_EQ(count_loops(), 0U);
 }
 
 /// Standard error in a pipe.

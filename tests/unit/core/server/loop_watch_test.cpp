@@ -53,6 +53,13 @@ TEST_F(LoopWatchTest, a_warning_before_other_nodes_give_the_server_up) {
             std::vector<std::string>{"warn: the server's loop was held up for 2.0 s by a call of the host"});
 }
 
+TEST_F(LoopWatchTest, pieces_that_have_ended_are_counted_while_a_longer_one_goes_on) {
+  const LoopWatch::Work work(watch, "a process that connects");
+  EXPECT_EQ(watch.ended(), 0U);
+  for (int i = 0; i < 2; ++i) const LoopWatch::Work inner(watch, "the end of the connection");
+  EXPECT_EQ(watch.ended(), 2U);
+}
+
 TEST_F(LoopWatchTest, each_message_has_a_name) {
   EXPECT_EQ(link::to_text(link::MessageType::hello), "hello");
   EXPECT_EQ(link::to_text(link::MessageType::withdraw), "withdraw");
