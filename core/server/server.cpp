@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <asio/post.hpp>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -105,7 +104,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   auto listener = link::listen_on(server->socket_name_);
   if (!listener) return fail(listener.error());
   server->listener_ = std::make_unique<Listener>(
-      server->loop_, std::move(*listener),
+      server->io_, std::move(*listener),
       Listener::Events{[s = server.get()](const ucred& peer) { return s->may_connect(peer.uid); },
                        [s = server.get()](shm::Fd fd) { s->open_connection(std::move(fd)); }});
   const auto folder = base::read(base::Variable::socket_dir).text;
@@ -137,7 +136,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
 /// The socket stays the server's: it looks itself for processes that wait there unaccepted (after_hellos).
 void Server::accept_clients(pmix_server_listener_fn_t by_host) {
   if (by_host != nullptr) {
-    host_listener_.emplace(loop_, [this](base::Fd fd) {
+    host_listener_.emplace(io_, [this](base::Fd fd) {
       if (!is_closing_) listener_->take(std::move(fd));
     });
     if (host_listener_->hand_over(by_host, listener_->native_handle())) return;
@@ -176,7 +175,7 @@ bool Server::stop() {
   if (!std::exchange(is_open_, false)) return !is_abandoned_;
   host_listener_.reset();
   // What processes that have ended wanted cleaned up may lie unread behind their hello.
-  asio::post(loop_, [this] { after_hellos([this] { close_all(); }); });
+  loop_.post([this] { after_hellos([this] { close_all(); }); });
   const auto hung_for = on_loop() ? std::chrono::seconds(0) : await_the_end();
   if (hung_for)
     abandon(*hung_for);
@@ -199,7 +198,7 @@ void Server::abandon(std::chrono::seconds after) {
   is_abandoned_ = true;
   is_stopping_ = true;
   rooms_->host.abandon();
-  asio::post(loop_, [] {});  // where it sleeps
+  loop_.post([] {});  // where it sleeps
   if (thread_.joinable()) thread_.detach();
 }
 
@@ -231,7 +230,7 @@ void Server::run() {
       if (is_busy || has_introduced) continue;
       answer_doorbells(false);
       drain_notices();
-      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) loop_.run_one();
+      if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) io_.run_one();
       answer_doorbells(true);
     }
     if (by_calls_) return;
@@ -244,8 +243,8 @@ void Server::end_loop() {
   // What is left of an abandoned server accepts none: without this a process that connects would wait for ever.
   if (is_abandoned_) return listener_->stop();
   bool is_past_end = false;  // what close() posted, and nothing that comes behind it
-  asio::post(loop_, [&is_past_end] { is_past_end = true; });
-  while (!is_past_end) loop_.run_one();
+  loop_.post([&is_past_end] { is_past_end = true; });
+  while (!is_past_end) io_.run_one();
   introducers_.clear();
   if (cluster_) leave_cluster();
 }
@@ -256,7 +255,7 @@ void Server::serve() {
   introducers_.turn();
   if (cluster_) progress_cluster(false);
   // Inside a handler only a poll sees what the handler itself has posted.
-  if (loop_.poll_one() == 0) loop_.run_one_for(std::chrono::milliseconds(1));
+  if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
 
 /// For how long it was waited for in vain; none: it has ended. A machine with too little of a processor for all is late, and does not hang.
@@ -292,7 +291,7 @@ std::optional<std::chrono::seconds> Server::await_the_end() {
 
 void Server::stop_thread(bool flushes) {
   by_calls_ = true;
-  asio::post(loop_, [] {});  // where it sleeps
+  loop_.post([] {});  // where it sleeps
   if (thread_.joinable() && !on_loop()) thread_.join();
   if (flushes) progress();
 }
@@ -313,7 +312,7 @@ void Server::progress() {
 bool Server::run_ready() {
   constexpr int most_in_a_row = 64;
   for (int ran = 0; ran < most_in_a_row; ++ran)
-    if (loop_.poll_one() == 0) return ran != 0;
+    if (io_.poll_one() == 0) return ran != 0;
   return true;
 }
 
@@ -407,7 +406,7 @@ bool Server::may_connect(uid_t user) const {
 
 void Server::open_connection(shm::Fd fd) {
   const LoopWatch::Work work(watch_, "a process that connects");
-  asio::local::stream_protocol::socket socket(loop_);
+  asio::local::stream_protocol::socket socket(io_);
   std::error_code error;
   socket.assign(asio::local::stream_protocol(), fd.get(), error);
   if (error) return;
@@ -426,8 +425,7 @@ void Server::after_hellos(std::function<void()> then) {
   std::vector<std::weak_ptr<ClientConnection>> unread;
   for (const auto& connection : connections_)
     if (!connection->is_known) unread.push_back(connection);
-  await_hellos(std::move(unread), std::chrono::steady_clock::now() + std::chrono::seconds(1),
-               std::move(then));
+  await_hellos(std::move(unread), loop_.now() + std::chrono::seconds(1), std::move(then));
 }
 
 void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
@@ -439,8 +437,8 @@ void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
   };
   while (!unread.empty() && is_handled(unread.back())) unread.pop_back();
   // A hello that was read out of its socket may be handled behind what is handled now.
-  if (unread.empty() || std::chrono::steady_clock::now() >= limit) return asio::post(loop_, std::move(then));
-  asio::post(loop_, [this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
+  if (unread.empty() || loop_.now() >= limit) return loop_.post(std::move(then));
+  loop_.post([this, unread = std::move(unread), limit, then = std::move(then)]() mutable {
     await_hellos(std::move(unread), limit, std::move(then));
   });
 }

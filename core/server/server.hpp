@@ -168,9 +168,10 @@ class Server final : ClientConnection::Owner {
   std::vector<std::unique_ptr<data::Value>> kept_;
 
   Waits waits_;
-  asio::io_context loop_{1};
+  asio::io_context io_{1};
+  Loop loop_{io_};
   LoopWatch watch_;
-  const asio::executor_work_guard<asio::io_context::executor_type> guard_{loop_.get_executor()};
+  const asio::executor_work_guard<asio::io_context::executor_type> guard_{io_.get_executor()};
   std::shared_ptr<events::Registry> handlers_;  ///< ends before the loop, by which its chains go on
   base::Driver driver_;                         ///< of the loop
   std::thread thread_;

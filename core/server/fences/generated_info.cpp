@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "core/data/value.hpp"
+#include "core/link/messages.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/store/blob.hpp"
 #include "core/store/job_keys.hpp"
