@@ -30,7 +30,7 @@
 #include "core/server/connections/listener.hpp"
 #include "core/server/connections/rendezvous_file.hpp"
 #include "core/server/host/child_environment.hpp"
-#include "core/server/loop_watch.hpp"
+#include "core/server/loop/loop_watch.hpp"
 #include "core/server/rooms.hpp"
 #include "core/server/waits.hpp"
 #include "core/store/local_values.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cards/cards.hpp"
 #include "core/server/cards/far_keys.hpp"

@@ -14,7 +14,7 @@
 #include <optional>
 #include <string>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "base/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"

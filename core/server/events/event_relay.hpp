@@ -3,7 +3,7 @@
 // The loop's thread only.
 #pragma once
 
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/events/recent.hpp"
 #include "core/events/registry.hpp"

@@ -12,7 +12,7 @@
 #include <memory>
 #include <optional>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/absences.hpp"
 #include "core/server/fences/exchange.hpp"

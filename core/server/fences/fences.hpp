@@ -14,7 +14,7 @@
 #include <memory>
 #include <optional>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"

@@ -25,7 +25,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/fences/fences.hpp"

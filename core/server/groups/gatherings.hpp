@@ -21,7 +21,7 @@
 #include <set>
 #include <unordered_map>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/bootstraps.hpp"

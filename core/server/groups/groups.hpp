@@ -18,7 +18,7 @@
 #include <optional>
 #include <set>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/fences/card_exchange.hpp"
 #include "core/server/groups/attempt.hpp"

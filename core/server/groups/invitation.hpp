@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/connections/requester.hpp"
 #include "core/server/groups/group_part.hpp"

@@ -8,7 +8,7 @@
 #include <list>
 #include <map>
 #include <memory>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/groups.hpp"

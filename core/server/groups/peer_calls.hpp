@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"

@@ -9,7 +9,7 @@
 #include <set>
 #include <string>
 #include <vector>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/groups/gatherings.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <functional>
 #include <memory>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"

@@ -11,7 +11,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/reports/own_report.hpp"

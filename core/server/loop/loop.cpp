@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 namespace weft::server {
 

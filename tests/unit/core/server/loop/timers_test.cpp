@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/server/loop.hpp"
+#include "core/server/loop/loop.hpp"
 
 namespace weft::server {
 namespace {
