@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bit>
 #include <cerrno>
 #include <cstring>
 
@@ -15,6 +14,7 @@
 #include "base/settings.hpp"
 #include "base/thread.hpp"
 #include "core/link/servers.hpp"
+#include "core/server/dispatch.hpp"
 #include "core/topology/memory.hpp"
 
 namespace weft::server {
@@ -117,6 +117,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   server->rooms_ =
       std::make_unique<Rooms>(server->loop_, server->self_, module, *server->segment_, server->tokens_,
                               *server->handlers_, server->cluster_.get(), settings);
+  server->rounds_.emplace(*server->rooms_, server->watch_);
   const auto uri = link::uri_of(server->self_, server->socket_name_);
   server->rooms_->jobs.tell_server(server->self_, uri);
   if (!settings.tools.file.empty()) {
@@ -223,15 +224,15 @@ void Server::run() {
   {
     const base::Driver::Turn turn(driver_, base::Driver::IfTaken::wait);
     while (!is_stopping_.load(std::memory_order_acquire) && !by_calls_) {
-      drain_notices();
+      rounds_->drain_notices();
       const bool is_busy = run_ready();
       const bool has_introduced = introducers_.turn();
-      if (cluster_ && progress_cluster(!is_busy)) continue;
+      if (cluster_ && rounds_->progress(*cluster_, !is_busy)) continue;
       if (is_busy || has_introduced) continue;
-      answer_doorbells(false);
-      drain_notices();
+      rounds_->answer_doorbells(false);
+      rounds_->drain_notices();
       if ((!cluster_ || cluster_->sleep()) && introducers_.sleep()) io_.run_one();
-      answer_doorbells(true);
+      rounds_->answer_doorbells(true);
     }
     if (by_calls_) return;
     end_loop();
@@ -246,14 +247,16 @@ void Server::end_loop() {
   loop_.post([&is_past_end] { is_past_end = true; });
   while (!is_past_end) io_.run_one();
   introducers_.clear();
-  if (cluster_) leave_cluster();
+  if (!cluster_) return;
+  rounds_->leave(*cluster_);
+  cluster_.reset();
 }
 
 /// A part of what run() does, for a moment, on a thread that waits. The doorbells are as of a server that is awake: no client rings.
 void Server::serve() {
-  drain_notices();
+  rounds_->drain_notices();
   introducers_.turn();
-  if (cluster_) progress_cluster(false);
+  if (cluster_) rounds_->progress(*cluster_, false);
   // Inside a handler only a poll sees what the handler itself has posted.
   if (io_.poll_one() == 0) io_.run_one_for(std::chrono::milliseconds(1));
 }
@@ -300,11 +303,11 @@ void Server::progress() {
   if (!by_calls_) return;
   const base::Driver::Turn turn(driver_);
   if (!turn || is_stopping_.load(std::memory_order_acquire)) return;
-  drain_notices();
+  rounds_->drain_notices();
   (void)run_ready();
   introducers_.turn();
-  if (cluster_) (void)progress_cluster(false);
-  drain_notices();
+  if (cluster_) (void)rounds_->progress(*cluster_, false);
+  rounds_->drain_notices();
 }
 
 /// Not until nothing is ready, which processes that connect without end would put off for ever: what comes by other ways has its
@@ -314,80 +317,6 @@ bool Server::run_ready() {
   for (int ran = 0; ran < most_in_a_row; ++ran)
     if (io_.poll_one() == 0) return ran != 0;
   return true;
-}
-
-/// True: something has happened, or may at any moment.
-bool Server::progress_cluster(bool may_rest) {
-  const LoopWatch::Work work(watch_, "what came from other nodes");
-  bool has_moved = cluster_->turn(may_rest);
-  has_moved |= rooms_->cards.progress() != 0;
-  for (const auto& [node, why] : cluster_->take_lost()) {
-    rooms_->events.announce_lost_node(node, cluster_->name_of(node), why);
-    rooms_->cards.node_lost(node);
-    rooms_->orphans.node_lost(node);
-    rooms_->jobs.each([&, lost = node](const Job& job) {
-      for (const auto rank : job.view().ranks_on(lost))
-        rooms_->clients.remote_process_ended({link::make_proc(job.nspace, rank), true}, lost);
-    });
-  }
-  rooms_->fence_watch.follow_exchanges();
-  return has_moved;
-}
-
-/// Open work ends while the rooms are there to hear of it; what the endpoint knows of their memory goes before the endpoint.
-void Server::leave_cluster() {
-  cluster_->say_goodbye();
-  rooms_->fences.stop_exchanging();
-  rooms_->groups.stop_exchanging();
-  cluster_->stop();
-  rooms_->cards.close();
-  cluster_.reset();
-}
-
-/// A doorbell a job: what a client stores there by mistake keeps the notices of its own job from waking the server, of no other.
-void Server::answer_doorbells(bool is_awake) {
-  rooms_->jobs.each(
-      [is_awake](Job& job) { is_awake ? job.writer->doorbell().awake() : job.writer->doorbell().asleep(); });
-}
-
-void Server::drain_notices() {
-  rooms_->jobs.each([this](Job& job) {
-    const auto words = (job.view().header().local_capacity + 63) / 64;
-    for (std::uint32_t word = 0; word < words; ++word) {
-      auto& dirty = job.writer->dirty(word);
-      if (dirty.load(std::memory_order_relaxed) == 0) continue;
-      for (auto bits = dirty.exchange(0, std::memory_order_acquire); bits != 0; bits &= bits - 1) {
-        const auto local = word * 64 + static_cast<std::uint32_t>(std::countr_zero(bits));
-        if (local < job.view().local_count()) drain_ring(job, local);
-      }
-    }
-  });
-}
-
-void Server::drain_ring(Job& job, std::uint32_t local) {
-  const auto of = link::make_proc(job.nspace, job.rank_of(local));
-  const LoopWatch::Work work(watch_, "notices", &of);
-  std::array<store::BoardNumber, shm::NoticeRing::slots> boards;
-  std::size_t board_count = 0;
-  bool is_fetch = false, is_commit = false;
-  const auto count = job.writer->ring(local).drain([&](shm::Notice notice) {
-    const auto kind = static_cast<store::NoticeKind>(notice.kind);
-    if (kind == store::NoticeKind::committed)
-      is_commit = true;
-    else if (kind == store::NoticeKind::fetch)
-      is_fetch = true;
-    else
-      boards[board_count++] = notice.arg;
-  });
-  // A full ring may have dropped a notice, and the bit may have come before its notice: then everything is looked at.
-  const bool all = count == 0 || count == shm::NoticeRing::slots;
-  if (all || is_fetch) rooms_->cards.answer_cell(job, local);
-  if (all) rooms_->fences.look_at_all(job);
-  if (all) rooms_->gatherings.look_at(of, store::own_job_board);
-  for (std::size_t i = 0; i < board_count && !all; ++i)
-    rooms_->group_boards.owns(boards[i]) ? rooms_->gatherings.look_at(of, boards[i])
-                                         : rooms_->fences.look_at(job, boards[i]);
-  if (all || is_commit) rooms_->gets.retry(of);
 }
 
 // ---- the sockets
@@ -445,7 +374,7 @@ void Server::await_hellos(std::vector<std::weak_ptr<ClientConnection>> unread,
 
 void Server::on_frame(const ConnectionRef& from, link::Frame frame) {
   const LoopWatch::Work work(watch_, link::to_text(frame.type), &from->proc);
-  dispatch(from, frame);
+  dispatch(*rooms_, from, frame);
 }
 
 void Server::on_closed(const ConnectionRef& connection) {

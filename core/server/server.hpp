@@ -11,7 +11,6 @@
 //           destructor.
 #pragma once
 
-#include <array>
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
 #include <atomic>
@@ -32,6 +31,7 @@
 #include "core/server/host/child_environment.hpp"
 #include "core/server/loop/loop_watch.hpp"
 #include "core/server/rooms.hpp"
+#include "core/server/rounds.hpp"
 #include "core/server/waits.hpp"
 #include "core/store/local_values.hpp"
 #include "pmix_server.h"
@@ -133,11 +133,6 @@ class Server final : ClientConnection::Owner {
   void serve();
   std::optional<std::chrono::seconds> await_the_end();
   bool run_ready();
-  bool progress_cluster(bool may_rest);
-  void leave_cluster();
-  void drain_notices();
-  void answer_doorbells(bool is_awake);
-  void drain_ring(Job& job, std::uint32_t local);
   void close_all();
   void abandon(std::chrono::seconds after);
 
@@ -151,8 +146,6 @@ class Server final : ClientConnection::Owner {
   void on_frame(const ConnectionRef& from, link::Frame frame) override;
   void on_closed(const ConnectionRef& connection) override;
 
-  // The dispatch (dispatch.cpp).
-  void dispatch(const ConnectionRef& from, const link::Frame& frame);
   void forget_nspace(const std::string& nspace, const Done& done);
   void tell_of_set(pmix_status_t code, const std::string& name);
 
@@ -192,6 +185,7 @@ class Server final : ClientConnection::Owner {
       plan_key_;  ///< of the launch information by which the cluster was opened
   Introducers introducers_;
   std::unique_ptr<Rooms> rooms_;
+  std::optional<Rounds> rounds_;
 };
 
 }  // namespace weft::server
