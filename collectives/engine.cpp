@@ -31,11 +31,21 @@ struct Engine::Collective {
   std::vector<std::vector<std::byte>> contributions;  ///< by member
   std::vector<std::uint64_t> lengths;  ///< of the postponed ones; 0: not postponed, or not known yet
 
+  bool is_suspended = false;  ///< a member is lost: settle() ends it, and nothing else
+  bool is_without_data = false;
   bool is_over = false;  ///< then it is in ended_, until progress() calls done()
   Result<void> result;
   std::optional<NodeNumber> lost;
 
+  std::uint64_t age = 0;  ///< of one that has ended
+
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
+  /// That its contributions take.
+  std::uint64_t bytes() const {
+    std::uint64_t out = 0;
+    for (const auto& each : contributions) out += sizeof each + each.size();
+    return out;
+  }
   Key key() const { return {signature, generation}; }
   MessageHeader header() const {
     return {.signature = signature,
@@ -214,13 +224,13 @@ void Engine::start_phase(Collective& c, const Choice& choice) {
 }
 
 void Engine::advance(Collective& c) {
-  while (!c.is_over && c.step < c.schedule.size()) {
+  while (!c.is_over && !c.is_suspended && c.step < c.schedule.size()) {
     if (!std::exchange(c.step_is_sent, true)) send_step(c);
-    if (c.is_over || !c.step_has_arrived()) return;
+    if (c.is_over || c.is_suspended || !c.step_has_arrived()) return;
     ++c.step;
     c.step_is_sent = false;
   }
-  if (c.is_over) return;
+  if (c.is_over || c.is_suspended) return;
   std::uint64_t bytes = 0, largest = 0;
   for (const auto length : c.lengths) {
     bytes += length;
@@ -236,7 +246,7 @@ void Engine::advance(Collective& c) {
 void Engine::send_step(Collective& c) {
   auto header = c.header();
   for (const auto& transfer : c.schedule[c.step].sends) {
-    if (c.is_over) return;
+    if (c.is_over || c.is_suspended) return;
     header.blocks = transfer.blocks;
     outbox_.send(c.members[number(transfer.peer)], base::encode_fixed(header),
                  c.kind == Kind::barrier ? std::vector<std::byte>{} : c.pack(transfer.blocks));
@@ -247,8 +257,9 @@ void Engine::cannot_send(NodeNumber to, Bytes header_bytes, const Error& why) {
   const auto header = base::decode<MessageHeader>(header_bytes);
   if (!header || header->type != MessageHeader::Type::data) return;
   const auto open = open_.find({header->signature, header->generation});
-  if (open != open_.end())
-    end_at_all(*open->second, why, why.code == Errc::peer_lost ? std::optional(to) : std::nullopt);
+  if (open == open_.end()) return;
+  if (why.code == Errc::peer_lost) return suspend(to);
+  end_at_all(*open->second, why, std::nullopt);
 }
 
 void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept {
@@ -275,6 +286,7 @@ void Engine::receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcep
 }
 
 void Engine::take(Collective& c, NodeNumber from, const MessageHeader& header, Bytes payload) {
+  if (c.is_suspended) return;
   if (header.type == MessageHeader::Type::abort) {
     const auto lost = header.lost == MessageHeader::no_node ? std::nullopt : std::optional(header.lost);
     return end(c, fail(Errc(header.error), "another member ended it"), lost);
@@ -306,17 +318,101 @@ void Engine::end_at_all(Collective& c, const Error& why, std::optional<NodeNumbe
 
 void Engine::abort(const Signature& signature, Generation generation, Errc why) {
   const auto open = open_.find({signature, generation});
-  if (open != open_.end()) end_at_all(*open->second, {why}, std::nullopt);
+  if (open != open_.end() && !open->second->is_suspended) end_at_all(*open->second, {why}, std::nullopt);
 }
 
-void Engine::node_lost(NodeNumber node) noexcept {
-  std::vector<Key> with_it;
+// ---- losses
+
+void Engine::suspend(NodeNumber lost) noexcept {
   for (const auto& [key, c] : open_)
-    if (c->index_of(node)) with_it.push_back(key);
-  for (const auto& key : with_it) {
-    const auto open = open_.find(key);
-    if (open != open_.end()) end_at_all(*open->second, {Errc::peer_lost, 0, "a member was lost"}, node);
+    if (c->index_of(lost)) c->is_suspended = true;
+}
+
+bool Engine::has_undecided() const noexcept {
+  return std::any_of(open_.begin(), open_.end(), [](const auto& each) { return each.second->is_suspended; });
+}
+
+std::vector<End> Engine::undecided(const std::vector<NodeNumber>& lost) const {
+  std::vector<End> out;
+  for (const auto& [key, c] : open_) {
+    if (!c->is_suspended) continue;
+    const auto first =
+        std::find_if(lost.begin(), lost.end(), [&](NodeNumber n) { return c->index_of(n).has_value(); });
+    if (first != lost.end()) out.push_back({key.first, key.second, Errc::peer_lost, 0, *first});
   }
+  return out;
+}
+
+std::vector<End> Engine::ended(const std::vector<NodeNumber>& with) const {
+  std::vector<End> out;
+  const auto add = [&](const Collective& c) {
+    const bool is_with =
+        std::any_of(with.begin(), with.end(), [&](NodeNumber n) { return c.index_of(n).has_value(); });
+    if (is_with)
+      out.push_back({c.signature, c.generation, c.result ? Errc::os : c.result.error().code,
+                     c.result.has_value(), c.lost.value_or(MessageHeader::no_node)});
+  };
+  for (const auto& [key, c] : ends_) add(*c);
+  for (const auto& c : ended_) add(*c);
+  return out;
+}
+
+const Contributions* Engine::result_of(const Key& key) const {
+  const auto has = [](const Collective& c) {
+    return c.kind == Kind::exchange && c.result && !c.is_without_data;
+  };
+  if (const auto end = ends_.find(key); end != ends_.end())
+    return has(*end->second) ? &end->second->contributions : nullptr;
+  for (const auto& c : ended_)
+    if (c->key() == key && has(*c)) return &c->contributions;
+  return nullptr;
+}
+
+bool Engine::has_data(const Key& key) const {
+  const auto open = open_.find(key);
+  return open != open_.end() && open->second->kind == Kind::exchange;
+}
+
+void Engine::settle(const End& how, Contributions* contributions) {
+  const auto open = open_.find({how.signature, how.generation});
+  if (open == open_.end() || !open->second->is_suspended) return;
+  auto& c = *open->second;
+  const auto lost = how.lost == MessageHeader::no_node ? std::nullopt : std::optional(how.lost);
+  if (how.is_well == 0) return end(c, fail(how.error, "its survivors have agreed on that"), lost);
+  c.is_without_data =
+      c.kind == Kind::exchange && (contributions == nullptr || contributions->size() != c.members.size());
+  if (c.kind == Kind::exchange && !c.is_without_data) c.contributions = std::move(*contributions);
+  end(c, {}, std::nullopt);
+}
+
+/// A generation that has ended well has ended at all members that begin a later one: those before it are asked about no more.
+void Engine::remember(std::unique_ptr<Collective> collective) {
+  const auto key = collective->key();
+  if (collective->result)
+    for (auto before = ends_.lower_bound({key.first, 0}); before != ends_.end() && before->first < key;)
+      forget((before++)->first);
+  const bool has_data = collective->kind == Kind::exchange;
+  if (!collective->result || !has_data || kept_bytes_ + collective->bytes() > most_kept_bytes) {
+    collective->is_without_data |= has_data;
+    collective->contributions = {};
+  }
+  kept_bytes_ += collective->bytes();
+  collective->done = nullptr;
+  collective->schedule = {};
+  collective->arrived = {};
+  collective->lengths = {};
+  collective->age = next_age_++;
+  ends_by_age_.emplace(collective->age, key);
+  ends_[key] = std::move(collective);
+  if (ends_.size() > most_ends) forget(ends_by_age_.begin()->second);
+}
+
+void Engine::forget(const Key& key) {
+  const auto end = ends_.find(key);
+  if (end == ends_.end()) return;
+  kept_bytes_ -= end->second->bytes();
+  ends_by_age_.erase(end->second->age);
+  ends_.erase(end);
 }
 
 void Engine::end(Collective& c, Result<void> result, std::optional<NodeNumber> lost) {
@@ -336,9 +432,10 @@ std::size_t Engine::progress() {
 }
 
 std::size_t Engine::tell_ended() {
-  const auto ended = std::exchange(ended_, {});
+  auto ended = std::exchange(ended_, {});
   for (const auto& c : ended)
-    if (c->done) c->done({c->result, c->lost, c->contributions});
+    if (c->done) c->done({c->result, c->lost, c->contributions, c->is_without_data});
+  for (auto& c : ended) remember(std::move(c));
   return ended.size();
 }
 

@@ -7,9 +7,9 @@
 // Members   Node numbers, ascending; a member's Index is its place among them.
 // Exchange  Eager: a contribution of at most max(most_at_once, most_in_all / members) bytes is sent in phase 0. Longer ones
 //           send only their length in phase 0; phase 1 then exchanges them with the algorithm chosen for the total size.
-// Loss      A lost node ends each open collective that it is a member of, at every other member, as peer_lost with its
-//           number: the member that notices sends an abort to the others. A collective that begins later with the lost
-//           member ends at once.
+// Loss      Of a collective with a lost member another one may have had the last part, and ended it well. So at a node that knows of the
+//           loss it is suspended: no message ends it any more, settle() does, with what its survivors have agreed on (undecided(), ended(),
+//           result_of()). A collective that begins later with the lost member ends at once: without this node's part it cannot have ended well.
 // Threads   As the mesh.
 #pragma once
 
@@ -26,13 +26,33 @@
 
 namespace weft::collectives {
 
+/// Of all members, by their order.
+using Contributions = std::vector<std::vector<std::byte>>;
+
 struct Outcome {
   Result<void> result;
   std::optional<NodeNumber> lost;  ///< the node whose loss ended it, if one did
-  /// Of an exchange that went well: by member. The bytes are valid during the call.
-  const std::vector<std::vector<std::byte>>& contributions;
+  /// Of an exchange that went well. The bytes are valid during the call.
+  const Contributions& contributions;
+  bool is_without_data = false;  ///< it went well, and what the others contributed has not come
 };
 using Done = std::function<void(const Outcome&)>;
+
+/// How a collective has ended at a node.
+struct End {
+  Signature signature;
+  Generation generation = 0;
+  Errc error = Errc::os;  ///< of one that has failed
+  std::uint8_t is_well = 0;
+  NodeNumber lost = MessageHeader::no_node;  ///< the node whose loss ended it
+};
+template <class Archive>
+void fields(Archive& archive, End& m) {
+  archive(m.signature, m.generation, m.error, m.is_well, m.lost);
+}
+inline bool is_valid(const End& m) {
+  return m.error <= Errc::os && m.is_well <= 1;
+}
 
 /// For observers: one collective that is open here.
 struct OpenCollective {
@@ -73,15 +93,33 @@ class Engine {
   /// Ends a collective at all members as `why`: its deadline has passed, a local process has died. No effect if it has
   /// ended.
   void abort(const Signature& signature, Generation generation, Errc why);
-  /// From the mesh's watcher.
-  void node_lost(NodeNumber node) noexcept;
+
+  using Key = std::pair<Signature, Generation>;
+  /// The node is lost: what is open with it is suspended from here on. Again: no effect.
+  void suspend(NodeNumber lost) noexcept;
+  /// What is suspended, and waits for settle().
+  bool has_undecided() const noexcept;
+  /// Of these those with one of the nodes, as having failed with the first of them that is a member. lost: ascending.
+  std::vector<End> undecided(const std::vector<NodeNumber>& lost) const;
+  /// The latest ends here of collectives with one of these nodes, up to most_ends of all.
+  std::vector<End> ended(const std::vector<NodeNumber>& with) const;
+  static constexpr std::size_t most_ends = 1024;
+  /// Of one of these that has ended well, as long as all that are kept take no more than most_kept_bytes; null: not kept.
+  const Contributions* result_of(const Key& key) const;
+  static constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 20;
+  /// Whether one that is suspended brings data.
+  bool has_data(const Key& key) const;
+  /// Ends a suspended collective as its survivors have agreed: done() runs in progress(). contributions: of one that has ended well
+  /// elsewhere; null: they are not to be had. No effect on any other.
+  void settle(const End& end, Contributions* contributions);
 
   /// Call after the mesh's progress(): sends what had no room, and calls done() of each collective that has ended.
   /// Returns their number.
   std::size_t progress();
 
   /// Collectives that have not begun here, of signatures with the same upper half, and a node that is in each.
-  std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(const Signature& signature) const {
+  std::vector<std::pair<std::pair<Signature, Generation>, NodeNumber>> rivals_of(
+      const Signature& signature) const {
     return early_.like(signature);
   }
   std::vector<OpenCollective> open() const;
@@ -94,7 +132,6 @@ class Engine {
 
  private:
   struct Collective;
-  using Key = std::pair<Signature, Generation>;
 
   Result<Collective*> make(const Signature& signature, Kind kind, std::vector<NodeNumber> members);
   void receive(NodeNumber from, Bytes header_bytes, Bytes payload) noexcept;
@@ -106,13 +143,20 @@ class Engine {
   void end_at_all(Collective& collective, const Error& why, std::optional<NodeNumber> lost);
   void end(Collective& collective, Result<void> result, std::optional<NodeNumber> lost);
   std::size_t tell_ended();
+  void remember(std::unique_ptr<Collective> collective);
+  void forget(const Key& key);
 
   mesh::Mesh& mesh_;
   NodeNumber self_;
   Options options_;
   std::map<Signature, Generation> generations_;  ///< begun last
   std::map<Key, std::unique_ptr<Collective>> open_;
-  std::vector<std::unique_ptr<Collective>> ended_;
+  std::vector<std::unique_ptr<Collective>> ended_;  ///< done() has still to be called
+  std::map<Key, std::unique_ptr<Collective>>
+      ends_;  ///< done() was called; of a signature those since the last that ended well
+  std::map<std::uint64_t, Key> ends_by_age_;
+  std::uint64_t next_age_ = 0;
+  std::uint64_t kept_bytes_ = 0;  ///< of contributions in ends_
   EarlyMessages early_;
   mesh::Outbox outbox_;
   Counters counters_;

@@ -48,7 +48,7 @@ class Servers {
   /// u8 type of a request, its body.
   bool asked(Bytes bytes) {
     if (bytes.empty()) return false;
-    constexpr auto types = static_cast<unsigned>(RequestType::introduce) + 1;
+    constexpr auto types = static_cast<unsigned>(RequestType::view_result) + 1;
     const auto type = static_cast<RequestType>(std::to_integer<unsigned>(bytes[0]) % types);
     auto is_answered = std::make_shared<std::optional<pmix_status_t>>();
     there_->rpc().send(0, type, {bytes.begin() + 1, bytes.end()},

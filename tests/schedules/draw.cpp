@@ -64,6 +64,15 @@ Operation draw_operation(Dice& dice, std::uint32_t ranks, std::vector<Group>& gr
   return out;
 }
 
+/// About as long as a run without faults takes: faults are to come while something is under way.
+microseconds length_of(const Schedule& schedule) {
+  constexpr microseconds of_one{20};
+  microseconds out{10};
+  for (const auto& each : schedule.operations)
+    out += of_one + *std::max_element(each.pauses.begin(), each.pauses.end());
+  return out;
+}
+
 }  // namespace
 
 Schedule draw(std::uint64_t seed, const Bounds& bounds) {
@@ -81,11 +90,12 @@ Schedule draw(std::uint64_t seed, const Bounds& bounds) {
   const auto operations = dice.between(1, bounds.most_operations);
   for (std::uint32_t i = 0; i < operations; ++i)
     out.operations.push_back(draw_operation(dice, ranks, groups, i));
+  const auto length = length_of(out);
   const auto faults = dice.below(bounds.most_faults + 1);
   std::uint32_t lost = 0;
   for (std::uint32_t i = 0; i < faults; ++i) {
     Fault fault;
-    fault.at = microseconds(dice.below(dice.one_in(2) ? 100 : 2000));
+    fault.at = microseconds(dice.below(static_cast<std::uint32_t>(length.count())));
     if (lost + 1 < shape.nodes && dice.one_in(2)) {
       fault.kind = Fault::Kind::node_lost;
       fault.which = dice.below(shape.nodes);

@@ -116,6 +116,8 @@ Cluster::Opened Cluster::over(const ClusterSpec& spec, std::uint64_t incarnation
   engine_options.rule = rule_setting(spec.self);
   cluster->engine_ = std::make_unique<collectives::Engine>(mesh, spec.self, engine_options);
   cluster->rpc_ = std::make_unique<Rpc>(mesh, rpc_messages);
+  cluster->views_ = std::make_unique<Views>(spec.self, mesh, *cluster->rpc_, *cluster->engine_,
+                                            static_cast<const Views::Others&>(*cluster));
   for (NodeNumber node = 0; node < spec.nodes; ++node)
     if (node != spec.self) static_cast<void>(mesh.expect(node));
   cluster->rpc_->on(RequestType::leaving, [here = cluster.get()](NodeNumber from, Bytes, const auto&) {
@@ -161,6 +163,7 @@ std::string Cluster::add(Bytes packed) {
   if (const auto added = mesh().add_peer(contact->node, contact->contact); !added)
     return refused(added.error().what);
   entries_[contact->node] = {.host = contact->host, .is_known = true};
+  views_->node_is_back(contact->node);
   base::debug(base::LogPart::mesh, "server of node {} ({}) is known", contact->node, contact->host);
   return {};
 }
@@ -186,6 +189,7 @@ bool Cluster::turn(bool may_rest) {
   // hears of what clients do about it.
   if (lost_.empty()) happened |= engine_->progress() != 0;
   happened |= rpc_->progress() != 0;
+  happened |= views_->progress();
   return happened || !lost_.empty();
 }
 
@@ -216,8 +220,8 @@ void Cluster::stop() {
 
 void Cluster::node_lost(NodeNumber node, const char* why) noexcept {
   entries_[node].is_lost = true;
-  engine_->node_lost(node);
   rpc_->node_lost(node);
+  views_->node_lost(node);
   lost_.push_back({node, why});
 }
 

@@ -12,6 +12,7 @@
 #include "collectives/engine.hpp"
 #include "core/server/cluster/fabric.hpp"
 #include "core/server/cluster/rpc.hpp"
+#include "core/server/cluster/views.hpp"
 #include "core/store/record_check.hpp"
 #include "pmix_common.h"
 
@@ -40,7 +41,7 @@ struct ClusterSpec {
   bool has_others() const noexcept { return key && nodes > 1; }
 };
 
-class Cluster final : mesh::Watcher {
+class Cluster final : mesh::Watcher, Views::Others {
  public:
   struct Lost {
     NodeNumber node;
@@ -82,7 +83,7 @@ class Cluster final : mesh::Watcher {
   bool has_left(NodeNumber node) const noexcept { return node < count() && entries_[node].has_left; }
   bool is_lost(NodeNumber node) const noexcept { return node < count() && entries_[node].is_lost; }
   /// All whose contact is known and that are not lost, without oneself.
-  std::vector<NodeNumber> others() const;
+  std::vector<NodeNumber> others() const override;
 
   /// As Fabric.
   bool turn(bool may_rest = true);
@@ -119,6 +120,7 @@ class Cluster final : mesh::Watcher {
   // In this order, so that the mesh ends first: what it is still sending lies in the other two.
   std::unique_ptr<Rpc> rpc_;
   std::unique_ptr<collectives::Engine> engine_;
+  std::unique_ptr<Views> views_;
   std::unique_ptr<Fabric> fabric_;
 };
 

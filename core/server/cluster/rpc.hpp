@@ -58,6 +58,11 @@ enum class RequestType : std::uint16_t {
   group_bootstrapped,  ///< which members a construct that is under way there has, if they were brought together (bootstraps.hpp)
   group_names,  ///< which groups a process of that node is a member of (memberships.hpp)
   introduce,    ///< of an introducer: the contacts of all members, for that of the server (introducer.hpp)
+  // Of lost nodes (views.hpp):
+  view_wanted,   ///< something is undecided, and the receiver leads
+  view_report,   ///< what is undecided there, and what has ended
+  view_install,  ///< what has become of it
+  view_result,   ///< what was contributed to a collective that has ended well
 };
 
 class Rpc {

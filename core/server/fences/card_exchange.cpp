@@ -46,9 +46,11 @@ std::optional<Exchanges::Key> CardExchange::begin(const Participants& procs, Loa
   cards.blob.insert(cards.blob.end(), along.begin(), along.end());
   const auto key = exchanges_->begin(
       procs, travels, travels ? contribution(procs, cards.blob, is_first) : Blob(),
-      [this, procs, load, is_first, on_end, done](
-          pmix_status_t status, const std::vector<Exchanges::Part>& others, std::optional<NodeNumber> lost) {
+      [this, procs, load, is_first, on_end, done](const Exchanges::End& exchanged) {
+        auto [status, others, lost, is_without_data] = exchanged;
         if (lost) return done({status, false, {}, lost});
+        // The cards are fetched when they are wanted.
+        if (is_without_data) return done({status, false, {}, {}, true});
         bool nodes_disagree = status == PMIX_ERR_BAD_PARAM;
         Procs behind;
         std::vector<Along> others_along;

@@ -128,10 +128,12 @@ Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect,
   const auto key = std::make_shared<Key>(procs.signature(), 0);
   const auto on_end = [this, key, members, ended = std::move(ended)](const Outcome& outcome) {
     open_.erase(*key);
+    const bool has_data = outcome.result && !outcome.is_without_data;
     std::vector<Part> others;
-    for (std::size_t i = 0; outcome.result && i < outcome.contributions.size(); ++i)
+    for (std::size_t i = 0; has_data && i < outcome.contributions.size(); ++i)
       if (members[i] != cluster_.self()) others.push_back({members[i], outcome.contributions[i]});
-    ended(outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code), others, outcome.lost);
+    const auto status = outcome.result ? PMIX_SUCCESS : status_of(outcome.result.error().code);
+    ended({status, std::move(others), outcome.lost, outcome.is_without_data});
   };
   const auto generation = cluster_.engine().begin(procs.signature(), collect ? Kind::exchange : Kind::barrier,
                                                   members, std::move(contribution), on_end);

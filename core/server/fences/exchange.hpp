@@ -46,9 +46,13 @@ class Exchanges {
     NodeNumber node;
     Bytes bytes;
   };
-  /// others: what the other nodes contributed, valid during the call. lost: the node whose loss has ended it.
-  using Ended = std::function<void(pmix_status_t status, const std::vector<Part>& others,
-                                   std::optional<NodeNumber> lost)>;
+  struct End {
+    pmix_status_t status;
+    std::vector<Part> others;        ///< what the other nodes contributed, valid during the call
+    std::optional<NodeNumber> lost;  ///< the node whose loss has ended it
+    bool is_without_data;  ///< it has ended well, with a lost node, and no server has what was contributed
+  };
+  using Ended = std::function<void(const End&)>;
   struct Open {
     Participants procs;
     std::vector<NodeNumber> members;

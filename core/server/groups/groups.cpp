@@ -122,6 +122,7 @@ void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
   if (operation->was_over && was_another && !is_of_ended_group(operation->meeting))
     return exchange(operation);
   if (ended.lost) operation->lost.insert(*ended.lost);
+  if (ended.is_without_data && carries_parts(operation->meeting)) return settle(operation);
   if (may_go_on_without(*operation, ended.status)) return settle(operation);
   if (ended.status == Exchanges::changed) ended.status = PMIX_ERR_UNREACH;
   if (ended.status == Exchanges::rivals) ended.status = PMIX_ERR_BAD_PARAM;

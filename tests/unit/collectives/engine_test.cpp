@@ -347,6 +347,91 @@ TEST_F(EngineTest, early_messages_of_a_collective_with_a_lost_member_are_given_b
   EXPECT_EQ(all[0]->engine->early_bytes(), 0u);
 }
 
+/// Of a collective of three nodes one has ended it well, one is lost then, and node 0 has not looked at what came.
+class Undecided : public EngineTest {
+ protected:
+  void end_at_one_of_two(Kind kind, std::size_t bytes) {
+    // By the algorithms of three, the one that needs of node 0 what it sends at its begin.
+    ended_ = kind == Kind::barrier ? 1 : 2;
+    lost_ = 3 - ended_;
+    agrees_on_losses = false;
+    start(3, {.most_at_once = Engine::most_kept_bytes});
+    for (NodeNumber n = 0; n < 3; ++n)
+      all[n]->begin(world, kind, all_nodes(), kind == Kind::barrier ? Block() : block_of(n, 0, bytes));
+    for (int i = 0; i < 1000 && all[ended_]->told[0].times == 0; ++i)
+      for (const NodeNumber n : {1u, 2u}) {
+        all[n]->mesh->progress(now);
+        all[n]->engine->progress();
+      }
+    ASSERT_EQ(all[ended_]->told[0].times, 1u);
+    ASSERT_EQ(all[0]->told[0].times, 0u);
+    all[lost_].reset();
+    for (const auto n : {NodeNumber{0}, ended_}) all[n]->engine->suspend(lost_);
+  }
+  const Engine::Key key_{world, 1};
+  NodeNumber ended_ = 0, lost_ = 0;
+};
+
+TEST_F(Undecided, nothing_but_the_decision_ends_it) {
+  end_at_one_of_two(Kind::barrier, 0);
+  EXPECT_TRUE(all[0]->engine->has_undecided());
+  EXPECT_FALSE(all[ended_]->engine->has_undecided());
+  all[0]->engine->abort(world, 1, Errc::timeout);
+  all[ended_]->engine->abort(world, 1, Errc::timeout);
+  for (int i = 0; i < 1000; ++i) turn();
+  EXPECT_EQ(all[0]->told[0].times, 0u);
+  const auto undecided = all[0]->engine->undecided({lost_});
+  ASSERT_EQ(undecided.size(), 1u);
+  EXPECT_EQ(undecided[0].lost, lost_);
+  const auto ended = all[ended_]->engine->ended({lost_});
+  ASSERT_EQ(ended.size(), 1u);
+  EXPECT_EQ(ended[0].is_well, 1);
+  EXPECT_TRUE(all[ended_]->engine->ended({7}).empty());
+  all[0]->engine->settle(ended[0], nullptr);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_FALSE(all[0]->told[0].is_without_data) << "a barrier has none";
+}
+
+TEST_F(Undecided, it_ends_with_what_another_node_has) {
+  end_at_one_of_two(Kind::exchange, 100);
+  EXPECT_TRUE(all[0]->engine->has_data(key_));
+  EXPECT_EQ(all[0]->engine->result_of(key_), nullptr);
+  const auto* const there = all[ended_]->engine->result_of(key_);
+  ASSERT_NE(there, nullptr);
+  auto copy = *there;
+  all[0]->engine->settle(all[ended_]->engine->ended({lost_}).front(), &copy);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_EQ(all[0]->told[0].contributions, all[ended_]->told[0].contributions);
+  EXPECT_FALSE(all[0]->told[0].is_without_data);
+}
+
+TEST_F(Undecided, it_ends_without_what_no_node_has_kept) {
+  end_at_one_of_two(Kind::exchange, Engine::most_kept_bytes / 2);
+  EXPECT_EQ(all[ended_]->engine->result_of(key_), nullptr);
+  all[0]->engine->settle(all[ended_]->engine->ended({lost_}).front(), nullptr);
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  EXPECT_TRUE(all[0]->told[0].result);
+  EXPECT_TRUE(all[0]->told[0].is_without_data);
+}
+
+TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered) {
+  start(2);
+  for (int call = 0; call < 5; ++call)
+    for (const auto& node : all) node->begin(world, Kind::barrier, all_nodes(), {});
+  ASSERT_TRUE(until([&] { return all_told(); }));
+  for (const auto& node : all) {
+    const auto ended = node->engine->ended({0});
+    ASSERT_EQ(ended.size(), 1u);
+    EXPECT_EQ(ended[0].generation, 5u);
+  }
+  for (std::uint64_t i = 0; i < Engine::most_ends + 5; ++i) {
+    for (const auto& node : all) node->begin({i, 77}, Kind::barrier, all_nodes(), {});
+    ASSERT_TRUE(until([&] { return all_told(); }));
+  }
+  EXPECT_EQ(all[0]->engine->ended({0}).size(), Engine::most_ends);
+}
+
 TEST_F(EngineTest, what_cannot_begin_is_refused) {
   start(3);
   const auto refused = [&](Kind kind, const std::vector<NodeNumber>& members, Block contribution) {

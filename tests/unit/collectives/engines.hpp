@@ -35,6 +35,7 @@ struct Told {
   Result<void> result;
   std::optional<NodeNumber> lost;
   std::vector<Block> contributions;
+  bool is_without_data = false;
 };
 
 struct EngineNode : mesh::Watcher {
@@ -43,6 +44,7 @@ struct EngineNode : mesh::Watcher {
   std::unique_ptr<Engine> engine;  // outlives its mesh
   std::unique_ptr<mesh::Mesh> mesh;
   std::deque<Told> told;
+  std::vector<NodeNumber> lost;
 
   EngineNode(Transport& transport, const mesh::JobKey& key, NodeNumber self, NodeNumber nodes,
              const Engine::Options& options)
@@ -57,7 +59,10 @@ struct EngineNode : mesh::Watcher {
   EngineNode(const EngineNode&) = delete;
   EngineNode& operator=(const EngineNode&) = delete;
 
-  void node_lost(NodeNumber node, const char*) noexcept override { engine->node_lost(node); }
+  void node_lost(NodeNumber node, const char*) noexcept override {
+    lost.push_back(node);
+    engine->suspend(node);
+  }
   void message_refused(NodeNumber, mesh::Refusal, std::uint16_t) noexcept override {}
 
   Told& begin(const Signature& signature, Kind kind, const std::vector<NodeNumber>& members,
@@ -69,6 +74,7 @@ struct EngineNode : mesh::Watcher {
           one.result = outcome.result;
           one.lost = outcome.lost;
           if (outcome.result) one.contributions = outcome.contributions;
+          one.is_without_data = outcome.is_without_data;
         });
     EXPECT_TRUE(begun);
     return one;
@@ -104,10 +110,24 @@ class Engines : public ::testing::Test {
       node->engine->progress();
     }
   }
+  /// In the place of what agrees on losses above the engine: what is undecided has failed, at all nodes.
+  void agree_on_losses() {
+    std::vector<NodeNumber> lost;
+    for (const auto& node : all)
+      if (node != nullptr) lost.insert(lost.end(), node->lost.begin(), node->lost.end());
+    for (const auto& node : all)
+      for (const auto each : lost)
+        if (node != nullptr) node->engine->suspend(each);
+    for (const auto& node : all)
+      for (const auto each : lost)
+        for (const auto& end : node != nullptr ? node->engine->undecided({each}) : std::vector<End>())
+          node->engine->settle(end, nullptr);
+  }
   bool until(const std::function<bool()>& done, int turns = 100'000) {
     for (; !done(); --turns) {
       if (turns == 0) return false;
       turn();
+      if (agrees_on_losses) agree_on_losses();
     }
     return true;
   }
@@ -124,6 +144,7 @@ class Engines : public ::testing::Test {
   mesh::JobKey key = mesh::JobKey::random();
   std::vector<std::unique_ptr<EngineNode>> all;
   mesh::TimePoint now{std::chrono::hours(1)};
+  bool agrees_on_losses = true;
 
  private:
   std::unique_ptr<sim::SimTransport> sim_;

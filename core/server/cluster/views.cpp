@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/cluster/views.hpp"
+
+#include <algorithm>
+
+#include "base/log_format.hpp"
+
+namespace weft::server {
+namespace {
+
+using collectives::Contributions;
+using collectives::End;
+using Key = collectives::Engine::Key;
+
+/// view_result: of which collective.
+struct ResultRequest {
+  static constexpr std::uint16_t wire_version = 1;
+  collectives::Signature signature;
+  collectives::Generation generation = 0;
+};
+template <class Archive>
+void fields(Archive& archive, ResultRequest& m) {
+  archive(m.signature, m.generation);
+}
+
+Key key_of(const End& end) {
+  return {end.signature, end.generation};
+}
+
+}  // namespace
+
+Views::Views(NodeNumber self, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine, const Others& others)
+    : self_(self), mesh_(mesh), rpc_(rpc), engine_(engine), others_(others) {
+  rpc_.on(RequestType::view_wanted,
+          [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { on_wanted(body, reply); });
+  rpc_.on(RequestType::view_report,
+          [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_report(from, body, reply); });
+  rpc_.on(RequestType::view_install,
+          [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) { on_install(from, body, reply); });
+  rpc_.on(RequestType::view_result,
+          [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { on_result(body, reply); });
+}
+
+void Views::node_lost(NodeNumber node) {
+  lost_.insert(node);
+  engine_.suspend(node);
+  is_wanted_ = true;
+  is_for_others_ |= is_asking_;
+  is_asking_ = false;
+}
+
+bool Views::progress() {
+  if (is_asking_ || !std::exchange(is_wanted_, false)) return false;
+  if (!is_for_others_ && !engine_.has_undecided()) return false;
+  const auto whose = leader();
+  if (whose == self_) {
+    begin_round();
+    return true;
+  }
+  // Lost before it asks: the next one is wanted. It replies when it knows of these losses.
+  rpc_.send(whose, RequestType::view_wanted, base::encode(Request{0, lost()}), nullptr);
+  return true;
+}
+
+NodeNumber Views::leader() const {
+  for (const auto node : others_.others()) {  // ascending
+    if (node > self_) break;
+    if (lost_.count(node) == 0) return node;
+  }
+  return self_;
+}
+
+void Views::learn(const std::vector<NodeNumber>& lost) {
+  for (const auto node : lost) {
+    if (node == self_ || !lost_.insert(node).second) continue;
+    engine_.suspend(node);
+    static_cast<void>(mesh_.exclude(node, "another node's server has lost it"));
+  }
+}
+
+// ---- the leader
+
+void Views::on_wanted(Bytes body, const Rpc::Reply& reply) {
+  const auto request = base::decode<Request>(body);
+  if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto before = lost_.size();
+  learn(request->lost);
+  // A view that is asked for already covers what was lost before it.
+  if (!is_asking_ || lost_.size() != before) {
+    is_asking_ = false;
+    is_wanted_ = is_for_others_ = true;
+  }
+  reply(PMIX_SUCCESS, {});
+}
+
+void Views::begin_round() {
+  newest_ = {newest_.first + 1, self_};
+  ++counters_.rounds;
+  is_asking_ = true;
+  is_for_others_ = false;
+  reports_.clear();
+  silent_.clear();
+  for (const auto node : others_.others())
+    if (lost_.count(node) == 0) silent_.insert(node);
+  const Request request{newest_.first, lost()};
+  base::info(base::LogPart::mesh, "servers agree on what {} lost nodes leave undecided: view {}",
+             lost_.size(), request.number);
+  const auto body = base::encode(request);
+  for (const auto node : silent_)
+    rpc_.send(node, RequestType::view_report, body,
+              [this, node, number = request.number](pmix_status_t status, Bytes reported) {
+                if (!is_asking_ || number != newest_.first) return;
+                auto report = status == PMIX_SUCCESS ? base::decode<Report>(reported) : fail(Errc::not_found);
+                // Its loss, if that is why, begins another round.
+                take(node, report ? std::move(*report) : Report());
+              });
+  take(self_, report(request.lost));
+}
+
+void Views::take(NodeNumber from, Report report) {
+  silent_.erase(from);
+  reports_[from] = std::move(report);
+  if (!silent_.empty() || reports_.count(self_) == 0) return;
+  is_asking_ = false;
+  const Installation installation{newest_.first, decide(reports_)};
+  counters_.decisions += installation.decisions.size();
+  const auto body = base::encode(installation);
+  for (const auto& [node, reported] : std::exchange(reports_, {}))
+    if (node != self_ && !installation.decisions.empty())
+      rpc_.send(node, RequestType::view_install, body, nullptr);
+  install(installation.decisions);
+}
+
+std::vector<Views::Decision> Views::decide(const std::map<NodeNumber, Report>& reports) {
+  std::map<Key, Decision> decisions;
+  for (const auto& [node, report] : reports)
+    for (const auto& end : report.undecided) {
+      const auto [known, is_new] = decisions.emplace(key_of(end), Decision{end, node});
+      if (!is_new) known->second.end.lost = std::min(known->second.end.lost, end.lost);
+    }
+  std::set<Key> ended;
+  for (const auto& [node, report] : reports)
+    for (const auto& end : report.ended) {
+      const auto known = decisions.find(key_of(end));
+      if (known == decisions.end() || known->second.end.is_well != 0) continue;
+      if (end.is_well != 0 || ended.insert(key_of(end)).second) known->second = {end, node};
+    }
+  std::vector<Decision> out;
+  for (const auto& [key, decision] : decisions) out.push_back(decision);
+  return out;
+}
+
+// ---- the others
+
+Views::Report Views::report(const std::vector<NodeNumber>& lost) const {
+  return {engine_.undecided(lost), engine_.ended(lost)};
+}
+
+void Views::on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  auto request = base::decode<Request>(body);
+  if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
+  if (std::pair(request->number, from) < newest_) return reply(PMIX_ERR_EXISTS, {});
+  newest_ = {request->number, from};
+  learn(request->lost);
+  std::sort(request->lost.begin(), request->lost.end());
+  reply(PMIX_SUCCESS, base::encode(report(request->lost)));
+}
+
+void Views::on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+  const auto installation = base::decode<Installation>(body);
+  if (!installation) return reply(PMIX_ERR_BAD_PARAM, {});
+  // Of a view before the last that this server has reported to: that one decides.
+  if (std::pair(installation->number, from) == newest_) install(installation->decisions);
+  reply(PMIX_SUCCESS, {});
+}
+
+void Views::install(const std::vector<Decision>& decisions) {
+  for (const auto& decision : decisions) {
+    const bool is_to_fetch =
+        decision.end.is_well != 0 && decision.holder != self_ && engine_.has_data(key_of(decision.end));
+    is_to_fetch ? fetch(decision) : engine_.settle(decision.end, nullptr);
+  }
+}
+
+void Views::fetch(const Decision& decision) {
+  const auto& end = decision.end;
+  rpc_.send(decision.holder, RequestType::view_result,
+            base::encode(ResultRequest{end.signature, end.generation}),
+            [this, end](pmix_status_t status, Bytes body) {
+              // Another view says which server has it now, or that none has.
+              if (status == PMIX_ERR_UNREACH) {
+                is_wanted_ = true;
+                return;
+              }
+              auto came = status == PMIX_SUCCESS ? base::decode<Contributions>(body) : fail(Errc::not_found);
+              engine_.settle(end, came ? &*came : nullptr);
+            });
+}
+
+void Views::on_result(Bytes body, const Rpc::Reply& reply) {
+  const auto request = base::decode<ResultRequest>(body);
+  if (!request) return reply(PMIX_ERR_BAD_PARAM, {});
+  const auto* const result = engine_.result_of({request->signature, request->generation});
+  result == nullptr ? reply(PMIX_ERR_NOT_FOUND, {}) : reply(PMIX_SUCCESS, base::encode(*result));
+}
+
+}  // namespace weft::server

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The agreement of the servers about lost nodes: a collective with one of them ends the same way at every server that is left.
+//
+//   a server with something undecided      the leader: the lowest that is left        each other server
+//      | view_wanted {lost} ------------------->|                                           |
+//      |                                        | view_report {number, lost} -------------->| listens to them no more
+//      |                                        |<-- what is undecided here, what has ended -|
+//      |                                        | decides each once                         |
+//      |                                        | view_install {number, decisions} -------->| what is undecided ends
+//
+// Decision  Ended well somewhere: it ends well everywhere, with what was contributed, from a server that has it (view_result). Ended otherwise
+//           somewhere: so. Else it fails, with a lost node's number. A server that has reported something as undecided ends it by the
+//           decision only, and begins no collective with a node that it knows to be lost: so what is decided is all there is.
+// Losses    Of another node meanwhile: the leader asks anew, with a higher number. Of the leader: the next lowest asks, as soon as a server
+//           with something undecided wants it; what an earlier leader's decision has ended at a server is then what has ended there.
+// Cost      Without anything undecided a loss costs no message. Else, of n servers that are left, three times n messages and n results.
+// Threads   The server's loop.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "collectives/engine.hpp"
+#include "core/server/cluster/rpc.hpp"
+#include "transport/mesh/mesh.hpp"
+
+namespace weft::server {
+
+class Views {
+ public:
+  /// What a view is about.
+  struct Request {
+    static constexpr std::uint16_t wire_version = 1;
+    std::uint64_t number = 0;
+    std::vector<NodeNumber> lost;
+  };
+  struct Report {
+    static constexpr std::uint16_t wire_version = 1;
+    std::vector<collectives::End> undecided;  ///< signature and generation count
+    std::vector<collectives::End> ended;
+  };
+  struct Decision {
+    collectives::End end;
+    NodeNumber holder = 0;  ///< of one that has ended well: a server that it has
+  };
+  struct Installation {
+    static constexpr std::uint16_t wire_version = 1;
+    std::uint64_t number = 0;
+    std::vector<Decision> decisions;
+  };
+  /// The servers of other nodes.
+  class Others {
+   public:
+    virtual std::vector<NodeNumber> others() const = 0;
+
+   protected:
+    ~Others() = default;
+  };
+
+  Views(NodeNumber self, mesh::Mesh& mesh, Rpc& rpc, collectives::Engine& engine, const Others& others);
+  Views(const Views&) = delete;
+  Views& operator=(const Views&) = delete;
+
+  /// From the mesh's watcher.
+  void node_lost(NodeNumber node);
+  /// A later server has that number.
+  void node_is_back(NodeNumber node) { lost_.erase(node); }
+  /// After the progress of engine and rpc: asks for what is undecided. True: it has.
+  bool progress();
+
+  /// What all reports make of what one of them at least has not decided.
+  static std::vector<Decision> decide(const std::map<NodeNumber, Report>& reports);
+
+  struct Counters {
+    std::uint64_t rounds = 0, decisions = 0;
+  };
+  const Counters& counters() const noexcept { return counters_; }
+
+ private:
+  void on_wanted(Bytes body, const Rpc::Reply& reply);
+  void on_report(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void on_install(NodeNumber from, Bytes body, const Rpc::Reply& reply);
+  void on_result(Bytes body, const Rpc::Reply& reply);
+  void learn(const std::vector<NodeNumber>& lost);
+  std::vector<NodeNumber> lost() const { return {lost_.begin(), lost_.end()}; }
+  NodeNumber leader() const;
+  void begin_round();
+  void take(NodeNumber from, Report report);
+  void install(const std::vector<Decision>& decisions);
+  void fetch(const Decision& decision);
+  Report report(const std::vector<NodeNumber>& lost) const;
+
+  const NodeNumber self_;
+  mesh::Mesh& mesh_;
+  Rpc& rpc_;
+  collectives::Engine& engine_;
+  const Others& others_;
+  std::set<NodeNumber> lost_;
+  std::pair<std::uint64_t, NodeNumber>
+      newest_{};            ///< number and leader of the view that this server has reported to last
+  bool is_wanted_ = false;  ///< something may be undecided that no view covers
+  // Of the leader:
+  bool is_for_others_ = false;  ///< a view is wanted by another server, or was not brought to its end
+  bool is_asking_ = false;
+  std::set<NodeNumber> silent_;  ///< have not reported
+  std::map<NodeNumber, Report> reports_;
+  Counters counters_;
+};
+
+template <class Archive>
+void fields(Archive& archive, Views::Request& m) {
+  archive(m.number, m.lost);
+}
+template <class Archive>
+void fields(Archive& archive, Views::Report& m) {
+  archive(m.undecided, m.ended);
+}
+template <class Archive>
+void fields(Archive& archive, Views::Decision& m) {
+  archive(m.end, m.holder);
+}
+template <class Archive>
+void fields(Archive& archive, Views::Installation& m) {
+  archive(m.number, m.decisions);
+}
+
+}  // namespace weft::server
