@@ -3,6 +3,7 @@
 // from server to server.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -70,6 +71,10 @@ struct FencePart {
   std::string algorithm;              ///< of the collective between the nodes, once it is under way here
   std::vector<NodeNumber> waits_for;  ///< whose message it needs next
   std::vector<AbsentRank> missing;
+
+  void set_age(std::chrono::steady_clock::duration age) {
+    age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
+  }
 };
 template <class Archive>
 void fields(Archive& archive, FencePart& m) {

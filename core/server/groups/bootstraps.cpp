@@ -413,8 +413,7 @@ FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const 
                                boot.callers.begin(), boot.callers.end(),
                                [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
                          });
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - boot.since).count());
+  part.set_age(loop_.now() - boot.since);
   return part;
 }
 

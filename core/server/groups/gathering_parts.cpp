@@ -27,8 +27,7 @@ FencePart Gatherings::part_of(const Gathering& gathering) const {
   const bool is_shared = !is_by_host(meeting) && groups_.has_other_nodes(meeting.set);
   auto part =
       server::part_of(jobs_, meeting, is_shared ? groups_.attempts(groups_.participants_of(meeting)) + 1 : 1);
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - gathering.since).count());
+  part.set_age(loop_.now() - gathering.since);
   return part;
 }
 

@@ -298,8 +298,7 @@ FencePart Invitations::part_of(const Invitation& invitation) const {
                    const bool is_awaited = invitee != nullptr && invitee->state == Invitee::State::asked;
                    return !is_awaited && !questions_.is_asked(proc, operation);
                  });
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - invitation.since).count());
+  part.set_age(loop_.now() - invitation.since);
   return part;
 }
 
