@@ -22,7 +22,7 @@ using base::decode;
 using base::encode;
 using mesh::NodeNumber;
 
-/// Raised when a structure here or in reports/report.hpp changes shape, or counter_names.
+/// Raised when a structure here or in reports/report.hpp changes shape, or the list of counters (reports/counters.cpp).
 inline constexpr std::uint16_t report_version = 4;
 
 using link::procs_of;
