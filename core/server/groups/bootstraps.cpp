@@ -22,15 +22,6 @@ constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
 /// Until a node of the job is asked once more, where the job is not registered yet.
 constexpr std::chrono::milliseconds registration_pause{20};
 
-/// Takes out the entry that was added first.
-template <class Entry>
-void make_room(std::map<std::string, Entry>& entries, std::size_t most) {
-  if (entries.size() < most) return;
-  entries.erase(std::min_element(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return a.second.number < b.second.number;
-  }));
-}
-
 /// As part_of() names it: the group's name, and perhaps which leaders have called. A name may hold such brackets itself.
 bool is_of(std::string_view operation, std::string_view group) {
   const auto name = bootstrap_of(group);
@@ -202,11 +193,9 @@ void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
 }
 
 void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
-  if (latest_members_.size() == most_ready)
-    std::erase_if(latest_members_,
-                  [&](const auto& each) { return !is_under_way(each.first, each.second.members); });
-  make_room(latest_members_, most_ready);
-  latest_members_.insert_or_assign(group, Ready{members, ++last_number_});
+  latest_members_.add(group, members, [this](const std::string& name, const Procs& of_it) {
+    return is_under_way(name, of_it);
+  });
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
@@ -218,10 +207,9 @@ void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<BootstrapInquiry>(body);
   if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
-    const auto known = latest_members_.find(group);
-    if (known == latest_members_.end() || !is_under_way(group, known->second.members))
-      return reply(PMIX_ERR_NOT_FOUND, {});
-    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(known->second.members)}));
+    const auto* members = latest_members_.find(group);
+    if (members == nullptr || !is_under_way(group, *members)) return reply(PMIX_ERR_NOT_FOUND, {});
+    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(*members)}));
   };
   peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
 }
@@ -330,16 +318,15 @@ void Bootstraps::end(const std::string& group, pmix_status_t status) {
     caller.reply(status, {});
   }
   if (owed.empty()) return;
-  make_room(failed_, most_failed);
-  failed_.insert_or_assign(name, Failed{status, std::move(owed), ++last_number_});
+  failed_.add(name, {status, std::move(owed)});
 }
 
 std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
-  const auto failed = failed_.find(call.group);
-  if (failed == failed_.end() || !contains(failed->second.owed, call.proc)) return std::nullopt;
-  const auto status = failed->second.status;
-  std::erase_if(failed->second.owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
-  if (failed->second.owed.empty()) failed_.erase(failed);
+  auto* failed = failed_.find(call.group);
+  if (failed == nullptr || !contains(failed->owed, call.proc)) return std::nullopt;
+  const auto status = failed->status;
+  std::erase_if(failed->owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
+  if (failed->owed.empty()) failed_.erase(call.group);
   return status;
 }
 
@@ -374,9 +361,10 @@ void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
 
 void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
   gone_.emplace(link::nspace_of(proc), proc.rank);
-  for (auto& [name, failed] : failed_)
+  failed_.erase_if([&](const std::string&, Failed& failed) {
     std::erase_if(failed.owed, [&](const pmix_proc_t& owed) { return link::is_same(owed, proc); });
-  std::erase_if(failed_, [](const auto& each) { return each.second.owed.empty(); });
+    return failed.owed.empty();
+  });
   std::vector<WaitingRef> own;
   for (const auto& waiting : waiting_)
     if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);

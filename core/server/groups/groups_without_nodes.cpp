@@ -166,7 +166,11 @@ void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   const auto open =
       std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); });
   // All parts of it may be here already, or come before word of its end.
-  const auto give_up_on = [&](const Exchanges::Key& attempt) { given_up_.add(attempt, inquiry->lost); };
+  const auto give_up_on = [&](const Exchanges::Key& attempt) {
+    auto lost = inquiry->lost;
+    if (const auto* known = given_up_.find(attempt)) lost.insert(lost.end(), known->begin(), known->end());
+    given_up_.add(attempt, std::move(lost));
+  };
   if (open == open_.end()) {
     if (attempts(participants) >= key.second) return reply(PMIX_ERR_PROC_ABORTED, {});
     give_up_on(key);
