@@ -10,9 +10,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/gatherings.hpp"
-#include "core/server/groups/orphans.hpp"
 #include "core/server/host/host_attributes.hpp"
-#include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
@@ -59,11 +57,29 @@ struct Rooms {
                    {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
-        clients(loop, self, segment, tokens,
-                {jobs, host, gets, fences, events, gatherings, cluster, exchanges ? &*exchanges : nullptr}),
+        outputs(host),
+        watched_codes(host, handlers),
+        ends({.jobs = jobs,
+              .cards = cards,
+              .gets = gets,
+              .fences = fences,
+              .events = events,
+              .groups = groups,
+              .questions = questions,
+              .bootstraps = bootstraps,
+              .invited = invited,
+              .memberships = memberships,
+              .invitations = invitations,
+              .orphans = orphans,
+              .gatherings = gatherings,
+              .outputs = outputs,
+              .watched_codes = watched_codes,
+              .process_sets = process_sets},
+             cluster, exchanges ? &*exchanges : nullptr),
+        clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
         services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited},
-                 handlers),
+                 outputs, watched_codes),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
         queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {
     bootstraps.on_look([this](const std::string& group, const link::RankRuns& members) {
@@ -86,7 +102,7 @@ struct Rooms {
     groups.join(*exchanges);
     gatherings.join(cluster);
     fence_watch.join(cluster, *exchanges);
-    clients.join(cluster, *exchanges);
+    ends.join(cluster, *exchanges);
     own_report.join(cluster);
     queries.join(cluster);
   }
@@ -117,6 +133,9 @@ struct Rooms {
   Orphans orphans;
   Gatherings gatherings;
   FenceWatch fence_watch;
+  Outputs outputs;
+  WatchedCodes watched_codes;
+  ProcessEnds ends;
   Clients clients;
   ToolEntry tool_entry;
   Services services;

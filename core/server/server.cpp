@@ -377,8 +377,7 @@ void Server::on_closed(const ConnectionRef& connection) {
   std::erase(connections_, connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
-  rooms_->gets.drop(connection.get());
-  rooms_->services.closed(connection);
+  rooms_->ends.connection_closed(connection);
   rooms_->tool_entry.closed(connection);
   rooms_->clients.closed(connection, is_closing_);
 }

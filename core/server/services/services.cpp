@@ -149,10 +149,4 @@ void Services::watch_events(const Requester& from, const EventWishes& added) {
   watched_codes_.add(added, std::move(infos), replying(from));
 }
 
-void Services::closed(const ConnectionRef& connection) {
-  outputs_.closed(connection);
-  groups_.questions.closed(connection);
-  watched_codes_.remove(connection->subscription.wishes());
-}
-
 }  // namespace weft::server

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "core/server/host/host.hpp"
 #include "core/server/connections/requester.hpp"
+#include "core/server/host/host.hpp"
 
 namespace weft::server {
 
