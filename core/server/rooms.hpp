@@ -42,11 +42,12 @@ struct Rooms {
                {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         group_boards(segment),
-        peers(loop, jobs, cluster),
+        group_table(group_boards),
+        peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
         groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
-               group_boards, self.rank),
+               group_boards, group_table, self.rank),
         bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
         memberships(loop, jobs, peers, questions, group_events, groups),
@@ -54,7 +55,7 @@ struct Rooms {
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
         gatherings(loop, jobs, host,
-                   {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
+                   {peers, groups, bootstraps, group_events, losses, memberships, invitations, invited}),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
         outputs(host),
@@ -78,10 +79,11 @@ struct Rooms {
              cluster, exchanges ? &*exchanges : nullptr),
         clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited},
-                 outputs, watched_codes),
+        services(host, clients,
+                 {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
+                 watched_codes),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {
     bootstraps.on_look([this](const std::string& group, const link::RankRuns& members) {
       const auto operation = operation_of(Meeting{.kind = Meeting::Kind::construct, .group = group});
       const auto open = gatherings.open_parts();
@@ -100,7 +102,6 @@ struct Rooms {
     events.join(cluster);
     peers.join(cluster);
     groups.join(*exchanges);
-    gatherings.join(cluster);
     fence_watch.join(cluster, *exchanges);
     ends.join(cluster, *exchanges);
     own_report.join(cluster);
@@ -121,6 +122,7 @@ struct Rooms {
   Fences fences;
   EventRelay events;
   GroupBoards group_boards;
+  GroupTable group_table;
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;

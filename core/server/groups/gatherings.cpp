@@ -38,7 +38,7 @@ data::Deadline deadline_in(const data::Infos& directives, Loop::TimePoint since)
 
 }  // namespace
 
-Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
+Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms)
     : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
@@ -55,14 +55,10 @@ Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster*
   });
   rooms_.memberships.on_joined(
       [this](const std::string& group, const Procs& before) { joined(group, before); });
-  if (cluster != nullptr) join(*cluster);
-}
-
-void Gatherings::join(Cluster& cluster) {
-  cluster.rpc().on(RequestType::group_part,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
-  cluster.rpc().on(RequestType::group_aborted,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
+  rooms_.peers.on(RequestType::group_part,
+                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  rooms_.peers.on(RequestType::group_aborted,
+                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
@@ -269,6 +265,8 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   const auto set = groups_.set_of_group(members ? *members : Procs());
+  // What is completed here may be the end of the group.
+  const auto options = now == nullptr ? std::nullopt : std::optional(now->options);
   groups_.end_exchanges_of(group, set, proc);
   std::set<Kind> failed, going_on;
   for (auto each = open_.begin(); each != open_.end();) {
@@ -292,10 +290,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     else if (is_complete(*open))
       complete(open);
   }
-  if (now == nullptr || now->options.adjusts) return;
-  const bool tells_ends = now->options.tells_ends;
+  if (!options || options->adjusts) return;
   for (const auto kind : {Kind::fence, Kind::destruct}) {
-    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && tells_ends);
+    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && options->tells_ends);
     if (!goes_on) groups_.end_at_boards(kind, group, groups_.set_of_group(before), failed.count(kind) != 0);
   }
 }

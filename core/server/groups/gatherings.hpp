@@ -38,6 +38,7 @@ namespace weft::server {
 class Gatherings {
  public:
   struct Rooms {
+    PeerCalls& peers;
     Groups& groups;
     Bootstraps& bootstraps;
     GroupEvents& events;
@@ -46,10 +47,7 @@ class Gatherings {
     Invitations& invitations;
     Invited& invited;
   };
-  /// cluster: null where there is no other node.
-  Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms);
 
   /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
   /// its name. waited: at a board, before.

@@ -36,7 +36,7 @@ class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
   Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges, GroupEvents& events,
-         PeerCalls& peers, GroupBoards& boards, std::uint32_t server);
+         PeerCalls& peers, GroupBoards& boards, GroupTable& table, std::uint32_t server);
 
   /// As Rooms::join().
   void join(Exchanges& exchanges) noexcept {
@@ -204,7 +204,7 @@ class Groups {
   GroupBoards& boards_;
   BoardMeetings board_meetings_{boards_};
   const std::uint32_t server_;
-  GroupTable table_;
+  GroupTable& table_;
   std::function<void(const std::string&)> constructed_;
   std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;

@@ -15,6 +15,7 @@ class Services {
  public:
   /// What processes ask of each other.
   struct Groups {
+    GroupTable& table;
     Gatherings& gatherings;
     Bootstraps& bootstraps;
     Questions& questions;
@@ -37,10 +38,10 @@ class Services {
   void serve(const Requester& from, const link::GroupJoin& message);
   void serve(const Requester& from, const link::GroupLeave& message);
   void serve(const Requester& from, link::GroupFence message) {
-    groups_.gatherings.enter_fence(from, std::move(message));
+    groups().gatherings.enter_fence(from, std::move(message));
   }
   void serve(const Requester& from, link::GroupVerdict message) {
-    groups_.questions.take(from.connection, std::move(message));
+    groups().questions.take(from.connection, std::move(message));
   }
   void serve(const Requester& from, link::Allocate message);
   void serve(const Requester& from, link::JobControl message);
@@ -62,6 +63,11 @@ class Services {
 
  private:
   static std::function<void(pmix_status_t, data::Infos)> answering(const Requester& from);
+  /// For a request, which comes after what its process has made at boards.
+  const Groups& groups() {
+    groups_.table.settle();
+    return groups_;
+  }
 
   Host& host_;
   Clients& clients_;
