@@ -123,6 +123,8 @@ class Bootstraps {
     Loop::TimePoint since;
     bool is_reported = false;
   };
+  using Boots = std::map<std::string, Boot>;
+  using BootAt = Boots::iterator;
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
     pmix_status_t status;
@@ -152,13 +154,13 @@ class Bootstraps {
   void keep_ready(const std::string& group, const Procs& members);
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
-  void look(const std::string& group);
+  void look(BootAt boot);
   void watch();
   void ask_for_ended(const std::string& group, const Boot& boot);
   static Procs members_of(const Boot& boot);
   static std::uint64_t wanted_leaders(const Boot& boot);
   FencePart part_of(const std::string& group, const Boot& boot) const;
-  void end(const std::string& group, pmix_status_t status);
+  void end(BootAt boot, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
   Loop& loop_;
@@ -167,7 +169,7 @@ class Bootstraps {
   const Groups& groups_;
   OnReady ready_;
   std::list<WaitingRef> waiting_;
-  std::map<std::string, Boot> boots_;
+  Boots boots_;
   std::unique_ptr<Timer> watch_timer_;  ///< while there are some
   /// The latest of each name. A process that calls for a forgotten one begins another, and waits there for its time-out.
   Latest<std::string, Failed, most_names> failed_;

@@ -163,7 +163,6 @@ TEST_F(ProcessEndsTest, a_connection_that_is_closed_leaves_no_request_behind) {
   asks.turn();
   EXPECT_TRUE(was_answered) << "its handlers say nothing any more";
   take_away(1);
-  end(2, How::died);
 }
 
 // ---- a namespace that the host ends
