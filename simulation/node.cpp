@@ -139,8 +139,7 @@ void Node::on_frame(const server::ConnectionRef& from, link::Frame frame) {
 /// As Server::on_closed.
 void Node::on_closed(const server::ConnectionRef& connection) {
   std::erase(connections_, connection);
-  rooms_->gets.drop(connection.get());
-  rooms_->services.closed(connection);
+  rooms_->ends.connection_closed(connection);
   rooms_->tool_entry.closed(connection);
   rooms_->clients.closed(connection, is_closing_);
 }

@@ -9,6 +9,7 @@
 
 #include "core/data/array.hpp"
 #include "core/data/call_attributes.hpp"
+#include "core/data/directive.hpp"
 #include "core/data/memory.hpp"
 #include "core/server/host/host_attributes.hpp"
 
@@ -26,18 +27,14 @@ const std::array levels = {
     Level{PMIX_HOST_ATTRIBUTES, PMIX_HOST_FUNCTIONS, 0},
 };
 
-bool says(const data::Infos& infos, const char* key) {
-  const auto* info = infos.find(key);
-  return info != nullptr && data::is_true(info->value);
-}
-
 /// What the qualifiers name; without any, every level's attributes.
 std::vector<Level> wanted_levels(const data::Infos& qualifiers) {
   std::vector<Level> out;
   bool is_any = false;
   for (const auto& level : levels) {
-    if (says(qualifiers, level.attributes)) out.push_back(level);
-    is_any = is_any || says(qualifiers, level.attributes) || says(qualifiers, level.functions);
+    if (data::is_set(qualifiers, level.attributes)) out.push_back(level);
+    is_any =
+        is_any || data::is_set(qualifiers, level.attributes) || data::is_set(qualifiers, level.functions);
   }
   if (!is_any) out.assign(levels.begin(), levels.end());
   return out;
@@ -107,7 +104,7 @@ bool asks_for_host(const link::Query& query) noexcept {
   return std::any_of(query.items.begin(), query.items.end(), [](const link::Query::Item& item) {
     if (!asks_for_attributes(item)) return false;
     const auto wanted = wanted_levels(item.qualifiers);
-    return says(item.qualifiers, PMIX_HOST_FUNCTIONS) ||
+    return data::is_set(item.qualifiers, PMIX_HOST_FUNCTIONS) ||
            std::any_of(wanted.begin(), wanted.end(), [](const Level& level) { return level.role == 0; });
   });
 }
@@ -136,7 +133,7 @@ Result<bool> add_attributes(const link::Query::Item& item, const pmix_value_t* h
     out.add(item.keys[i], std::move(*value));
   }
   for (const auto& level : levels)
-    if (says(item.qualifiers, level.functions))
+    if (data::is_set(item.qualifiers, level.functions))
       out.add(level.functions, data::Value::of(functions_at(level, calls_of_host)));
   return is_all;
 }

@@ -10,6 +10,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
+#include "core/data/directive.hpp"
 #include "core/data/value.hpp"
 #include "pmix.h"
 
@@ -18,12 +19,6 @@ using weft::abi::roles;
 
 namespace weft::abi {
 namespace {
-
-bool says(const pmix_info_t* infos, std::size_t ninfo, std::string_view key) noexcept {
-  for (std::size_t i = 0; i < ninfo; ++i)
-    if (data::key_of(infos[i]) == key) return data::is_true(infos[i].value);
-  return false;
-}
 
 bool is_in_callback() {
   const auto* server = roles().server();
@@ -36,7 +31,7 @@ bool is_in_callback() {
 }  // namespace
 
 bool says_external_progress(const pmix_info_t* infos, std::size_t ninfo) noexcept {
-  return says(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
+  return data::is_set(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
 }
 
 }  // namespace weft::abi
@@ -61,7 +56,7 @@ void PMIx_Progress(void) {
 void PMIx_Progress_thread_stop(const pmix_info_t info[], size_t ninfo) {
   (void)guarded_status([&]() -> pmix_status_t {
     if (info == nullptr && ninfo != 0) return PMIX_ERR_BAD_PARAM;
-    const bool flushes = weft::abi::says(info, ninfo, PMIX_PROGRESS_THREAD_FLUSH);
+    const bool flushes = weft::data::is_set(info, ninfo, PMIX_PROGRESS_THREAD_FLUSH);
     // In a callback it waits for no other thread: that one may be in a Finalize, and wait for this.
     std::optional<weft::abi::Roles::Changing> changing;
     if (!weft::abi::is_in_callback()) changing.emplace(roles());

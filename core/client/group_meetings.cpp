@@ -11,12 +11,6 @@ namespace {
 /// Agrees with none, not even with itself: the board becomes the server's.
 constexpr std::uint64_t no_tag = 0;
 
-std::uint64_t count_of(const link::RankRuns& members) noexcept {
-  std::uint64_t out = 0;
-  for (const auto& run : members) out += std::uint64_t{run.last} - run.first + 1;
-  return out;
-}
-
 /// The cards travel with each fence of a group. On one node no member can be lost without its server.
 bool is_simple(store::GroupAct act, bool is_remote, std::string_view key) noexcept {
   if (key == PMIX_TIMEOUT || key == PMIX_GROUP_LOCAL_ONLY) return true;
@@ -118,7 +112,7 @@ void GroupMeetings::write_record(const Seat& seat, BoardFence::Ticket& ticket, A
 void GroupMeetings::take_seat(Procs procs, const link::GroupMembers& offer) {
   if (offer.board == store::own_job_board || segment_ == nullptr) return;
   const auto me = link::place_in(offer.cells, self_);
-  const auto here = count_of(offer.cells);
+  const auto here = link::count_of(offer.cells);
   if (!me || here > store::most_group_members || offer.incarnation == 0) return;
   auto* const memory = writable_slot(*segment_, job_, offer.board);
   if (memory == nullptr) return;

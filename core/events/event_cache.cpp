@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "core/data/directive.hpp"
 #include "core/events/range.hpp"
 
 namespace weft::events {
@@ -17,11 +18,6 @@ std::size_t bytes_of(const Event& event) {
   return sizeof(Event) + infos.size();
 }
 
-bool says(const Event& event, const char* directive) {
-  const pmix_info_t* const info = event.infos.find(directive);
-  return info != nullptr && data::is_true(info->value);
-}
-
 }  // namespace
 
 void stamp(Event& event) {
@@ -33,11 +29,11 @@ void stamp(Event& event) {
 }
 
 bool may_be_cached(const Event& event) {
-  return !says(event, PMIX_EVENT_DO_NOT_CACHE);
+  return !data::is_set(event.infos, PMIX_EVENT_DO_NOT_CACHE);
 }
 
 bool is_for_default_handlers(const Event& event) {
-  return !says(event, PMIX_EVENT_NON_DEFAULT);
+  return !data::is_set(event.infos, PMIX_EVENT_NON_DEFAULT);
 }
 
 bool is_declaration(const Event& event) {

@@ -12,6 +12,12 @@ constexpr std::uint64_t most_procs = 1u << 22;  // a gigabyte of names
 
 }  // namespace
 
+std::uint64_t count_of(const RankRuns& runs) noexcept {
+  std::uint64_t out = 0;
+  for (const auto& run : runs) out += std::uint64_t{run.last} - run.first + 1;
+  return out;
+}
+
 bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept {
   return std::any_of(runs.begin(), runs.end(), [&](const RankRun& run) {
     return run.first <= proc.rank && proc.rank <= run.last && is_of(proc, run.nspace);

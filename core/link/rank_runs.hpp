@@ -27,6 +27,8 @@ using RankRuns = std::vector<RankRun>;
 
 /// In their order.
 RankRuns runs_of(const Procs& procs);
+/// A namespace that is named as a whole counts as one.
+std::uint64_t count_of(const RankRuns& runs) noexcept;
 bool holds(const RankRuns& runs, const pmix_proc_t& proc) noexcept;
 /// How many stand before it; nothing: it is none of them.
 std::optional<std::uint64_t> place_in(const RankRuns& runs, const pmix_proc_t& proc) noexcept;

@@ -75,18 +75,12 @@ void Server::forget_nspace(const std::string& nspace, const Done& done) {
     late->finalized = true;
     late->close();
   }
-  rooms_->fences.close_job(nspace);
-  rooms_->cards.withdraw(nspace);
   rooms_->clients.forget(nspace);
   children_->forget(nspace);
   launch_info_.forget(nspace);
   introducers_.forget(nspace);
-  rooms_->events.forget(nspace);
-  rooms_->gatherings.forget(nspace);
-  rooms_->process_sets.forget(nspace);
+  rooms_->ends.namespace_ended(*job);
   handlers_->forget_namespace(nspace);
-  rooms_->jobs.erase(nspace);
-  rooms_->gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
   done(PMIX_SUCCESS);
 }
 

@@ -10,9 +10,7 @@
 #include "core/server/clients/clients.hpp"
 #include "core/server/clients/tool_entry.hpp"
 #include "core/server/groups/gatherings.hpp"
-#include "core/server/groups/orphans.hpp"
 #include "core/server/host/host_attributes.hpp"
-#include "core/server/jobs/process_sets.hpp"
 #include "core/server/reports/fence_watch.hpp"
 #include "core/server/reports/queries.hpp"
 #include "core/server/services/services.hpp"
@@ -44,11 +42,12 @@ struct Rooms {
                {settings.collects}),
         events(loop, self, jobs, tools, host, cluster, handlers, settings.host_tells_ends),
         group_boards(segment),
-        peers(loop, jobs, cluster),
+        group_table(group_boards),
+        peers(loop, jobs, group_table, cluster),
         questions(loop, jobs, peers),
         group_events(events, peers),
         groups(loop, jobs, gets, card_exchange, exchanges ? &*exchanges : nullptr, group_events, peers,
-               group_boards, self.rank),
+               group_boards, group_table, self.rank),
         bootstraps(loop, jobs, peers, groups),
         losses(jobs, peers, questions, group_events),
         memberships(loop, jobs, peers, questions, group_events, groups),
@@ -56,16 +55,35 @@ struct Rooms {
         invited(loop, jobs, peers, questions, group_events, groups, memberships),
         orphans(jobs, peers, invited, invitations),
         gatherings(loop, jobs, host,
-                   {groups, bootstraps, group_events, losses, memberships, invitations, invited}, cluster),
+                   {peers, groups, bootstraps, group_events, losses, memberships, invitations, invited}),
         fence_watch(loop, fences, gatherings, cluster, exchanges ? &*exchanges : nullptr,
                     settings.stuck_after),
-        clients(loop, self, segment, tokens,
-                {jobs, host, gets, fences, events, gatherings, cluster, exchanges ? &*exchanges : nullptr}),
+        outputs(host),
+        watched_codes(host, handlers),
+        ends({.jobs = jobs,
+              .cards = cards,
+              .gets = gets,
+              .fences = fences,
+              .events = events,
+              .groups = groups,
+              .questions = questions,
+              .bootstraps = bootstraps,
+              .invited = invited,
+              .memberships = memberships,
+              .invitations = invitations,
+              .orphans = orphans,
+              .gatherings = gatherings,
+              .outputs = outputs,
+              .watched_codes = watched_codes,
+              .process_sets = process_sets},
+             cluster, exchanges ? &*exchanges : nullptr),
+        clients(loop, self, segment, tokens, {jobs, host, gets, fences, ends}),
         tool_entry(self, settings.host_name, settings.tools, jobs, host, tools),
-        services(host, clients, {gatherings, bootstraps, questions, memberships, invitations, invited},
-                 handlers),
+        services(host, clients,
+                 {group_table, gatherings, bootstraps, questions, memberships, invitations, invited}, outputs,
+                 watched_codes),
         own_report(settings.host_name, jobs, cards, card_exchange, fences, gatherings, cluster),
-        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, groups.table(), cluster) {
+        queries(loop, self, jobs, host, host_attributes, own_report, process_sets, group_table, cluster) {
     bootstraps.on_look([this](const std::string& group, const link::RankRuns& members) {
       const auto operation = operation_of(Meeting{.kind = Meeting::Kind::construct, .group = group});
       const auto open = gatherings.open_parts();
@@ -84,9 +102,8 @@ struct Rooms {
     events.join(cluster);
     peers.join(cluster);
     groups.join(*exchanges);
-    gatherings.join(cluster);
     fence_watch.join(cluster, *exchanges);
-    clients.join(cluster, *exchanges);
+    ends.join(cluster, *exchanges);
     own_report.join(cluster);
     queries.join(cluster);
   }
@@ -105,6 +122,7 @@ struct Rooms {
   Fences fences;
   EventRelay events;
   GroupBoards group_boards;
+  GroupTable group_table;
   PeerCalls peers;
   Questions questions;
   GroupEvents group_events;
@@ -117,6 +135,9 @@ struct Rooms {
   Orphans orphans;
   Gatherings gatherings;
   FenceWatch fence_watch;
+  Outputs outputs;
+  WatchedCodes watched_codes;
+  ProcessEnds ends;
   Clients clients;
   ToolEntry tool_entry;
   Services services;

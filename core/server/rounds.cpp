@@ -11,15 +11,7 @@ bool Rounds::progress(Cluster& cluster, bool may_rest) {
   const LoopWatch::Work work(watch_, "what came from other nodes");
   bool has_moved = cluster.turn(may_rest);
   has_moved |= rooms_.cards.progress() != 0;
-  for (const auto& [node, why] : cluster.take_lost()) {
-    rooms_.events.announce_lost_node(node, cluster.name_of(node), why);
-    rooms_.cards.node_lost(node);
-    rooms_.orphans.node_lost(node);
-    rooms_.jobs.each([&, lost = node](const Job& job) {
-      for (const auto rank : job.view().ranks_on(lost))
-        rooms_.clients.remote_process_ended({link::make_proc(job.nspace, rank), true}, lost);
-    });
-  }
+  for (const auto& [node, why] : cluster.take_lost()) rooms_.ends.node_lost(node, why);
   rooms_.fence_watch.follow_exchanges();
   return has_moved;
 }

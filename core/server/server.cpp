@@ -13,6 +13,7 @@
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
 #include "base/thread.hpp"
+#include "core/data/directive.hpp"
 #include "core/link/servers.hpp"
 #include "core/server/dispatch.hpp"
 #include "core/topology/memory.hpp"
@@ -62,12 +63,6 @@ pmix_proc_t identity_from(const pmix_info_t* infos, std::size_t ninfo) {
   return proc;
 }
 
-bool says(const pmix_info_t* infos, std::size_t ninfo, std::string_view directive) {
-  return std::any_of(infos, infos + ninfo, [&](const pmix_info_t& info) {
-    return data::key_of(info) == directive && data::is_true(info.value);
-  });
-}
-
 }  // namespace
 
 Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pmix_info_t* infos,
@@ -96,7 +91,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   settings.host_name = server->host_name_;
   settings.stuck_after = std::chrono::seconds(base::read(base::Variable::stuck_after).number);
   settings.collects = collects_setting();
-  settings.host_tells_ends = says(infos, ninfo, "weft.tells_ends");
+  settings.host_tells_ends = data::is_set(infos, ninfo, "weft.tells_ends");
   settings.limits.card_bytes = base::read(base::Variable::card_bytes).number;
   settings.key_wait = base::read(base::Variable::get_wait).limit().value_or(store::KeyWait::forever);
 
@@ -127,7 +122,7 @@ Result<Server::Owned> Server::start(const pmix_server_module_t* module, const pm
   }
   server->accept_clients(module != nullptr ? module->listener : nullptr);
 
-  server->by_calls_ = says(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
+  server->by_calls_ = data::is_set(infos, ninfo, PMIX_EXTERNAL_PROGRESS);
   if (!server->by_calls_)
     server->thread_ = base::start_thread("weft-server", [s = server.get()] { s->run(); });
   server->is_open_ = true;
@@ -382,8 +377,7 @@ void Server::on_closed(const ConnectionRef& connection) {
   std::erase(connections_, connection);
   if (cluster_) cluster_->share_cores(static_cast<unsigned>(connections_.size()));
   if (is_closing_ && connections_.empty()) is_stopping_.store(true);
-  rooms_->gets.drop(connection.get());
-  rooms_->services.closed(connection);
+  rooms_->ends.connection_closed(connection);
   rooms_->tool_entry.closed(connection);
   rooms_->clients.closed(connection, is_closing_);
 }

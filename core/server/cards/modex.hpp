@@ -22,6 +22,7 @@
 #include "base/weak_self.hpp"
 #include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/counter.hpp"
 #include "core/server/jobs/jobs.hpp"
 #include "core/store/card.hpp"
 #include "core/store/job_view.hpp"
@@ -94,6 +95,16 @@ class Modex {
   std::deque<Fetch*> waiting_;  ///< for a slot, or room in the mesh
   const base::WeakSelf<Modex> weak_self_{this};
   Counters counters_;
+};
+
+inline constexpr Counter<Modex> modex_counters[] = {
+    {"modex.fetches", "cards of other nodes that were wanted here",
+     [](Modex& modex) { return modex.counters().fetches; }},
+    {"modex.gets", "reads of another node's memory for them",
+     [](Modex& modex) { return modex.counters().reads; }},
+    {"modex.bytes", "bytes that these asked for", [](Modex& modex) { return modex.counters().bytes_read; }},
+    {"modex.requests", "requests to other servers, where a read alone did not do",
+     [](Modex& modex) { return modex.counters().requests; }},
 };
 
 }  // namespace weft::server

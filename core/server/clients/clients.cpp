@@ -19,22 +19,7 @@ using link::MessageType;
 using store::Local;
 
 Clients::Clients(Loop& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens, Rooms rooms)
-    : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {
-  if (rooms_.cluster != nullptr) join(*rooms_.cluster, *rooms_.exchanges);
-}
-
-void Clients::join(Cluster& cluster, Exchanges& exchanges) {
-  rooms_.cluster = &cluster;
-  rooms_.exchanges = &exchanges;
-  cluster.rpc().on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
-    const auto end = base::decode<ProcessEnd>(body);
-    // A server speaks for the processes of its own node.
-    const auto nodes = end ? rooms_.jobs.nodes_of({end->proc}) : std::vector<NodeNumber>();
-    const bool is_its_own = end && (nodes.empty() || nodes.front() == from);
-    if (is_its_own) remote_process_ended(*end, from);
-    reply(is_its_own ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
-  });
-}
+    : loop_(loop), server_(server), segment_(segment), tokens_(tokens), rooms_(rooms) {}
 
 // ---- in
 
@@ -100,7 +85,7 @@ void Clients::welcome(const ConnectionRef& connection) {
               job.nspace, connection->pid, connection->has_segment ? "" : ", without the segment");
   // A client that let itself in may have waited for a generation that ended before this: it is told now.
   rooms_.fences.join(job, connection->local);
-  tell_of_absentees(job);
+  rooms_.ends.tell_of_absentees(job);
   link::Welcome message{.server_nspace = server_.nspace, .server_rank = server_.rank};
   message.local = connection->local;
   std::vector<int> fds;
@@ -209,7 +194,7 @@ void Clients::wait_for_end(Job& job, std::uint32_t index) {
         if (entry == expected.end() || entry->second != same) return;  // it came back
         if (!process_has_ended(same->native_handle())) return wait_for_end(*open, index);
         expected.erase(entry);
-        leave(*open, index, Local::finalized, PMIX_ERR_UNREACH);
+        rooms_.ends.process_ended(*open, index, ProcessEnds::How::finalized);
       });
 }
 
@@ -220,24 +205,12 @@ void Clients::finalize(const ConnectionRef& connection, std::uint64_t tag) {
   base::debug(base::LogPart::clients, "rank {} of {} has finalized", connection->proc.rank,
               connection->job->nspace);
   auto& job = *connection->job;
-  if (expected_.count(job.nspace) != 0 && expect_back(job, connection->local)) {
-    job.view().local(connection->local).state.store(Local::finalized, std::memory_order_release);
-    rooms_.gatherings.lose(connection->proc, PMIX_ERR_UNREACH);
-    rooms_.gets.retry(connection->proc);
-  } else {
-    leave(job, connection->local, Local::finalized, PMIX_ERR_UNREACH);
-  }
+  const bool may_come_back = expected_.count(job.nspace) != 0 && expect_back(job, connection->local);
+  rooms_.ends.process_ended(
+      job, connection->local,
+      may_come_back ? ProcessEnds::How::finalized_for_now : ProcessEnds::How::finalized);
   rooms_.host.client_finalized(connection->proc, job.object_of(connection->proc.rank),
                                [connection, tag](pmix_status_t status) { connection->reply(tag, status); });
-}
-
-/// The rank will not arrive, commit or answer any more: all rooms of this server in which processes wait for one another hear of it here.
-void Clients::leave(Job& job, std::uint32_t index, Local::State state, pmix_status_t status) {
-  const auto proc = link::make_proc(job.nspace, job.rank_of(index));
-  job.view().local(index).state.store(state, std::memory_order_release);  // LO.S1 -> S2
-  rooms_.fences.lose(job, index, status);
-  rooms_.gatherings.lose(proc, status);
-  rooms_.gets.retry(proc);
 }
 
 void Clients::closed(const ConnectionRef& connection, bool is_expected) {
@@ -245,16 +218,12 @@ void Clients::closed(const ConnectionRef& connection, bool is_expected) {
   if (connection->is_tool) cleanups_.carry_out(connection->proc);
   if (job == nullptr) return;
   job->connections.erase(connection->local);
-  rooms_.fences.disconnect(*connection);
   clean_up_after(*connection);
   connection->job = nullptr;
   if (connection->finalized || is_expected) return;
   base::info(base::LogPart::clients, "rank {} of {} (pid {}) has ended without PMIx_Finalize",
              connection->proc.rank, job->nspace, connection->pid);
-  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
-  tell_other_nodes({connection->proc, true}, *job);
-  rooms_.events.announce_loss(connection->proc);
-  leave(*job, connection->local, Local::gone, PMIX_ERR_PROC_ABORTED);
+  rooms_.ends.process_ended(*job, connection->local, ProcessEnds::How::died);
 }
 
 // ---- clean-up, when the process has ended
@@ -296,47 +265,15 @@ Clients::~Clients() {
   }
 }
 
-/// A process of this node has ended, and the servers of the other nodes of its job have to know.
-void Clients::tell_other_nodes(const ProcessEnd& end, const Job& job) {
-  if (rooms_.cluster == nullptr) return;
-  const auto body = base::encode(end);
-  for (const auto node : job.nodes)
-    if (node != rooms_.cluster->self() && rooms_.cluster->is_there(node))
-      rooms_.cluster->rpc().send(node, RequestType::process_gone, body, nullptr);
-}
-
-/// Ranks that the host has taken away before they came. A job of programs without PMIx would cost a message a rank and node: so the other
-/// nodes hear of them once a process of the job has connected here, and may wait for them.
-void Clients::tell_of_absentees(const Job& job) {
-  const auto found = absentees_.find(job.nspace);
-  if (found == absentees_.end()) return;
-  const auto& view = job.view();
-  bool has_clients = false;
-  for (std::uint32_t i = 0; i < view.local_count() && !has_clients; ++i)
-    has_clients = view.local(i).pid.load(std::memory_order_relaxed) != 0;
-  if (!has_clients) return;
-  for (const auto rank : found->second) tell_other_nodes({link::make_proc(job.nspace, rank), false}, job);
-  absentees_.erase(found);
-}
-
-void Clients::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
-  if (!rooms_.exchanges->process_died(end.proc)) return;
-  if (end.is_loss) rooms_.events.announce_death(end.proc, server);
-  rooms_.gatherings.lose_remote(end.proc);
-}
-
 void Clients::remove(Job& job, std::uint32_t rank, Done done) {
   if (job.clients.erase(rank) == 0) return done(PMIX_ERR_NOT_FOUND);
   clean_up_now(link::make_proc(job.nspace, rank));
   const auto index = job.writer ? job.view().local_index(rank) : store::none;
   if (index == store::none) return done(PMIX_SUCCESS);
   // No process is to wait for it: not for a process that is thrown out, and not for one that never came.
-  const auto leave_now = [this, nspace = job.nspace, rank, index, done] {
-    if (auto* open = rooms_.jobs.find(nspace); open != nullptr && open->connections.count(index) == 0) {
-      leave(*open, index, Local::gone, PMIX_ERR_PROC_ABORTED);
-      absentees_[nspace].push_back(rank);
-      tell_of_absentees(*open);
-    }
+  const auto leave_now = [this, nspace = job.nspace, index, done] {
+    if (auto* open = rooms_.jobs.find(nspace); open != nullptr && open->connections.count(index) == 0)
+      rooms_.ends.process_ended(*open, index, ProcessEnds::How::taken_away);
     done(PMIX_SUCCESS);
   };
   const auto found = job.connections.find(index);
@@ -371,7 +308,6 @@ void Clients::forget(const std::string& nspace) {
     place = ending_.erase(place);
   }
   expected_.erase(nspace);
-  absentees_.erase(nspace);
   tokens_.forget(nspace);
 }
 

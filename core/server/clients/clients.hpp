@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way of a client in and out: handshake, finalize, death, and what the other rooms are told of it.
+// The way of a client in and out: handshake, finalize, and how a process ends. What the rooms hear of an end is in process_ends.hpp.
 // The loop's thread only.
 #pragma once
 
@@ -9,45 +9,25 @@
 #include <memory>
 #include <string>
 
-#include "core/server/cards/gets.hpp"
 #include "core/server/clients/cleanup.hpp"
+#include "core/server/clients/process_ends.hpp"
 #include "core/server/connections/connection.hpp"
 #include "core/server/connections/tokens.hpp"
-#include "core/server/events/event_relay.hpp"
-#include "core/server/groups/gatherings.hpp"
 
 namespace weft::server {
 
-/// From server to server: a process of the sender's node has ended.
-struct ProcessEnd {
-  static constexpr std::uint16_t wire_version = 1;
-  pmix_proc_t proc{};
-  bool is_loss =
-      false;  ///< it was connected, and has not finalized; else the host has taken it away, and tells of it what there is to tell
-};
-template <class Archive>
-void fields(Archive& archive, ProcessEnd& m) {
-  archive(m.proc, m.is_loss);
-}
-
 class Clients {
  public:
-  /// The rooms that hear of clients, and what a client is told at its handshake.
   struct Rooms {
     Jobs& jobs;
     Host& host;
     Gets& gets;
     Fences& fences;
-    EventRelay& events;
-    Gatherings& gatherings;
-    Cluster* cluster;  ///< null where there is no other node
-    Exchanges* exchanges;
+    ProcessEnds& ends;
   };
   Clients(Loop& loop, const pmix_proc_t& server, shm::Segment& segment, Tokens& tokens, Rooms rooms);
   /// Cleans up after the processes that have finalized, whether they have ended or not: no later moment is seen.
   ~Clients();
-  /// As Rooms::join() of the server.
-  void join(Cluster& cluster, Exchanges& exchanges);
 
   // What connections send.
   void handshake(const ConnectionRef& connection, const link::Frame& hello);
@@ -65,8 +45,6 @@ class Clients {
   /// The namespace ends; done: when the last of its connections has.
   void remove_all(Job& job, std::function<void()> done);
   void forget(const std::string& nspace);
-  /// Another node's server says that a process there has ended, or that server is lost.
-  void remote_process_ended(const ProcessEnd& end, NodeNumber server);
 
  private:
   using Watch = std::shared_ptr<asio::posix::stream_descriptor>;
@@ -76,15 +54,12 @@ class Clients {
   void welcome(const ConnectionRef& connection);
   static std::optional<uid_t> user_of(const Job& job, std::uint32_t local);
   pmix_status_t cleanup_targets(const ClientConnection& connection, const Procs& named, Procs& out);
-  void leave(Job& job, std::uint32_t local, store::Local::State state, pmix_status_t status);
   void came_back(Job& job, std::uint32_t local);
   bool expect_back(Job& job, std::uint32_t local);
   void wait_for_end(Job& job, std::uint32_t local);
   void clean_up_after(const ClientConnection& connection);
   void wait_to_clean_up(const pmix_proc_t& proc);
   void clean_up_now(const pmix_proc_t& proc);
-  void tell_other_nodes(const ProcessEnd& end, const Job& job);
-  void tell_of_absentees(const Job& job);
 
   Loop& loop_;
   const pmix_proc_t server_;
@@ -96,8 +71,6 @@ class Clients {
   std::map<std::pair<std::string, pmix_rank_t>, Watch> ending_;
   /// Finalized processes that may be initialized again, by their pidfd; kept once a process of the job has done so.
   std::map<std::string, std::map<std::uint32_t, Watch>> expected_;
-  std::map<std::string, std::vector<std::uint32_t>>
-      absentees_;  ///< ranks, of which other nodes have not heard
 };
 
 }  // namespace weft::server

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/server/cluster/fabric.hpp"
 #include "core/server/cluster/rpc.hpp"
 #include "core/server/cluster/views.hpp"
+#include "core/server/counter.hpp"
 #include "core/store/record_check.hpp"
 #include "pmix_common.h"
 
@@ -122,6 +124,43 @@ class Cluster final : mesh::Watcher, Views::Others {
   std::unique_ptr<collectives::Engine> engine_;
   std::unique_ptr<Views> views_;
   std::unique_ptr<Fabric> fabric_;
+};
+
+inline constexpr Counter<Cluster> collective_counters[] = {
+    {"fences.begun", "fences, and operations of groups, that have begun between nodes",
+     [](Cluster& cluster) { return cluster.engine().counters().begun; }},
+    {"fences.ended_well", "of these, that ended well",
+     [](Cluster& cluster) { return cluster.engine().counters().ended_well; }},
+    {"fences.failed", "of these, that failed",
+     [](Cluster& cluster) { return cluster.engine().counters().failed; }},
+    {"fences.early", "messages for one that had not begun here",
+     [](Cluster& cluster) { return cluster.engine().counters().early; }},
+};
+
+inline constexpr Counter<Cluster> message_counters[] = {
+    {"mesh.messages_sent", "messages to other servers",
+     [](Cluster& cluster) { return cluster.mesh().counters().messages_sent; }},
+    {"mesh.bytes_sent", "their bytes", [](Cluster& cluster) { return cluster.mesh().counters().bytes_sent; }},
+    {"mesh.messages_received", "messages of other servers",
+     [](Cluster& cluster) { return cluster.mesh().counters().messages_received; }},
+    {"mesh.bytes_received", "their bytes",
+     [](Cluster& cluster) { return cluster.mesh().counters().bytes_received; }},
+    {"mesh.gets", "reads of memory as the fabric saw them: longer reads in pieces",
+     [](Cluster& cluster) { return cluster.mesh().counters().gets; }},
+    {"mesh.bytes_got", "their bytes", [](Cluster& cluster) { return cluster.mesh().counters().bytes_got; }},
+    {"mesh.stalls", "times that the endpoint had no room",
+     [](Cluster& cluster) { return cluster.mesh().counters().stalls; }},
+    {"mesh.refused", "messages that were not authentic, replayed or malformed",
+     [](Cluster& cluster) {
+       const auto& refused = cluster.mesh().counters().refused;
+       return std::accumulate(refused.begin(), refused.end(), std::uint64_t{0});
+     }},
+    {"mesh.nodes_lost", "nodes that were lost",
+     [](Cluster& cluster) { return cluster.mesh().counters().nodes_lost; }},
+    {"rpc.sent", "requests to other servers, those of a report included",
+     [](Cluster& cluster) { return cluster.rpc().counters().sent; }},
+    {"rpc.received", "requests of other servers",
+     [](Cluster& cluster) { return cluster.rpc().counters().received; }},
 };
 
 }  // namespace weft::server

@@ -12,6 +12,7 @@
 
 #include "core/server/cards/cards.hpp"
 #include "core/server/cards/gets.hpp"
+#include "core/server/counter.hpp"
 #include "core/server/fences/contribution.hpp"
 #include "core/server/fences/exchange.hpp"
 #include "core/server/fences/generated_info.hpp"
@@ -105,6 +106,13 @@ class CardExchange {
   GeneratedInfo generated_;
   Packer packer_;
   std::map<collectives::Signature, Positions> sent_;  ///< by set
+};
+
+inline constexpr Counter<CardExchange> exchange_counters[] = {
+    {"fences.bytes", "bytes that this node gave to full fences: cards, and where they lie",
+     [](CardExchange& exchange) { return exchange.counters().plain; }},
+    {"fences.packed", "the same as it was sent: compressed where that pays",
+     [](CardExchange& exchange) { return exchange.counters().packed; }},
 };
 
 }  // namespace weft::server

@@ -72,8 +72,7 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
     // A fence is named by its set alone, and has no rivals.
     const auto open = open_.find(key);
     const bool is_fence = open != open_.end() && open->second.procs.operation().empty();
-    const bool has_gone_over = std::find(gone_over_.begin(), gone_over_.end(), key) != gone_over_.end();
-    if (is_fence || has_gone_over) return reply(PMIX_ERR_NOT_FOUND, {});
+    if (is_fence || gone_over_.find(key) != nullptr) return reply(PMIX_ERR_NOT_FOUND, {});
     pass_over({rival->own_signature, rival->own_generation});
     abort(key, rivals);
     reply(PMIX_SUCCESS, {});
@@ -85,8 +84,8 @@ Exchanges::Exchanges(Loop& loop, Cluster& cluster, Jobs& jobs) : loop_(loop), cl
 /// it is ended here.
 void Exchanges::end_rivals(const Key& key) {
   for (const auto& [rival, node] : cluster_.engine().rivals_of(key.first)) {
-    const auto passed = passed_.find(rival.first);
-    if (passed != passed_.end() && rival.second <= passed->second) continue;
+    const auto* passed = passed_.find(rival.first);
+    if (passed != nullptr && rival.second <= *passed) continue;
     cluster_.rpc().send(node, RequestType::rival,
                         encode(Rival{rival.first, rival.second, key.first, key.second}),
                         [this, key, rival = rival](pmix_status_t status, Bytes) {
@@ -98,24 +97,22 @@ void Exchanges::end_rivals(const Key& key) {
 }
 
 void Exchanges::go_over(const Key& key) {
-  if (gone_over_.size() == most_rivals) gone_over_.pop_front();
-  gone_over_.push_back(key);
+  gone_over_.add(key, {});
 }
 
 void Exchanges::pass_over(const Key& key) {
-  if (passed_.size() == most_rivals && passed_.count(key.first) == 0) passed_.erase(passed_.begin());
-  auto& newest = passed_[key.first];
-  newest = std::max(newest, key.second);
+  const auto* known = passed_.find(key.first);
+  passed_.add(key.first, known == nullptr ? key.second : std::max(*known, key.second));
 }
 
 /// The part of this node in what ends as rivals was not sent, and is not.
 void Exchanges::refuse_passed(const Participants& procs) {
-  const auto passed = passed_.find(procs.signature());
-  if (passed == passed_.end()) return;
+  const auto* passed = passed_.find(procs.signature());
+  if (passed == nullptr) return;
   const auto begun = attempts(procs);
-  const auto end = std::min<collectives::Generation>(passed->second, begun + most_rivals);  // more is damage
+  const auto end = std::min<collectives::Generation>(*passed, begun + most_rivals);  // more is damage
   for (auto next = begun; next < end; ++next) refuse(procs, rivals);
-  passed_.erase(passed);
+  passed_.erase(procs.signature());
 }
 
 Result<Exchanges::Key> Exchanges::begin(const Participants& procs, bool collect, Blob contribution,

@@ -11,17 +11,18 @@
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <variant>
 #include <vector>
 
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/fences/fence_part.hpp"
 #include "core/server/fences/participants.hpp"
 #include "core/server/jobs/jobs.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -104,14 +105,15 @@ class Exchanges {
   void pass_over(const Key& key);
   void refuse_passed(const Participants& procs);
 
-  static constexpr std::size_t most_rivals = 1024;  ///< that are remembered of either kind
+  static constexpr std::size_t most_rivals = 1024;
   Loop& loop_;
   Cluster& cluster_;
   Jobs& jobs_;
   std::map<Key, Open> open_;
-  std::map<collectives::Signature, collectives::Generation>
-      passed_;  ///< of collectives that end as rivals: the newest
-  std::deque<Key> gone_over_;
+  /// Of collectives that end as rivals: the newest generation. Of a forgotten one this node takes part when it comes to it.
+  Latest<collectives::Signature, collectives::Generation, most_rivals> passed_;
+  /// The node of a rival of a forgotten one ends it, and the two nodes try again.
+  Latest<Key, std::monostate, most_rivals> gone_over_;
   std::set<std::pair<std::string, std::uint32_t>> dead_;  ///< processes of other nodes
 };
 

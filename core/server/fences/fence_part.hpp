@@ -3,6 +3,7 @@
 // from server to server.
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstdint>
 #include <string>
@@ -21,7 +22,7 @@ using base::decode;
 using base::encode;
 using mesh::NodeNumber;
 
-/// Raised when a structure here or in reports/report.hpp changes shape, or counter_names.
+/// Raised when a structure here or in reports/report.hpp changes shape, or the list of counters (reports/counters.cpp).
 inline constexpr std::uint16_t report_version = 4;
 
 using link::procs_of;
@@ -70,6 +71,10 @@ struct FencePart {
   std::string algorithm;              ///< of the collective between the nodes, once it is under way here
   std::vector<NodeNumber> waits_for;  ///< whose message it needs next
   std::vector<AbsentRank> missing;
+
+  void set_age(std::chrono::steady_clock::duration age) {
+    age_ms = static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(age).count());
+  }
 };
 template <class Archive>
 void fields(Archive& archive, FencePart& m) {

@@ -7,6 +7,7 @@
 
 #include "core/data/call_attributes.hpp"
 #include "core/data/deadline.hpp"
+#include "core/data/directive.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
 
@@ -14,11 +15,8 @@ namespace weft::server {
 namespace {
 
 store::Wants wants_of(const data::Infos& directives) {
-  const auto is_set = [&](std::string_view key) {
-    const auto* info = directives.find(key);
-    return info != nullptr && data::is_true(info->value);
-  };
-  return {is_set(PMIX_COLLECT_DATA), false, is_set(PMIX_COLLECT_GENERATED_JOB_INFO)};
+  return {data::is_set(directives, PMIX_COLLECT_DATA), false,
+          data::is_set(directives, PMIX_COLLECT_GENERATED_JOB_INFO)};
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 
 #include "core/link/messages.hpp"
 #include "core/server/connections/connection.hpp"
+#include "core/server/counter.hpp"
 #include "core/server/fences/card_exchange.hpp"
 #include "core/server/fences/fence_board.hpp"
 #include "core/server/fences/local_part.hpp"
@@ -145,6 +146,15 @@ class Fences {
   std::vector<store::Generation> seen_;  ///< by pool slot: its open generation when it was last wanted back
   std::size_t next_victim_ = 0;
   Counters counters_;
+};
+
+inline constexpr Counter<Fences> fence_counters[] = {
+    {"fences.by_message", "fences that a client entered by a message and not at a board",
+     [](Fences& fences) { return fences.counters().by_message; }},
+    {"boards.in_use", "sets that are not a whole job and have a board now",
+     [](Fences& fences) { return fences.counters().boards; }},
+    {"boards.refused", "sets that found no board free",
+     [](Fences& fences) { return fences.counters().no_board; }},
 };
 
 }  // namespace weft::server

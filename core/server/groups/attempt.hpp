@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the servers say to each other of an attempt of an operation that one of them has seen fail with a lost node, and what a server
-// remembers of attempts that are over.
+// What the servers say to each other of an attempt of an operation that one of them has seen fail with a lost node, how an attempt has ended,
+// and which members have not heard yet of one that has failed.
 #pragma once
 
 #include <algorithm>
@@ -29,27 +29,6 @@ void fields(Archive& archive, AttemptInquiry& m) {
 struct AttemptEnd {
   pmix_status_t status;
   std::vector<std::byte> made;  ///< of a construct that has ended well: a MadeGroup
-};
-
-/// What is known of the latest attempts.
-template <class What>
-class RecentAttempts {
- public:
-  static constexpr std::size_t most = 256;
-
-  void add(const Exchanges::Key& attempt, What what) {
-    if (known_.size() == most) known_.pop_front();
-    known_.emplace_back(attempt, std::move(what));
-  }
-  /// Null: it is none of them.
-  const What* find(const Exchanges::Key& attempt) const {
-    const auto found =
-        std::find_if(known_.begin(), known_.end(), [&](const auto& each) { return each.first == attempt; });
-    return found == known_.end() ? nullptr : &found->second;
-  }
-
- private:
-  std::deque<std::pair<Exchanges::Key, What>> known_;
 };
 
 /// Ends of attempts that have failed before all members of this node called: the next call of each of these members belongs to that attempt, and

@@ -22,22 +22,15 @@ constexpr pmix_status_t job_unknown = PMIX_ERR_NOT_SUPPORTED;
 /// Until a node of the job is asked once more, where the job is not registered yet.
 constexpr std::chrono::milliseconds registration_pause{20};
 
-/// Takes out the entry that was added first.
-template <class Entry>
-void make_room(std::map<std::string, Entry>& entries, std::size_t most) {
-  if (entries.size() < most) return;
-  entries.erase(std::min_element(entries.begin(), entries.end(), [](const auto& a, const auto& b) {
-    return a.second.number < b.second.number;
-  }));
-}
+/// A bootstrap has no generations. What stands there says how its operation ends: with the group's name, or behind it with the leaders that
+/// have called. A name may end like these.
+enum Ending : std::uint64_t { with_name = 1, with_leaders = 2 };
 
-/// As part_of() names it: the group's name, and perhaps which leaders have called. A name may hold such brackets itself.
-bool is_of(std::string_view operation, std::string_view group) {
-  const auto name = bootstrap_of(group);
-  if (!operation.starts_with(name)) return false;
-  operation.remove_prefix(name.size());
-  return operation.empty() || (operation.starts_with(" (") && operation.ends_with(" called)") &&
-                               operation.find(" (", 1) == std::string_view::npos);
+/// Of part_of().
+bool is_of(const FenceName& name, std::string_view group) {
+  std::string_view operation = name.operation;
+  if (name.generation == with_leaders) operation = operation.substr(0, operation.rfind(" ("));
+  return operation == bootstrap_of(group);
 }
 
 }  // namespace
@@ -202,11 +195,9 @@ void Bootstraps::follow(BootstrapCall call, const Rpc::Reply& reply) {
 }
 
 void Bootstraps::keep_ready(const std::string& group, const Procs& members) {
-  if (latest_members_.size() == most_ready)
-    std::erase_if(latest_members_,
-                  [&](const auto& each) { return !is_under_way(each.first, each.second.members); });
-  make_room(latest_members_, most_ready);
-  latest_members_.insert_or_assign(group, Ready{members, ++last_number_});
+  latest_members_.add(group, members, [this](const std::string& name, const Procs& of_it) {
+    return is_under_way(name, of_it);
+  });
 }
 
 bool Bootstraps::is_under_way(const std::string& group, const Procs& members) const {
@@ -218,43 +209,40 @@ void Bootstraps::answer_inquiry(Bytes body, const Rpc::Reply& reply) {
   const auto inquiry = base::decode<BootstrapInquiry>(body);
   if (!inquiry) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto tell = [this, group = inquiry->group, reply](pmix_status_t, Bytes) {
-    const auto known = latest_members_.find(group);
-    if (known == latest_members_.end() || !is_under_way(group, known->second.members))
-      return reply(PMIX_ERR_NOT_FOUND, {});
-    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(known->second.members)}));
+    const auto* members = latest_members_.find(group);
+    if (members == nullptr || !is_under_way(group, *members)) return reply(PMIX_ERR_NOT_FOUND, {});
+    reply(PMIX_SUCCESS, base::encode(BootstrapMembers{link::runs_of(*members)}));
   };
   peers_.send(inquiry->lost, RequestType::group_find, base::encode(GroupInquiry{inquiry->group}), tell);
 }
 
 void Bootstraps::add(BootstrapCall call, const Rpc::Reply& reply) {
-  const auto group = call.group;
   if (const auto failure = take_failure(call)) return reply(*failure, {});
-  auto& boot = boots_.try_emplace(group, Boot{.since = loop_.now()}).first->second;
+  const auto is_its = [&](const Caller& each) { return link::is_same(each.call.proc, call.proc); };
   if (call.status != PMIX_SUCCESS) {
-    const bool has_called = std::any_of(boot.callers.begin(), boot.callers.end(), [&](const Caller& each) {
-      return link::is_same(each.call.proc, call.proc);
-    });
-    if (has_called)
-      end(group, call.status);
-    else if (boot.callers.empty())
-      boots_.erase(group);
+    const auto open = boots_.find(call.group);
+    const bool has_called =
+        open != boots_.end() && std::any_of(open->second.callers.begin(), open->second.callers.end(), is_its);
+    if (has_called) end(open, call.status);
     return reply(PMIX_SUCCESS, {});
   }
+  const auto at = boots_.try_emplace(call.group, Boot{.since = loop_.now()}).first;
+  auto& boot = at->second;
   for (const auto& each : boot.callers) {
-    if (link::is_same(each.call.proc, call.proc)) return reply(PMIX_ERR_EXISTS, {});
+    if (is_its(each)) return reply(PMIX_ERR_EXISTS, {});
     const bool disagree = call.leaders != 0 && each.call.leaders != 0 && call.leaders != each.call.leaders;
     if (!disagree) continue;
     reply(PMIX_ERR_BAD_PARAM, {});
-    return end(group, PMIX_ERR_BAD_PARAM);
+    return end(at, PMIX_ERR_BAD_PARAM);
   }
   watch();
   const bool is_leader = call.leaders != 0;
   boot.callers.push_back({std::move(call), reply});
   if (is_leader) {
     ++boot.leaders;
-    if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(group, status);
+    if (const auto status = leave_out_gone(boot); status != PMIX_SUCCESS) return end(at, status);
   }
-  look(group);
+  look(at);
 }
 
 Procs Bootstraps::members_of(const Boot& boot) {
@@ -298,10 +286,10 @@ pmix_status_t Bootstraps::leave_out_gone(Boot& boot) const {
 }
 
 /// All are there: each caller that is a member hears of all members, the others that they are none.
-void Bootstraps::look(const std::string& group) {
-  auto& boot = boots_[group];
+void Bootstraps::look(BootAt at) {
+  auto& boot = at->second;
   const auto wanted = wanted_leaders(boot);
-  if (boot.leaders > wanted) return end(group, PMIX_ERR_BAD_PARAM);
+  if (boot.leaders > wanted) return end(at, PMIX_ERR_BAD_PARAM);
   if (boot.leaders == 0 || boot.leaders != wanted || boot.callers.size() < boot.named) return;
   const auto order = members_of(boot);
   auto members = order;
@@ -313,33 +301,31 @@ void Bootstraps::look(const std::string& group) {
   if (static_cast<std::size_t>(called) != members.size()) return;
   const auto bytes = base::encode(BootstrapMembers{link::runs_of(order)});
   const auto callers = std::move(boot.callers);
-  boots_.erase(group);
+  boots_.erase(at);
   for (const auto& caller : callers) {
     const bool is_in = is_member(caller);
     caller.reply(is_in ? PMIX_SUCCESS : PMIX_ERR_NOT_A_MEMBER, is_in ? bytes : std::vector<std::byte>());
   }
 }
 
-void Bootstraps::end(const std::string& group, pmix_status_t status) {
-  const auto name = group;
-  const auto boot = std::move(boots_[name]);
-  boots_.erase(name);
+void Bootstraps::end(BootAt at, pmix_status_t status) {
+  auto ended = boots_.extract(at);
+  const auto& boot = ended.mapped();
   auto owed = members_of(boot);
   for (const auto& caller : boot.callers) {
     std::erase_if(owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, caller.call.proc); });
     caller.reply(status, {});
   }
   if (owed.empty()) return;
-  make_room(failed_, most_failed);
-  failed_.insert_or_assign(name, Failed{status, std::move(owed), ++last_number_});
+  failed_.add(ended.key(), {status, std::move(owed)});
 }
 
 std::optional<pmix_status_t> Bootstraps::take_failure(const BootstrapCall& call) {
-  const auto failed = failed_.find(call.group);
-  if (failed == failed_.end() || !contains(failed->second.owed, call.proc)) return std::nullopt;
-  const auto status = failed->second.status;
-  std::erase_if(failed->second.owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
-  if (failed->second.owed.empty()) failed_.erase(failed);
+  auto* failed = failed_.find(call.group);
+  if (failed == nullptr || !contains(failed->owed, call.proc)) return std::nullopt;
+  const auto status = failed->status;
+  std::erase_if(failed->owed, [&](const pmix_proc_t& proc) { return link::is_same(proc, call.proc); });
+  if (failed->owed.empty()) failed_.erase(call.group);
   return status;
 }
 
@@ -374,18 +360,18 @@ void Bootstraps::ask_for_ended(const std::string& group, const Boot& boot) {
 
 void Bootstraps::lose(const pmix_proc_t& proc, pmix_status_t status) {
   gone_.emplace(link::nspace_of(proc), proc.rank);
-  for (auto& [name, failed] : failed_)
+  failed_.erase_if([&](const std::string&, Failed& failed) {
     std::erase_if(failed.owed, [&](const pmix_proc_t& owed) { return link::is_same(owed, proc); });
-  std::erase_if(failed_, [](const auto& each) { return each.second.owed.empty(); });
+    return failed.owed.empty();
+  });
   std::vector<WaitingRef> own;
   for (const auto& waiting : waiting_)
     if (link::is_same(waiting->from.proc(), proc)) own.push_back(waiting);
   for (const auto& waiting : own) give_up(waiting, status);
-  std::vector<std::string> names;
-  for (const auto& [name, boot] : boots_) names.push_back(name);
-  for (const auto& name : names) {
-    const auto lost = leave_out_gone(boots_[name]);
-    lost == PMIX_SUCCESS ? look(name) : end(name, lost);
+  for (auto each = boots_.begin(); each != boots_.end();) {
+    const auto at = each++;
+    const auto lost = leave_out_gone(at->second);
+    lost == PMIX_SUCCESS ? look(at) : end(at, lost);
   }
 }
 
@@ -406,15 +392,15 @@ FencePart Bootstraps::part_of(const std::string& group, const Boot& boot) const 
     operation += " (no leader has called)";
   else if (boot.leaders < wanted)
     operation += fmt::format(" ({} of {} leaders have called)", boot.leaders, wanted);
-  auto part = local_part(jobs_, procs, {link::runs_of(procs), 1, std::move(operation)},
+  const auto ending = boot.leaders < std::max<std::uint64_t>(wanted, 1) ? with_leaders : with_name;
+  auto part = local_part(jobs_, procs, {link::runs_of(procs), ending, std::move(operation)},
                          [&](const Job& job, std::uint32_t local) {
                            const auto proc = link::make_proc(job.nspace, job.rank_of(local));
                            return std::any_of(
                                boot.callers.begin(), boot.callers.end(),
                                [&](const Caller& caller) { return link::is_same(caller.call.proc, proc); });
                          });
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - boot.since).count());
+  part.set_age(loop_.now() - boot.since);
   return part;
 }
 
@@ -446,7 +432,7 @@ FencePart Bootstraps::part_in(const FenceName& name) const {
   return local_part(jobs_, procs ? *procs : Procs(), name, [&](const Job& job, std::uint32_t local) {
     const auto proc = link::make_proc(job.nspace, job.rank_of(local));
     return std::any_of(waiting_.begin(), waiting_.end(), [&](const WaitingRef& waiting) {
-      return is_of(name.operation, waiting->call.group) && link::is_same(waiting->call.proc, proc);
+      return is_of(name, waiting->call.group) && link::is_same(waiting->call.proc, proc);
     });
   });
 }

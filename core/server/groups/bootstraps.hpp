@@ -31,6 +31,7 @@
 #include "core/server/fences/fences.hpp"
 #include "core/server/groups/groups.hpp"
 #include "core/server/groups/peer_calls.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -122,22 +123,15 @@ class Bootstraps {
     Loop::TimePoint since;
     bool is_reported = false;
   };
+  using Boots = std::map<std::string, Boot>;
+  using BootAt = Boots::iterator;
   /// An attempt that failed before processes that a leader had named called: the call of each is to that attempt.
   struct Failed {
     pmix_status_t status;
     Procs owed;
-    std::uint64_t number;
   };
-  /// The members of the latest of a name.
-  struct Ready {
-    Procs members;
-    std::uint64_t number;
-  };
-  // Names that are remembered. Of more the oldest is forgotten: a process that calls for that attempt begins another, and of a lost server's group
-  // the next server does not know.
-  static constexpr std::size_t most_failed = 1024;
   static constexpr std::chrono::seconds watch_period{2};
-  static constexpr std::size_t most_ready = 1024;
+  static constexpr std::size_t most_names = 1024;  ///< that are remembered
   /// Whether a call that another server was to bring together belongs to a group that it has.
   struct Search {
     BootstrapCall call;
@@ -160,13 +154,13 @@ class Bootstraps {
   void keep_ready(const std::string& group, const Procs& members);
   bool is_under_way(const std::string& group, const Procs& members) const;
   pmix_status_t leave_out_gone(Boot& boot) const;
-  void look(const std::string& group);
+  void look(BootAt boot);
   void watch();
   void ask_for_ended(const std::string& group, const Boot& boot);
   static Procs members_of(const Boot& boot);
   static std::uint64_t wanted_leaders(const Boot& boot);
   FencePart part_of(const std::string& group, const Boot& boot) const;
-  void end(const std::string& group, pmix_status_t status);
+  void end(BootAt boot, pmix_status_t status);
   std::optional<pmix_status_t> take_failure(const BootstrapCall& call);
 
   Loop& loop_;
@@ -175,12 +169,13 @@ class Bootstraps {
   const Groups& groups_;
   OnReady ready_;
   std::list<WaitingRef> waiting_;
-  std::map<std::string, Boot> boots_;
+  Boots boots_;
   std::unique_ptr<Timer> watch_timer_;  ///< while there are some
-  std::map<std::string, Failed> failed_;
+  /// The latest of each name. A process that calls for a forgotten one begins another, and waits there for its time-out.
+  Latest<std::string, Failed, most_names> failed_;
   std::list<std::shared_ptr<Search>> searches_;
-  std::map<std::string, Ready> latest_members_;
-  std::uint64_t last_number_ = 0;
+  /// Of the latest of each name; those whose construct is under way here are not forgotten. When their server is lost the next one asks for these.
+  Latest<std::string, Procs, most_names> latest_members_;
   IsConstructing is_constructing_;
   std::set<std::pair<std::string, pmix_rank_t>> gone_;
 };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gatherings: which ranks are missing, and what other nodes ask of it.
+// Gatherings: which ranks are missing, what other nodes ask of it, and its part in what they do without members of this node.
 #include <algorithm>
 #include <iterator>
 
 #include "core/server/groups/gatherings.hpp"
+#include "core/server/jobs/members.hpp"
 
 namespace weft::server {
 namespace {
@@ -27,8 +28,7 @@ FencePart Gatherings::part_of(const Gathering& gathering) const {
   const bool is_shared = !is_by_host(meeting) && groups_.has_other_nodes(meeting.set);
   auto part =
       server::part_of(jobs_, meeting, is_shared ? groups_.attempts(groups_.participants_of(meeting)) + 1 : 1);
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - gathering.since).count());
+  part.set_age(loop_.now() - gathering.since);
   return part;
 }
 
@@ -157,6 +157,27 @@ void Gatherings::take_part_without(const FenceName& name, const Participants& pa
   const auto open = add(std::move(meeting));
   if (is_complete(*open)) return complete(open);
   open_.erase(open);
+}
+
+void Gatherings::lose_groups(const std::vector<std::string>& names) {
+  for (const auto& name : names) {
+    take_part_in_end(name);
+    groups_.drop(name);
+  }
+}
+
+/// No member of this node is left, and others may wait for them in the group's end. It may have ended with them, or be under way for them.
+void Gatherings::take_part_in_end(const std::string& name) {
+  const auto* group = groups_.table().find(name);
+  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members || !group->options.tells_ends || host_.does_groups()) return;
+  Meeting meeting{
+      .kind = Kind::destruct, .group = name, .set = groups_.set_of_group(*members), .goes_on_smaller = true};
+  if (!groups_.may_take_part_in(meeting)) return;
+  each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
+    meeting.lost.push_back(link::make_proc(job.nspace, job.rank_of(local)));
+  });
+  groups_.run(std::move(meeting));
 }
 
 }  // namespace weft::server

@@ -38,7 +38,7 @@ data::Deadline deadline_in(const data::Infos& directives, Loop::TimePoint since)
 
 }  // namespace
 
-Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster)
+Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms)
     : loop_(loop), jobs_(jobs), host_(host), groups_(rooms.groups), rooms_(rooms) {
   rooms_.bootstraps.on_ready([this](const Requester& from, link::GroupConstruct message) {
     enter(from, Kind::construct, std::move(message.group), std::move(message.procs),
@@ -55,14 +55,10 @@ Gatherings::Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster*
   });
   rooms_.memberships.on_joined(
       [this](const std::string& group, const Procs& before) { joined(group, before); });
-  if (cluster != nullptr) join(*cluster);
-}
-
-void Gatherings::join(Cluster& cluster) {
-  cluster.rpc().on(RequestType::group_part,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
-  cluster.rpc().on(RequestType::group_aborted,
-                   [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
+  rooms_.peers.on(RequestType::group_part,
+                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_part(body, reply); });
+  rooms_.peers.on(RequestType::group_aborted,
+                  [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { take_abort(body, reply); });
 }
 
 void Gatherings::enter(const Requester& from, Kind kind, std::string group, Procs procs,
@@ -269,6 +265,8 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
   const auto* now = groups_.table().find(group);
   const auto members = now == nullptr ? weft::fail(Errc::not_found) : link::procs_of(now->members);
   const auto set = groups_.set_of_group(members ? *members : Procs());
+  // What is completed here may be the end of the group.
+  const auto options = now == nullptr ? std::nullopt : std::optional(now->options);
   groups_.end_exchanges_of(group, set, proc);
   std::set<Kind> failed, going_on;
   for (auto each = open_.begin(); each != open_.end();) {
@@ -292,10 +290,9 @@ void Gatherings::left(const std::string& group, const pmix_proc_t& proc, const P
     else if (is_complete(*open))
       complete(open);
   }
-  if (now == nullptr || now->options.adjusts) return;
-  const bool tells_ends = now->options.tells_ends;
+  if (!options || options->adjusts) return;
   for (const auto kind : {Kind::fence, Kind::destruct}) {
-    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && tells_ends);
+    const bool goes_on = going_on.count(kind) != 0 || (kind == Kind::destruct && options->tells_ends);
     if (!goes_on) groups_.end_at_boards(kind, group, groups_.set_of_group(before), failed.count(kind) != 0);
   }
 }
@@ -413,10 +410,14 @@ void Gatherings::call_host(Meeting meeting, Host::Answered done) {
 }
 
 void Gatherings::forget(const std::string& nspace) {
-  groups_.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
-  owed_.lose(link::make_proc(nspace, PMIX_RANK_WILDCARD));
-  rooms_.bootstraps.forget(nspace);
-  groups_.forget(nspace);
+  for (auto each = open_.begin(); each != open_.end();) {
+    const auto open = each++;
+    const auto& arrived = open->meeting.arrived;
+    const bool is_its_own = std::all_of(arrived.begin(), arrived.end(), [&](const Arrival& arrival) {
+      return link::is_of(arrival.from.proc(), nspace);
+    });
+    if (is_by_host(open->meeting) && is_its_own) open_.erase(open);
+  }
 }
 
 void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
@@ -424,46 +425,14 @@ void Gatherings::look_at(const pmix_proc_t& member, store::BoardNumber number) {
   groups_.table().settle();
 }
 
-void Gatherings::lose_remote(const pmix_proc_t& proc) {
-  rooms_.bootstraps.lose(proc, PMIX_ERR_PROC_ABORTED);
-  rooms_.memberships.lose(proc);
-  rooms_.invitations.lose(proc);
-  for (const auto& name : groups_.process_ended(proc)) groups_.drop(name);
-}
-
 void Gatherings::lose(const pmix_proc_t& proc, pmix_status_t status) {
-  groups_.lose_at_boards(proc);
   owed_.lose(proc);
-  // The others hear of it before what waits for this process alone ends, and the group with it.
-  const auto without_members = groups_.process_ended(proc);
-  rooms_.bootstraps.lose(proc, status);
-  rooms_.invited.lose(proc);
-  rooms_.memberships.lose(proc);
-  rooms_.invitations.lose(proc);
   std::vector<std::uint64_t> of_it;
   for (const auto& open : open_)
     if (events::covers(open.meeting.set, proc)) of_it.push_back(open.number);
   for (const auto number : of_it)
     if (const auto open = by_number(number); open != open_.end()) lose_in(open, {proc, status});
   lose_leader(proc, status);
-  for (const auto& name : without_members) {
-    take_part_in_end(name);
-    groups_.drop(name);
-  }
-}
-
-/// No member of this node is left, and others may wait for them in the group's end. It may have ended with them, or be under way for them.
-void Gatherings::take_part_in_end(const std::string& name) {
-  const auto* group = groups_.table().find(name);
-  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  if (!members || !group->options.tells_ends || host_.does_groups()) return;
-  Meeting meeting{
-      .kind = Kind::destruct, .group = name, .set = groups_.set_of_group(*members), .goes_on_smaller = true};
-  if (!groups_.may_take_part_in(meeting)) return;
-  each_local(jobs_, meeting.set, [&](const Job& job, std::uint32_t local) {
-    meeting.lost.push_back(link::make_proc(job.nspace, job.rank_of(local)));
-  });
-  groups_.run(std::move(meeting));
 }
 
 }  // namespace weft::server

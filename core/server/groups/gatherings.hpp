@@ -37,8 +37,8 @@ namespace weft::server {
 
 class Gatherings {
  public:
-  /// Which of these hear of processes that end, and are waited for, through this.
   struct Rooms {
+    PeerCalls& peers;
     Groups& groups;
     Bootstraps& bootstraps;
     GroupEvents& events;
@@ -47,10 +47,7 @@ class Gatherings {
     Invitations& invitations;
     Invited& invited;
   };
-  /// cluster: null where there is no other node.
-  Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms, Cluster* cluster);
-  /// As Rooms::join().
-  void join(Cluster& cluster);
+  Gatherings(Loop& loop, Jobs& jobs, Host& host, Rooms rooms);
 
   /// A participant has called, which may name the set in any order. Those of one kind and set belong together; of a group, those of
   /// its name. waited: at a board, before.
@@ -62,9 +59,9 @@ class Gatherings {
   void enter_fence(const Requester& from, link::GroupFence message);
   /// A local process will not call any more: it has ended, or has finalized.
   void lose(const pmix_proc_t& proc, pmix_status_t status);
-  /// A process of another node has ended.
-  void lose_remote(const pmix_proc_t& proc);
-  /// The namespace has ended here.
+  /// These groups have no live member of this node any more (Groups::process_ended()).
+  void lose_groups(const std::vector<std::string>& names);
+  /// The host ends the namespace: it is not called any more for what only processes of it have called.
   void forget(const std::string& nspace);
   /// A member's notice about a board of groups (0: any), which may be none of its own.
   void look_at(const pmix_proc_t& member, store::BoardNumber number);

@@ -61,11 +61,6 @@ Result<std::optional<MemberData>> data_of(const pmix_proc_t& member, const data:
   return MemberData{std::string(link::nspace_of(member)), member.rank, std::move(bytes).take()};
 }
 
-bool is_set(const data::Infos& directives, const char* key) {
-  const auto* info = directives.find(key);
-  return info != nullptr && data::is_true(info->value);
-}
-
 GroupOptions options_in(const data::Infos& directives) {
   return {is_set(directives, PMIX_GROUP_NOTIFY_TERMINATION), is_set(directives, PMIX_GROUP_FT_COLLECTIVE),
           is_set(directives, PMIX_GROUP_NOTIFY_EACH), is_set(directives, PMIX_GROUP_NOTIFY_DEPARTURE)};

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "core/data/directive.hpp"
 #include "core/data/value.hpp"
 #include "core/link/rank_runs.hpp"
 #include "core/server/groups/group_table.hpp"
@@ -34,8 +35,6 @@ void fields(Archive& archive, MemberData& m) {
 /// Nothing: it gave nothing. Errors: what it gave cannot travel.
 Result<std::optional<MemberData>> data_of(const pmix_proc_t& member, const data::Infos& directives);
 GroupOptions options_in(const data::Infos& directives);
-/// A directive is there and true.
-bool is_set(const data::Infos& directives, const char* key);
 
 /// A group as its members' servers get it, from the server that has made it, or changes it.
 struct MadeGroup {

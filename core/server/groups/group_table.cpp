@@ -5,7 +5,7 @@ namespace weft::server {
 
 /// What two boards say of one name comes without an order, and needs none: a set that has ended it last does not have it, and at
 /// most one set has made it last, unless two use it at a time.
-GroupTable::Names& GroupTable::settled() const {
+void GroupTable::settle() {
   const auto boards = boards_.take_records();
   std::map<std::string, const link::RankRuns*> made;
   for (const auto& board : boards) {
@@ -22,7 +22,6 @@ GroupTable::Names& GroupTable::settled() const {
     }
   }
   for (const auto& [name, members] : made) groups_.insert_or_assign(name, Group{*members, 0, {}, self_, 1});
-  return groups_;
 }
 
 }  // namespace weft::server

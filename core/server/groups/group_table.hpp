@@ -47,45 +47,50 @@ void fields(Archive& archive, Group& m) {
   archive(m.members, m.context_id, m.options, m.keeper, m.version);
 }
 
+/// What members have made and ended at their boards stands in the boards' ledgers. settle() reads these, and each room calls it where a request, a
+/// reply or the end of a process reaches it. find() and each() change nothing.
 class GroupTable {
  public:
   explicit GroupTable(GroupBoards& boards) : boards_(boards) {}
   /// The number of this server, which keeps the groups that its processes make at boards.
   void keep_at(NodeNumber self) noexcept { self_ = self; }
 
-  /// Null: there is no such group here.
+  /// Takes in what members have made at their boards meanwhile.
+  void settle();
+  /// Null: there is no such group here. Valid until the table changes: settle(), add(), erase(), erase_if().
   const Group* find(const std::string& name) const {
-    const auto& groups = settled();
-    const auto found = groups.find(name);
-    return found == groups.end() ? nullptr : &found->second;
+    const auto found = groups_.find(name);
+    return found == groups_.end() ? nullptr : &found->second;
   }
-  Group* find(const std::string& name) {
-    return const_cast<Group*>(static_cast<const GroupTable&>(*this).find(name));
-  }
-  void add(std::string name, Group group) { settled().insert_or_assign(std::move(name), std::move(group)); }
-  void erase(const std::string& name) { settled().erase(name); }
-  std::size_t size() const { return settled().size(); }
+  Group* find(const std::string& name) { return const_cast<Group*>(std::as_const(*this).find(name)); }
+  std::size_t size() const noexcept { return groups_.size(); }
   /// Calls see(name, group) for each, by name.
   template <class See>
   void each(See&& see) const {
-    for (const auto& [name, group] : settled()) see(name, group);
+    for (const auto& [name, group] : groups_) see(name, group);
+  }
+
+  // What follows comes after all that the ledgers hold by then.
+  void add(std::string name, Group group) {
+    settle();
+    groups_.insert_or_assign(std::move(name), std::move(group));
+  }
+  /// name: not the table's own.
+  void erase(const std::string& name) {
+    settle();
+    groups_.erase(name);
   }
   /// Takes out those of which unwanted(name, group) says so.
   template <class Unwanted>
   void erase_if(Unwanted&& unwanted) {
-    std::erase_if(settled(), [&](const auto& each) { return unwanted(each.first, each.second); });
+    settle();
+    std::erase_if(groups_, [&](const auto& each) { return unwanted(each.first, each.second); });
   }
-  /// Members have made so many groups at their boards that the ledgers fill up.
-  void settle() { settled(); }
 
  private:
-  using Names = std::map<std::string, Group>;
-  /// With all that members have made at their boards meanwhile.
-  Names& settled() const;
-
   GroupBoards& boards_;
   NodeNumber self_ = 0;
-  mutable Names groups_;
+  std::map<std::string, Group> groups_;
 };
 
 }  // namespace weft::server

@@ -14,7 +14,8 @@ constexpr std::chrono::seconds rival_period{1};
 }  // namespace
 
 Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges,
-               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, std::uint32_t server)
+               GroupEvents& events, PeerCalls& peers, GroupBoards& boards, GroupTable& table,
+               std::uint32_t server)
     : loop_(loop),
       jobs_(jobs),
       gets_(gets),
@@ -24,7 +25,7 @@ Groups::Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchange
       peers_(peers),
       boards_(boards),
       server_(server),
-      table_(boards) {
+      table_(table) {
   table_.keep_at(peers_.self());
   peers_.on(RequestType::group_attempt,
             [this](NodeNumber, Bytes body, const Rpc::Reply& reply) { answer_attempt(body, reply); });
@@ -53,6 +54,7 @@ bool Groups::are_all_here(const Procs& set) const {
 }
 
 void Groups::run(Meeting meeting) {
+  table_.settle();
   if (meeting.kind == Meeting::Kind::construct && table_.find(meeting.group) != nullptr)
     return fail(meeting, PMIX_ERR_EXISTS);
   auto own = part_of(meeting);
@@ -109,6 +111,7 @@ void Groups::watch_rivals() {
 }
 
 void Groups::exchanged(const OperationRef& operation, CardExchange::End ended) {
+  table_.settle();
   operation->deadline.reset();
   if (operation->key) open_.erase(*operation->key);
   keep_word(*operation, ended);

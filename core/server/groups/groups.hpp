@@ -28,6 +28,7 @@
 #include "core/server/groups/group_table.hpp"
 #include "core/server/groups/meeting.hpp"
 #include "core/server/groups/peer_calls.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -35,7 +36,7 @@ class Groups {
  public:
   /// exchanges: null where there is no other node. server: the upper half of context identifiers.
   Groups(Loop& loop, Jobs& jobs, Gets& gets, CardExchange& cards, Exchanges* exchanges, GroupEvents& events,
-         PeerCalls& peers, GroupBoards& boards, std::uint32_t server);
+         PeerCalls& peers, GroupBoards& boards, GroupTable& table, std::uint32_t server);
 
   /// As Rooms::join().
   void join(Exchanges& exchanges) noexcept {
@@ -127,6 +128,8 @@ class Groups {
   void stop_exchanging() noexcept { may_exchange_ = false; }
 
  private:
+  static constexpr std::size_t most_attempts = 256;  ///< that are remembered
+
   /// One that is with the other nodes.
   struct Operation {
     Meeting meeting;
@@ -201,16 +204,18 @@ class Groups {
   GroupBoards& boards_;
   BoardMeetings board_meetings_{boards_};
   const std::uint32_t server_;
-  GroupTable table_;
+  GroupTable& table_;
   std::function<void(const std::string&)> constructed_;
   std::function<bool(const Procs&)> is_gathering_;
   std::multiset<link::RankRuns> connected_;
   std::uint32_t last_context_ = 0;
   std::map<Exchanges::Key, OperationRef> open_;
   std::vector<OperationRef> settling_;  ///< it is not known yet whether other nodes have ended them well
-  RecentAttempts<AttemptEnd> recent_;
-  /// Other nodes have been told that these do not end well here, because of these lost nodes.
-  RecentAttempts<std::vector<NodeNumber>> given_up_;
+  /// A node that asks about a forgotten attempt is told that it has failed (PMIX_ERR_PROC_ABORTED).
+  Latest<Exchanges::Key, AttemptEnd, most_attempts> recent_;
+  /// Other nodes have been told that these do not end well here, because of these lost nodes. Of a forgotten one the last part may come yet: then
+  /// it ends well here, and not there.
+  Latest<Exchanges::Key, std::vector<NodeNumber>, most_attempts> given_up_;
   bool may_exchange_ = true;
   std::unique_ptr<Timer> rival_timer_;  ///< while an operation is under way
 };

@@ -54,6 +54,7 @@ std::optional<link::GroupMembers> Groups::offer_board(const Meeting& meeting, co
 
 /// Plain is what needs no word of the server: a group that is new, or one whose collectives wait for all its members.
 void Groups::run_at_board(GroupBoards::Full full) {
+  table_.settle();
   Meeting meeting{.kind = kind_of(full.record.act), .group = full.record.name, .set = full.set};
   const bool constructs = meeting.kind == Meeting::Kind::construct;
   const auto* group = table_.find(meeting.group);

@@ -13,12 +13,6 @@
 namespace weft::server {
 namespace {
 
-std::uint64_t count_in(const link::RankRuns& runs) {
-  std::uint64_t out = 0;
-  for (const auto& run : runs) out += std::uint64_t{run.last} - run.first + 1;
-  return out;
-}
-
 bool may_leave_out(const Meeting& meeting) noexcept {
   return meeting.goes_on_smaller || meeting.kind == Meeting::Kind::construct;
 }
@@ -114,7 +108,7 @@ void Groups::adopt(const OperationRef& operation, Bytes bytes) {
     answer(meeting, {PMIX_ERR_UNPACK_FAILURE, {}, {}});
   } else {
     recent_.add(operation->failed.back(), {PMIX_SUCCESS, {bytes.begin(), bytes.end()}});
-    const bool is_smaller = count_in(made->group.members) < count_in(by_rank(meeting.set));
+    const bool is_smaller = link::count_of(made->group.members) < link::count_of(by_rank(meeting.set));
     const link::GroupMembers members{.runs = made->group.members};
     conclude(meeting, std::move(*made), is_smaller ? PMIX_ERR_PARTIAL_SUCCESS : PMIX_SUCCESS, members);
   }
@@ -172,7 +166,11 @@ void Groups::answer_attempt(Bytes body, const Rpc::Reply& reply) {
   const auto open =
       std::find_if(open_.begin(), open_.end(), [&](const auto& each) { return is_it(each.second); });
   // All parts of it may be here already, or come before word of its end.
-  const auto give_up_on = [&](const Exchanges::Key& attempt) { given_up_.add(attempt, inquiry->lost); };
+  const auto give_up_on = [&](const Exchanges::Key& attempt) {
+    auto lost = inquiry->lost;
+    if (const auto* known = given_up_.find(attempt)) lost.insert(lost.end(), known->begin(), known->end());
+    given_up_.add(attempt, std::move(lost));
+  };
   if (open == open_.end()) {
     if (attempts(participants) >= key.second) return reply(PMIX_ERR_PROC_ABORTED, {});
     give_up_on(key);

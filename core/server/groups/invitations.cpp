@@ -127,7 +127,7 @@ void Invitations::take_answer(NodeNumber from, Bytes body, const Rpc::Reply& rep
   if (!answer || answer->data.size() > 1) return reply(PMIX_ERR_BAD_PARAM, {});
   const auto open = open_.find(answer->number);
   const auto invitation = open == open_.end() ? nullptr : open->second;
-  if (const auto over = over_.find(answer->number); over != over_.end()) return reply(over->second, {});
+  if (const auto* over = over_.find(answer->number)) return reply(*over, {});
   auto* invitee = invitation == nullptr ? nullptr : invitation->find(answer->proc);
   if (invitee == nullptr || peers_.node_of(answer->proc) != from) return reply(PMIX_ERR_NOT_FOUND, {});
   const bool is_open = invitee->state == Invitee::State::asked || invitee->state == Invitee::State::coming;
@@ -277,8 +277,7 @@ void Invitations::conclude(const Ref& invitation, pmix_status_t status, const Ma
   else if (is_made)
     groups_.take(made);
   const auto how = is_made ? PMIX_ERR_NOT_FOUND : status;
-  over_.emplace(invitation->number, how);
-  if (over_.size() > most_over) over_.erase(over_.begin());
+  over_.add(invitation->number, how);
   const auto over = base::encode(InvitationOver{invitation->number, how});
   for (const auto& [node, procs] : peers_.by_node(others))
     peers_.send(node, RequestType::group_over, over, nullptr);
@@ -298,8 +297,7 @@ FencePart Invitations::part_of(const Invitation& invitation) const {
                    const bool is_awaited = invitee != nullptr && invitee->state == Invitee::State::asked;
                    return !is_awaited && !questions_.is_asked(proc, operation);
                  });
-  part.age_ms = static_cast<std::uint64_t>(
-      std::chrono::duration_cast<std::chrono::milliseconds>(loop_.now() - invitation.since).count());
+  part.set_age(loop_.now() - invitation.since);
   return part;
 }
 

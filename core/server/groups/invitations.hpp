@@ -19,13 +19,12 @@
 #include "core/server/groups/groups.hpp"
 #include "core/server/groups/invitation.hpp"
 #include "core/server/groups/memberships.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
 class Invitations {
  public:
-  static constexpr std::size_t most_over = 1024;
-
   Invitations(Loop& loop, const Jobs& jobs, PeerCalls& peers, Questions& questions, GroupEvents& events,
               Groups& groups, Memberships& memberships);
 
@@ -78,8 +77,8 @@ class Invitations {
   Groups& groups_;
   Memberships& memberships_;
   std::map<std::uint64_t, Ref> open_;
-  std::map<std::uint64_t, pmix_status_t>
-      over_;  ///< how the latest have ended, for answers that cross the end
+  /// How they have ended, for answers that cross the end. An answer to a forgotten one gets PMIX_ERR_NOT_FOUND.
+  Latest<std::uint64_t, pmix_status_t, 1024> over_;
   std::uint64_t last_ = 0;
 };
 

@@ -2,7 +2,6 @@
 #include "core/server/groups/invited.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "core/server/fences/local_part.hpp"
 
@@ -35,8 +34,7 @@ void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
   if (is_handed_over({from, message->number})) return reply(PMIX_ERR_NOT_FOUND, {});
   reply(PMIX_SUCCESS, {});
   const InvitationName name{from, message->number};
-  forget_old();
-  told_[name] = {message->group, message->leader, message->members, message->terms};
+  keep(name, {message->group, message->leader, message->members, message->terms});
   Procs told;
   for (const auto& proc : *invited) {
     const Entry entry{name, message->group, message->leader, proc};
@@ -48,6 +46,12 @@ void Invited::take(NodeNumber from, Bytes body, const Rpc::Reply& reply) {
     told.push_back(proc);
   }
   events_.tell({PMIX_GROUP_INVITED, message->leader, message->group, &message->members, nullptr}, told);
+}
+
+void Invited::keep(const InvitationName& name, Told told) {
+  told_.add(name, std::move(told), [this](const InvitationName& each, const Told&) {
+    return std::any_of(open_.begin(), open_.end(), [&](const Entry& entry) { return entry.name == each; });
+  });
 }
 
 /// It is registered here, perhaps not started yet, and has not ended.
@@ -133,8 +137,8 @@ void Invited::watch_deadline(const JoiningRef& joining, data::Deadline until) {
 /// change of the group.
 bool Invited::awaits(const std::string& group) const {
   return std::any_of(joining_.begin(), joining_.end(), [&](const JoiningRef& each) {
-    const auto told = told_.find(each->entry.name);
-    return each->entry.group == group && told != told_.end() && !told->second.terms.is_extension;
+    const auto* told = told_.find(each->entry.name);
+    return each->entry.group == group && told != nullptr && !told->terms.is_extension;
   });
 }
 
@@ -145,8 +149,8 @@ void Invited::made(const JoiningRef& joining, pmix_status_t status, Bytes body) 
   erase(joining->entry);
   const auto group = status == PMIX_SUCCESS ? groups_.made_in(body) : weft::fail(Errc::not_found);
   if (status == PMIX_SUCCESS && !group) status = PMIX_ERR_UNPACK_FAILURE;
-  if (const auto told = told_.find(joining->entry.name); group && told != told_.end())
-    told->second.made.assign(body.begin(), body.end());
+  if (auto* told = told_.find(joining->entry.name); group && told != nullptr)
+    told->made.assign(body.begin(), body.end());
   if (!joining->is_over) {
     groups_.admit(joining->from, status, group ? *group : MadeGroup{});
   } else if (group) {
@@ -186,16 +190,6 @@ void Invited::erase(const Entry& entry) {
       [&](const Entry& each) { return each.name == entry.name && link::is_same(each.proc, entry.proc); });
 }
 
-/// Of invitations that no process of this node is in any more the latest are kept: another server may ask how they have ended.
-void Invited::forget_old() {
-  if (told_.size() < most_over) return;
-  std::set<InvitationName> in_use;
-  for (const auto& entry : open_) in_use.insert(entry.name);
-  const auto old = std::find_if(told_.begin(), told_.end(),
-                                [&](const auto& each) { return in_use.count(each.first) == 0; });
-  if (old != told_.end()) told_.erase(old);
-}
-
 // ---- the coordinator is lost
 
 std::vector<Invited::Orphan> Invited::waiting_for_node(NodeNumber node) const {
@@ -211,19 +205,19 @@ std::vector<Invited::Orphan> Invited::waiting_for_node(NodeNumber node) const {
 
 /// Servers look for another coordinator: what the lost one has sent late does not count, and processes wait for their word.
 bool Invited::is_handed_over(const InvitationName& name) const {
-  const auto told = told_.find(name);
-  return told != told_.end() && told->second.next.has_value();
+  const auto* told = told_.find(name);
+  return told != nullptr && told->next.has_value();
 }
 
 std::optional<OrphanPart> Invited::hand_over(const InvitationName& name, NodeNumber next) {
-  const auto found = told_.find(name);
-  if (found == told_.end()) return std::nullopt;
-  auto& told = found->second;
-  told.next = next;
+  auto* told = told_.find(name);
+  if (told == nullptr) return std::nullopt;
+  told->next = next;
   Procs invited;
   for (const auto& entry : open_)
     if (entry.name == name && entry.over == PMIX_SUCCESS) invited.push_back(entry.proc);
-  return OrphanPart{told.group, told.leader, link::runs_of(invited), told.members, told.terms, told.made};
+  return OrphanPart{told->group,   told->leader, link::runs_of(invited),
+                    told->members, told->terms,  told->made};
 }
 
 void Invited::be_over(const InvitationName& name, Bytes made_group) {
@@ -239,16 +233,16 @@ void Invited::be_over(const InvitationName& name, Bytes made_group) {
 }
 
 void Invited::adopted(NodeNumber by, const OrphanAdopted& word) {
-  auto found = told_.find(word.name);
-  if (found == told_.end() || found->second.next != by) return;
+  auto* found = told_.find(word.name);
+  if (found == nullptr || found->next != by) return;
   if (word.number == 0) return be_over(word.name, word.made);
   const InvitationName now{by, word.number};
-  auto told = std::move(found->second);
-  told_.erase(found);
+  auto told = std::move(*found);
+  told_.erase(word.name);
   told.next.reset();
-  told_.insert_or_assign(now, std::move(told));
   for (auto& entry : open_)
     if (entry.name == word.name) entry.name = now;
+  keep(now, std::move(told));
   const auto joining = joining_;
   for (const auto& each : joining) {
     if (each->entry.name != word.name) continue;

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <list>
-#include <map>
 #include <memory>
 #include "core/server/loop/loop.hpp"
 
@@ -15,12 +14,14 @@
 #include "core/server/groups/invitation.hpp"
 #include "core/server/groups/memberships.hpp"
 #include "core/server/groups/questions.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
 class Invited {
  public:
-  /// Of invitations that ended before a process answered, so many are remembered, for the answer that may come.
+  /// So many are remembered: answers to invitations that ended before, and invitations that no process here is in any more. Beyond that the
+  /// oldest are forgotten: a process that answers then gets PMIX_ERR_NOT_FOUND, and of a lost coordinator's invitation this server knows nothing.
   static constexpr std::size_t most_over = 1024;
 
   Invited(Loop& loop, const Jobs& jobs, PeerCalls& peers, const Questions& questions, GroupEvents& events,
@@ -83,7 +84,7 @@ class Invited {
   void answered(const JoiningRef& joining, const InvitationName& asked, pmix_status_t status, Bytes body);
   void made(const JoiningRef& joining, pmix_status_t status, Bytes body);
   bool awaits(const std::string& group) const;
-  void forget_old();
+  void keep(const InvitationName& name, Told told);
   bool is_handed_over(const InvitationName& name) const;
   void answer(const Entry& entry, pmix_status_t status);
   bool may_come(const pmix_proc_t& proc) const;
@@ -99,7 +100,7 @@ class Invited {
   Memberships& memberships_;
   std::list<Entry> open_;  ///< until the process has heard how it ends, or has ended itself
   std::list<JoiningRef> joining_;
-  std::map<InvitationName, Told> told_;  ///< the latest, and those that processes here are in
+  Latest<InvitationName, Told, most_over> told_;  ///< those that processes here are in are not forgotten
 };
 
 }  // namespace weft::server

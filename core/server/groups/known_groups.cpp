@@ -151,6 +151,7 @@ void Groups::tell_earlier_ends(const std::string& name, const Group& group, cons
 }
 
 std::vector<std::string> Groups::process_ended(const pmix_proc_t& proc) {
+  table_.settle();
   std::vector<std::string> to_end;
   table_.each([&](const std::string& name, const Group& group) {
     if (!link::holds(group.members, proc)) return;
@@ -227,6 +228,7 @@ Result<MadeGroup> Groups::made_in(Bytes bytes) const {
 }
 
 void Groups::take(const MadeGroup& made) {
+  table_.settle();
   const auto* known = table_.find(made.name);
   if (known != nullptr && known->version >= made.group.version) return;
   store(made);

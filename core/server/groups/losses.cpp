@@ -54,23 +54,16 @@ void Losses::answer_verdict(Bytes body, const Rpc::Reply& reply) {
                         read_operation(inquiry->attempt.operation, meeting) &&
                         meeting.kind == Meeting::Kind::construct;
   if (!is_valid) return reply(PMIX_ERR_BAD_PARAM, {});
-  const auto known = std::find_if(verdicts_.begin(), verdicts_.end(), [&](const VerdictRef& each) {
-    const auto& name = each->construct;
-    return name.operation == inquiry->attempt.operation && name.procs == inquiry->attempt.procs &&
-           name.generation == inquiry->attempt.generation;
-  });
-  if (known != verdicts_.end()) {
+  auto name = inquiry->attempt;
+  name.goes_on_smaller = 0;  // how a node asks makes no other attempt of it
+  if (const auto* known = verdicts_.find(name)) {
     if (const auto status = (*known)->status) return reply(*status, {});
     return (*known)->waiting.push_back(reply);
   }
-  if (verdicts_.size() >= most_verdicts) {
-    const auto oldest = std::find_if(verdicts_.begin(), verdicts_.end(),
-                                     [](const VerdictRef& each) { return each->status.has_value(); });
-    if (oldest != verdicts_.end()) verdicts_.erase(oldest);
-  }
   const auto verdict = std::make_shared<Verdict>(
       Verdict{inquiry->attempt, meeting.group, members_on(inquiry->lost, *set), std::nullopt, {reply}});
-  verdicts_.push_back(verdict);
+  verdicts_.add(std::move(name), verdict,
+                [](const FenceName&, const VerdictRef& each) { return !each->status.has_value(); });
   decide_next(verdict, 0);
 }
 

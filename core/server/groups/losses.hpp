@@ -13,7 +13,6 @@
 // Source: RFC 0033, PMIx_Group_construct; PMIx Standard, chapter "Process Sets and Groups".
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -24,6 +23,7 @@
 #include "core/server/groups/group_events.hpp"
 #include "core/server/groups/peer_calls.hpp"
 #include "core/server/groups/questions.hpp"
+#include "core/server/operations/latest.hpp"
 
 namespace weft::server {
 
@@ -74,8 +74,6 @@ class Losses {
     std::optional<pmix_status_t> status{};
     std::vector<Rpc::Reply> waiting{};
   };
-  static constexpr std::size_t most_verdicts =
-      256;  ///< that are remembered, for nodes that ask late; those that are open, besides
   using VerdictRef = std::shared_ptr<Verdict>;
   void answer_verdict(Bytes body, const Rpc::Reply& reply);
   void decide_next(const VerdictRef& verdict, std::size_t decided);
@@ -95,7 +93,8 @@ class Losses {
   Questions& questions_;
   GroupEvents& events_;
   FactsOf facts_of_;
-  std::deque<VerdictRef> verdicts_;
+  /// For nodes that ask late; those that are open are not forgotten. Where a node asks about a forgotten one the handlers are asked again.
+  Latest<FenceName, VerdictRef, 256> verdicts_;
 };
 
 }  // namespace weft::server

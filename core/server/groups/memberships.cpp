@@ -96,6 +96,7 @@ NodeNumber Memberships::keeper_of(const Group& group) const {
 
 /// What this server knows of the group may be old where the first try has failed: then all servers are asked.
 void Memberships::ask_keeper(const ChangeRequest& request, Tries tries, const Changed& changed) {
+  groups_.table().settle();
   const auto send = [this, request, tries, changed](const Group& group) {
     peers_.send(keeper_of(group), RequestType::group_ask, base::encode(request),
                 [this, request, tries, changed](pmix_status_t status, Bytes body) {
@@ -205,6 +206,7 @@ void Memberships::take_request(NodeNumber from, Bytes body, const Rpc::Reply& re
 }
 
 void Memberships::take_early(const std::string& group) {
+  groups_.table().settle();
   const auto first = std::stable_partition(early_.begin(), early_.end(),
                                            [&](const Early& each) { return each.group != group; });
   const std::vector<Early> ready(first, early_.end());
@@ -213,46 +215,47 @@ void Memberships::take_early(const std::string& group) {
 }
 
 void Memberships::enqueue(Change change) {
-  const auto name = change.request.group;
-  auto& queue = queues_[name];
-  queue.waiting.push_back(std::move(change));
-  if (queue.waiting.size() == 1) begin(name);
+  const auto& group = change.request.group;
+  auto& queue = queues_[group];
+  if (queue == nullptr) queue = std::make_shared<Queue>(Queue{group});
+  queue->waiting.push_back(std::move(change));
+  if (queue->waiting.size() == 1) begin(QueueRef(queue));
 }
 
 /// The change before may have left this server without members.
-void Memberships::begin(const std::string& name) {
-  auto* group = groups_.table().find(name);
-  if (group == nullptr) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
-  if (group->keeper != peers_.self() || keeper_of(*group) != peers_.self()) return follow_keeper(name);
-  change(name, *group);
+void Memberships::begin(const QueueRef& queue) {
+  auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
+  if (group->keeper != peers_.self() || keeper_of(*group) != peers_.self()) return follow_keeper(queue);
+  change(queue, *group);
 }
 
 /// Where the last change of the keeper before has not reached this server, another one may be the next keeper by it.
-void Memberships::follow_keeper(const std::string& name) {
-  find(name, [this, name](const Known& known) {
+void Memberships::follow_keeper(const QueueRef& queue) {
+  find(queue->group, [this, queue](const Known& known) {
     if (!known.newest || keeper_of(known.newest->group) != peers_.self())
-      return end(name, PMIX_ERR_RESOURCE_BUSY, {});
+      return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
     const auto& newest = *known.newest;
     const auto& oldest = *known.oldest;
-    if (newest.group.version == oldest.group.version) return succeed(name);
+    if (newest.group.version == oldest.group.version) return succeed(queue);
     ChangedGroup changed{newest, {}, {}};
     changed.made.group.keeper = peers_.self();
     changed.left = members_without(oldest.group.members, newest.group.members);
     changed.joined = members_without(newest.group.members, oldest.group.members);
-    distribute(changed, [this, name] { succeed(name); });
+    distribute(changed, [this, queue] { succeed(queue); });
   });
 }
 
-void Memberships::succeed(const std::string& name) {
-  auto* group = groups_.table().find(name);
-  if (group == nullptr) return end(name, PMIX_ERR_RESOURCE_BUSY, {});
+void Memberships::succeed(const QueueRef& queue) {
+  auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return end(queue, PMIX_ERR_RESOURCE_BUSY, {});
   group->keeper = peers_.self();
-  change(name, *group);
+  change(queue, *group);
 }
 
-void Memberships::change(const std::string& name, Group& group) {
-  const auto& front = queues_[name].waiting.front();
-  if (front.is_withdrawn) return end(name, PMIX_ERR_PROC_ABORTED, {});
+void Memberships::change(const QueueRef& queue, Group& group) {
+  const auto& front = queue->waiting.front();
+  if (front.is_withdrawn) return end(queue, PMIX_ERR_PROC_ABORTED, {});
   const auto& request = front.request;
   const auto procs = link::procs_of(request.procs);
   const bool are_members = std::all_of(procs->begin(), procs->end(), [&](const pmix_proc_t& proc) {
@@ -260,63 +263,61 @@ void Memberships::change(const std::string& name, Group& group) {
   });
   switch (request.kind) {
     case Kind::leave:
-      if (!are_members) return end(name, PMIX_ERR_NOT_FOUND, {});
-      return group.options.approves_ends ? approve(name, group, PMIX_GROUP_LEAVE_REQUEST) : apply(name);
+      if (!are_members) return end(queue, PMIX_ERR_NOT_FOUND, {});
+      return group.options.approves_ends ? approve(queue, group, PMIX_GROUP_LEAVE_REQUEST) : apply(queue);
     case Kind::join:
-      return are_members ? end(name, PMIX_ERR_EXISTS, {name, group, {}})
-                         : approve(name, group, PMIX_GROUP_JOIN_REQUEST);
+      return are_members ? end(queue, PMIX_ERR_EXISTS, {queue->group, group, {}})
+                         : approve(queue, group, PMIX_GROUP_JOIN_REQUEST);
     case Kind::extend:
-      return apply(name);
+      return apply(queue);
   }
 }
 
 /// All members but the process itself are asked; the first that refuses decides. A question that names a user is refused for each process
 /// of another user that has no handler (Questions).
-void Memberships::approve(const std::string& name, const Group& group, pmix_status_t code) {
-  auto& queue = queues_[name];
-  const auto& request = queue.waiting.front().request;
+void Memberships::approve(const QueueRef& queue, const Group& group, pmix_status_t code) {
+  const auto& request = queue->waiting.front().request;
   const auto who = link::procs_of(request.procs)->front();
   auto members = link::procs_of(group.members);
-  queue.since = loop_.now();
-  queue.is_reported = false;
-  queue.asked = members ? std::move(*members) : Procs();
-  std::erase_if(queue.asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
-  const auto make = [&group, &name, &request, who, code] {
+  queue->since = loop_.now();
+  queue->is_reported = false;
+  queue->asked = members ? std::move(*members) : Procs();
+  std::erase_if(queue->asked, [&](const pmix_proc_t& proc) { return link::is_same(proc, who); });
+  const auto make = [&group, &request, who, code] {
     link::GroupQuestion out;
     out.operation = operation_of(request);
     out.codes = {code};
     out.source = who;
-    out.infos = GroupEvents::infos_of({code, who, name, &group.members, &who});
+    out.infos = GroupEvents::infos_of({code, who, request.group, &group.members, &who});
     if (request.kind == Kind::join) out.infos.add(PMIX_USERID, data::Value::of(request.uid));
     return out;
   };
-  queue.poll = ++last_poll_;
-  questions_.ask_all(queue.asked, make,
-                     [this, name, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
-                       const auto open = queues_.find(name);
-                       if (open == queues_.end() || open->second.poll != poll)
-                         return;  // the process has ended meanwhile
-                       open->second.asked.clear();
-                       const auto status = approval_of(votes);
-                       if (status == PMIX_SUCCESS) return apply(name);
-                       const auto* refused = groups_.table().find(name);
-                       end(name, status, refused != nullptr ? MadeGroup{name, *refused, {}} : MadeGroup{});
-                     });
+  queue->poll = ++last_poll_;
+  questions_.ask_all(
+      queue->asked, make, [this, queue, poll = last_poll_](const std::vector<Questions::Vote>& votes) {
+        if (queue->poll != poll) return;  // the process has ended meanwhile
+        queue->asked.clear();
+        groups_.table().settle();
+        const auto status = approval_of(votes);
+        if (status == PMIX_SUCCESS) return apply(queue);
+        const auto* refused = groups_.table().find(queue->group);
+        end(queue, status, refused != nullptr ? MadeGroup{queue->group, *refused, {}} : MadeGroup{});
+      });
 }
 
 /// To the servers of those that were members, and of those that will be. The next change waits for all of them.
-void Memberships::apply(const std::string& name) {
-  auto* group = groups_.table().find(name);
-  if (group == nullptr) return end(name, PMIX_ERR_NOT_FOUND, {});
-  auto& request = queues_[name].waiting.front().request;
+void Memberships::apply(const QueueRef& queue) {
+  auto* group = groups_.table().find(queue->group);
+  if (group == nullptr) return end(queue, PMIX_ERR_NOT_FOUND, {});
+  auto& request = queue->waiting.front().request;
   const auto before = group->members;
   group->members = changed_members(before, request);
   ++group->version;
-  ChangedGroup changed{{name, *group, std::move(request.data)}, {}, {}};
+  ChangedGroup changed{{queue->group, *group, std::move(request.data)}, {}, {}};
   (request.kind == Kind::leave ? changed.left : changed.joined) = request.procs;
   --group->version;  // this server takes the change as all do
   group->members = before;
-  distribute(changed, [this, made = changed.made] { end(made.name, PMIX_SUCCESS, made); });
+  distribute(changed, [this, queue, made = changed.made] { end(queue, PMIX_SUCCESS, made); });
 }
 
 void Memberships::distribute(const ChangedGroup& changed, std::function<void()> taken) {
@@ -335,27 +336,26 @@ void Memberships::distribute(const ChangedGroup& changed, std::function<void()> 
 }
 
 void Memberships::lose(const pmix_proc_t& proc) {
-  std::vector<std::string> ended;
+  std::vector<QueueRef> ended;
   for (auto& [name, queue] : queues_) {
-    for (auto& change : queue.waiting)
+    for (auto& change : queue->waiting)
       change.is_withdrawn |= change.request.kind == Kind::join && link::holds(change.request.procs, proc);
-    if (queue.waiting.front().is_withdrawn && !queue.asked.empty()) ended.push_back(name);
+    if (queue->waiting.front().is_withdrawn && !queue->asked.empty()) ended.push_back(queue);
   }
-  for (const auto& name : ended) end(name, PMIX_ERR_PROC_ABORTED, {});
+  for (const auto& queue : ended) end(queue, PMIX_ERR_PROC_ABORTED, {});
 }
 
-void Memberships::end(const std::string& name, pmix_status_t status, const MadeGroup& made) {
-  const auto key = name;  // it may be the queue's own
-  auto& queue = queues_[key];
-  queue.asked.clear();
-  queue.poll = 0;
-  const auto changed = std::move(queue.waiting.front().changed);
-  queue.waiting.pop_front();
+void Memberships::end(const QueueRef& queue, pmix_status_t status, const MadeGroup& made) {
+  const auto held = queue;  // where it is the one in queues_
+  held->asked.clear();
+  held->poll = 0;
+  const auto changed = std::move(held->waiting.front().changed);
+  held->waiting.pop_front();
   changed(status, made);
-  if (queues_[key].waiting.empty())
-    queues_.erase(key);
+  if (held->waiting.empty())
+    queues_.erase(held->group);
   else
-    begin(key);
+    begin(held);
 }
 
 // ---- at the servers of members
@@ -406,20 +406,20 @@ FencePart Memberships::part_of(const Queue& queue) const {
 std::vector<FencePart> Memberships::open_parts() const {
   std::vector<FencePart> out;
   for (const auto& [name, queue] : queues_)
-    if (!queue.asked.empty()) out.push_back(part_of(queue));
+    if (!queue->asked.empty()) out.push_back(part_of(*queue));
   return out;
 }
 
 std::vector<Fences::Waiting> Memberships::waiting_for(std::chrono::seconds limit) {
   std::vector<Fences::Waiting> out;
   for (auto& [name, queue] : queues_) {
-    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - queue.since);
-    if (queue.asked.empty() || queue.is_reported || age < limit) continue;
-    queue.is_reported = true;
-    const auto by_node = peers_.by_node(queue.asked);
+    const auto age = std::chrono::duration_cast<std::chrono::seconds>(loop_.now() - queue->since);
+    if (queue->asked.empty() || queue->is_reported || age < limit) continue;
+    queue->is_reported = true;
+    const auto by_node = peers_.by_node(queue->asked);
     const bool is_between_nodes = std::any_of(by_node.begin(), by_node.end(),
                                               [&](const auto& each) { return each.first != peers_.self(); });
-    out.push_back({part_of(queue), age, is_between_nodes, true});
+    out.push_back({part_of(*queue), age, is_between_nodes, true});
   }
   return out;
 }

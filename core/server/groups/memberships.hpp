@@ -16,6 +16,7 @@
 
 #include <deque>
 #include <map>
+#include <memory>
 #include <string>
 
 #include "core/server/fences/fences.hpp"
@@ -132,12 +133,15 @@ class Memberships {
     std::function<void()> take;
   };
   struct Queue {
-    std::deque<Change> waiting;  ///< the first is under way
-    Procs asked;                 ///< of the first
-    std::uint64_t poll = 0;      ///< of these
-    Loop::TimePoint since{};     ///< they are
+    std::string group;
+    std::deque<Change> waiting{};  ///< the first is under way
+    Procs asked{};                 ///< of the first
+    std::uint64_t poll = 0;        ///< of these
+    Loop::TimePoint since{};       ///< they are
     bool is_reported = false;
   };
+  /// Held by what works on it: it leaves queues_ with its last change.
+  using QueueRef = std::shared_ptr<Queue>;
 
   /// A request that has been sent in vain.
   struct Tries {
@@ -158,14 +162,14 @@ class Memberships {
   void find(const std::string& group, Found found);
   void take_request(NodeNumber from, Bytes body, const Rpc::Reply& reply);
   void enqueue(Change change);
-  void begin(const std::string& group);
-  void follow_keeper(const std::string& name);
-  void succeed(const std::string& name);
+  void begin(const QueueRef& queue);
+  void follow_keeper(const QueueRef& queue);
+  void succeed(const QueueRef& queue);
   void distribute(const ChangedGroup& changed, std::function<void()> taken);
-  void change(const std::string& name, Group& group);
-  void approve(const std::string& name, const Group& group, pmix_status_t code);
-  void apply(const std::string& name);
-  void end(const std::string& name, pmix_status_t status, const MadeGroup& made);
+  void change(const QueueRef& queue, Group& group);
+  void approve(const QueueRef& queue, const Group& group, pmix_status_t code);
+  void apply(const QueueRef& queue);
+  void end(const QueueRef& queue, pmix_status_t status, const MadeGroup& made);
   void take_change(Bytes body, const Rpc::Reply& reply);
   void answer_inquiry(Bytes body, const Rpc::Reply& reply) const;
   void answer_names(Bytes body, const Rpc::Reply& reply) const;
@@ -177,7 +181,7 @@ class Memberships {
   Questions& questions_;
   GroupEvents& events_;
   Groups& groups_;
-  std::map<std::string, Queue> queues_;
+  std::map<std::string, QueueRef> queues_;  ///< by group
   std::vector<Early> early_;
   std::uint64_t last_poll_ = 0;
   std::function<void(const std::string&, const pmix_proc_t&, const Procs&)> left_;

@@ -34,11 +34,21 @@ std::map<NodeNumber, Procs> PeerCalls::by_node(const Procs& procs) const {
 }
 
 void PeerCalls::on(RequestType type, Rpc::Handler handler) {
-  if (cluster_ != nullptr) cluster_->rpc().on(type, handler);
-  handlers_.insert_or_assign(type, std::move(handler));
+  const auto settled = [this, handler = std::move(handler)](NodeNumber from, Bytes body,
+                                                            const Rpc::Reply& reply) {
+    table_.settle();
+    handler(from, body, reply);
+  };
+  if (cluster_ != nullptr) cluster_->rpc().on(type, settled);
+  handlers_.insert_or_assign(type, settled);
 }
 
 void PeerCalls::send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied) {
+  if (replied)
+    replied = [this, replied = std::move(replied)](pmix_status_t status, Bytes answer) {
+      table_.settle();
+      replied(status, answer);
+    };
   if (to == self()) return call_here(type, std::move(body), std::move(replied));
   if (cluster_ != nullptr && cluster_->is_there(to))
     return cluster_->rpc().send(to, type, std::move(body), std::move(replied));

@@ -9,6 +9,7 @@
 #include "core/server/loop/loop.hpp"
 
 #include "core/server/cluster/cluster.hpp"
+#include "core/server/groups/group_table.hpp"
 #include "core/server/jobs/jobs.hpp"
 
 namespace weft::server {
@@ -16,7 +17,8 @@ namespace weft::server {
 class PeerCalls {
  public:
   /// cluster: null where there is no other node.
-  PeerCalls(Loop& loop, const Jobs& jobs, Cluster* cluster) : loop_(loop), jobs_(jobs) {
+  PeerCalls(Loop& loop, const Jobs& jobs, GroupTable& table, Cluster* cluster)
+      : loop_(loop), jobs_(jobs), table_(table) {
     if (cluster != nullptr) join(*cluster);
   }
   PeerCalls(const PeerCalls&) = delete;
@@ -32,6 +34,7 @@ class PeerCalls {
   /// The same of many, as the processes of each node; in their order.
   std::map<NodeNumber, Procs> by_node(const Procs& procs) const;
 
+  /// The table of groups is settled before the handler is called, and before `replied`.
   void on(RequestType type, Rpc::Handler handler);
   /// replied: once, never before this returns; null: no reply is wanted. PMIX_ERR_UNREACH: the node is lost, or has no way.
   void send(NodeNumber to, RequestType type, std::vector<std::byte> body, Rpc::Replied replied);
@@ -41,6 +44,7 @@ class PeerCalls {
 
   Loop& loop_;
   const Jobs& jobs_;
+  GroupTable& table_;
   Cluster* cluster_ = nullptr;
   std::map<RequestType, Rpc::Handler> handlers_;
 };

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/data/directive.hpp"
 #include "core/data/node_map.hpp"
 #include "core/data/value.hpp"
 
@@ -11,12 +12,6 @@ namespace weft::server {
 namespace {
 
 constexpr std::size_t least_members = 2;
-
-bool is_asked(std::string_view key, const pmix_info_t* infos, std::size_t count) {
-  return std::any_of(infos, infos + count, [&](const pmix_info_t& info) {
-    return data::key_of(info) == key && data::is_true(info.value);
-  });
-}
 
 std::string_view map_of(std::string_view key, const pmix_info_t* infos, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i)
@@ -27,7 +22,8 @@ std::string_view map_of(std::string_view key, const pmix_info_t* infos, std::siz
 }  // namespace
 
 bool FabricPlan::is_wanted(const pmix_info_t* infos, std::size_t count) {
-  return is_asked(PMIX_SETUP_APP_NONENVARS, infos, count) || is_asked(PMIX_SETUP_APP_ALL, infos, count);
+  return data::is_set(infos, count, PMIX_SETUP_APP_NONENVARS) ||
+         data::is_set(infos, count, PMIX_SETUP_APP_ALL);
 }
 
 Result<std::optional<FabricPlan>> FabricPlan::wanted_by(const pmix_info_t* infos, std::size_t count) {

@@ -7,6 +7,7 @@
 #include <iterator>
 
 #include "base/settings.hpp"
+#include "core/data/directive.hpp"
 #include "core/link/messages.hpp"
 #include "core/server/host/user_parameter.hpp"
 
@@ -57,12 +58,6 @@ bool is_denied(const pmix_info_t* infos, std::size_t count, std::string_view key
   return false;
 }
 
-bool is_said(const pmix_info_t* infos, std::size_t count, std::string_view key) {
-  for (std::size_t i = 0; i < count; ++i)
-    if (data::key_of(infos[i]) == key && data::is_true(infos[i].value)) return true;
-  return false;
-}
-
 }  // namespace
 
 Result<void> LaunchInfo::forward(const std::string& nspace, std::string_view patterns,
@@ -83,7 +78,8 @@ Result<Envars> LaunchInfo::gather(const std::string& nspace, const pmix_info_t* 
   const auto users = of_user.empty() ? Result<EnvarPatterns>() : EnvarPatterns::parse(of_user, bad);
   if (!users) return fail(users.error());
   Envars own;
-  if (count == 0 || is_said(infos, count, PMIX_SETUP_APP_ENVARS) || is_said(infos, count, PMIX_SETUP_APP_ALL))
+  if (count == 0 || data::is_set(infos, count, PMIX_SETUP_APP_ENVARS) ||
+      data::is_set(infos, count, PMIX_SETUP_APP_ALL))
     harvest(tunes_fabrics, own);
   harvest([&](std::string_view name) { return users->match(name); }, own);
   const std::lock_guard lock(mutex_);

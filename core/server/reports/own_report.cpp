@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <numeric>
 
 namespace weft::server {
 
@@ -25,7 +24,8 @@ NodeReport OwnReport::make(const ReportRequest& request) const {
   jobs_.each([&](const Job& job) { out.jobs.push_back(of(job)); });
   out.fences = fences_.open_parts();
   std::ranges::move(gatherings_.open_parts(), std::back_inserter(out.fences));
-  out.counters = counters();
+  const auto counts = counts_of({&fences_, &exchange_, cards_.modex(), cluster_});
+  for (std::size_t i = 0; i < counts.size(); ++i) out.counters[i] = counts[i].value;
   return out;
 }
 
@@ -40,42 +40,6 @@ JobReport OwnReport::of(const Job& job) const {
 std::string OwnReport::namespaces() const {
   std::string out;
   jobs_.each([&](const Job& job) { out += (out.empty() ? "" : ",") + job.nspace; });
-  return out;
-}
-
-/// In the order of counter_names.
-std::vector<std::uint64_t> OwnReport::counters() const {
-  const auto fences = fences_.counters();
-  std::vector<std::uint64_t> out{fences.by_message, fences.boards, fences.no_board};
-  if (cluster_ != nullptr) {
-    const auto& modex = cards_.modex()->counters();
-    const auto& engine = cluster_->engine().counters();
-    const auto& mesh = cluster_->mesh().counters();
-    const auto& rpc = cluster_->rpc().counters();
-    const auto refused = std::accumulate(mesh.refused.begin(), mesh.refused.end(), std::uint64_t{0});
-    out.insert(out.end(), {modex.fetches,
-                           modex.reads,
-                           modex.bytes_read,
-                           modex.requests,
-                           engine.begun,
-                           engine.ended_well,
-                           engine.failed,
-                           engine.early,
-                           exchange_.counters().plain,
-                           exchange_.counters().packed,
-                           mesh.messages_sent,
-                           mesh.bytes_sent,
-                           mesh.messages_received,
-                           mesh.bytes_received,
-                           mesh.gets,
-                           mesh.bytes_got,
-                           mesh.stalls,
-                           refused,
-                           mesh.nodes_lost,
-                           rpc.sent,
-                           rpc.received});
-  }
-  out.resize(counter_names.size());
   return out;
 }
 

@@ -38,7 +38,6 @@ class OwnReport {
 
  private:
   JobReport of(const Job& job) const;
-  std::vector<std::uint64_t> counters() const;
 
   const std::string host_name_;
   Jobs& jobs_;

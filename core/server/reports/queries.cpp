@@ -12,12 +12,13 @@ namespace weft::server {
 
 Queries::Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
                  const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
-                 const GroupTable& groups, Cluster* cluster)
+                 GroupTable& groups, Cluster* cluster)
     : loop_(loop),
       cluster_name_(link::nspace_of(self)),
       jobs_(jobs),
       host_(host),
       own_(own),
+      groups_(groups),
       processes_(jobs, nullptr),
       keys_(jobs, own, host_attributes, processes_, sets, groups) {
   if (cluster != nullptr) join(*cluster);
@@ -108,6 +109,7 @@ bool Queries::gather_table(const OpenRef& open) {
 }
 
 void Queries::reply(const OpenRef& open) {
+  groups_.settle();
   data::Infos out;
   std::vector<std::vector<std::string>> unknown(open->scopes.size());  // one an item
   bool is_all = true;

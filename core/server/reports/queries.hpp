@@ -22,8 +22,8 @@ class Queries {
 
   /// cluster: null where there is no other node.
   Queries(Loop& loop, const pmix_proc_t& self, const Jobs& jobs, Host& host,
-          const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets,
-          const GroupTable& groups, Cluster* cluster);
+          const HostAttributes& host_attributes, OwnReport& own, const ProcessSets& sets, GroupTable& groups,
+          Cluster* cluster);
   /// As Rooms::join().
   void join(Cluster& cluster);
 
@@ -56,6 +56,7 @@ class Queries {
   const Jobs& jobs_;
   Host& host_;
   OwnReport& own_;
+  GroupTable& groups_;
   Cluster* cluster_ = nullptr;
   Processes processes_;
   QueryKeys keys_;

@@ -10,6 +10,7 @@
 
 #include "core/data/array.hpp"
 #include "core/data/call_attributes.hpp"
+#include "core/data/directive.hpp"
 
 namespace weft::server {
 namespace {
@@ -139,11 +140,6 @@ Result<data::Value> procs_in(const link::RankRuns* runs) {
   return data::value_of_array(PMIX_PROC, procs->data(), procs->size());
 }
 
-bool says(const data::Infos& infos, const char* key) {
-  const auto* info = infos.find(key);
-  return info != nullptr && data::is_true(info->value);
-}
-
 }  // namespace
 
 Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_proc_t& caller) {
@@ -156,10 +152,10 @@ Result<QueryScope> QueryScope::parse(const data::Infos& qualifiers, const pmix_p
   auto how = store::GetDirectives::parse(qualifiers.data(), qualifiers.size());
   if (!how) return fail(Errc::invalid, how.error().what);
   out.how = std::move(*how);
-  out.is_local_only = says(qualifiers, PMIX_QUERY_LOCAL_ONLY);
+  out.is_local_only = data::is_set(qualifiers, PMIX_QUERY_LOCAL_ONLY);
   out.is_for_host =
       data::first_not_understood("PMIx_Query_info", qualifiers.data(), qualifiers.size()) != nullptr;
-  out.asks_for_qualifiers = says(qualifiers, PMIX_QUERY_SUPPORTED_QUALIFIERS);
+  out.asks_for_qualifiers = data::is_set(qualifiers, PMIX_QUERY_SUPPORTED_QUALIFIERS);
   return out;
 }
 

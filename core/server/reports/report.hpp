@@ -12,6 +12,7 @@
 
 #include "core/data/value.hpp"
 #include "core/server/fences/fence_part.hpp"
+#include "core/server/reports/counters.hpp"
 #include "pmix_common.h"
 #include "weft/result.hpp"
 
@@ -28,34 +29,6 @@ void fields(Archive& archive, JobReport& m) {
   archive(m.nspace, m.ranks, m.nodes, m.fences, m.states);
 }
 
-/// In the order of NodeReport::counters; from the start of the server.
-inline constexpr std::array counter_names{
-    "fences.by_message",   ///< that a client entered by a message and not at a board
-    "boards.in_use",       ///< of sets that are not a whole job, now
-    "boards.refused",      ///< sets that found no board free
-    "modex.fetches",       ///< cards of other nodes that were wanted here
-    "modex.gets",          ///< reads of another node's memory for them
-    "modex.bytes",         ///< that these asked for
-    "modex.requests",      ///< to other servers, where a read alone did not do
-    "fences.begun",        ///< between nodes
-    "fences.ended_well",   //
-    "fences.failed",       //
-    "fences.early",        ///< messages for one that had not begun here
-    "fences.bytes",        ///< that this node gave to full fences: cards, and where they lie
-    "fences.packed",       ///< the same as it was sent: compressed where that pays
-    "mesh.messages_sent",  //
-    "mesh.bytes_sent",     //
-    "mesh.messages_received",
-    "mesh.bytes_received",
-    "mesh.gets",       ///< as the fabric saw them: longer reads in pieces
-    "mesh.bytes_got",  //
-    "mesh.stalls",     ///< the endpoint had no room
-    "mesh.refused",    ///< messages that were not authentic, replayed or malformed
-    "mesh.nodes_lost",
-    "rpc.sent",  ///< requests from server to server, those of this report included
-    "rpc.received",
-};
-
 struct NodeReport {
   static constexpr auto wire_version = report_version;
   std::string host;
@@ -64,14 +37,14 @@ struct NodeReport {
   std::uint64_t age_ms = 0;
   std::vector<JobReport> jobs;
   std::vector<FencePart> fences;
-  std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(counter_names.size());
+  std::vector<std::uint64_t> counters = std::vector<std::uint64_t>(count_of_counters());  ///< as counts_of()
 };
 template <class Archive>
 void fields(Archive& archive, NodeReport& m) {
   archive(m.host, m.pid, m.transport, m.age_ms, m.jobs, m.fences, m.counters);
 }
 inline bool is_valid(const NodeReport& report) {
-  return report.counters.size() == counter_names.size();
+  return report.counters.size() == count_of_counters();
 }
 
 /// What a node is asked: everything, or only its part in these fences.

@@ -133,7 +133,7 @@ Result<data::Value> to_value(const ClusterReport& report) {
     for (const auto& node : report.nodes) nodes.add("weft.node", to_value(node));
     for (const auto& job : report.jobs) jobs.add("weft.job", to_value(job));
     for (const auto& fence : report.fences) fences.add("weft.fence", to_value(fence));
-    for (const char* name : counter_names) names.add("weft.counter", Value::of(name));
+    for (const auto& count : counts_of({})) names.add("weft.counter", Value::of(count.name));
     out.add(PMIX_SERVER_NSPACE, text(report.nspace));
     out.add(PMIX_SERVER_RANK, Value::of_rank(report.asked));
     out.add(PMIX_NUM_NODES, Value::of(report.size));

@@ -58,41 +58,42 @@ void Services::serve(const Requester& from, link::Spawn message) {
 }
 
 void Services::serve(const Requester& from, link::Connect message) {
-  groups_.gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
-                           std::move(message.directives));
+  groups().gatherings.enter(from, Meeting::Kind::connect, {}, std::move(message.procs),
+                            std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::Disconnect message) {
-  groups_.gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
-                           std::move(message.directives));
+  groups().gatherings.enter(from, Meeting::Kind::disconnect, {}, std::move(message.procs),
+                            std::move(message.directives));
 }
 
 void Services::serve(const Requester& from, link::GroupConstruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   if (Bootstraps::is_for(message) && !host_.does_groups())
-    return groups_.bootstraps.enter(from, std::move(message));
-  groups_.gatherings.enter(from, Meeting::Kind::construct, std::move(message.group), std::move(message.procs),
-                           std::move(message.directives), std::chrono::milliseconds(message.waited_ms));
+    return groups().bootstraps.enter(from, std::move(message));
+  groups().gatherings.enter(from, Meeting::Kind::construct, std::move(message.group),
+                            std::move(message.procs), std::move(message.directives),
+                            std::chrono::milliseconds(message.waited_ms));
 }
 
 void Services::serve(const Requester& from, link::GroupDestruct message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  groups_.gatherings.enter_destruct(from, std::move(message));
+  groups().gatherings.enter_destruct(from, std::move(message));
 }
 
 void Services::serve(const Requester& from, link::GroupInvite message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
-  groups_.invitations.invite(from, std::move(message));
+  groups().invitations.invite(from, std::move(message));
 }
 
 void Services::serve(const Requester& from, const link::GroupJoin& message) {
   if (!is_group_name(message.group)) return from.reply(PMIX_ERR_BAD_PARAM);
   const bool is_invited = message.leader.nspace[0] != '\0';
-  return is_invited ? groups_.invited.join(from, message) : groups_.memberships.join(from, message);
+  return is_invited ? groups().invited.join(from, message) : groups().memberships.join(from, message);
 }
 
 void Services::serve(const Requester& from, const link::GroupLeave& message) {
-  groups_.memberships.leave(from, message);
+  groups().memberships.leave(from, message);
 }
 
 void Services::serve(const Requester& from, link::Allocate message) {
@@ -147,12 +148,6 @@ void Services::watch_events(const Requester& from, const EventWishes& added) {
   data::Infos infos;
   from.add_user(infos);
   watched_codes_.add(added, std::move(infos), replying(from));
-}
-
-void Services::closed(const ConnectionRef& connection) {
-  outputs_.closed(connection);
-  groups_.questions.closed(connection);
-  watched_codes_.remove(connection->subscription.wishes());
 }
 
 }  // namespace weft::server

@@ -5,9 +5,9 @@
 #pragma once
 
 #include "core/server/clients/clients.hpp"
+#include "core/server/events/watched_codes.hpp"
 #include "core/server/groups/gatherings.hpp"
-#include "core/server/services/outputs.hpp"
-#include "core/server/services/watched_codes.hpp"
+#include "core/server/host/outputs.hpp"
 
 namespace weft::server {
 
@@ -15,6 +15,7 @@ class Services {
  public:
   /// What processes ask of each other.
   struct Groups {
+    GroupTable& table;
     Gatherings& gatherings;
     Bootstraps& bootstraps;
     Questions& questions;
@@ -22,9 +23,8 @@ class Services {
     Invitations& invitations;
     Invited& invited;
   };
-  /// own: the handlers of the host in this process.
-  Services(Host& host, Clients& clients, Groups groups, events::Registry& own)
-      : host_(host), clients_(clients), groups_(groups), outputs_(host), watched_codes_(host, own) {}
+  Services(Host& host, Clients& clients, Groups groups, Outputs& outputs, WatchedCodes& watched_codes)
+      : host_(host), clients_(clients), groups_(groups), outputs_(outputs), watched_codes_(watched_codes) {}
 
   void serve(const Requester& from, link::Publish message);
   void serve(const Requester& from, link::Lookup message);
@@ -38,10 +38,10 @@ class Services {
   void serve(const Requester& from, const link::GroupJoin& message);
   void serve(const Requester& from, const link::GroupLeave& message);
   void serve(const Requester& from, link::GroupFence message) {
-    groups_.gatherings.enter_fence(from, std::move(message));
+    groups().gatherings.enter_fence(from, std::move(message));
   }
   void serve(const Requester& from, link::GroupVerdict message) {
-    groups_.questions.take(from.connection, std::move(message));
+    groups().questions.take(from.connection, std::move(message));
   }
   void serve(const Requester& from, link::Allocate message);
   void serve(const Requester& from, link::JobControl message);
@@ -60,16 +60,20 @@ class Services {
   void unwatch_events(const EventWishes& removed) { watched_codes_.remove(removed); }
   /// A handler of the host was removed.
   void release_events() { watched_codes_.release(); }
-  void closed(const ConnectionRef& connection);
 
  private:
   static std::function<void(pmix_status_t, data::Infos)> answering(const Requester& from);
+  /// For a request, which comes after what its process has made at boards.
+  const Groups& groups() {
+    groups_.table.settle();
+    return groups_;
+  }
 
   Host& host_;
   Clients& clients_;
   const Groups groups_;
-  Outputs outputs_;
-  WatchedCodes watched_codes_;
+  Outputs& outputs_;
+  WatchedCodes& watched_codes_;
 };
 
 }  // namespace weft::server

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <limits>
 
+#include "core/data/directive.hpp"
 #include "core/data/element.hpp"
 #include "core/data/memory.hpp"
 
@@ -151,6 +152,20 @@ TEST(Truth, is_what_the_standard_calls_true) {
   EXPECT_EQ(truth(Value::of(std::uint32_t{1}).get()), PMIX_NON_BOOL);
   EXPECT_TRUE(is_true(empty_value()));
   EXPECT_FALSE(is_true(Value::of(std::uint32_t{1}).get()));
+}
+
+TEST(Truth, of_a_directive_is_that_of_the_first_of_its_key) {
+  Infos infos;
+  EXPECT_FALSE(is_set(infos, "key"));
+  EXPECT_FALSE(is_set(nullptr, 0, "key"));
+  infos.add("other", Value::of(true));
+  infos.add("key", Value::of(false));
+  EXPECT_FALSE(is_set(infos, "key"));
+  EXPECT_TRUE(is_set(infos, "other"));
+  EXPECT_FALSE(is_set(infos, "othe"));
+  infos.add("key", Value::of(true));
+  EXPECT_FALSE(is_set(infos, "key"));
+  EXPECT_TRUE(is_set(infos.data() + 2, 1, "key"));
 }
 
 TEST(AsUnsigned, takes_every_integer_from_zero_up) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/link/messages.hpp"
+#include "core/link/rank_runs.hpp"
 
 namespace weft::link {
 namespace {
@@ -51,6 +52,13 @@ TEST(ProcSet, a_whole_job_is_one_wildcard) {
   EXPECT_FALSE(is_whole_job(procs_of({{"a", all}, {"b", all}})));
   EXPECT_FALSE(is_whole_job({}));
   EXPECT_TRUE(canonical({}).empty());
+}
+
+TEST(RankRuns, are_counted_as_they_are_named) {
+  EXPECT_EQ(count_of({}), 0u);
+  EXPECT_EQ(count_of({{"a", 0, 4}, {"b", 7, 7}}), 6u);
+  EXPECT_EQ(count_of({{"a", all, all}}), 1u);
+  EXPECT_EQ(count_of({{"a", 0, PMIX_RANK_VALID}}), std::uint64_t{PMIX_RANK_VALID} + 1);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ class OneNode : public ::testing::Test {
       node.frames.push_back(std::move(frame));
     }
     void on_closed(const std::shared_ptr<ClientConnection>& connection) override {
+      node.rooms->ends.connection_closed(connection);
       node.rooms->clients.closed(connection, node.ends_are_expected);
     }
     OneNode& node;
@@ -34,7 +35,7 @@ class OneNode : public ::testing::Test {
     ASSERT_TRUE(store::format_segment(*segment));
     Rooms::Settings settings;
     settings.host_name = "node";
-    rooms = std::make_unique<Rooms>(loop, self, nullptr, *segment, tokens, handlers, nullptr, settings);
+    rooms = std::make_unique<Rooms>(loop, self, module(), *segment, tokens, handlers, nullptr, settings);
     data::Infos infos;
     infos.add(PMIX_JOB_SIZE, data::Value::of(std::uint32_t{3}));
     auto& job = rooms->jobs.announce("job");
@@ -51,6 +52,8 @@ class OneNode : public ::testing::Test {
     io.poll();
   }
 
+  /// Of the host.
+  virtual const pmix_server_module_t* module() { return nullptr; }
   static pmix_proc_t proc(std::uint32_t rank) { return link::make_proc("job", rank); }
   Job& job() { return *rooms->jobs.find("job"); }
   store::Local::State state(std::uint32_t rank) {

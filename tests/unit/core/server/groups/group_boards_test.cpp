@@ -58,9 +58,13 @@ struct GroupBoardsTest : ::testing::Test {
     const auto runs = ranks(first, last);
     return Members(job.view(), boards.open(job.view(), *link::procs_of(runs), runs, runs).value());
   }
-  std::vector<std::string> names() const {
+  const GroupTable& settled() {
+    table.settle();
+    return table;
+  }
+  std::vector<std::string> names() {
     std::vector<std::string> out;
-    table.each([&](const std::string& name, const Group&) { out.push_back(name); });
+    settled().each([&](const std::string& name, const Group&) { out.push_back(name); });
     return out;
   }
   using Names = std::vector<std::string>;
@@ -76,18 +80,39 @@ TEST_F(GroupBoardsTest, what_members_make_is_in_the_table) {
   EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
   EXPECT_TRUE(members.come_to(GroupAct::made, "b"));
   EXPECT_EQ(names(), (Names{"a", "b"}));
-  EXPECT_EQ(table.find("a")->members, ranks(3, 5));
+  EXPECT_EQ(settled().find("a")->members, ranks(3, 5));
   EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
-  EXPECT_EQ(table.size(), 1u);
-  EXPECT_EQ(table.find("a"), nullptr);
+  EXPECT_EQ(settled().size(), 1u);
+  EXPECT_EQ(settled().find("a"), nullptr);
+}
+
+TEST_F(GroupBoardsTest, a_group_that_was_found_stays_where_it_is_until_the_table_changes) {
+  auto members = open(3, 5);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
+  const auto* const found = settled().find("a");
+  ASSERT_NE(found, nullptr);
+  EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
+  EXPECT_TRUE(members.come_to(GroupAct::made, "b"));
+  EXPECT_EQ(table.find("b"), nullptr) << "a look reads no ledger";
+  EXPECT_EQ(table.find("a"), found);
+  EXPECT_EQ(found->members, ranks(3, 5));
+  EXPECT_EQ(names(), Names{"b"});
+}
+
+TEST_F(GroupBoardsTest, what_the_server_adds_comes_after_what_stands_in_ledgers) {
+  auto members = open(3, 5);
+  EXPECT_TRUE(members.come_to(GroupAct::made, "a"));
+  EXPECT_TRUE(members.come_to(GroupAct::ended, "a"));
+  table.add("a", {.members = ranks(3, 5), .options = {}});
+  EXPECT_EQ(names(), Names{"a"});
 }
 
 TEST_F(GroupBoardsTest, what_has_not_ended_is_not) {
   auto members = open(0, 2);
   EXPECT_TRUE(members.come_to(GroupAct::made, "a", 1));
-  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(settled().size(), 0u);
   boards.dissolve(*link::procs_of(ranks(0, 2)));
-  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(settled().size(), 0u);
   EXPECT_TRUE(members.board.broken(members.next));
 }
 
@@ -97,7 +122,7 @@ TEST_F(GroupBoardsTest, more_records_than_places_if_the_server_reads_in_between)
     EXPECT_TRUE(members.come_to(GroupAct::made, "group " + std::to_string(i)));
     if (members.ledger.is_reader_due(members.next)) boards.look_at(rank(0), store::own_job_board);
   }
-  EXPECT_EQ(table.size(), 500u);
+  EXPECT_EQ(settled().size(), 500u);
 }
 
 TEST_F(GroupBoardsTest, a_name_goes_from_set_to_set) {
@@ -108,7 +133,7 @@ TEST_F(GroupBoardsTest, a_name_goes_from_set_to_set) {
     EXPECT_TRUE(set->come_to(GroupAct::ended, "name"));
   }
   EXPECT_EQ(names(), Names{"name"});
-  EXPECT_EQ(table.find("name")->members, ranks(4, 5));
+  EXPECT_EQ(settled().find("name")->members, ranks(4, 5));
 }
 
 TEST_F(GroupBoardsTest, a_name_of_two_sets_at_a_time_is_one_of_them) {
@@ -134,7 +159,7 @@ TEST_F(GroupBoardsTest, a_board_that_no_member_holds_is_closed) {
   EXPECT_EQ(&again.board, &members.board);
   EXPECT_NE(again.incarnation, members.incarnation);
   EXPECT_TRUE(again.come_to(GroupAct::ended, "a"));
-  EXPECT_EQ(table.size(), 0u);
+  EXPECT_EQ(settled().size(), 0u);
 }
 
 TEST_F(GroupBoardsTest, a_board_that_is_held_waits_for_that_member) {
@@ -227,7 +252,7 @@ TEST_F(FarBoardTest, its_members_leave_it_to_the_server) {
   EXPECT_TRUE(boards.complete(full[0].ticket));
   EXPECT_EQ(members.board.outcome(members.next), store::Board::Outcome::success);
   EXPECT_FALSE(boards.complete(full[0].ticket));
-  EXPECT_EQ(table.size(), 0u);  // the server makes it
+  EXPECT_EQ(settled().size(), 0u);  // the server makes it
 }
 
 TEST_F(FarBoardTest, many_in_a_row) {
@@ -337,7 +362,7 @@ TEST_F(GroupBoardsTest, damage_ends_in_some_table) {
                           store::Board::footprint(members.count));
     weft::testing::damage(random, reinterpret_cast<std::byte*>(&members.ledger), 1024);
     boards.look_at(rank(1), store::own_job_board);
-    EXPECT_LE(table.size(), 2 * store::GroupLedger::records);
+    EXPECT_LE(settled().size(), 2 * store::GroupLedger::records);
     boards.lose(link::make_proc("job", PMIX_RANK_WILDCARD));
     table.erase_if([](const std::string&, const Group&) { return true; });
   }

@@ -18,7 +18,7 @@ using data::Infos;
 using data::Value;
 
 /// Four ranks on two nodes, of which this is the first, as a host registers them.
-class Localities : public testing::Test {
+class Localities : public ::testing::Test {
  protected:
   void SetUp() override {
     if (const char* folder = std::getenv("WEFT_TEST_MODULES")) ::setenv("WEFT_MODULE_PATH", folder, 1);

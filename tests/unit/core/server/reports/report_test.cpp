@@ -63,7 +63,7 @@ TEST(Report, comes_back_as_it_went) {
   EXPECT_EQ(back->jobs[0].states[3], 4U);
   EXPECT_EQ(back->fences[0].name, of_some);
   EXPECT_EQ(back->fences[0].missing[0].pid, 105);
-  EXPECT_EQ(back->counters.back(), counter_names.size());
+  EXPECT_EQ(back->counters.back(), count_of_counters());
   const ReportRequest request{0, {of_all, of_some}};
   const auto asked = decode<ReportRequest>(encode(request));
   ASSERT_TRUE(asked);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/services/watched_codes.hpp"
+#include "core/server/events/watched_codes.hpp"
 
 namespace weft::server {
 namespace {

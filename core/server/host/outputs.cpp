@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/server/services/outputs.hpp"
+#include "core/server/host/outputs.hpp"
 
 #include <algorithm>
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/server/clients/process_ends.hpp"
+
+namespace weft::server {
+
+using store::Local;
+
+ProcessEnds::ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges) : rooms_(rooms) {
+  if (cluster != nullptr) join(*cluster, *exchanges);
+}
+
+void ProcessEnds::join(Cluster& cluster, Exchanges& exchanges) {
+  cluster_ = &cluster;
+  exchanges_ = &exchanges;
+  cluster.rpc().on(RequestType::process_gone, [this](NodeNumber from, Bytes body, const Rpc::Reply& reply) {
+    const auto end = base::decode<ProcessEnd>(body);
+    // A server speaks for the processes of its own node.
+    const auto nodes = end ? rooms_.jobs.nodes_of({end->proc}) : std::vector<NodeNumber>();
+    const bool is_its_own = end && (nodes.empty() || nodes.front() == from);
+    if (is_its_own) remote_process_ended(*end, from);
+    reply(is_its_own ? PMIX_SUCCESS : PMIX_ERR_BAD_PARAM, {});
+  });
+}
+
+void ProcessEnds::connection_closed(const ConnectionRef& connection) {
+  rooms_.gets.drop(connection.get());
+  rooms_.outputs.closed(connection);
+  rooms_.questions.closed(connection);
+  rooms_.watched_codes.remove(connection->subscription.wishes());
+  rooms_.fences.disconnect(*connection);
+}
+
+// ---- of this node
+
+void ProcessEnds::process_ended(Job& job, std::uint32_t index, How how) {
+  const auto proc = link::make_proc(job.nspace, job.rank_of(index));
+  const bool has_finalized = how == How::finalized || how == How::finalized_for_now;
+  const auto status = has_finalized ? PMIX_ERR_UNREACH : PMIX_ERR_PROC_ABORTED;
+  auto& state = job.view().local(index).state;
+  const bool had_finalized = state.load(std::memory_order_relaxed) == Local::finalized;
+  // Word of the loss goes before what follows from it, here and to other nodes: ranks leave because their calls fail.
+  if (how == How::died) {
+    tell_other_nodes({proc, true}, job);
+    rooms_.events.announce_loss(proc);
+  }
+  state.store(has_finalized ? Local::finalized : Local::gone, std::memory_order_release);  // LO.S1 -> S2
+  if (how != How::finalized_for_now) rooms_.fences.lose(job, index, status);
+  if (!had_finalized) tell_groups(proc, status);
+  rooms_.gets.retry(proc);
+  if (how != How::taken_away) return;
+  absentees_[job.nspace].push_back(proc.rank);
+  tell_of_absentees(job);
+}
+
+/// Members of its groups hear of it before what waits for this process alone ends, and a group with its last member.
+void ProcessEnds::tell_groups(const pmix_proc_t& proc, pmix_status_t status) {
+  rooms_.groups.lose_at_boards(proc);
+  const auto without_members = rooms_.groups.process_ended(proc);
+  rooms_.bootstraps.lose(proc, status);
+  rooms_.invited.lose(proc);
+  rooms_.memberships.lose(proc);
+  rooms_.invitations.lose(proc);
+  rooms_.gatherings.lose(proc, status);
+  rooms_.gatherings.lose_groups(without_members);
+}
+
+// ---- of and for other nodes
+
+void ProcessEnds::tell_other_nodes(const ProcessEnd& end, const Job& job) {
+  if (cluster_ == nullptr) return;
+  const auto body = base::encode(end);
+  for (const auto node : job.nodes)
+    if (node != cluster_->self() && cluster_->is_there(node))
+      cluster_->rpc().send(node, RequestType::process_gone, body, nullptr);
+}
+
+void ProcessEnds::tell_of_absentees(const Job& job) {
+  const auto found = absentees_.find(job.nspace);
+  if (found == absentees_.end()) return;
+  const auto& view = job.view();
+  bool has_clients = false;
+  for (std::uint32_t i = 0; i < view.local_count() && !has_clients; ++i)
+    has_clients = view.local(i).pid.load(std::memory_order_relaxed) != 0;
+  if (!has_clients) return;
+  for (const auto rank : found->second) tell_other_nodes({link::make_proc(job.nspace, rank), false}, job);
+  absentees_.erase(found);
+}
+
+void ProcessEnds::remote_process_ended(const ProcessEnd& end, NodeNumber server) {
+  if (!exchanges_->process_died(end.proc)) return;
+  if (end.is_loss) rooms_.events.announce_death(end.proc, server);
+  rooms_.groups.table().settle();
+  rooms_.bootstraps.lose(end.proc, PMIX_ERR_PROC_ABORTED);
+  rooms_.memberships.lose(end.proc);
+  rooms_.invitations.lose(end.proc);
+  for (const auto& name : rooms_.groups.process_ended(end.proc)) rooms_.groups.drop(name);
+}
+
+/// Other servers follow it as the coordinator of invitations before these hear of its processes.
+void ProcessEnds::node_lost(NodeNumber node, const std::string& why) {
+  rooms_.events.announce_lost_node(node, cluster_->name_of(node), why);
+  rooms_.cards.node_lost(node);
+  rooms_.orphans.node_lost(node);
+  rooms_.jobs.each([&](const Job& job) {
+    for (const auto rank : job.view().ranks_on(node))
+      remote_process_ended({link::make_proc(job.nspace, rank), true}, node);
+  });
+}
+
+// ---- of a namespace
+
+void ProcessEnds::namespace_ended(Job& job) {
+  const auto nspace = job.nspace;
+  rooms_.gatherings.forget(nspace);
+  // Processes of other namespaces may wait in a group for those that the host has not told of one by one.
+  std::vector<std::uint32_t> live;
+  const auto count = job.writer ? job.view().local_count() : 0;
+  for (std::uint32_t local = 0; local < count; ++local) {
+    auto& state = job.view().local(local).state;
+    const auto now = state.load(std::memory_order_relaxed);
+    if (now == Local::gone || now == Local::finalized) continue;
+    state.store(Local::gone, std::memory_order_release);  // LO.S1 -> S2
+    live.push_back(job.rank_of(local));
+  }
+  for (const auto rank : live) tell_groups(link::make_proc(nspace, rank), PMIX_ERR_UNREACH);
+  rooms_.fences.close_job(nspace);
+  rooms_.cards.withdraw(nspace);
+  rooms_.events.forget(nspace);
+  rooms_.groups.lose_at_boards(link::make_proc(nspace, PMIX_RANK_WILDCARD));
+  rooms_.bootstraps.forget(nspace);
+  rooms_.groups.forget(nspace);
+  rooms_.process_sets.forget(nspace);
+  absentees_.erase(nspace);
+  rooms_.jobs.erase(nspace);
+  rooms_.gets.retry_all(nspace);  // a Get that waits for its data waits for nothing
+}
+
+}  // namespace weft::server

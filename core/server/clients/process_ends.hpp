@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The end of a process, of a connection, of a node and of a namespace, and in which order the rooms hear of it. The order is written in
+// process_ends.cpp, and nowhere else: a room in which processes wait for one another, or that keeps what belongs to a process, gets its line there in
+// each function that concerns it. The loop's thread only.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/server/cards/gets.hpp"
+#include "core/server/events/event_relay.hpp"
+#include "core/server/events/watched_codes.hpp"
+#include "core/server/fences/fences.hpp"
+#include "core/server/groups/gatherings.hpp"
+#include "core/server/groups/orphans.hpp"
+#include "core/server/host/outputs.hpp"
+#include "core/server/jobs/process_sets.hpp"
+
+namespace weft::server {
+
+/// From server to server: a process of the sender's node has ended.
+struct ProcessEnd {
+  static constexpr std::uint16_t wire_version = 1;
+  pmix_proc_t proc{};
+  bool is_loss =
+      false;  ///< it was connected, and has not finalized; else the host has taken it away, and tells of it what there is to tell
+};
+template <class Archive>
+void fields(Archive& archive, ProcessEnd& m) {
+  archive(m.proc, m.is_loss);
+}
+
+class ProcessEnds {
+ public:
+  struct Rooms {
+    Jobs& jobs;
+    Cards& cards;
+    Gets& gets;
+    Fences& fences;
+    EventRelay& events;
+    Groups& groups;
+    Questions& questions;
+    Bootstraps& bootstraps;
+    Invited& invited;
+    Memberships& memberships;
+    Invitations& invitations;
+    Orphans& orphans;
+    Gatherings& gatherings;
+    Outputs& outputs;
+    WatchedCodes& watched_codes;
+    ProcessSets& process_sets;
+  };
+  /// cluster, exchanges: null where there is no other node.
+  ProcessEnds(const Rooms& rooms, Cluster* cluster, Exchanges* exchanges);
+  /// As Rooms::join() of the server.
+  void join(Cluster& cluster, Exchanges& exchanges);
+
+  /// Of a client or tool, for whatever reason: what it has asked for ends without a reply. Its process may have ended before, or not yet.
+  void connection_closed(const ConnectionRef& connection);
+
+  enum class How {
+    died,               ///< its connection is closed, and it had not finalized
+    taken_away,         ///< the host has deregistered it, which may never have come
+    finalized,          ///< it does not come back
+    finalized_for_now,  ///< it may be initialized again: fences wait for it
+  };
+  /// A process of this node will not arrive, call, commit or answer any more. After finalized_for_now: it does not come back.
+  void process_ended(Job& job, std::uint32_t local, How how);
+  /// Ranks that the host has taken away before they came. A job of programs without PMIx would cost a message a rank and node: so the other
+  /// nodes hear of them once a process of the job has connected here, and may wait for them.
+  void tell_of_absentees(const Job& job);
+
+  /// Another node's server says that a process there has ended, or that server is lost.
+  void remote_process_ended(const ProcessEnd& end, NodeNumber server);
+  /// That node's server is lost, and all of its processes with it.
+  void node_lost(NodeNumber node, const std::string& why);
+
+  /// The host ends the namespace, whose connections are closed. Nothing of it stays, and the job is no more.
+  void namespace_ended(Job& job);
+
+ private:
+  void tell_groups(const pmix_proc_t& proc, pmix_status_t status);
+  void tell_other_nodes(const ProcessEnd& end, const Job& job);
+
+  const Rooms rooms_;
+  Cluster* cluster_ = nullptr;
+  Exchanges* exchanges_ = nullptr;
+  /// By namespace: ranks that the host has taken away, of which other nodes have not heard.
+  std::map<std::string, std::vector<std::uint32_t>> absentees_;
+};
+
+}  // namespace weft::server
