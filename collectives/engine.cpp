@@ -40,6 +40,11 @@ struct Engine::Collective {
   std::uint64_t age = 0;  ///< of one that has ended
 
   std::uint32_t n() const { return static_cast<std::uint32_t>(members.size()); }
+  /// Of one that has ended: how it has is all that is kept.
+  void drop_data() {
+    is_without_data |= kind == Kind::exchange;
+    contributions = {};
+  }
   /// That its contributions take.
   std::uint64_t bytes() const {
     std::uint64_t out = 0;
@@ -392,11 +397,13 @@ void Engine::remember(std::unique_ptr<Collective> collective) {
     for (auto before = ends_.lower_bound({key.first, 0}); before != ends_.end() && before->first < key;)
       forget((before++)->first);
   const bool has_data = collective->kind == Kind::exchange;
-  if (!collective->result || !has_data || kept_bytes_ + collective->bytes() > most_kept_bytes) {
-    collective->is_without_data |= has_data;
-    collective->contributions = {};
-  }
+  if (!collective->result || !has_data || collective->bytes() > most_kept_bytes) collective->drop_data();
   kept_bytes_ += collective->bytes();
+  for (auto oldest = ends_by_age_.begin(); kept_bytes_ > most_kept_bytes; ++oldest) {
+    auto& end = *ends_.at(oldest->second);
+    kept_bytes_ -= end.bytes();
+    end.drop_data();
+  }
   collective->done = nullptr;
   collective->schedule = {};
   collective->arrived = {};

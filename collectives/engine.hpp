@@ -104,7 +104,7 @@ class Engine {
   /// The latest ends here of collectives with one of these nodes, up to most_ends of all.
   std::vector<End> ended(const std::vector<NodeNumber>& with) const;
   static constexpr std::size_t most_ends = 1024;
-  /// Of one of these that has ended well, as long as all that are kept take no more than most_kept_bytes; null: not kept.
+  /// Of one of these that has ended well: of the latest, as many as take most_kept_bytes. Null: not kept.
   const Contributions* result_of(const Key& key) const;
   static constexpr std::uint64_t most_kept_bytes = std::uint64_t{1} << 20;
   /// Whether one that is suspended brings data.

@@ -201,8 +201,15 @@ bool Groups::may_take_part_in(const Meeting& meeting) const {
   if (meeting.kind == Meeting::Kind::construct) return true;
   if (is_open(meeting.group, meeting.kind)) return false;
   const auto* group = table_.find(meeting.group);
-  const auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
-  return members && is_same(set_of_group(*members), meeting.set);
+  auto members = group == nullptr ? weft::fail(Errc::not_found) : link::procs_of(group->members);
+  if (!members) return false;
+  if (is_same(set_of_group(*members), meeting.set)) return true;
+  // The other nodes have begun again without the nodes that are lost.
+  std::erase_if(*members, [this](const pmix_proc_t& proc) {
+    const auto node = peers_.node_of(proc);
+    return node && peers_.is_lost(*node);
+  });
+  return is_same(set_of_group(*members), meeting.set);
 }
 
 bool Groups::is_open(const std::string& group, std::optional<Meeting::Kind> kind) const {

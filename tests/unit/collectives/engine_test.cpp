@@ -432,6 +432,21 @@ TEST_F(EngineTest, of_a_signature_the_end_that_others_may_not_know_is_remembered
   EXPECT_EQ(all[0]->engine->ended({0}).size(), Engine::most_ends);
 }
 
+TEST_F(EngineTest, what_was_contributed_last_is_kept) {
+  start(2, {.most_at_once = Engine::most_kept_bytes});
+  // Three of these are more than is kept.
+  const auto bytes = Engine::most_kept_bytes / 5;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    for (const auto& node : all)
+      node->begin({i, 1}, Kind::exchange, all_nodes(), block_of(node->number, i, bytes));
+    ASSERT_TRUE(until([&] { return all_told(); }));
+  }
+  const auto is_kept = [&](std::uint64_t i) { return all[0]->engine->result_of({{i, 1}, 1}) != nullptr; };
+  EXPECT_TRUE(is_kept(4) && is_kept(3));
+  EXPECT_FALSE(is_kept(2) || is_kept(0));
+  EXPECT_EQ(all[0]->engine->ended({1}).size(), 5u);
+}
+
 TEST_F(EngineTest, what_cannot_begin_is_refused) {
   start(3);
   const auto refused = [&](Kind kind, const std::vector<NodeNumber>& members, Block contribution) {
