@@ -56,6 +56,12 @@ inline std::vector<std::string> fabrics(std::vector<std::string> all = {"shm", "
   return all;
 }
 
+/// The same for programs that meet a fabric only through messages between servers and lose no node: that messages of all sizes arrive, in order, on
+/// each fabric is held by tests/conformance, and that servers exchange, read and lose nodes over each by the suites over all four.
+inline std::vector<std::string> two_fabrics() {
+  return fabrics({"shm", "tcp"});
+}
+
 class ClusterTest : public Multiproc, public ::testing::WithParamInterface<std::string> {
  protected:
   /// key_wait: WEFT_GET_WAIT; tests about other things do not wait for keys that are missing.

@@ -6,7 +6,7 @@ namespace weft::test {
 namespace {
 
 class ClusterGroupTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterGroupTest, its_name_in_every_call) {

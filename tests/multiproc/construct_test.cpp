@@ -48,7 +48,7 @@ TEST_F(ConstructTest, one_leaves_an_end) {
 }
 
 class ClusterConstructTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterConstructTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterConstructTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterConstructTest, handlers_decide) {

@@ -53,7 +53,7 @@ TEST_P(GroupBoardTest, what_is_stuck_is_reported_with_the_missing_ranks) {
 
 /// Members on several nodes: those of each meet at a board of their own.
 class ClusterGroupBoardTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupBoardTest, ::testing::ValuesIn(fabrics({"shm", "ofi", "ucx"})),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterGroupBoardTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterGroupBoardTest, many_and_the_servers_table) {

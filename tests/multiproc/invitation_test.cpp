@@ -61,7 +61,7 @@ TEST_F(InvitationTest, nonsense) {
 }
 
 class ClusterInvitationTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterInvitationTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterInvitationTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterInvitationTest, all_accept) {
@@ -85,6 +85,22 @@ TEST_P(ClusterInvitationTest, the_leader_aborts) {
 TEST_P(ClusterInvitationTest, the_leader_dies) {
   for (const char* how : {"led", "unled", "aborts"}) run("leader_dies", 3, Segment::mapped, {how});
 }
+TEST_P(ClusterInvitationTest, nonsense) {
+  run("asks_for_nonsense");
+}
+TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) {
+  Cluster cluster(3, Segment::mapped, "last_is_late_to_answer", reports_soon(over()), true);
+  const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
+  EXPECT_NE(text.find("invitation to group late of "), std::string::npos) << text;
+  EXPECT_NE(text.find(") on host2"), std::string::npos) << text;
+  cluster.nodes[2].tell("come");
+  cluster.finish();
+}
+
+class InvitationLossTest : public ClusterTest {};
+INSTANTIATE_TEST_SUITE_P(Over, InvitationLossTest, ::testing::ValuesIn(fabrics()),
+                         [](const auto& transport) { return transport.param; });
+
 void lose_the_first(Cluster& cluster) {
   cluster.nodes[0].kill();
   cluster.nodes[0].wait();
@@ -97,17 +113,17 @@ void lose_leaders_node(const Variables& variables, const char* how) {
   lose_the_first(cluster);
   cluster.finish();
 }
-TEST_P(ClusterInvitationTest, the_leaders_node_dies) {
+TEST_P(InvitationLossTest, the_leaders_node_dies) {
   lose_leaders_node(over(), "led");
 }
-TEST_P(ClusterInvitationTest, the_leaders_node_dies_and_no_process_leads) {
+TEST_P(InvitationLossTest, the_leaders_node_dies_and_no_process_leads) {
   lose_leaders_node(over(), "unled");
 }
-TEST_P(ClusterInvitationTest, the_leaders_node_dies_and_a_process_aborts) {
+TEST_P(InvitationLossTest, the_leaders_node_dies_and_a_process_aborts) {
   lose_leaders_node(over(), "aborts");
 }
 /// Only the last node has heard that the group is made.
-TEST_P(ClusterInvitationTest, the_leaders_node_dies_while_it_replies) {
+TEST_P(InvitationLossTest, the_leaders_node_dies_while_it_replies) {
   if (GetParam() == "ucx")
     GTEST_SKIP() << "UCX 1.13 may abort a process whose peer dies while a long message is under way: "
                     "docs/known_limits.md";
@@ -127,7 +143,7 @@ TEST_P(ClusterInvitationTest, the_leaders_node_dies_while_it_replies) {
   cluster.finish();
 }
 /// The server that follows is lost before the election can end.
-TEST_P(ClusterInvitationTest, the_leaders_node_and_the_next_die) {
+TEST_P(InvitationLossTest, the_leaders_node_and_the_next_die) {
   Cluster cluster(4, Segment::mapped, "leaders_node_dies", over(), true, {"led", "4"});
   cluster.nodes[0].tell("listen to the first");
   cluster.nodes[0].expect("ready");
@@ -139,24 +155,13 @@ TEST_P(ClusterInvitationTest, the_leaders_node_and_the_next_die) {
   EXPECT_EQ(::kill(last, SIGCONT), 0);
   cluster.finish();
 }
-TEST_P(ClusterInvitationTest, the_node_of_those_invited_dies) {
+TEST_P(InvitationLossTest, the_node_of_those_invited_dies) {
   Cluster cluster(3, Segment::mapped, "inviteds_node_dies", over());
   cluster.nodes[2].tell("listen");
   cluster.nodes[2].expect("ready");
   cluster.nodes[2].kill();
   cluster.nodes[2].wait();
   cluster.nodes.pop_back();
-  cluster.finish();
-}
-TEST_P(ClusterInvitationTest, nonsense) {
-  run("asks_for_nonsense");
-}
-TEST_P(ClusterInvitationTest, what_is_stuck_is_reported_with_the_missing_ranks) {
-  Cluster cluster(3, Segment::mapped, "last_is_late_to_answer", reports_soon(over()), true);
-  const auto text = cluster.nodes[0].wait_for_error("missing: 5 (rank 5 pid");
-  EXPECT_NE(text.find("invitation to group late of "), std::string::npos) << text;
-  EXPECT_NE(text.find(") on host2"), std::string::npos) << text;
-  cluster.nodes[2].tell("come");
   cluster.finish();
 }
 

@@ -49,7 +49,7 @@ TEST_F(MembershipTest, all_come_and_go) {
 }
 
 class ClusterMembershipTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterMembershipTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterMembershipTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterMembershipTest, one_leaves) {

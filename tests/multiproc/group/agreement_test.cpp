@@ -125,7 +125,7 @@ TEST_F(AgreementTest, an_abort_before_all_have_called) {
 }
 
 class ClusterAgreementTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterAgreementTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterAgreementTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterAgreementTest, an_abort_before_all_have_called) {

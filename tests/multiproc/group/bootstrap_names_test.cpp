@@ -55,7 +55,7 @@ TEST_F(BootstrapNamesTest, under_weftrun) {
 }
 
 class ClusterBootstrapNamesTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterBootstrapNamesTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterBootstrapNamesTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterBootstrapNamesTest, under_weftrun) {

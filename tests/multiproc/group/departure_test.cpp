@@ -232,7 +232,7 @@ TEST_F(DepartureTest, one_dies_when_the_others_end_the_group) {
 }
 
 class ClusterDepartureTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterDepartureTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterDepartureTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterDepartureTest, one_leaves_while_others_are_at_a_board) {

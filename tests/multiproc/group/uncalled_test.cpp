@@ -165,7 +165,7 @@ TEST_F(UncalledTest, a_member_calls_after_the_others_have_failed) {
 }
 
 class ClusterUncalledTest : public ClusterTest {};
-INSTANTIATE_TEST_SUITE_P(Over, ClusterUncalledTest, ::testing::ValuesIn(fabrics()),
+INSTANTIATE_TEST_SUITE_P(Over, ClusterUncalledTest, ::testing::ValuesIn(two_fabrics()),
                          [](const auto& transport) { return transport.param; });
 
 TEST_P(ClusterUncalledTest, one_dies_alone_in_a_call) {
