@@ -11,11 +11,16 @@ if(WEFT_SANITIZE)
   target_compile_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(weft_flags INTERFACE -fsanitize=${WEFT_SANITIZE})
   if(WEFT_SANITIZE MATCHES undefined AND NOT WEFT_SANITIZE MATCHES fuzzer)
-    # A check of null and alignment stands at each access, with two pointers of its own: two million that each process relocated at its start, three
-    # quarters of what a test's processes cost. AddressSanitizer reports an access by a null pointer; alignment is checked where
-    # memory is laid out by hand (WEFT_LAYS_OUT_MEMORY), and by the fuzzer in all that decodes.
+    # A check of null and alignment stands at each access. AddressSanitizer reports an access by a null pointer; alignment is checked
+    # where memory is laid out by hand (WEFT_LAYS_OUT_MEMORY), and by the fuzzer in all that decodes.
     target_compile_options(weft_flags INTERFACE
       $<$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_LAYS_OUT_MEMORY>>>:-fno-sanitize=null,alignment>)
+    # A check that calls UBSan's library has two pointers of its own, which each process relocates at its start: a million of them
+    # were most of what a test's processes cost. Checks trap instead, and AddressSanitizer says at which line (handle_sigill=1). Whether an
+    # object is of the type that a cast says is seen by the library alone: transports, which cast to their own peers and operations,
+    # call it (WEFT_CASTS_DOWN).
+    target_compile_options(weft_flags INTERFACE
+      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:$<TARGET_PROPERTY:WEFT_CASTS_DOWN>>>>:-fsanitize-undefined-trap-on-error>)
   endif()
   if(WEFT_SANITIZE MATCHES thread)
     # Our fences only decide which side looks last (doorbell, watched card); they alone publish no data.
