@@ -18,7 +18,8 @@ namespace {
 using Answer = GroupEvents::Answer;
 using Event = GroupEvents::Event;
 
-constexpr std::size_t more_than_a_connection_holds = 32U << 20;
+// It has up to 4 MiB to send, and little to receive where nothing is read.
+constexpr std::size_t more_than_a_connection_holds = 12U << 20;
 
 void end_by_kill() {
   ::signal(SIGUSR1, SIG_DFL);
