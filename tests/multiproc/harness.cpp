@@ -99,7 +99,7 @@ int patience() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   return 150;
 #else
-  return 60;
+  return 120;
 #endif
 }
 

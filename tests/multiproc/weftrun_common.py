@@ -14,7 +14,7 @@ PYTHON = sys.executable
 for ignorable in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(ignorable) == signal.SIG_IGN:
         signal.signal(ignorable, signal.SIG_DFL)
-WATCHDOG = 180 if os.environ.get("WEFT_TEST_SANITIZE") else 60  # seconds; only a hang takes so long
+WATCHDOG = 180 if os.environ.get("WEFT_TEST_SANITIZE") else 120  # seconds; only a hang takes so long
 HOSTS_SCRIPT = str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "hosts")
 
 
