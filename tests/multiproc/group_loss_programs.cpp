@@ -18,7 +18,7 @@ namespace {
 using Answer = GroupEvents::Answer;
 using Event = GroupEvents::Event;
 
-// It has up to 4 MiB to send, and little to receive where nothing is read.
+// Over loopback a TCP connection whose reader is stopped takes 5 MiB.
 constexpr std::size_t more_than_a_connection_holds = 12U << 20;
 
 void end_by_kill() {

@@ -325,7 +325,7 @@ int leaders_node_dies(const Words& words) {
 /// The leader's node is lost when it has made the group, with so much data that only the last node has it: the others get it from that one. The
 /// last rank answers when the test says so.
 int leaders_node_dies_while_it_replies(const Words&) {
-  // It has up to 4 MiB to send, and little to receive where nothing is read.
+  // Over loopback a TCP connection whose reader is stopped takes 5 MiB.
   constexpr std::size_t more_than_a_connection_holds = 12U << 20;
   Invited me;
   const auto rank = me.client.me.rank;
