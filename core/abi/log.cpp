@@ -12,7 +12,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/client/request.hpp"
+#include "core/client/connection/request.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;

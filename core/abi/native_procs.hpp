@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Processes as a caller names them, by a group or by their own namespace, as what the host calls them (core/client/groups.hpp).
+// Processes as a caller names them, by a group or by their own namespace, as what the host calls them (core/client/group/groups.hpp).
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/client/groups.hpp"
+#include "core/client/group/groups.hpp"
 #include "core/data/value.hpp"
 #include "pmix_common.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/client/request.hpp"
+#include "core/client/connection/request.hpp"
 
 namespace weft::abi {
 

@@ -12,7 +12,7 @@
 #include "core/abi/calls.hpp"
 #include "core/abi/init_directives.hpp"
 #include "core/client/client.hpp"
-#include "core/client/tool.hpp"
+#include "core/client/tool/tool.hpp"
 #include "core/server/server.hpp"
 
 namespace weft::abi {

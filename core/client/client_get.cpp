@@ -2,8 +2,8 @@
 // Get. What the node knows is read here, in the caller's thread; of a miss decide_get() says what comes next, and what
 // needs the server goes one of two ways: a card of another node through this rank's FetchCell, all else by message.
 #include "core/client/client.hpp"
-#include "core/client/request.hpp"
-#include "core/client/scratch_folders.hpp"
+#include "core/client/connection/request.hpp"
+#include "core/client/get/scratch_folders.hpp"
 #include "core/data/qualified_key.hpp"
 #include "core/data/status.hpp"
 #include "core/link/messages.hpp"

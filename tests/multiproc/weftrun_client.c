@@ -57,7 +57,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "../mpi/library.h"
+#include "tests/mpi/library.h"
 
 static pmix_proc_t me;
 static int tolerant;          // after the word "try"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The scratch folder of this node's ranks, PMIX_TMPDIR. The library makes it in a rank that asks for its name
-// (core/client/scratch_folders); here it gets its name, and is removed.
+// (core/client/get/scratch_folders); here it gets its name, and is removed.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 #include <future>
 #include <vector>
 
-#include "core/client/board_fence.hpp"
+#include "core/client/fence/board_fence.hpp"
 #include "core/link/messages.hpp"
 #include "tests/unit/core/store/boards.hpp"
 
