@@ -12,7 +12,7 @@
 #include "core/data/memory.hpp"
 #include "core/data/qualified_key.hpp"
 #include "core/data/types.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_directives;

@@ -19,10 +19,10 @@
 #include "core/events/registry.hpp"
 #include "core/link/messages.hpp"
 #include "core/link/rendezvous.hpp"
-#include "core/store/get_decision.hpp"
-#include "core/store/job_view.hpp"
-#include "core/store/local_values.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/get_decision.hpp"
+#include "core/store/get/local_values.hpp"
+#include "core/store/get/lookup.hpp"
+#include "core/store/segment/job_view.hpp"
 #include "transport/shm/partial_window.hpp"
 
 namespace weft::client {

@@ -7,7 +7,7 @@
 #include "core/data/qualified_key.hpp"
 #include "core/data/status.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/key_wait.hpp"
+#include "core/store/get/key_wait.hpp"
 
 namespace weft::client {
 

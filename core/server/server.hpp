@@ -33,7 +33,7 @@
 #include "core/server/loop_watch.hpp"
 #include "core/server/rooms.hpp"
 #include "core/server/waits.hpp"
-#include "core/store/local_values.hpp"
+#include "core/store/get/local_values.hpp"
 #include "pmix_server.h"
 
 namespace weft::server {

@@ -22,8 +22,8 @@
 #include "core/server/jobs/job_level.hpp"
 #include "core/server/reports/processes.hpp"
 #include "core/server/reports/report.hpp"
-#include "core/store/blob.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/blob.hpp"
+#include "core/store/cards/card.hpp"
 #include "tests/fuzz/decoders.hpp"
 
 namespace weft::fuzz {

@@ -13,7 +13,7 @@
 #include <thread>
 
 #include "core/link/rendezvous.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 #include "tests/multiproc/cluster.hpp"
 #include "tests/multiproc/host.hpp"
 #include "transport/shm/partial_window.hpp"

@@ -6,7 +6,7 @@
 #include <mutex>
 
 #include "core/client/connection/connection.hpp"
-#include "core/store/layout.hpp"
+#include "core/store/segment/layout.hpp"
 
 namespace weft::client {
 

@@ -10,9 +10,9 @@
 #include <optional>
 
 #include "core/client/connection/control.hpp"
-#include "core/store/board_member.hpp"
-#include "core/store/board_pool.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/boards/board_member.hpp"
+#include "core/store/segment/board_pool.hpp"
+#include "core/store/segment/job_view.hpp"
 #include "transport/shm/partial_window.hpp"
 
 namespace weft::client {

@@ -9,7 +9,7 @@
 
 #include "core/client/fence/board_fence.hpp"
 #include "core/client/fence/set_fences.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::client {
 

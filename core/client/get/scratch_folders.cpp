@@ -10,7 +10,7 @@
 
 #include "core/data/names.hpp"
 #include "core/data/value.hpp"
-#include "core/store/job_keys.hpp"
+#include "core/store/get/job_keys.hpp"
 
 namespace weft::client {
 namespace {

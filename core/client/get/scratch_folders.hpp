@@ -8,7 +8,7 @@
 
 #include <string_view>
 
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::client {
 

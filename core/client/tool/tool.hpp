@@ -20,9 +20,9 @@
 #include "core/client/get/resolve.hpp"
 #include "core/client/tool/server_search.hpp"
 #include "core/events/registry.hpp"
-#include "core/store/get_decision.hpp"
-#include "core/store/local_values.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/get_decision.hpp"
+#include "core/store/get/local_values.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::client {
 

@@ -23,8 +23,8 @@
 #include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"
-#include "core/store/card.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/cards/card.hpp"
+#include "core/store/segment/job_view.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

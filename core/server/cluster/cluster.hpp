@@ -12,7 +12,7 @@
 #include "collectives/engine.hpp"
 #include "core/server/cluster/fabric.hpp"
 #include "core/server/cluster/rpc.hpp"
-#include "core/store/record_check.hpp"
+#include "core/store/cards/record_check.hpp"
 #include "pmix_common.h"
 
 namespace weft::server {

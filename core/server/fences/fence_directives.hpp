@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/data/value.hpp"
-#include "core/store/board.hpp"
+#include "core/store/boards/board.hpp"
 
 namespace weft::server {
 

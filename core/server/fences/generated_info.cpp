@@ -7,8 +7,8 @@
 
 #include "core/data/value.hpp"
 #include "core/server/jobs/job_level.hpp"
-#include "core/store/blob.hpp"
-#include "core/store/job_keys.hpp"
+#include "core/store/cards/blob.hpp"
+#include "core/store/get/job_keys.hpp"
 
 namespace weft::server {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "core/link/requests.hpp"
 #include "core/server/jobs/proc_set.hpp"
-#include "core/store/board_pool.hpp"
+#include "core/store/segment/board_pool.hpp"
 
 namespace weft::server {
 

@@ -13,7 +13,7 @@
 #include "base/published.hpp"
 #include "core/server/connections/tokens.hpp"
 #include "core/server/host/launch_info.hpp"
-#include "core/store/job_view.hpp"
+#include "core/store/segment/job_view.hpp"
 
 namespace weft::server {
 

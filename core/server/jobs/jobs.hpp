@@ -15,7 +15,7 @@
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"
 #include "core/server/jobs/unkept_card.hpp"
-#include "core/store/card.hpp"
+#include "core/store/cards/card.hpp"
 
 namespace weft::server {
 

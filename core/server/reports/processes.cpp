@@ -5,7 +5,7 @@
 
 #include "core/data/memory.hpp"
 #include "core/link/messages.hpp"
-#include "core/store/lookup.hpp"
+#include "core/store/get/lookup.hpp"
 
 namespace weft::server {
 namespace {

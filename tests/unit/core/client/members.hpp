@@ -11,7 +11,7 @@
 
 #include "core/client/fence/board_fence.hpp"
 #include "core/link/messages.hpp"
-#include "tests/unit/core/store/boards.hpp"
+#include "tests/unit/core/store/boards/boards.hpp"
 
 namespace weft::client {
 

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tests/unit/core/client/members.hpp"
-#include "tests/unit/core/store/jobs.hpp"
+#include "tests/unit/core/store/segment/jobs.hpp"
 
 namespace weft::client {
 namespace {
