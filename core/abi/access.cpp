@@ -9,9 +9,9 @@
 #include "core/abi/guard.hpp"
 #include "core/abi/native_procs.hpp"
 #include "core/abi/role.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/qualified_key.hpp"
-#include "core/data/types.hpp"
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/types.hpp"
 #include "core/store/get/lookup.hpp"
 #include "pmix.h"
 

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/array.hpp"
-#include "core/data/call_attributes.hpp"
-#include "core/data/memory.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/types/array.hpp"
+#include "core/data/types/memory.hpp"
 #include "core/server/host/host_attributes.hpp"
 
 namespace weft::abi {

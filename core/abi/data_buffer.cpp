@@ -9,9 +9,9 @@
 
 #include "core/abi/guard.hpp"
 #include "core/data/compress.hpp"
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/types.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/types.hpp"
 #include "pmix.h"
 
 using namespace weft;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Data Packing and Unpacking": copies and printed forms of single data.
 #include "core/abi/guard.hpp"
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/print.hpp"
-#include "core/data/types.hpp"
+#include "core/data/operations/print.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/types.hpp"
 #include "pmix.h"
 
 using namespace weft;

@@ -2,8 +2,8 @@
 // PMIx Standard, chapter "Data Structures and Types": keys, namespaces, ranks and process identifiers.
 #include <cstring>
 
-#include "core/data/memory.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 using namespace weft;

@@ -7,8 +7,8 @@
 #include <limits>
 
 #include "core/abi/guard.hpp"
-#include "core/data/names.hpp"
-#include "core/data/print.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/operations/print.hpp"
 #include "pmix.h"
 
 using namespace weft;

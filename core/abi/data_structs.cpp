@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Data Structures and Types": construct, destruct, create and free of every structure
 // that needs no more than that. A long file because it is a table. What a structure owns is known to
-// core/data/types.cpp; NULL is accepted everywhere, and create(0) returns NULL.
+// core/data/types/types.cpp; NULL is accepted everywhere, and create(0) returns NULL.
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/abi/data_load.hpp"
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 using namespace weft;

@@ -7,11 +7,11 @@
 
 #include "core/abi/data_load.hpp"
 #include "core/abi/guard.hpp"
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/number.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/number.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 namespace weft::abi {

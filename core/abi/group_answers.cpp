@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/abi/group_answers.hpp"
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 
 namespace weft::abi {
 namespace {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/abi/calls.hpp"
-#include "core/data/call_attributes.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::abi {
 
@@ -44,7 +44,7 @@ pmix_status_t guarded_status(Body&& body, const char* function = __builtin_FUNCT
 }
 
 /// The same for a call that takes directives. Nothing happens where there are none although some are said to be (PMIX_ERR_BAD_PARAM),
-/// and where the caller requires one that the call does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/call_attributes.hpp).
+/// and where the caller requires one that the call does not understand (PMIX_ERR_NOT_SUPPORTED; core/data/names/call_attributes.hpp).
 template <class Body>
 pmix_status_t guarded_directives(const pmix_info_t* infos, std::size_t ninfo, Body&& body,
                                  const char* function = __builtin_FUNCTION()) noexcept {

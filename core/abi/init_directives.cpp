@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::abi {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::abi {
 

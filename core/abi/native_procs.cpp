@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "core/abi/role.hpp"
-#include "core/data/array.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
+#include "core/data/types/array.hpp"
 #include "core/link/messages.hpp"
 
 namespace weft::abi {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Process Management": spawn, connect, disconnect. The host does the work, or for the latter two the servers.
 #include "core/abi/requests.hpp"
-#include "core/data/array.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/array.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 using weft::abi::ask;

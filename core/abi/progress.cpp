@@ -10,7 +10,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 using weft::abi::guarded_status;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PMIx Standard, chapter "Publish/Lookup Operations". The host keeps what is published, and says which processes may see it.
 #include "core/abi/requests.hpp"
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "pmix.h"
 
 using weft::abi::ask;

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include "core/data/memory.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::abi {
 

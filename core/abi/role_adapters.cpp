@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::abi {
 

@@ -5,7 +5,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 #include "core/link/proc_set.hpp"
 #include "pmix_tool.h"
 

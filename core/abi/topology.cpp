@@ -11,7 +11,7 @@
 
 #include "core/abi/guard.hpp"
 #include "core/abi/role.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/topology/loader.hpp"
 #include "core/topology/local.hpp"
 #include "core/topology/locality.hpp"

@@ -4,8 +4,8 @@
 #include "core/client/client.hpp"
 #include "core/client/connection/request.hpp"
 #include "core/client/get/scratch_folders.hpp"
-#include "core/data/qualified_key.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/qualified_key.hpp"
+#include "core/data/names/status.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/get/key_wait.hpp"
 

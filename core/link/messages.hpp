@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/data/fields.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/fields.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/frame.hpp"
 #include "core/link/rendezvous.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which room handles which message of a client or tool.
 #include "base/log_format.hpp"
-#include "core/data/array.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
+#include "core/data/types/array.hpp"
+#include "core/data/types/opaque.hpp"
 #include "core/server/connections/message_rules.hpp"
 #include "core/server/events/event_wire.hpp"
 #include "core/server/jobs/localities.hpp"

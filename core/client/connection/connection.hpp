@@ -17,7 +17,7 @@
 #include <unordered_map>
 
 #include "base/driver.hpp"
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 #include "core/link/frame.hpp"
 
 namespace weft::client {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/client/connection/request.hpp"
 
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::client {
 

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <future>
 
-#include "core/data/call_attributes.hpp"
-#include "core/data/deadline.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/names/deadline.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::client {
 namespace {

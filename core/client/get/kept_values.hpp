@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::client {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/client/group/groups.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::client {
 

@@ -8,8 +8,8 @@
 #include <cerrno>
 #include <string>
 
-#include "core/data/names.hpp"
-#include "core/data/value.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/types/value.hpp"
 #include "core/store/get/job_keys.hpp"
 
 namespace weft::client {

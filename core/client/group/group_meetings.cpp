@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 
 namespace weft::client {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "core/data/deadline.hpp"
-#include "core/data/value.hpp"
+#include "core/data/names/deadline.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::client {
 namespace {

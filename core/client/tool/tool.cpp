@@ -5,7 +5,7 @@
 
 #include "base/host_name.hpp"
 #include "core/client/connection/request.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::client {
 namespace {

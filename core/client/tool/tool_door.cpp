@@ -8,7 +8,7 @@
 #include <cerrno>
 
 #include "base/local_socket.hpp"
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 namespace weft::client {
 namespace {

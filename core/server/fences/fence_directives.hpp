@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/store/boards/board.hpp"
 
 namespace weft::server {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/data/call_attributes.hpp"
-#include "core/data/deadline.hpp"
+#include "core/data/names/call_attributes.hpp"
+#include "core/data/names/deadline.hpp"
 #include "core/events/range.hpp"
 #include "core/server/jobs/members.hpp"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/server/jobs/job_level.hpp"
 #include "core/store/cards/blob.hpp"
 #include "core/store/get/job_keys.hpp"

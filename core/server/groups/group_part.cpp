@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "core/data/array.hpp"
+#include "core/data/types/array.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/cards/blob.hpp"
 #include "weft/pmix_extensions.h"

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/rank_runs.hpp"
 #include "core/server/groups/group_table.hpp"
 #include "core/server/types.hpp"

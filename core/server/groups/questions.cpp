@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <asio/post.hpp>
 
-#include "core/data/opaque.hpp"
+#include "core/data/types/opaque.hpp"
 
 namespace weft::server {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "core/data/node_map.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::server {
 namespace {

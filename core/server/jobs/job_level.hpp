@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/wire.hpp"
-#include "core/data/fields.hpp"
+#include "core/data/types/fields.hpp"
 #include "core/server/types.hpp"
 #include "core/store/segment/job_view.hpp"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/names.hpp"
+#include "core/data/names/names.hpp"
 #include "core/store/get/job_keys.hpp"
 #include "core/store/segment/job_builder.hpp"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/link/rank_runs.hpp"
 #include "core/server/jobs/job.hpp"
 #include "core/server/jobs/proc_set.hpp"

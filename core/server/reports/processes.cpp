@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "core/data/memory.hpp"
+#include "core/data/types/memory.hpp"
 #include "core/link/messages.hpp"
 #include "core/store/get/lookup.hpp"
 

@@ -11,7 +11,7 @@
 #include <functional>
 #include <vector>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 
 namespace weft::store {
 

@@ -58,7 +58,7 @@ struct Record {
   KeyOwner owner;
   std::uint8_t scope;  ///< pmix_scope_t
   std::string_view key;
-  Bytes value;  ///< encoded, see core/data/value.hpp
+  Bytes value;  ///< encoded, see core/data/types/value.hpp
 };
 
 class KeyedLog {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::store {
 

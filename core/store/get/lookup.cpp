@@ -6,7 +6,7 @@
 #include <cstring>
 #include <set>
 
-#include "core/data/qualified_key.hpp"
+#include "core/data/names/qualified_key.hpp"
 #include "core/store/get/key_wait.hpp"
 
 namespace weft::store {
@@ -29,7 +29,7 @@ Result<void> put_number(const pmix_info_t& info, std::optional<std::uint32_t>& t
 
 Result<void> parse_one(const pmix_info_t& info, GetDirectives& out) {
   if ((info.flags & PMIX_INFO_QUALIFIER) != 0)
-    return {};  // of the key, and in it (core/data/qualified_key.hpp)
+    return {};  // of the key, and in it (core/data/names/qualified_key.hpp)
   const auto key = data::key_of(info);
   const bool yes = data::is_true(info.value);
   if (key == PMIX_OPTIONAL)

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "core/data/deadline.hpp"
-#include "core/data/wire.hpp"
+#include "core/data/names/deadline.hpp"
+#include "core/data/types/wire.hpp"
 #include "core/store/get/job_keys.hpp"
 
 namespace weft::store {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "core/store/segment/job_index.hpp"
 #include "core/store/segment/layout.hpp"
 

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <thread>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "core/store/get/get_decision.hpp"
 #include "tests/unit/core/store/segment/jobs.hpp"
 #include "transport/shm/partial_window.hpp"

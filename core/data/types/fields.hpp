@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "core/data/value.hpp"
-#include "core/data/wire.hpp"
+#include "core/data/types/value.hpp"
+#include "core/data/types/wire.hpp"
 
 namespace weft::base {
 

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "pmix_common.h"
 #include "weft/result.hpp"
 

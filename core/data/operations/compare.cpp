@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/number.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/number.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

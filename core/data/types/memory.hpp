@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "core/data/types.hpp"
+#include "core/data/types/types.hpp"
 
 namespace weft::data {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 
 #include <gtest/gtest.h>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

@@ -6,11 +6,11 @@
 #include <iostream>
 #include <string>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 #include "tests/unit/core/data/samples.hpp"
 
 namespace weft::data::test {

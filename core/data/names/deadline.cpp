@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/deadline.hpp"
+#include "core/data/names/deadline.hpp"
 
 #include <algorithm>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 #include "pmix.h"
 
 namespace weft::data {

@@ -10,12 +10,12 @@
 //       longer than its array.
 //   B5  An address of another process is none here: a PMIX_POINTER is NULL, at any depth, unless the caller
 //       says that this process encoded the bytes.
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
-#include "core/data/wire_format.hpp"
+#include "core/data/operations/wire_format.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/print.hpp"
+#include "core/data/operations/print.hpp"
 
 #include <sys/time.h>
 
@@ -8,12 +8,12 @@
 #include <cstdlib>
 #include <memory>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/names.hpp"
-#include "core/data/number.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/number.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
 
 namespace weft::data {
 namespace {

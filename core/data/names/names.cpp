@@ -2,13 +2,13 @@
 // A long file because of its tables. Their texts lie inside the rows, not behind pointers: nothing needs
 // relocating when the library is loaded into every process of a job. Only printing and parsing for people
 // comes here, so what is not sorted is searched from the front.
-#include "core/data/names.hpp"
+#include "core/data/names/names.hpp"
 
 #include <algorithm>
 #include <cctype>
 #include <iterator>
 
-#include "core/data/types.hpp"
+#include "core/data/types/types.hpp"
 
 namespace weft::data {
 namespace {
@@ -19,7 +19,7 @@ struct StatusRow {
   bool preferred;  ///< among the names of that status
 };
 constexpr StatusRow statuses[] = {
-#include "core/data/status_table.inc"
+#include "core/data/names/status_table.inc"
 };
 
 struct AttributeRow {
@@ -30,7 +30,7 @@ struct AttributeRow {
 };
 constexpr AttributeRow attributes[] = {
 // sorted by name
-#include "core/data/attribute_table.inc"
+#include "core/data/names/attribute_table.inc"
 };
 
 struct ConstantRow {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Deep copies and ends of elements of any type.
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <span>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/status.hpp"
+#include "core/data/names/status.hpp"
 
 #include <cerrno>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The texts lie inside the rows, not behind pointers: nothing needs relocating when the library is loaded.
-#include "core/data/call_attributes.hpp"
+#include "core/data/names/call_attributes.hpp"
 
 #include <algorithm>
 
-#include "core/data/names.hpp"
-#include "core/data/value.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

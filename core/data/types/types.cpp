@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of types; long because there are many.
-#include "core/data/types.hpp"
+#include "core/data/types/types.hpp"
 
 #include <sys/time.h>
 

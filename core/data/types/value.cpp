@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 #include <strings.h>
 
 #include <algorithm>
 #include <new>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/number.hpp"
-#include "core/data/types.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/number.hpp"
+#include "core/data/types/types.hpp"
 
 namespace weft::data {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <limits>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
 
 namespace weft::data::test {
 namespace {

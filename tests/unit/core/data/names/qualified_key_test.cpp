@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/qualified_key.hpp"
+#include "core/data/names/qualified_key.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/opaque.hpp"
+#include "core/data/types/opaque.hpp"
 
 #include <atomic>
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/data/call_attributes.hpp"
+#include "core/data/names/call_attributes.hpp"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "core/data/names.hpp"
-#include "core/data/value.hpp"
+#include "core/data/names/names.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

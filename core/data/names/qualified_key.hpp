@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/data/value.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 

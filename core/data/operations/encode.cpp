@@ -2,12 +2,12 @@
 // Elements and values to bytes. The format is docs/design/wire.md; decode.cpp reads it back.
 #include <limits>
 
-#include "core/data/element.hpp"
-#include "core/data/memory.hpp"
-#include "core/data/opaque.hpp"
-#include "core/data/types.hpp"
-#include "core/data/value.hpp"
-#include "core/data/wire_format.hpp"
+#include "core/data/operations/wire_format.hpp"
+#include "core/data/types/element.hpp"
+#include "core/data/types/memory.hpp"
+#include "core/data/types/opaque.hpp"
+#include "core/data/types/types.hpp"
+#include "core/data/types/value.hpp"
 
 namespace weft::data {
 namespace {

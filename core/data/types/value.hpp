@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/data/wire.hpp"
+#include "core/data/types/wire.hpp"
 #include "pmix_common.h"
 #include "weft/result.hpp"
 
@@ -29,7 +29,7 @@ Result<void> decode_value(Reader& in, pmix_value_t& out);
 /// u32 count, then of each info key, directives and value; Infos::decode reads them back.
 Result<void> encode_infos(Writer& out, const pmix_info_t* infos, std::size_t count);
 
-/// PMIX_VALUE_TYPE_DIFFERENT, or the order of the two payloads (compare_elements in core/data/element.hpp).
+/// PMIX_VALUE_TYPE_DIFFERENT, or the order of the two payloads (compare_elements in core/data/types/element.hpp).
 pmix_value_cmp_t compare_values(const pmix_value_t& first, const pmix_value_t& second) noexcept;
 
 /// Copies `text` into a fixed array of `size` chars (pmix_key_t, pmix_nspace_t); what is too long is cut, the
