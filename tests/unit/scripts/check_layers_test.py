@@ -72,6 +72,13 @@ class CheckLayers(unittest.TestCase):
                         "core/server/cards may not include core/server/fences/b.hpp: that room is above it")
         self.assert_bad("core/server/cards/a.hpp", '"core/server/server.hpp"',
                         "core/server/cards may not include core/server/server.hpp: that room is above it")
+        self.assert_bad("base/threads/a.hpp", '"base/b.hpp"', "base/threads may not include base/b.hpp: that room is above it")
+        self.assert_good("base/b.cpp", '"base/threads/a.hpp"')
+
+    def test_a_room_without_a_place_fails(self):
+        status, lines = self.run_on({"core/store/cellar/a.hpp": ""})
+        self.assertEqual((status, lines[:-1]),
+                         (1, ["core/store/cellar/a.hpp:1: core/store/cellar has no place among the ROOMS of scripts/check_layers"]))
 
     def test_transport_and_contracts_do_not_know_pmix(self):
         self.assert_bad("transport/shm/a.cpp", "<pmix_common.h>", "transport/shm may not include pmix_common.h")
