@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/worker.hpp"
+#include "base/threads/worker.hpp"
 
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <system_error>
 
-#include "base/thread.hpp"
+#include "base/threads/thread.hpp"
 
 namespace weft::base {
 

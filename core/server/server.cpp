@@ -14,7 +14,7 @@
 #include "base/host_name.hpp"
 #include "base/log_format.hpp"
 #include "base/settings.hpp"
-#include "base/thread.hpp"
+#include "base/threads/thread.hpp"
 #include "core/link/servers.hpp"
 #include "core/topology/memory.hpp"
 

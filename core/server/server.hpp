@@ -23,8 +23,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/driver.hpp"
 #include "base/log_thread.hpp"
+#include "base/threads/driver.hpp"
 #include "core/server/cluster/introducer.hpp"
 #include "core/server/connections/host_listener.hpp"
 #include "core/server/connections/listener.hpp"

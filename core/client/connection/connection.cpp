@@ -9,7 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/thread.hpp"
+#include "base/threads/thread.hpp"
 
 namespace weft::client {
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "base/driver.hpp"
+#include "base/threads/driver.hpp"
 #include "core/data/names/deadline.hpp"
 #include "core/link/frame.hpp"
 

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 #include "core/server/cards/fetch.hpp"
 #include "core/server/cluster/cluster.hpp"
 #include "core/server/jobs/jobs.hpp"

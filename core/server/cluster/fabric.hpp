@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 #include "transport/mesh/mesh.hpp"
 #include "transport/registry/order.hpp"
 #include "transport/shm/wait.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/published.hpp"
+#include "base/threads/published.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/thread.hpp"
+#include "base/threads/thread.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/weak_self.hpp"
+#include "base/threads/weak_self.hpp"
 
 #include <gtest/gtest.h>
 

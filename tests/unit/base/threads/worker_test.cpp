@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "base/worker.hpp"
+#include "base/threads/worker.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
